@@ -16,7 +16,9 @@ const nodePackages = {
 };
 const nodePackage = nodePackages[`${process.platform}-${process.arch}`];
 if (nodePackage === undefined) {
-  fail(`Naru runs on Linux and macOS, on x64 and arm64; this machine is ${process.platform}-${process.arch}.`);
+  fail(
+    `Naru runs on Linux and macOS, on x64 and arm64; this machine is ${process.platform}-${process.arch}.`,
+  );
 }
 
 install();
@@ -25,7 +27,10 @@ const [file, ...rest] = process.argv.slice(2);
 const child = spawn(node, [join(root, file), ...rest], {
   // The channel tells the child when this process is gone, even by SIGKILL: nothing then serves on unowned.
   stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-  env: { ...process.env, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(root, 'node_modules/.cache/compile') },
+  env: {
+    ...process.env,
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(root, 'node_modules/.cache/compile'),
+  },
 });
 // A terminal sends SIGINT to the whole group, so the child has it already.
 process.on('SIGINT', () => {});
@@ -36,7 +41,9 @@ child.on('exit', (code, signal) => (signal ? process.kill(process.pid, signal) :
 /** Installs exactly what the lockfile names, once for each content of it. */
 function install() {
   const stamp = join(root, 'node_modules/.naru-installed');
-  const want = createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex');
+  const want = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === want) return;
   const lock = join(root, '.install-lock');
   waitForOther(lock, stamp, want);
@@ -46,8 +53,12 @@ function install() {
     mkdirSync(lock);
     const npm = process.env.npm_execpath;
     const [command, args] = npm ? [process.execPath, [npm]] : ['npm', []];
-    const done = spawnSync(command, [...args, 'ci', '--no-fund', '--no-audit', '--loglevel=error'], { cwd: root, stdio: ['ignore', 2, 2] });
-    if (done.status !== 0) fail('npm ci failed; its words are above. The package registry must be reachable once.');
+    const done = spawnSync(command, [...args, 'ci', '--no-fund', '--no-audit', '--loglevel=error'], {
+      cwd: root,
+      stdio: ['ignore', 2, 2],
+    });
+    if (done.status !== 0)
+      fail('npm ci failed; its words are above. The package registry must be reachable once.');
     writeFileSync(stamp, want);
   } finally {
     rmSync(lock, { recursive: true, force: true });

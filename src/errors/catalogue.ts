@@ -1,0 +1,74 @@
+/**
+ * Every way a request can fail: one row per failure, with its HTTP status, its name on the wire, the extra fields its body
+ * carries and the headers that follow from them. Nothing outside this file pairs a status with an error_type
+ * (service.md 7.2, 7.3).
+ */
+export const catalogue = {
+  invalid_request: row({ status: 400, retry: false }),
+  model_not_found: row<{ model: string }>({ status: 400, retry: false }),
+  invalid_api_key: row({ status: 401, retry: false }),
+  expired_api_key: row({ status: 401, retry: false }),
+  insufficient_credits: row<{ balance_krw: string }>({ status: 402, retry: false }),
+  key_limit_exceeded: row<{ limit_krw: string; usage_krw: string }>({ status: 402, retry: false }),
+  key_suspended: row({ status: 403, retry: false }),
+  no_endpoints_found: row<{ models: readonly string[] }>({ status: 404, retry: false }),
+  /** A resource that does not exist or is not the caller's: the two must look the same, so it carries nothing. */
+  not_found: row({ status: 404, retry: false, errorType: 'not_supported' }),
+  no_such_path: row<{ path: string }>({ status: 404, retry: false, errorType: 'not_supported' }),
+  method_not_allowed: row<{ path: string; method: string; allow: readonly string[] }>({
+    status: 405,
+    retry: false,
+    errorType: 'not_supported',
+    headers: (extras) => ({ Allow: extras.allow.join(', ') }),
+  }),
+  timeout: row<{ timeout_sec: number }>({ status: 408, retry: true }),
+  rate_limit_exceeded: row<{ retry_after_sec: number }>({ status: 429, retry: true, headers: retryAfter }),
+  server: row({ status: 500, retry: true }),
+  provider_error: row<{ provider_code: number | null }>({ status: 502, retry: true }),
+  model_loading: row<{ retry_after_sec: number }>({ status: 503, retry: true, headers: retryAfter }),
+} as const;
+
+/** The name of a row. */
+export type Failure = keyof typeof catalogue;
+
+/** The extra metadata that a failure's body carries (service.md 7.3). */
+export type ExtrasOf<F extends Failure> = (typeof catalogue)[F] extends Row<infer Extras> ? Extras : never;
+
+interface Row<Extras extends object> {
+  readonly status: number;
+  /** Whether trying again can help (service.md 7.4.6); false tells clients so with `x-should-retry`. */
+  readonly retry: boolean;
+  /** The machine value on the wire, where it differs from the row's own name. */
+  readonly errorType?: string;
+  readonly headers?: (extras: Extras) => Readonly<Record<string, string>>;
+}
+
+function row<Extras extends object = Record<never, never>>(declared: Row<Extras>): Row<Extras> {
+  return declared;
+}
+
+function retryAfter(extras: { readonly retry_after_sec: number }): Readonly<Record<string, string>> {
+  return { 'Retry-After': String(extras.retry_after_sec) };
+}
+
+/** Thrown to leave a request. Rendered once, by `http/render-error.ts`. */
+export class Refusal<F extends Failure = Failure> extends Error {
+  override readonly name = 'Refusal';
+  readonly failure: F;
+  readonly extras: ExtrasOf<F>;
+
+  constructor(failure: F, message: string, extras: ExtrasOf<F>) {
+    super(message);
+    this.failure = failure;
+    this.extras = extras;
+  }
+}
+
+/** `refuse('model_not_found', '…', { model })`: the extras are demanded by the row, and the message is for people only. */
+export function refuse<F extends Failure>(
+  failure: F,
+  message: string,
+  ...[extras]: keyof ExtrasOf<F> extends never ? [] : [ExtrasOf<F>]
+): Refusal<F> {
+  return new Refusal(failure, message, (extras ?? {}) as ExtrasOf<F>);
+}

@@ -1,0 +1,53 @@
+/** Levels, least urgent first. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** The values a log line may carry. Objects are not among them: whatever is logged was chosen field by field. */
+export type LogFields = Readonly<Record<string, string | number | boolean | bigint | null | undefined>>;
+
+/** One wide JSON line per event. Secrets are unprintable: see `redact`. */
+export interface Log {
+  debug(event: string, fields?: LogFields): void;
+  info(event: string, fields?: LogFields): void;
+  warn(event: string, fields?: LogFields): void;
+  error(event: string, fields?: LogFields): void;
+}
+
+/** Where log lines go: one string, newline included, for each. */
+export type LogSink = (line: string) => void;
+
+const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
+
+/** A log that writes lines of `level` and above to `sink`; `now` is civil time in epoch milliseconds. */
+export function createLog(sink: LogSink, level: LogLevel, now: () => number): Log {
+  const least = levels.indexOf(level);
+  const at = (rank: number): Log['info'] =>
+    rank < least
+      ? () => {}
+      : (event, fields) => {
+          const line = { at: new Date(now()).toISOString(), level: levels[rank], event, ...fields };
+          sink(`${redact(JSON.stringify(line, printable))}\n`);
+        };
+  return { debug: at(0), info: at(1), warn: at(2), error: at(3) };
+}
+
+/** A log that says nothing. */
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** The message of anything thrown, with the messages of its causes, for a log line only. */
+export function describeError(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const own = thrown.stack ?? `${thrown.name}: ${thrown.message}`;
+  return thrown.cause === undefined ? own : `${own}\ncaused by ${describeError(thrown.cause)}`;
+}
+
+/** Masks whatever looks like a credential: 32 hex digits of a key, a bearer token, a password inside a URL. */
+export function redact(text: string): string {
+  return text
+    .replace(/\b(sk-[A-Za-z0-9_-]{0,24}?)[A-Za-z0-9]{20,}/g, '$1***')
+    .replace(/(bearer\s+)[^\s"\\]{8,}/gi, '$1***')
+    .replace(/(:\/\/[^/:@\s"]*:)[^@/\s"]+@/g, '$1***@');
+}
+
+function printable(_name: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}

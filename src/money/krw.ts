@@ -1,0 +1,73 @@
+/**
+ * Won, as a count of micro-won (1 KRW = 1,000,000), so that sums are exact (service.md 2.3, 7.3). Only this folder does
+ * arithmetic between units of money.
+ */
+declare const unit: unique symbol;
+export type Krw = bigint & { readonly [unit]: 'micro-won' };
+
+const microPerWon = 1_000_000n;
+
+/** No money. */
+export const zeroKrw = 0n as Krw;
+
+/** The largest amount that an entry point takes: 10^15 won. With 6 decimals it still fits a PostgreSQL bigint 9 times over. */
+export const largestKrw = (10n ** 15n * microPerWon) as Krw;
+
+/** Marks a number of micro-won, as read from storage, as money. */
+export function krwOfMicro(micro: bigint): Krw {
+  return micro as Krw;
+}
+
+/** `"-1234.500000"`: the six-decimal string of error bodies, the ledger export and the command line (service.md 7.3). */
+export function krwToDecimal(amount: Krw): string {
+  const sign = amount < 0n ? '-' : '';
+  const magnitude = amount < 0n ? -amount : amount;
+  return `${sign}${magnitude / microPerWon}.${String(magnitude % microPerWon).padStart(6, '0')}`;
+}
+
+/**
+ * The JSON number of an amount, in won: the double nearest to the exact six-decimal value, which prints those decimals
+ * again for anything below about 9 billion won.
+ */
+export function krwToNumber(amount: Krw): number {
+  const micro = Number(amount);
+  // A quotient of two exact doubles is rounded once, so it is the double nearest to the decimal value.
+  return Number.isSafeInteger(micro) ? micro / 1e6 : Number(krwToDecimal(amount));
+}
+
+/**
+ * An amount in won from decimal text (`"5000"`, `"0.5"`, `"1e3"`), rounded half away from zero to the micro-won.
+ * Null when the text is not a finite decimal number or is beyond 10^15 won either way.
+ */
+export function krwFromDecimal(text: string): Krw | null {
+  const micro = decimalToScaled(text, 6);
+  if (micro === null || micro > largestKrw || micro < -largestKrw) return null;
+  return micro as Krw;
+}
+
+/** An amount in won from a JSON number; null when it is not finite or beyond 10^15 won either way (decisions.md A-13). */
+export function krwFromNumber(won: number): Krw | null {
+  return Number.isFinite(won) ? krwFromDecimal(String(won)) : null;
+}
+
+/**
+ * Decimal text times 10^decimals as an integer, rounded half away from zero; null when the text is not a decimal number or
+ * its exponent is beyond ±400 (nothing that large or small is money).
+ */
+export function decimalToScaled(text: string, decimals: number): bigint | null {
+  const parts = /^([+-]?)(\d{0,400})(?:\.(\d{0,400}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
+  if (parts === null) return null;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts;
+  if (whole === '' && fraction === '') return null;
+  const power = Number(exponent);
+  if (Math.abs(power) > 400) return null;
+  const shift = decimals + power - fraction.length;
+  const digits = BigInt(whole + fraction);
+  const magnitude = shift >= 0 ? digits * 10n ** BigInt(shift) : divideHalfUp(digits, 10n ** BigInt(-shift));
+  return sign === '-' ? -magnitude : magnitude;
+}
+
+/** The quotient of two non-negative integers, rounded half up. */
+export function divideHalfUp(dividend: bigint, divisor: bigint): bigint {
+  return (2n * dividend + divisor) / (2n * divisor);
+}

@@ -1,0 +1,55 @@
+/** Where time comes from. Civil time is for records and periods, monotonic time for durations; the two never mix. */
+export interface Clock {
+  /** Civil time, milliseconds since the Unix epoch. May jump. */
+  now(): number;
+  /** Monotonic time in milliseconds with a fraction. Never goes back. */
+  monotonic(): number;
+  /** Calls `task` once after `delayMs` of monotonic time unless cancelled; does not keep the process alive. */
+  after(delayMs: number, task: () => void): Timer;
+}
+
+/** A pending call of `Clock.after`. */
+export interface Timer {
+  cancel(): void;
+}
+
+/** The machine's own time: the one place that reads it. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs, task) {
+    const handle = setTimeout(task, delayMs);
+    handle.unref();
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+
+/** ISO 8601 in UTC with milliseconds, as every timestamp of the API (service.md 2.1). */
+export function isoOf(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+/** Epoch milliseconds of an ISO 8601 instant that states its offset; null for anything else, an impossible date included. */
+export function parseInstant(text: string): number | null {
+  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/.test(text)) return null;
+  const day = text.slice(0, 10);
+  if (!Number.isFinite(Date.parse(day)) || isoOf(Date.parse(day)).slice(0, 10) !== day) return null;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? null : ms;
+}
+
+/** Resolves after `delayMs` of the clock's time, or rejects with the signal's reason when that comes first. */
+export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const timer = clock.after(delayMs, () => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    });
+    const stop = (): void => {
+      timer.cancel();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}
