@@ -4,7 +4,7 @@ export interface Clock {
   now(): number;
   /** Monotonic time in milliseconds with a fraction. Never goes back. */
   monotonic(): number;
-  /** Calls `task` once after `delayMs` of monotonic time unless cancelled; does not keep the process alive. */
+  /** Calls `task` once after `delayMs` of monotonic time unless cancelled. */
   after(delayMs: number, task: () => void): Timer;
 }
 
@@ -19,7 +19,6 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   after(delayMs, task) {
     const handle = setTimeout(task, delayMs);
-    handle.unref();
     return { cancel: () => clearTimeout(handle) };
   },
 };

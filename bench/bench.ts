@@ -1,0 +1,177 @@
+/**
+ * What Naru costs, with billing on, against the same upstream reached directly and through a bare nginx, in one run.
+ *
+ *   npm run bench -- [--seconds 3] [--rounds 3] [--only direct,nginx,naru] [--chunks 200] [--rate 200] [--record]
+ *
+ * Exits 1 when a request failed, when the ledger and the requests differ, or when something it needs is missing.
+ */
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Child, canPin, LOAD_CORE, startChild } from './child.ts';
+import type { LoadResult } from './load-run.ts';
+import { type Load, measures, type Sample, sample } from './measure.ts';
+import { page, table } from './report.ts';
+import { directTarget, type Target, type TargetName, targetNames } from './target.ts';
+import { naruFault, naruTarget } from './target-naru.ts';
+import { nginxFault, nginxTarget } from './target-nginx.ts';
+
+interface Plan {
+  readonly seconds: number;
+  readonly rounds: number;
+  readonly chunks: number;
+  readonly rate: number;
+  readonly only: readonly TargetName[];
+  readonly record: boolean;
+  readonly loadBefore: number;
+}
+
+/** Compiles the code and opens the connections of a target before anything counts. */
+const WARM_UP_SECONDS = 1;
+const HARNESS_LIMIT_MS = 10_000;
+
+try {
+  process.exitCode = await bench(planOf(process.argv.slice(2)));
+} catch (error) {
+  process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+
+function planOf(args: readonly string[]): Plan {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seconds: { type: 'string', default: '3' },
+      rounds: { type: 'string', default: '3' },
+      chunks: { type: 'string', default: '200' },
+      rate: { type: 'string', default: '200' },
+      only: { type: 'string', default: targetNames.join(',') },
+      record: { type: 'boolean', default: false },
+    },
+  });
+  const number = (name: 'seconds' | 'rounds' | 'chunks' | 'rate', most: number): number => {
+    const value = Number(values[name]);
+    if (!(value > 0 && value <= most)) throw new Error(`--${name} takes a number up to ${most}`);
+    return value;
+  };
+  const wanted = values.only.split(',');
+  const unknown = wanted.filter((name) => !targetNames.some((known) => known === name));
+  if (unknown.length > 0)
+    throw new Error(`--only knows ${targetNames.join(', ')}, not ${unknown.join(', ')}`);
+  const only = targetNames.filter((name) => wanted.includes(name));
+  const faults = [only.includes('nginx') ? nginxFault : null, only.includes('naru') ? naruFault : null];
+  const missing = faults.filter((fault) => fault !== null);
+  if (values.record && only.length < targetNames.length) throw new Error('--record needs all targets');
+  if (missing.length > 0) throw new Error(missing.join('\nbench: '));
+  return {
+    seconds: number('seconds', 60),
+    rounds: number('rounds', 50),
+    chunks: number('chunks', 10_000),
+    rate: number('rate', 1000),
+    only,
+    record: values.record,
+    loadBefore: loadavg()[0] ?? 0,
+  };
+}
+
+async function bench(plan: Plan): Promise<number> {
+  if (!canPin) say('warning: processes cannot be pinned to cores here; the figures mean little');
+  if (plan.loadBefore > 0.5)
+    say(`warning: other work on this machine, load average ${plan.loadBefore.toFixed(2)}`);
+  await using closing = new AsyncDisposableStack();
+  const interrupted = Promise.withResolvers<never>();
+  interrupted.promise.catch(() => {});
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => interrupted.reject(new Error(`ended by ${signal}`)));
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'naru-bench-'));
+  closing.defer(() => rmSync(directory, { recursive: true, force: true }));
+  chmodSync(directory, 0o711); // the embedded database may run as another user and must get through
+  const harness = async (
+    name: string,
+    file: string,
+    ready: RegExp,
+    args: readonly string[],
+  ): Promise<Child> => {
+    const command = [process.execPath, join(import.meta.dirname, file), ...args];
+    const child = await startChild({ name, command, core: LOAD_CORE, ready, limitMs: HARNESS_LIMIT_MS });
+    closing.defer(() => child.stop());
+    return child;
+  };
+  const chunks = ['--chunks', String(plan.chunks)];
+  const upstream = await harness('upstream', '../test/harness/fast-upstream.ts', /:(\d+)$/, chunks);
+  const generator = await harness('load generator', 'load.ts', /^ready$/, []);
+  const load: Load = async (job) => {
+    const answer = await Promise.race([generator.ask(JSON.stringify(job)), interrupted.promise]);
+    return JSON.parse(answer) as LoadResult;
+  };
+  const targets: Target[] = [];
+  for (const name of plan.only) {
+    const target = await startTarget(name, Number(upstream.started?.[1]), directory);
+    closing.defer(() => target.stop());
+    targets.push(target);
+  }
+  const samples = await measureAll(plan, load, targets);
+  return await conclude(plan, targets, samples.warmUp, samples.counted);
+}
+
+async function startTarget(name: TargetName, upstreamPort: number, directory: string): Promise<Target> {
+  switch (name) {
+    case 'direct':
+      return directTarget(upstreamPort);
+    case 'nginx':
+      return await nginxTarget(upstreamPort, directory);
+    case 'naru':
+      return await naruTarget(upstreamPort, directory);
+  }
+}
+
+/** The targets take turns in short rounds, so that a change of the machine's mood meets them all. */
+async function measureAll(plan: Plan, load: Load, targets: readonly Target[]) {
+  const warmUp: Sample[] = [];
+  const counted: Sample[] = [];
+  for (let round = 0; round <= plan.rounds; round += 1) {
+    for (const measure of measures(plan.chunks, plan.rate)) {
+      for (const target of targets) {
+        const seconds = round === 0 ? WARM_UP_SECONDS : plan.seconds;
+        const one = await sample(load, target, measure, seconds);
+        (round === 0 ? warmUp : counted).push(one);
+        if (one.failures > 0)
+          say(`${target.name}, ${measure.name}: ${one.failures} failed, first: ${one.firstFailure}`);
+      }
+    }
+    say(round === 0 ? 'warm' : `round ${round} of ${plan.rounds} done`);
+  }
+  return { warmUp, counted };
+}
+
+/** Prints table and checks, records them if asked; the exit code. */
+async function conclude(
+  plan: Plan,
+  targets: readonly Target[],
+  warmUp: readonly Sample[],
+  counted: readonly Sample[],
+): Promise<number> {
+  const all = [...warmUp, ...counted];
+  const failures = all.reduce((sum, one) => sum + one.failures, 0);
+  const checks = [`${failures === 0 ? 'ok' : 'not ok'}: ${failures} failed requests`];
+  for (const target of targets) {
+    const answers = all
+      .filter((one) => one.target === target.name)
+      .reduce((sum, one) => sum + one.answers, 0);
+    checks.push(...(await target.verify(answers)));
+  }
+  const body = table(counted, plan.only);
+  process.stdout.write(`\n${body}\n\n${checks.join('\n')}\n`);
+  const good = checks.every((line) => line.startsWith('ok'));
+  if (plan.record && good) {
+    const command = ['npm run bench --', ...process.argv.slice(2)].join(' ');
+    writeFileSync(join(import.meta.dirname, 'RESULTS.md'), page({ ...plan, command }, body, checks));
+  }
+  return good ? 0 : 1;
+}
+
+function say(words: string): void {
+  process.stderr.write(`bench: ${words}\n`);
+}

@@ -1,0 +1,133 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { LOAD_CORE, pinned, startChild, TARGET_CORE } from './child.ts';
+import { freePort, requestBody, type Target, type Workload } from './target.ts';
+
+const root = join(import.meta.dirname, '..');
+const main = join(root, 'src/main.ts');
+
+/** Settlement may trail the answers by this much before a missing entry counts as lost. */
+const SETTLE_LIMIT_MS = 15_000;
+
+/** Why Naru cannot be measured; null when it can. */
+export const naruFault = existsSync(main) ? null : `${main} does not exist yet (use --only direct,nginx)`;
+
+/** Naru as an operator runs it: embedded PostgreSQL, journal, one worker, every answer billed (decisions §4, §5). */
+export async function naruTarget(upstreamPort: number, directory: string): Promise<Target> {
+  const port = await freePort();
+  const config = join(directory, 'naru.yaml');
+  const place = ['--config', config, '--data-dir', join(directory, 'naru')];
+  writeFileSync(config, JSON.stringify(naruConfig(port, await freePort(), upstreamPort), null, 2));
+  const child = await startChild({
+    name: 'naru',
+    command: [process.execPath, main, 'up', ...place],
+    core: TARGET_CORE,
+    ready: /listening on http:\/\//,
+    limitMs: 60_000,
+  });
+  try {
+    const account = await made(place, 'account_id', ['account', 'create', '--name', 'bench']);
+    await naru(place, ['credit', 'grant', '--account', account, '--amount', '1000000000']);
+    const key = await made(place, 'key', ['key', 'create', '--account', account, '--name', 'bench']);
+    return {
+      name: 'naru',
+      pid: child.pid,
+      ask: (workload) => ({
+        port,
+        path: '/api/v1/chat/completions',
+        headers: { authorization: `Bearer ${key}` },
+        body: requestBody(`bench/${workload}`, workload !== 'whole'),
+      }),
+      verify: (answers) => verifyLedger(place, account, answers),
+      stop: child.stop,
+    };
+  } catch (error) {
+    await child.stop();
+    throw error;
+  }
+}
+
+/** JSON is YAML. One provider for each workload, since the upstream tells them apart by the path. */
+function naruConfig(port: number, adminPort: number, upstreamPort: number): object {
+  const workloads: readonly Workload[] = ['whole', 'unbuffered', 'batched'];
+  return {
+    listen: { host: '127.0.0.1', port },
+    admin: { host: '127.0.0.1', port: adminPort },
+    database: { url: 'embedded' },
+    edge: { rate_limit: 'external' },
+    providers: workloads.map((workload) => ({
+      slug: `bench-${workload}`,
+      name: `Bench ${workload}`,
+      dialect: 'openai',
+      base_url: `http://127.0.0.1:${upstreamPort}/${workload}/v1`,
+      api_key: 'sk-bench',
+    })),
+    models: workloads.map((workload) => ({
+      id: `bench/${workload}`,
+      name: `Bench: ${workload}`,
+      description: 'A fixed answer.',
+      context_length: 32_768,
+      max_completion_tokens: 32_768,
+      input_modalities: ['text'],
+      supported_parameters: ['temperature'],
+      price: { prompt: 0.4, completion: 1.2, currency: 'KRW', per: '1M' },
+      candidates: [{ provider: `bench-${workload}`, model: 'bench-model' }],
+    })),
+  };
+}
+
+/** Every successful request is in the ledger exactly once, and the ledger agrees with itself. */
+async function verifyLedger(place: Place, account: string, answers: number): Promise<readonly string[]> {
+  let entries = await countUsage(place, account);
+  for (const until = performance.now() + SETTLE_LIMIT_MS; entries < answers && performance.now() < until; ) {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    entries = await countUsage(place, account);
+  }
+  const equal = entries === answers ? 'ok' : 'not ok';
+  const verified = await naru(place, ['ledger', 'verify']).then(
+    () => 'ok: naru ledger verify',
+    (error: unknown) => `not ok: ${String(error)}`,
+  );
+  return [`${equal}: ${entries} usage entries in the ledger for ${answers} successful requests`, verified];
+}
+
+async function countUsage(place: Place, account: string): Promise<number> {
+  let count = 0;
+  await naru(place, ['ledger', 'export', '--account', account], (line) => {
+    if ((JSON.parse(line) as { kind?: string }).kind === 'usage') count += 1;
+  });
+  return count;
+}
+
+type Place = readonly string[];
+
+/** Runs a command that prints one object, and takes one member of it. */
+async function made(place: Place, member: string, args: readonly string[]): Promise<string> {
+  const lines: string[] = [];
+  await naru(place, args, (line) => lines.push(line));
+  const value = (JSON.parse(lines.join('\n')) as Readonly<Record<string, unknown>>)[member];
+  if (typeof value !== 'string')
+    throw new Error(`naru ${args.join(' ')} gave no ${member}: ${lines.join(' ')}`);
+  return value;
+}
+
+/** Runs the operator's command on the generator's core. Rejects with its words unless it exits 0. */
+async function naru(
+  place: Place,
+  args: readonly string[],
+  onLine = (_line: string): void => {},
+): Promise<void> {
+  const [file = '', ...rest] = pinned([process.execPath, main, ...args, '--json', ...place], LOAD_CORE);
+  const child = spawn(file, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let words = '';
+  child.stderr.on('data', (bytes) => {
+    words = (words + String(bytes)).slice(-2000);
+  });
+  const exited = once(child, 'close');
+  for await (const line of createInterface({ input: child.stdout })) onLine(line);
+  const [code] = await exited;
+  if (code !== 0) throw new Error(`naru ${args.join(' ')} exited ${String(code)}: ${words}`);
+}

@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { startChild, TARGET_CORE } from './child.ts';
+import { freePort, plainRequest, type Target } from './target.ts';
+
+/** Debian's place first: a user's PATH often has no /usr/sbin. */
+const binary = ['/usr/sbin/nginx', '/usr/bin/nginx', '/usr/local/sbin/nginx', '/usr/local/bin/nginx'].find(
+  (path) => existsSync(path),
+);
+
+/** What to do about a missing nginx; null when it is there. */
+export const nginxFault =
+  binary === undefined ? 'nginx is missing: apt-get install nginx (or --only direct,naru)' : null;
+
+/** A bare `proxy_pass` with kept upstream connections and one worker: what a proxy without any logic costs. */
+export async function nginxTarget(upstreamPort: number, directory: string): Promise<Target> {
+  const port = await freePort();
+  const config = join(directory, 'nginx.conf');
+  writeFileSync(config, nginxConfig(port, upstreamPort, directory));
+  const child = await startChild({
+    name: 'nginx',
+    command: [binary ?? 'nginx', '-p', directory, '-e', join(directory, 'nginx.log'), '-c', config],
+    core: TARGET_CORE,
+    ready: null,
+    limitMs: 10_000,
+  });
+  await untilConnectable(port, 10_000);
+  return {
+    name: 'nginx',
+    pid: child.pid,
+    ask: (workload) => plainRequest(port, workload),
+    verify: async () => [],
+    stop: child.stop,
+  };
+}
+
+/** Buffering is off as every proxy in front of a stream has it; the limits on requests a connection are out of the way. */
+function nginxConfig(port: number, upstreamPort: number, directory: string): string {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  return `
+daemon off;
+worker_processes 1;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+pid ${directory}/nginx.pid;
+events { worker_connections 1024; }
+http {
+  access_log off;
+  ${temporary.map((name) => `${name}_temp_path ${directory}/${name};`).join('\n  ')}
+  upstream scripted { server 127.0.0.1:${upstreamPort}; keepalive 128; keepalive_requests 1000000000; }
+  server {
+    listen 127.0.0.1:${port};
+    keepalive_requests 1000000000;
+    location / {
+      proxy_pass http://scripted;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_buffering off;
+    }
+  }
+}
+`;
+}
+
+async function untilConnectable(port: number, limitMs: number): Promise<void> {
+  for (const until = performance.now() + limitMs; performance.now() < until; ) {
+    const socket = connect(port, '127.0.0.1');
+    const connected = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    if (connected) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`nothing listens on port ${port}`);
+}

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { LoadJob } from './load-run.ts';
+
+/** The answers of the fast upstream, by the first part of its path. */
+export type Workload = 'whole' | 'unbuffered' | 'batched';
+
+/** A way to the upstream. */
+export interface Target {
+  readonly name: TargetName;
+  /** The process whose cost is measured; null when nothing stands between. */
+  readonly pid: number | null;
+  /** Where and how to ask for a workload. */
+  ask(workload: Workload): Pick<LoadJob, 'port' | 'path' | 'headers' | 'body'>;
+  /** One line for each thing that must hold after `answers` successful requests; broken ones begin with `not ok`. */
+  verify(answers: number): Promise<readonly string[]>;
+  stop(): Promise<void>;
+}
+
+/** The three ways to the upstream, the yardsticks first. */
+export const targetNames = ['direct', 'nginx', 'naru'] as const;
+export type TargetName = (typeof targetNames)[number];
+
+/** The request of all targets: 1,024 bytes of JSON. */
+export function requestBody(model: string, stream: boolean): string {
+  const body = (content: string): string =>
+    JSON.stringify({
+      model,
+      messages: [{ role: 'user', content }],
+      ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    });
+  return body('when does the ferry leave for the other side? '.repeat(25).slice(0, 1024 - body('').length));
+}
+
+/** The upstream with nothing in between. */
+export function directTarget(upstreamPort: number): Target {
+  return {
+    name: 'direct',
+    pid: null,
+    ask: (workload) => plainRequest(upstreamPort, workload),
+    verify: async () => [],
+    stop: async () => {},
+  };
+}
+
+/** The upstream's own path on a given port. */
+export function plainRequest(port: number, workload: Workload): ReturnType<Target['ask']> {
+  const body = requestBody('bench-model', workload !== 'whole');
+  return { port, path: `/${workload}/v1/chat/completions`, headers: {}, body };
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}

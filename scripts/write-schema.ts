@@ -1,0 +1,89 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type JsonSchema, jsonSchema } from '../src/config/json-schema.ts';
+
+/*
+ * Writes what the schema of naru.yaml implies: docs/naru.schema.json, and the tables of docs/configuration.md, each between
+ * `<!-- table: limits -->` and `<!-- end -->`. Run it after a change of src/config/schema*.ts; a test compares.
+ */
+
+const root = new URL('../', import.meta.url);
+
+/** The file that editors read. */
+export const schemaFile = new URL('docs/naru.schema.json', root);
+/** The page that people read. */
+export const pageFile = new URL('docs/configuration.md', root);
+
+/** The text of `docs/naru.schema.json`. */
+export function schemaText(): string {
+  return `${JSON.stringify(jsonSchema(), null, 2)}\n`;
+}
+
+/** The page with every table as the schema has it. Throws when it has a table that the schema does not know, or lacks one. */
+export function pageText(page: string): string {
+  const tables = tablesOf(jsonSchema());
+  const missing = new Set(tables.keys());
+  const text = page.replaceAll(
+    /(<!-- table: (\S+) -->\n)[\s\S]*?(<!-- end -->)/g,
+    (_all, head, name, tail) => {
+      const table = tables.get(name);
+      if (table === undefined) throw new Error(`the schema has no section ${name}`);
+      missing.delete(name);
+      return `${head}\n${table}\n${tail}`;
+    },
+  );
+  if (missing.size > 0) throw new Error(`docs/configuration.md lacks the tables ${[...missing].join(', ')}`);
+  return text;
+}
+
+/** A table for each mapping of the schema, by the path of the mapping; `file` is the root. */
+export function tablesOf(schema: JsonSchema): ReadonlyMap<string, string> {
+  const tables = new Map<string, string>();
+  addTable('', schema, tables);
+  for (const [name, shared] of Object.entries(schema.$defs ?? {})) addTable(name, shared, tables);
+  return tables;
+}
+
+function addTable(path: string, schema: JsonSchema, tables: Map<string, string>): void {
+  const required = new Set(schema.required ?? []);
+  const rows = Object.entries(schema.properties ?? {}).map(([name, member]) => {
+    const standIn = required.has(name) ? '**required**' : defaultOf(member);
+    return `| \`${name}\` | ${kindOf(member)} | ${standIn} | ${member.description ?? descriptionOf(member)} |`;
+  });
+  tables.set(
+    path === '' ? 'file' : path,
+    ['| Member | Value | Default | Meaning |', '|---|---|---|---|', ...rows, ''].join('\n'),
+  );
+  for (const [name, member] of Object.entries(schema.properties ?? {})) {
+    const inner = path === '' ? name : `${path}.${name}`;
+    if (member.properties !== undefined) addTable(inner, member, tables);
+    if (member.items?.properties !== undefined) addTable(`${inner}[]`, member.items, tables);
+  }
+}
+
+function kindOf(schema: JsonSchema): string {
+  if (schema.$ref !== undefined) return `[${schema.$ref.replace('#/$defs/', '')}](#prices)`;
+  if (schema.anyOf !== undefined) return (schema.anyOf[0]?.enum ?? []).map((word) => `\`${word}\``).join(' ');
+  if (schema.items !== undefined)
+    return schema.items.properties === undefined ? `list of ${kindOf(schema.items)}` : 'list';
+  if (schema.properties !== undefined) return 'mapping';
+  if (schema.additionalProperties !== undefined) return 'mapping of names to text';
+  const [kind] = [schema.type].flat();
+  return kind === 'string' ? 'text' : String(kind);
+}
+
+function defaultOf(schema: JsonSchema): string {
+  if (schema.default === undefined) return '';
+  return schema.default === ''
+    ? 'empty'
+    : `\`${Array.isArray(schema.default) ? `[${schema.default.join(', ')}]` : schema.default}\``;
+}
+
+function descriptionOf(schema: JsonSchema): string {
+  const name = schema.$ref?.replace('#/$defs/', '');
+  return name === undefined ? '' : (jsonSchema().$defs?.[name]?.description ?? '');
+}
+
+if (import.meta.main) {
+  writeFileSync(schemaFile, schemaText());
+  writeFileSync(pageFile, pageText(readFileSync(pageFile, 'utf8')));
+}

@@ -1,0 +1,76 @@
+import { type Krw, krwOfMicro } from '../money/krw.ts';
+import type { BalanceRow } from '../store/accounts.ts';
+
+/**
+ * One account's money as this process knows it: what the database has committed, plus what this process has charged and not
+ * yet seen committed, plus what requests in flight may still cost (decisions.md §3, A-25). All amounts are micro-won.
+ */
+export class Account {
+  readonly id: number;
+  #credits: bigint;
+  #usage: bigint;
+  #version: bigint;
+  /** Charged here, durable in the journal, not yet in `#usage`. */
+  #pending = 0n;
+  /** The estimated cost of the requests in flight. */
+  #held = 0n;
+
+  constructor(row: BalanceRow) {
+    this.id = row.accountId;
+    this.#credits = row.credits;
+    this.#usage = row.usage;
+    this.#version = row.version;
+  }
+
+  /** Everything ever added (service.md 2.3). */
+  get totalCredits(): Krw {
+    return krwOfMicro(this.#credits);
+  }
+
+  /** Everything deducted or expired (service.md 2.3), what is still on its way to the database included. */
+  get totalUsage(): Krw {
+    return krwOfMicro(this.#usage + this.#pending);
+  }
+
+  /** `totalCredits - totalUsage`, always. */
+  get balance(): Krw {
+    return krwOfMicro(this.#credits - this.#usage - this.#pending);
+  }
+
+  /** The balance that would be left if every request in flight cost its estimate. */
+  get balanceAfterHolds(): Krw {
+    return krwOfMicro(this.#credits - this.#usage - this.#pending - this.#held);
+  }
+
+  /** Whether the account stands without credit: derived, so that a top-up releases it with no event to forget (A-01). */
+  get hasNoCredit(): boolean {
+    return this.#credits - this.#usage - this.#pending <= 0n;
+  }
+
+  /** Counts a request in flight; every hold ends with `release` of the same amount. */
+  hold(amount: Krw): void {
+    this.#held += amount;
+  }
+
+  release(amount: Krw): void {
+    this.#held -= amount;
+  }
+
+  /** Deducts at once in memory; the database follows. */
+  charge(cost: Krw): void {
+    this.#pending += cost;
+  }
+
+  /** Takes a charge back that could not be made durable, or that the database turned out to have already. */
+  uncharge(cost: Krw): void {
+    this.#pending -= cost;
+  }
+
+  /** Takes over what the database has, unless something newer is known. */
+  update(row: BalanceRow): void {
+    if (row.version < this.#version) return;
+    this.#credits = row.credits;
+    this.#usage = row.usage;
+    this.#version = row.version;
+  }
+}

@@ -1,0 +1,23 @@
+import { findAccount, insertAccount, listAccounts } from '../store/accounts.ts';
+import type { AccountRow } from '../store/accounts.ts';
+import type { Database } from '../store/database.ts';
+
+export type { AccountRow } from '../store/accounts.ts';
+
+/** Creates an account with an empty balance; returns its id. */
+export function createAccount(
+  database: Database,
+  account: { readonly name: string; readonly email: string | null; readonly createdAtMs: number },
+): Promise<number> {
+  return database.transaction((sql) => insertAccount(sql, account));
+}
+
+/** One account with its money, or null. */
+export function readAccount(database: Database, accountId: number): Promise<AccountRow | null> {
+  return findAccount(database, accountId);
+}
+
+/** Every account with its money, oldest first. */
+export function readAccounts(database: Database): Promise<readonly AccountRow[]> {
+  return listAccounts(database);
+}

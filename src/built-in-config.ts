@@ -1,0 +1,67 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { type FoundEngine, foundEnginesFile } from './found-engines.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** What local models cost unless a file says otherwise, in won per million tokens. */
+const localPrice = { prompt: 400, completion: 1200, currency: 'KRW', per: '1M' };
+
+/**
+ * The configuration that serves without a file: the demo model on the engine in the box, and the models of whatever local
+ * engines were found at the first start. It is text, and goes through the same checks as a file.
+ */
+export function builtInConfig(dataDir: string, around: Surroundings): string {
+  const found = readFound(dataDir);
+  return stringify({
+    slots: [demoSlot(around), ...found.map(externalSlot)],
+    models: [demoModel, ...found.flatMap((engine) => engine.models.map((model) => foundModel(engine, model)))],
+  });
+}
+
+function demoSlot(around: Surroundings): object {
+  return {
+    name: 'demo',
+    command: [around.nodePath, join(around.root, 'engine/server.ts'), '--port', '{port}'],
+    ready_path: '/health',
+    start_budget_ms: 30_000,
+    idle_stop_ms: 900_000,
+    max_concurrency: 4,
+  };
+}
+
+const demoModel = {
+  id: 'naru/demo',
+  name: 'Naru: Demo',
+  description: 'A very small language model that ships with Naru and answers questions about it, in Korean and English.',
+  context_length: 32_768,
+  max_completion_tokens: 32_768,
+  input_modalities: ['text'],
+  supported_parameters: ['tools', 'tool_choice', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'seed', 'stop'],
+  price: localPrice,
+  candidates: [{ slot: 'demo' }],
+};
+
+function externalSlot(engine: FoundEngine): object {
+  return {
+    name: engine.name,
+    external: { base_url: engine.baseUrl, health_path: '/v1/models' },
+    max_concurrency: 4,
+  };
+}
+
+function foundModel(engine: FoundEngine, model: FoundEngine['models'][number]): object {
+  return {
+    id: model.id,
+    name: `${engine.title}: ${model.engineName}`,
+    description: `Found on this machine at ${engine.baseUrl}.`,
+    context_length: model.contextLength,
+    price: localPrice,
+    candidates: [{ slot: engine.name }],
+  };
+}
+
+function readFound(dataDir: string): readonly FoundEngine[] {
+  const file = join(dataDir, foundEnginesFile);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as FoundEngine[]) : [];
+}

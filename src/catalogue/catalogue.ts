@@ -1,0 +1,94 @@
+import type { CandidateConfig, Config, Modality, ModelConfig } from '../config/config.ts';
+import { refuse } from '../errors/catalogue.ts';
+import type { Database } from '../store/database.ts';
+import { publishPrice } from '../store/prices.ts';
+import type { Candidate, Model } from './model.ts';
+
+/** What a model without a creation date says: the day of the first catalogue. */
+const createdUnlessStated = Date.UTC(2026, 0, 1);
+
+/** The models that are served, in the order of the configuration. */
+export class Catalogue {
+  readonly models: readonly Model[];
+  readonly #byId: ReadonlyMap<string, Model>;
+
+  constructor(models: readonly Model[]) {
+    this.models = models;
+    this.#byId = new Map(models.map((model) => [model.id, model]));
+  }
+
+  /** The models of these ids, in order. The first unknown one is refused with `400 model_not_found` (decisions.md §2, A-23). */
+  resolve(ids: readonly string[]): readonly Model[] {
+    return ids.map((id) => {
+      const model = this.#byId.get(id);
+      if (model === undefined) throw refuse('model_not_found', `${id} is not a valid model id.`, { model: id });
+      return model;
+    });
+  }
+}
+
+/** Builds the catalogue of a configuration, publishing a new price version for whatever costs something else than before. */
+export async function publishCatalogue(config: Config, database: Database, atMs: number): Promise<Catalogue> {
+  const models = await database.transaction(async (sql) => {
+    const built: Model[] = [];
+    for (const model of config.models) {
+      const candidates: Candidate[] = [];
+      for (const candidate of model.candidates) {
+        const label = labelOf(candidate);
+        const priceVersion = await publishPrice(sql, model.id, label, candidate.price, atMs);
+        candidates.push(candidateOf(config, model, candidate, { label, priceVersion }));
+      }
+      built.push(modelOf(model, candidates));
+    }
+    return built;
+  });
+  return new Catalogue(models);
+}
+
+function labelOf(candidate: CandidateConfig): string {
+  const { target } = candidate;
+  return target.kind === 'slot' ? `slot/${target.slot}` : `${target.provider}/${target.model}`;
+}
+
+function modelOf(model: ModelConfig, candidates: readonly Candidate[]): Model {
+  return {
+    id: model.id,
+    name: model.name,
+    description: model.description,
+    created: Math.floor((model.createdMs ?? createdUnlessStated) / 1000),
+    contextLength: model.contextLength,
+    maxCompletionTokens: model.maxCompletionTokens ?? model.contextLength,
+    inputModalities: model.inputModalities,
+    outputModalities: model.outputModalities,
+    supportedParameters: model.supportedParameters ?? [],
+    price: model.price,
+    huggingFaceId: model.huggingFaceId,
+    knowledgeCutoff: model.knowledgeCutoff,
+    tokenizer: model.tokenizer,
+    candidates,
+  };
+}
+
+function candidateOf(
+  config: Config,
+  model: ModelConfig,
+  candidate: CandidateConfig,
+  published: { readonly label: string; readonly priceVersion: number },
+): Candidate {
+  const { target } = candidate;
+  const provider = target.kind === 'provider' ? config.providers.find((row) => row.slug === target.provider) : undefined;
+  const tag = target.kind === 'slot' ? target.slot : target.provider;
+  return {
+    ...published,
+    via: target.kind === 'slot' ? { kind: 'slot', slot: target.slot } : { kind: 'provider', provider: target.provider },
+    modelId: model.id,
+    upstreamModel: target.kind === 'slot' ? model.id : target.model,
+    providerTag: tag,
+    providerName: provider?.name ?? tag,
+    contextLength: candidate.contextLength,
+    maxCompletionTokens: candidate.maxCompletionTokens ?? candidate.contextLength,
+    inputs: new Set<Modality>(candidate.inputModalities),
+    supportedParameters: candidate.supportedParameters === null ? null : new Set(candidate.supportedParameters),
+    price: candidate.price,
+  };
+}

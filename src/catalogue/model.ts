@@ -1,0 +1,44 @@
+import type { Price } from '../money/price.ts';
+import type { InputModality } from '../wire/chat.ts';
+
+/** One place where a model can be answered: an own slot, or an upstream provider. */
+export interface Candidate {
+  /** Unique within the model: `slot/<name>` or `<provider slug>/<upstream model>`. */
+  readonly label: string;
+  readonly via: { readonly kind: 'slot'; readonly slot: string } | { readonly kind: 'provider'; readonly provider: string };
+  /** The model's catalogue id. */
+  readonly modelId: string;
+  /** What it is called at the provider; the engine's own name for a slot comes with its lease. */
+  readonly upstreamModel: string;
+  /** The slug or slot name that `X-Service-Provider` says. */
+  readonly providerTag: string;
+  /** For people. */
+  readonly providerName: string;
+  readonly contextLength: number;
+  readonly maxCompletionTokens: number;
+  readonly inputs: ReadonlySet<InputModality | 'text'>;
+  /** Null when nothing is declared: then every known parameter is taken to be understood. */
+  readonly supportedParameters: ReadonlySet<string> | null;
+  readonly price: Price;
+  /** The published version of the price; every generation stores the one that it was billed with. */
+  readonly priceVersion: number;
+}
+
+/** One model of the catalogue. */
+export interface Model {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  /** Unix seconds. */
+  readonly created: number;
+  readonly contextLength: number;
+  readonly maxCompletionTokens: number;
+  readonly inputModalities: readonly string[];
+  readonly outputModalities: readonly string[];
+  readonly supportedParameters: readonly string[];
+  readonly price: Price;
+  readonly huggingFaceId: string | null;
+  readonly knowledgeCutoff: string | null;
+  readonly tokenizer: string | null;
+  readonly candidates: readonly Candidate[];
+}

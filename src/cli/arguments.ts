@@ -1,0 +1,59 @@
+import { InvalidArgumentError } from 'commander';
+import { type KeyHash, parseKeyHash } from '../ids/api-key.ts';
+import { type Krw, krwFromDecimal } from '../money/krw.ts';
+import { parseInstant } from '../time/clock.ts';
+
+/** Won above zero, at most six decimals. */
+export function positiveKrw(text: string): Krw {
+  const amount = exactKrw(text);
+  if (amount <= 0n) throw new InvalidArgumentError('must be more than 0 won.');
+  return amount;
+}
+
+/** Won of at least zero, at most six decimals. */
+export function limitKrw(text: string): Krw {
+  const amount = exactKrw(text);
+  if (amount < 0n) throw new InvalidArgumentError('must be at least 0 won.');
+  return amount;
+}
+
+/** An account id. */
+export function accountId(text: string): number {
+  const id = Number(text);
+  if (!/^\d{1,15}$/.test(text) || id === 0) throw new InvalidArgumentError('must be an account id, a whole number.');
+  return id;
+}
+
+/** The 64 hex digits of a key's hash. */
+export function keyHash(text: string): KeyHash {
+  const hash = parseKeyHash(text);
+  if (hash === null) throw new InvalidArgumentError('must be the 64 lowercase hex digits of a key hash.');
+  return hash;
+}
+
+/** An ISO 8601 instant with its offset, as epoch milliseconds. */
+export function instant(text: string): number {
+  const atMs = parseInstant(text);
+  if (atMs === null) throw new InvalidArgumentError('must be an instant such as 2026-12-31T23:59:59+09:00.');
+  return atMs;
+}
+
+/** A TCP port; 0 lets the system choose. */
+export function port(text: string): number {
+  const value = Number(text);
+  if (!/^\d{1,5}$/.test(text) || value > 65_535) throw new InvalidArgumentError('must be a port from 0 to 65535.');
+  return value;
+}
+
+/** A name with something to see in it. */
+export function name(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('must not be empty.');
+  return text;
+}
+
+function exactKrw(text: string): Krw {
+  const amount = krwFromDecimal(text);
+  if (amount === null) throw new InvalidArgumentError('must be an amount in won such as 5000 or 0.5, at most 10^15.');
+  if (/\.\d{7,}/.test(text)) throw new InvalidArgumentError('has more than six decimals; a micro-won is the smallest amount.');
+  return amount;
+}

@@ -1,0 +1,55 @@
+import type { Command } from 'commander';
+import type { AccountRow } from '../../accounts/accounts.ts';
+import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
+import { isoOf } from '../../time/clock.ts';
+import { accountId, name } from '../arguments.ts';
+import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
+import type { Row } from '../output.ts';
+import { CliError, type Shell } from '../shell.ts';
+
+const columns = ['account_id', 'name', 'email', 'balance_krw', 'total_credits_krw', 'total_usage_krw', 'created_at'];
+
+/** `naru account create|list|show`. */
+export function addAccountCommands(program: Command, shell: Shell): void {
+  const account = program.command('account').description('accounts');
+
+  withCommonOptions(account.command('create'))
+    .description('create an account')
+    .requiredOption('--name <name>', 'what it is called', name)
+    .option('--email <address>', 'whom to write to')
+    .action((flags: CommonOptions & { name: string; email?: string }) =>
+      inOffice(shell, flags, async (office, output) => {
+        const id = await office.createAccount({ name: flags.name, email: flags.email ?? null });
+        await output.one(`created account ${id}`, { account_id: id, name: flags.name, email: flags.email ?? null });
+      }),
+    );
+
+  withCommonOptions(account.command('list'))
+    .description('every account with its money')
+    .action((flags: CommonOptions) =>
+      inOffice(shell, flags, async (office, output) => output.rows(columns, (await office.readAccounts()).map(rowOf))),
+    );
+
+  withCommonOptions(account.command('show'))
+    .description('one account with its money')
+    .argument('<id>', 'the account', accountId)
+    .action((id: number, flags: CommonOptions) =>
+      inOffice(shell, flags, async (office, output) => {
+        const found = await office.readAccount(id);
+        if (found === null) throw new CliError(`there is no account ${id}`);
+        await output.rows(columns, [rowOf(found)]);
+      }),
+    );
+}
+
+function rowOf(account: AccountRow): Row {
+  return {
+    account_id: account.accountId,
+    name: account.name,
+    email: account.email,
+    balance_krw: krwToDecimal(krwOfMicro(account.credits - account.usage)),
+    total_credits_krw: krwToDecimal(krwOfMicro(account.credits)),
+    total_usage_krw: krwToDecimal(krwOfMicro(account.usage)),
+    created_at: isoOf(account.createdAtMs),
+  };
+}

@@ -1,0 +1,66 @@
+import type { Command } from 'commander';
+import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
+import type { EntryRow, Verdict } from '../../ledger/ledger.ts';
+import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
+import { isoOf } from '../../time/clock.ts';
+import { accountId } from '../arguments.ts';
+import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
+import type { Output, Row } from '../output.ts';
+import type { Shell } from '../shell.ts';
+
+type ExportFlags = CommonOptions & { readonly account?: number };
+
+const entryColumns = ['id', 'account_id', 'kind', 'amount_krw', 'generation_id', 'created_at'];
+const generationColumns = ['id', 'account_id', 'model', 'provider_name', 'status', 'error_type', 'tokens_prompt', 'tokens_completion', 'cost_krw', 'created_at'];
+
+/** `naru ledger export|verify` and `naru generation export`. */
+export function addExportCommands(program: Command, shell: Shell, state: { exitCode: number }): void {
+  const ledger = program.command('ledger').description('the ledger');
+
+  withCommonOptions(ledger.command('export'))
+    .description('every entry, one a line')
+    .option('--account <id>', 'only this account', accountId)
+    .action((flags: ExportFlags) =>
+      inOffice(shell, flags, (office, output) => output.rows(entryColumns, entries(office.exportEntries(flags.account ?? null)))),
+    );
+
+  withCommonOptions(ledger.command('verify'))
+    .description('recompute every balance and period total; exit code 1 and the differences if any')
+    .action((flags: CommonOptions) =>
+      inOffice(shell, flags, async (office, output) => {
+        const verdict = await office.verifyLedger();
+        if (verdict.differences.length > 0) state.exitCode = 1;
+        await report(verdict, output);
+      }),
+    );
+
+  const generation = program.command('generation').description('records of generations');
+  withCommonOptions(generation.command('export'))
+    .description('every record, one a line')
+    .option('--account <id>', 'only this account', accountId)
+    .action((flags: ExportFlags) =>
+      inOffice(shell, flags, (office, output) => output.rows(generationColumns, office.exportGenerations(flags.account ?? null) as AsyncIterable<Row>)),
+    );
+}
+
+async function* entries(rows: AsyncIterable<EntryRow>): AsyncGenerator<Row> {
+  for await (const row of rows) {
+    yield {
+      id: row.id,
+      account_id: row.accountId,
+      kind: row.kind,
+      amount_krw: krwToDecimal(krwOfMicro(row.amountMicro)),
+      generation_id: row.generationUuid === null ? null : generationIdOf(row.generationUuid as GenerationUuid),
+      memo: row.memo,
+      created_at: isoOf(row.createdAtMs),
+    };
+  }
+}
+
+async function report(verdict: Verdict, output: Output): Promise<void> {
+  const { checks, differences, accounts, entries: count, generations } = verdict;
+  const ok = differences.length === 0;
+  const lines = differences.map((row) => `${row.subject}: ${row.check}: expected ${row.expected}, found ${row.found}`);
+  const summary = `${accounts} accounts, ${count} entries, ${generations} generations, ${checks.length} checks: ${ok ? 'the books agree' : `${differences.length} differences`}`;
+  await output.one([...lines, summary].join('\n'), { ok, accounts, entries: count, generations, checks: checks.length, differences });
+}

@@ -1,0 +1,118 @@
+import { type Command, Option } from 'commander';
+import type { KeyHash, KeyKind } from '../../ids/api-key.ts';
+import type { KeyRow } from '../../keys/keys.ts';
+import { spendOf } from '../../keys/spend.ts';
+import { type Krw, krwOfMicro, krwToDecimal } from '../../money/krw.ts';
+import { isoOf } from '../../time/clock.ts';
+import { type LimitReset, limitResets } from '../../time/period.ts';
+import { accountId, instant, keyHash, limitKrw, name } from '../arguments.ts';
+import type { Office } from '../office.ts';
+import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
+import type { Row } from '../output.ts';
+import { CliError, type Shell } from '../shell.ts';
+
+interface CreateFlags extends CommonOptions {
+  readonly account: number;
+  readonly kind: KeyKind;
+  readonly name: string;
+  readonly limit?: Krw;
+  readonly limitReset: LimitReset;
+  readonly expiresAt?: number;
+}
+
+const columns = ['hash', 'label', 'kind', 'name', 'state', 'limit_krw', 'limit_reset', 'usage_krw', 'expires_at', 'created_at'];
+
+/** `naru key create|list|show|suspend|unsuspend|revoke`. */
+export function addKeyCommands(program: Command, shell: Shell): void {
+  const key = program.command('key').description('API keys');
+
+  withCommonOptions(key.command('create'))
+    .description('create a key; its plaintext is shown this once')
+    .requiredOption('--account <id>', 'the account that it spends from', accountId)
+    .requiredOption('--name <name>', 'what it is called', name)
+    .addOption(new Option('--kind <kind>', 'what it may do').choices(['inference', 'management']).default('inference'))
+    .option('--limit <won>', 'the most it may spend in a period', limitKrw)
+    .addOption(new Option('--limit-reset <period>', 'when its spend counts anew').choices(limitResets).default('never'))
+    .option('--expires-at <instant>', 'from when on it is refused', instant)
+    .action((flags: CreateFlags) => inOffice(shell, flags, (office, output) => create(office, flags, output)));
+
+  withCommonOptions(key.command('list'))
+    .description('every key of an account, newest first, revoked ones included')
+    .requiredOption('--account <id>', 'the account', accountId)
+    .action((flags: CommonOptions & { account: number }) =>
+      inOffice(shell, flags, async (office, output) => {
+        const keys = await office.readKeys(flags.account);
+        await output.rows(columns, await Promise.all(keys.map((row) => rowOf(office, row))));
+      }),
+    );
+
+  withCommonOptions(key.command('show'))
+    .description('one key')
+    .argument('<hash>', 'the key', keyHash)
+    .action((hash: KeyHash, flags: CommonOptions) =>
+      inOffice(shell, flags, async (office, output) => output.rows(columns, [await rowOf(office, await found(office, hash))])),
+    );
+
+  const change = (verb: string, description: string, act: (office: Office, hash: KeyHash, reason: string | null) => Promise<boolean>) =>
+    withCommonOptions(key.command(verb))
+      .description(description)
+      .argument('<hash>', 'the key', keyHash)
+      .option('--reason <text>', 'a note for whoever looks later')
+      .action((hash: KeyHash, flags: CommonOptions & { reason?: string }) =>
+        inOffice(shell, flags, async (office, output) => {
+          if (!(await act(office, hash, flags.reason ?? null))) throw noKey(hash);
+          const row = await rowOf(office, await found(office, hash));
+          await output.one(`${row['label']} is ${row['state']}`, row);
+        }),
+      );
+  change('suspend', 'suspend a key; a top-up does not lift it', (office, hash, reason) => office.suspendKey({ hash, suspended: true, reason }));
+  change('unsuspend', 'lift a suspension', (office, hash) => office.suspendKey({ hash, suspended: false, reason: null }));
+  change('revoke', 'revoke a key for good', (office, hash) => office.revokeKey(hash));
+}
+
+async function create(office: Office, flags: CreateFlags, output: { one(text: string, row: object): Promise<void> }): Promise<void> {
+  if ((await office.readAccount(flags.account)) === null) throw new CliError(`there is no account ${flags.account}`);
+  const { hash, plaintext } = await office.createKey({
+    accountId: flags.account,
+    kind: flags.kind,
+    name: flags.name,
+    limit: flags.limit ?? null,
+    limitReset: flags.limitReset,
+    expiresAtMs: flags.expiresAt ?? null,
+  });
+  const text = `${plaintext}\n(the key is shown this once; its hash is ${hash})`;
+  await output.one(text, { hash, key: plaintext, ...(await rowOf(office, await found(office, hash))) });
+}
+
+async function found(office: Office, hash: KeyHash): Promise<KeyRow> {
+  const row = await office.readKey(hash);
+  if (row === null) throw noKey(hash);
+  return row;
+}
+
+function noKey(hash: KeyHash): CliError {
+  return new CliError(`there is no key with the hash ${hash}`);
+}
+
+async function rowOf(office: Office, row: KeyRow): Promise<Row> {
+  const usage = spendOf(await office.readSpend(row), row.limitReset);
+  return {
+    hash: row.hash,
+    account_id: row.accountId,
+    label: row.label,
+    kind: row.kind,
+    name: row.name,
+    state: stateOf(row),
+    limit_krw: row.limitMicro === null ? null : krwToDecimal(krwOfMicro(row.limitMicro)),
+    limit_reset: row.limitReset,
+    usage_krw: krwToDecimal(krwOfMicro(usage)),
+    expires_at: row.expiresAtMs === null ? null : isoOf(row.expiresAtMs),
+    created_at: isoOf(row.createdAtMs),
+  };
+}
+
+function stateOf(row: KeyRow): string {
+  if (row.revokedAtMs !== null) return 'revoked';
+  if (row.adminSuspended) return 'suspended';
+  return row.userDisabled ? 'off' : 'active';
+}

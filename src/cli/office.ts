@@ -1,0 +1,24 @@
+import type { AccountRow } from '../accounts/accounts.ts';
+import type { KeyHash } from '../ids/api-key.ts';
+import type { KeyOrder, KeyRow } from '../keys/keys.ts';
+import type { Spend } from '../keys/spend.ts';
+import type { Grant, GrantOutcome } from '../ledger/credit.ts';
+import type { EntryRow, Verdict } from '../ledger/ledger.ts';
+
+/** The rooms, bound to an open database, as the operator's commands use them. */
+export interface Office {
+  createAccount(account: { readonly name: string; readonly email: string | null }): Promise<number>;
+  readAccount(accountId: number): Promise<AccountRow | null>;
+  readAccounts(): Promise<readonly AccountRow[]>;
+  grantCredit(grant: Grant): Promise<GrantOutcome>;
+  createKey(order: KeyOrder): Promise<{ readonly hash: KeyHash; readonly plaintext: string }>;
+  readKey(hash: KeyHash): Promise<KeyRow | null>;
+  readKeys(accountId: number): Promise<readonly KeyRow[]>;
+  readSpend(key: KeyRow): Promise<Spend>;
+  suspendKey(change: { readonly hash: KeyHash; readonly suspended: boolean; readonly reason: string | null }): Promise<boolean>;
+  revokeKey(hash: KeyHash): Promise<boolean>;
+  exportEntries(onlyAccount: number | null): AsyncIterable<EntryRow>;
+  exportGenerations(onlyAccount: number | null): AsyncIterable<object>;
+  verifyLedger(): Promise<Verdict>;
+  close(): Promise<void>;
+}

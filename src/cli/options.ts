@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import type { Office } from './office.ts';
+import { Output } from './output.ts';
+import type { Places, Shell } from './shell.ts';
+
+/** The options that every command has. */
+export interface CommonOptions {
+  readonly config?: string;
+  readonly dataDir?: string;
+  readonly json?: boolean;
+}
+
+/** Adds the options that every command has. */
+export function withCommonOptions(command: Command): Command {
+  return command
+    .option('--config <file>', 'the configuration file (default: naru.yaml, or built-in defaults)')
+    .option('--data-dir <dir>', 'where the embedded database, the journal and the slots live (default: .naru)')
+    .option('--json', 'print one JSON object a line and nothing else');
+}
+
+/** Where configuration and data are, as the options say. */
+export function placesOf(options: CommonOptions): Places {
+  return { config: options.config ?? null, dataDir: options.dataDir ?? null };
+}
+
+/** Opens the office for one command and closes it again whatever happens. */
+export async function inOffice(
+  shell: Shell,
+  options: CommonOptions,
+  work: (office: Office, output: Output) => Promise<void>,
+): Promise<void> {
+  const office = await shell.openOffice(placesOf(options));
+  try {
+    await work(office, new Output(shell, options.json === true));
+  } finally {
+    await office.close();
+  }
+}

@@ -1,0 +1,32 @@
+import type { Office } from './office.ts';
+
+/** Where the configuration and the data are; null for the default place. */
+export interface Places {
+  readonly config: string | null;
+  readonly dataDir: string | null;
+}
+
+/** What `naru up` was told beside the configuration. */
+export interface UpOptions extends Places {
+  readonly host: string | null;
+  readonly port: number | null;
+  readonly json: boolean;
+}
+
+/** What the commands need of the process around them. */
+export interface Shell {
+  /** Writes to stdout; resolves when more can be taken. */
+  out(text: string): Promise<void>;
+  err(text: string): void;
+  /** Opens the database of the configuration, starting the embedded server if it does not run. */
+  openOffice(places: Places): Promise<Office>;
+  /** Serves until a signal; resolves with the exit code. */
+  up(options: UpOptions): Promise<number>;
+  /** Every fault of the configuration as text; empty when there is none. */
+  checkConfig(places: Places): { readonly file: string; readonly faults: readonly string[] };
+}
+
+/** The operator's mistake or a condition he can mend: printed as it is, exit code 1. */
+export class CliError extends Error {
+  override readonly name = 'CliError';
+}

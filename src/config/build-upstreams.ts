@@ -1,0 +1,78 @@
+import type { LimitsConfig, ProviderConfig, SlotConfig } from './config.ts';
+import { besideConfig, type Outside } from './interpolate.ts';
+import type { ParsedFile } from './schema.ts';
+
+/**
+ * What an engine gets of our own environment: enough to find programs, libraries and caches, and none of our credentials.
+ */
+export const inheritedVariables: readonly string[] = [
+  ...['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH'],
+  ...['CUDA_HOME', 'HF_HOME', 'XDG_CACHE_HOME'],
+];
+
+/** An upstream, with what it takes from the limits written out. */
+export function buildProvider(
+  provider: ParsedFile['providers'][number],
+  limits: LimitsConfig,
+): ProviderConfig {
+  const headers = Object.entries(provider.headers).map(
+    ([name, value]) => [name.toLowerCase(), value] as const,
+  );
+  return {
+    slug: provider.slug,
+    name: provider.name ?? provider.slug,
+    dialect: provider.dialect,
+    baseUrl: withoutSlash(provider.base_url),
+    apiKey: provider.api_key ?? null,
+    headers: Object.fromEntries(headers),
+    connectTimeoutMs: provider.connect_timeout_ms ?? limits.connectTimeoutMs,
+    firstByteTimeoutMs: provider.first_byte_timeout_ms ?? limits.firstByteTimeoutMs,
+    maxConnections: provider.max_connections ?? null,
+    privacyPolicyUrl: provider.privacy_policy_url ?? null,
+    termsOfServiceUrl: provider.terms_of_service_url ?? null,
+    statusPageUrl: provider.status_page_url ?? null,
+  };
+}
+
+/** A local engine, with the environment and the folder that it runs in. */
+export function buildSlot(slot: ParsedFile['slots'][number], outside: Outside): SlotConfig {
+  return {
+    name: slot.name,
+    driver: driverOf(slot, outside),
+    basePath: withoutSlash(slot.base_path),
+    model: slot.model ?? null,
+    readyPath: slot.ready_path,
+    startBudgetMs: slot.start_budget_ms,
+    idleStopMs: slot.idle_stop_ms,
+    maxConcurrency: slot.max_concurrency,
+    gpus: slot.gpus,
+    vramMb: slot.vram_mb,
+  };
+}
+
+function driverOf(slot: ParsedFile['slots'][number], outside: Outside): SlotConfig['driver'] {
+  if (slot.external !== undefined) {
+    const { base_url, health_path } = slot.external;
+    return { kind: 'external', baseUrl: withoutSlash(base_url), healthPath: health_path };
+  }
+  if (slot.command === undefined) throw new Error(`the slot ${slot.name} has no command`);
+  const env = { ...inherited(outside.env), ...visibleGpus(slot.gpus), ...slot.env };
+  return { kind: 'process', command: slot.command, env, cwd: besideConfig(slot.cwd ?? '.', outside.path) };
+}
+
+function inherited(env: Outside['env']): Record<string, string> {
+  const ours: Record<string, string> = {};
+  for (const name of inheritedVariables) {
+    const value = Object.hasOwn(env, name) ? env[name] : undefined;
+    if (value !== undefined) ours[name] = value;
+  }
+  return ours;
+}
+
+function visibleGpus(gpus: readonly string[]): Record<string, string> {
+  return gpus.length === 0 ? {} : { CUDA_VISIBLE_DEVICES: gpus.join(',') };
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '');
+}

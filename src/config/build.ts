@@ -1,0 +1,138 @@
+import type { Price, Rate } from '../money/price.ts';
+import { buildProvider, buildSlot } from './build-upstreams.ts';
+import type { Address, CandidateConfig, Config, ExchangeConfig, ModelConfig } from './config.ts';
+import type { Outside } from './interpolate.ts';
+import { rateOf, unitsOf } from './rates.ts';
+import type { ParsedFile } from './schema.ts';
+import { instantOf } from './schema-models.ts';
+
+type ParsedModel = ParsedFile['models'][number];
+type ParsedCandidate = ParsedModel['candidates'][number];
+type ParsedPrice = NonNullable<ParsedModel['price']>;
+
+/** The configuration that a file without faults means: names of ours, money as integers, what is inherited written out. */
+export function buildConfig(file: ParsedFile, outside: Outside): Config {
+  const exchange: ExchangeConfig | null =
+    file.exchange === undefined
+      ? null
+      : { usdKrw: file.exchange.usd_krw, marginPercent: file.exchange.margin_percent };
+  const limits = buildLimits(file.limits);
+  return {
+    listen: addressOf(file.listen),
+    admin: addressOf(file.admin),
+    database: { url: file.database.url },
+    edge: { rateLimit: file.edge.rate_limit, trustedProxies: file.edge.trusted_proxies },
+    keys: { prefix: file.keys.prefix },
+    log: { level: file.log.level },
+    limits,
+    settlement: { ack: file.settlement.ack },
+    exchange,
+    providers: file.providers.map((provider) => buildProvider(provider, limits)),
+    slots: file.slots.map((slot) => buildSlot(slot, outside)),
+    models: file.models.map((model) => buildModel(model, exchange)),
+    datasets: {
+      syncKey: file.datasets.sync_key ?? null,
+      samples: file.datasets.samples,
+      baseUrl: file.datasets.base_url.replace(/\/+$/, ''),
+    },
+  };
+}
+
+function addressOf(address: Address): Address {
+  return { host: address.host, port: address.port };
+}
+
+function buildLimits(limits: ParsedFile['limits']): Config['limits'] {
+  return {
+    debtFloorKrw: limits.debt_floor_krw,
+    upstreamTimeoutMs: limits.upstream_timeout_ms,
+    connectTimeoutMs: limits.connect_timeout_ms,
+    firstByteTimeoutMs: limits.first_byte_timeout_ms ?? limits.upstream_timeout_ms,
+    streamIdleTimeoutMs: limits.stream_idle_timeout_ms,
+    totalTimeoutMs: limits.total_timeout_ms ?? null,
+    drainTimeoutMs: limits.drain_timeout_ms,
+    coldWaitMs: limits.cold_wait_ms,
+    keepAliveCommentMs: limits.keep_alive_comment_ms,
+    bodyBytes: limits.body_bytes,
+    requestsPerSecond: limits.requests_per_second,
+    burst: limits.burst,
+  };
+}
+
+function buildModel(model: ParsedModel, exchange: ExchangeConfig | null): ModelConfig {
+  const own = model.price === undefined ? null : buildPrice(model.price, exchange);
+  const candidates = model.candidates.map((candidate) => buildCandidate(candidate, model, own, exchange));
+  const shown = own ?? candidates[0]?.price;
+  if (shown === undefined) throw new Error(`${model.id} has no candidate`);
+  return {
+    id: model.id,
+    name: model.name ?? model.id,
+    description: model.description,
+    createdMs: model.created === undefined ? null : instantOf(model.created),
+    contextLength: model.context_length,
+    maxCompletionTokens: model.max_completion_tokens ?? null,
+    inputModalities: model.input_modalities,
+    outputModalities: model.output_modalities,
+    supportedParameters: model.supported_parameters ?? null,
+    defaultParameters: model.default_parameters === undefined ? null : statedOf(model.default_parameters),
+    huggingFaceId: model.hugging_face_id ?? null,
+    knowledgeCutoff: model.knowledge_cutoff ?? null,
+    tokenizer: model.tokenizer ?? null,
+    price: shown,
+    candidates,
+  };
+}
+
+function buildCandidate(
+  candidate: ParsedCandidate,
+  model: ParsedModel,
+  modelPrice: Price | null,
+  exchange: ExchangeConfig | null,
+): CandidateConfig {
+  const price = candidate.price === undefined ? modelPrice : buildPrice(candidate.price, exchange);
+  if (price === null) throw new Error(`a candidate of ${model.id} has no price`);
+  const contextLength = candidate.context_length ?? model.context_length;
+  const most = candidate.max_completion_tokens ?? model.max_completion_tokens ?? null;
+  const isSlot = candidate.slot !== undefined;
+  const zdr = candidate.zdr ?? (isSlot && candidate.data_collection !== true);
+  return {
+    target: targetOf(candidate, model),
+    contextLength,
+    // What is inherited may be more than a smaller context holds.
+    maxCompletionTokens: most === null ? null : Math.min(most, contextLength),
+    inputModalities: candidate.input_modalities ?? model.input_modalities,
+    supportedParameters: candidate.supported_parameters ?? model.supported_parameters ?? null,
+    quantization: candidate.quantization ?? null,
+    price,
+    weight: candidate.weight,
+    dataCollection: candidate.data_collection ?? !(isSlot || zdr),
+    zdr,
+  };
+}
+
+function targetOf(candidate: ParsedCandidate, model: ParsedModel): CandidateConfig['target'] {
+  if (candidate.slot !== undefined) return { kind: 'slot', slot: candidate.slot };
+  if (candidate.provider === undefined) throw new Error(`a candidate of ${model.id} names nothing`);
+  return { kind: 'provider', provider: candidate.provider, model: candidate.model ?? model.id };
+}
+
+function buildPrice(price: ParsedPrice, exchange: ExchangeConfig | null): Price {
+  const rate = (text: string, units = unitsOf[price.per]): Rate => {
+    const result = rateOf(text, units, price.currency === 'USD' ? exchange : null);
+    if (result === null) throw new Error(`${text} is no price`);
+    return result;
+  };
+  return {
+    prompt: rate(price.prompt),
+    completion: rate(price.completion),
+    request: rate(price.request, 1n),
+    cacheRead: rate(price.cache_read ?? price.prompt),
+    cacheWrite: rate(price.cache_write ?? price.prompt),
+  };
+}
+
+function statedOf(values: { readonly [name: string]: number | undefined }): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    Object.entries(values).filter((entry): entry is [string, number] => entry[1] !== undefined),
+  );
+}

@@ -1,0 +1,170 @@
+import type { Krw } from '../money/krw.ts';
+import type { Price } from '../money/price.ts';
+import type { Secret } from './secret.ts';
+
+/** What `naru.yaml` says, with every default filled in and every reference checked (decisions.md §5). Frozen all through. */
+export interface Config {
+  readonly listen: Address;
+  /** Where `/metrics` answers: always a loopback address. */
+  readonly admin: Address;
+  readonly database: { readonly url: 'embedded' | Secret };
+  readonly edge: {
+    readonly rateLimit: 'builtin' | 'external';
+    /** Addresses and CIDRs whose `X-Forwarded-For` is believed. */
+    readonly trustedProxies: readonly string[];
+  };
+  readonly keys: {
+    /** What every plaintext key begins with, such as `sk-naru-`. */
+    readonly prefix: string;
+  };
+  readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' };
+  readonly limits: LimitsConfig;
+  readonly settlement: { readonly ack: 'journal' | 'database' };
+  /** How USD prices became won; null when the file states no rate, and then no price is in USD. */
+  readonly exchange: ExchangeConfig | null;
+  readonly providers: readonly ProviderConfig[];
+  readonly slots: readonly SlotConfig[];
+  readonly models: readonly ModelConfig[];
+  readonly datasets: {
+    /** Null: nothing is synced. */
+    readonly syncKey: Secret | null;
+    readonly samples: boolean;
+    /** The API that the datasets are read from, without a slash at its end. */
+    readonly baseUrl: string;
+  };
+}
+
+/** An address to listen on. Port 0 lets the system choose. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The limits of service.md §8 and decisions.md A-04, A-21, A-27, A-30. */
+export interface LimitsConfig {
+  /** An account whose balance is below minus this much is refused. Never negative. */
+  readonly debtFloorKrw: Krw;
+  /** From the request to its first upstream byte, over all candidates. */
+  readonly upstreamTimeoutMs: number;
+  readonly connectTimeoutMs: number;
+  /** From the request to a candidate to its first byte; `upstreamTimeoutMs` when the file does not say. */
+  readonly firstByteTimeoutMs: number;
+  readonly streamIdleTimeoutMs: number;
+  /** From the request to its last byte; null: no such limit. */
+  readonly totalTimeoutMs: number | null;
+  readonly drainTimeoutMs: number;
+  readonly coldWaitMs: number;
+  readonly keepAliveCommentMs: number;
+  readonly bodyBytes: number;
+  readonly requestsPerSecond: number;
+  readonly burst: number;
+}
+
+/** Decimal text as the file states it, so that the rate can be recorded and recomputed exactly. */
+export interface ExchangeConfig {
+  /** Won for one US dollar. */
+  readonly usdKrw: string;
+  /** What is added on conversion, in percent. */
+  readonly marginPercent: string;
+}
+
+/** An upstream (decisions.md §5, `providers:`). */
+export interface ProviderConfig {
+  readonly slug: string;
+  readonly name: string;
+  readonly dialect: 'openai' | 'anthropic' | 'google' | 'bedrock';
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  /** Null: requests carry no credential. */
+  readonly apiKey: Secret | null;
+  /** Sent with every request; header names in lower case. Values may be credentials. */
+  readonly headers: Readonly<Record<string, Secret>>;
+  /** The provider's own, else that of `limits`. */
+  readonly connectTimeoutMs: number;
+  /** The provider's own, else that of `limits`. */
+  readonly firstByteTimeoutMs: number;
+  /** Sockets to this provider at once; null: no limit. */
+  readonly maxConnections: number | null;
+  readonly privacyPolicyUrl: string | null;
+  readonly termsOfServiceUrl: string | null;
+  readonly statusPageUrl: string | null;
+}
+
+/** A local engine (decisions.md §5, `slots:`). Fits `SlotSettings` of `slots/settings.ts` as it stands. */
+export interface SlotConfig {
+  readonly name: string;
+  readonly driver:
+    | {
+        readonly kind: 'process';
+        readonly command: readonly string[];
+        /** The whole environment of the engine: a few plain variables of ours (`inheritedVariables`), then the file's. */
+        readonly env: Readonly<Record<string, string>>;
+        /** Absolute when the file's own path is. */
+        readonly cwd: string;
+      }
+    | {
+        readonly kind: 'external';
+        /** Without a slash at its end. */
+        readonly baseUrl: string;
+        readonly healthPath: string;
+      };
+  /** Begins with a slash; empty for the root. */
+  readonly basePath: string;
+  readonly model: string | null;
+  readonly readyPath: string;
+  readonly startBudgetMs: number;
+  /** 0: never stopped for idleness. */
+  readonly idleStopMs: number;
+  readonly maxConcurrency: number;
+  readonly gpus: readonly string[];
+  readonly vramMb: number;
+}
+
+/** What goes into or comes out of a model. */
+export type Modality = 'text' | 'image' | 'file' | 'audio' | 'video';
+
+/** A model of the catalogue (decisions.md §5, `models:`). */
+export interface ModelConfig {
+  /** `author/slug`, matched exactly (service.md §1). */
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  /** Civil time, epoch milliseconds; null when not stated. */
+  readonly createdMs: number | null;
+  readonly contextLength: number;
+  readonly maxCompletionTokens: number | null;
+  readonly inputModalities: readonly Modality[];
+  readonly outputModalities: readonly Modality[];
+  /** Null: nothing is declared, so every known parameter is passed on. */
+  readonly supportedParameters: readonly string[] | null;
+  /** Under their names on the wire; null when not stated. */
+  readonly defaultParameters: Readonly<Record<string, number>> | null;
+  readonly huggingFaceId: string | null;
+  /** `YYYY-MM-DD`. */
+  readonly knowledgeCutoff: string | null;
+  readonly tokenizer: string | null;
+  /** What the listing shows: the model's own price, else that of its first candidate. */
+  readonly price: Price;
+  /** At least one, in the order of the file. */
+  readonly candidates: readonly CandidateConfig[];
+}
+
+/** One way to serve a model. What it does not state itself is the model's. */
+export interface CandidateConfig {
+  readonly target:
+    | { readonly kind: 'slot'; readonly slot: string }
+    /** `model` is the upstream's name for it; the model's id when the file does not say. */
+    | { readonly kind: 'provider'; readonly provider: string; readonly model: string };
+  readonly contextLength: number;
+  readonly maxCompletionTokens: number | null;
+  readonly inputModalities: readonly Modality[];
+  readonly supportedParameters: readonly string[] | null;
+  readonly quantization: string | null;
+  readonly price: Price;
+  /** ≥ 0, relative to the other candidates of the model; 0: only when nothing else is left. */
+  readonly weight: number;
+  /** Whether the upstream may keep or learn from prompts: false for a slot, true for a provider without `zdr`, unless stated. */
+  readonly dataCollection: boolean;
+  /** Whether nothing is retained: true for a slot, false for a provider, unless stated. */
+  readonly zdr: boolean;
+}

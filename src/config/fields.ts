@@ -1,0 +1,189 @@
+import { z } from 'zod';
+import { type Krw, krwFromDecimal } from '../money/krw.ts';
+import { Secret } from './secret.ts';
+
+/**
+ * The kinds of value that members have. Every scalar arrives as the text that stands in the file, so each kind reads text;
+ * `json` is what editors are told instead (`json-schema.ts`).
+ */
+export type Field<T> = z.ZodType<T, string>;
+
+/** Why a text is not a value of its kind: ends the sentence "limits.burst …". */
+class Problem {
+  readonly message: string;
+
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+
+/** What editors are told where a value may also come from outside the file. */
+const outside = '\\$\\{|^file:';
+
+/** A whole number within bounds, both included. */
+export function integer(description: string, least: number, most: number): Field<number> {
+  const range = `must be a whole number from ${least} to ${most}`;
+  const json = { type: ['integer', 'string'], minimum: least, maximum: most, pattern: outside };
+  return field(description, json, (text) => {
+    const value = /^[+-]?\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= least && value <= most ? value : new Problem(range);
+  });
+}
+
+/** A number that is not money, within bounds, both included. */
+export function number(description: string, least: number, most: number): Field<number> {
+  const json = { type: ['number', 'string'], minimum: least, maximum: most, pattern: outside };
+  return field(description, json, (text) => {
+    const value = decimalText.test(text) ? Number(text) : Number.NaN;
+    return value >= least && value <= most ? value : new Problem(`must be a number from ${least} to ${most}`);
+  });
+}
+
+const decimalText = /^[+-]?(\d{1,100}(\.\d{0,100})?|\.\d{1,100})([eE][+-]?\d{1,3})?$/;
+
+/** `true` or `false`. */
+export function flag(description: string): Field<boolean> {
+  const json = { type: ['boolean', 'string'], pattern: outside };
+  return field(description, json, (text) =>
+    text === 'true' || text === 'false' ? text === 'true' : new Problem('must be true or false'),
+  );
+}
+
+/** An exact decimal number that is not negative, kept as its text: prices and rates of exchange. */
+export function decimal(description: string, least: 'zero' | 'above zero' = 'zero'): Field<string> {
+  const json = { type: ['number', 'string'], [least === 'zero' ? 'minimum' : 'exclusiveMinimum']: 0 };
+  const wanted =
+    least === 'zero' ? 'must be a decimal number, 0 or more' : 'must be a decimal number above 0';
+  return field(description, json, (text) => {
+    const zero = !/[1-9]/.test(text.replace(/[eE].*$/, ''));
+    const negative = text.startsWith('-');
+    return decimalText.test(text) && !negative && (least === 'zero' || !zero) ? text : new Problem(wanted);
+  });
+}
+
+/** An amount in won, from 0 to 10^15. */
+export function won(description: string): Field<Krw> {
+  return field(description, { type: ['number', 'string'], minimum: 0, maximum: 1e15 }, (text) => {
+    const amount = decimalText.test(text) ? krwFromDecimal(text) : null;
+    return amount === null || amount < 0n
+      ? new Problem('must be an amount in won, 0 or more and at most 10^15')
+      : amount;
+  });
+}
+
+/** Text of 1 to 20,000 characters. */
+export function text(description: string): Field<string> {
+  return shaped(description, /^[^\0]{1,20000}$/su, 'must be text of 1 to 20,000 characters');
+}
+
+/** Text of a form; `wanted` ends the sentence "slots[0].name …". */
+export function shaped(description: string, form: RegExp, wanted: string): Field<string> {
+  return field(description, { type: ['string', 'number'] }, (value) =>
+    form.test(value) ? value : new Problem(wanted),
+  );
+}
+
+/**
+ * Text that a check approves: `check` returns what to say when it does not, and null when it does. What it disapproves of is
+ * not quoted, since a URL may carry a password.
+ */
+export function checked(description: string, check: (value: string) => string | null): Field<string> {
+  return unquotedField(description, (value) => {
+    const message = check(value);
+    return message === null ? value : new Problem(message);
+  });
+}
+
+/** A credential: printable ASCII, since it travels in a header. It is never quoted in a message. */
+export function secret(description: string): Field<Secret> {
+  return unquotedField(description, (value) =>
+    /^[\x20-\x7e]{1,8192}$/.test(value)
+      ? new Secret(value)
+      : new Problem('is empty, too long, or has characters that no HTTP header can carry'),
+  );
+}
+
+/** As `secret`, but empty text means that there is none. */
+export function secretOrNothing(description: string): Field<Secret | null> {
+  return unquotedField(description, (value) => {
+    if (value === '') return null;
+    return /^[\x20-\x7e]{1,8192}$/.test(value)
+      ? new Secret(value)
+      : new Problem('is too long or has characters that no HTTP header can carry');
+  });
+}
+
+/** `embedded`, or the URL of a PostgreSQL server, which may carry a password. */
+export function databaseUrl(description: string): Field<'embedded' | Secret> {
+  return unquotedField(description, (value) => {
+    if (value === 'embedded') return value;
+    const isUrl = /^postgres(ql)?:\/\/./.test(value) && URL.canParse(value);
+    return isUrl ? new Secret(value) : new Problem('must be embedded or a postgres:// URL');
+  });
+}
+
+/** One of a few words. */
+export function choice<const W extends string>(description: string, words: readonly W[]) {
+  const json = { anyOf: [{ enum: words }, { type: 'string', pattern: outside }] };
+  return z.enum(words).meta({ description, json: { ...json, description } });
+}
+
+/** A member that may be left out, and the text that then stands for it. */
+export function orElse<S extends z.ZodType<unknown, string>>(schema: S, standIn: string): z.ZodPrefault<S> {
+  const meta = schema.meta();
+  const json = meta?.['json'] as { readonly type?: string | readonly string[] } | undefined;
+  const [kind] = [json?.type].flat();
+  const asJson =
+    kind === 'integer' || kind === 'number'
+      ? Number(standIn)
+      : kind === 'boolean'
+        ? standIn === 'true'
+        : standIn;
+  return z.prefault(schema, standIn as never).meta({ ...meta, json: { ...json, default: asJson } });
+}
+
+/** A mapping with these members and no others. */
+export function section<const S extends z.core.$ZodLooseShape>(
+  description: string,
+  shape: S,
+  extra: object = {},
+) {
+  return z
+    .strictObject(shape, { error: (issue) => knownMembers(issue.code, shape) })
+    .meta({ description, ...extra });
+}
+
+/** A list of at least `least` items. */
+export function list<S extends z.ZodType>(description: string, item: S, least = 0) {
+  return z.array(item).min(least).meta({ description });
+}
+
+/** The names that a section knows travel in the message of the issue: nothing else of it leads back to the section. */
+function knownMembers(code: string | undefined, shape: object): string | undefined {
+  return code === 'unrecognized_keys' ? Object.keys(shape).join(' ') : undefined;
+}
+
+function field<T>(description: string, json: object, read: (text: string) => T | Problem): Field<T> {
+  return fieldOf(description, json, read, true);
+}
+
+function unquotedField<T>(description: string, read: (text: string) => T | Problem): Field<T> {
+  return fieldOf(description, { type: 'string' }, read, false);
+}
+
+function fieldOf<T>(
+  description: string,
+  json: object,
+  read: (text: string) => T | Problem,
+  mayQuote: boolean,
+): Field<T> {
+  return z
+    .string()
+    .transform((value, context): T => {
+      const result = read(value);
+      if (!(result instanceof Problem)) return result;
+      context.addIssue({ code: 'custom', message: result.message, params: { mayQuote } });
+      return z.NEVER;
+    })
+    .meta({ description, json: { ...json, description } });
+}

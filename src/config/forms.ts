@@ -1,0 +1,64 @@
+import { isIP, isIPv6 } from 'node:net';
+
+/*
+ * Forms that no pattern can describe. Each returns what to say of a value that does not have the form, and null for one that
+ * has it: what it says ends the sentence "listen.host …".
+ */
+
+/** An IP address or a host name. */
+export function address(value: string): string | null {
+  const isName =
+    /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i;
+  return isIP(value) !== 0 || isName.test(value)
+    ? null
+    : 'must be an IP address or a host name, without a port';
+}
+
+/** An address that only this machine reaches. */
+export function loopbackAddress(value: string): string | null {
+  const isLoopback =
+    value === 'localhost' || value === '::1' || (isIP(value) === 4 && value.startsWith('127.'));
+  return isLoopback ? null : 'must be a loopback address such as 127.0.0.1: metrics are not for the network';
+}
+
+/** An IP address, or a network such as `10.0.0.0/8`. */
+export function cidr(value: string): string | null {
+  const [network = '', bits, ...rest] = value.split('/');
+  const most = isIPv6(network) ? 128 : 32;
+  const bitsFit = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most);
+  return isIP(network) !== 0 && bitsFit && rest.length === 0
+    ? null
+    : 'must be an IP address or a CIDR such as 10.0.0.0/8';
+}
+
+/** The root of an HTTP API. A password in it would be printed with it, so it must not have one. */
+export function httpUrl(value: string): string | null {
+  if (!/^https?:\/\//.test(value) || !URL.canParse(value))
+    return 'must be a URL that begins with http:// or https://';
+  const url = new URL(value);
+  if (url.username !== '' || url.password !== '')
+    return 'must not carry a user or a password: use api_key or headers';
+  return url.search === '' && url.hash === '' ? null : 'must not have a query or a fragment';
+}
+
+/** A page for people to read. */
+export function pageUrl(value: string): string | null {
+  return /^https?:\/\//.test(value) && URL.canParse(value)
+    ? null
+    : 'must be a URL that begins with http:// or https://';
+}
+
+/** The path of a request, such as `/health`. */
+export function urlPath(value: string): string | null {
+  return /^\/[\x21-\x7e]*$/.test(value) && !value.includes('#') ? null : 'must be a path that begins with /';
+}
+
+/** `author/slug` (service.md §1): suffixed and router-prefixed ids do not exist. */
+export function modelId(value: string): string | null {
+  if (value.includes(':')) return 'must not contain a colon: variant suffixes do not exist (service.md §1)';
+  if (value === 'naru/auto' || value.startsWith('openrouter/'))
+    return 'is reserved for routers, which do not exist';
+  if (value.normalize('NFC') !== value) return 'must be in Unicode normal form C (NFC), as clients send it';
+  const isPlain = /^[^\s\p{C}/?#%,"\\]{1,120}\/[^\s\p{C}/?#%,"\\]{1,120}$/u.test(value);
+  return isPlain ? null : 'must look like author/slug, without spaces';
+}

@@ -1,0 +1,63 @@
+import { dirname, isAbsolute, join } from 'node:path';
+
+/** What values of the file may be taken from. */
+export interface Outside {
+  /** The path of the configuration file itself; relative paths begin in its folder. */
+  readonly path: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The text of a file; throws when it cannot be read. */
+  readonly readFile: (path: string) => string;
+}
+
+/** A value with everything put in, or why that cannot be had. `fromOutside` tells that something was. */
+export type Interpolated =
+  | { readonly ok: true; readonly text: string; readonly fromOutside: boolean }
+  | { readonly ok: false; readonly message: string };
+
+const largestFile = 65_536;
+// biome-ignore lint/suspicious/noTemplateCurlyInString: it speaks of our own variables, not of JavaScript's
+const misspelt = 'a variable is written ${NAME}, in letters, digits and _; write $${ for a plain ${';
+
+/**
+ * Puts environment variables for `${NAME}` (`$${` stands for a plain `${`); a value that begins with `file:` becomes the
+ * trimmed content of that file, in which nothing is put in any more (decisions.md §5).
+ */
+export function interpolate(source: string, outside: Outside): Interpolated {
+  if (!source.startsWith('file:')) return withVariables(source, outside);
+  const named = withVariables(source.slice('file:'.length), outside);
+  return named.ok ? withFile(named.text.trim(), outside) : named;
+}
+
+/** A path of the file, seen from the folder of the file. */
+export function besideConfig(path: string, configPath: string): string {
+  return isAbsolute(path) ? path : join(dirname(configPath), path);
+}
+
+function withVariables(source: string, outside: Outside): Interpolated {
+  const missing: string[] = [];
+  let fromOutside = false;
+  const text = source.replaceAll(/\$(\$)?\{([^}]*)(\})?/g, (all, escaped, name: string, closed) => {
+    if (escaped !== undefined) return all.slice(1);
+    fromOutside = true;
+    if (closed === undefined || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+      missing.push(misspelt);
+    } else if (Object.hasOwn(outside.env, name) && outside.env[name] !== undefined) {
+      return outside.env[name];
+    } else missing.push(`the environment variable ${name} is not set`);
+    return '';
+  });
+  return missing.length === 0 ? { ok: true, text, fromOutside } : { ok: false, message: missing.join('; ') };
+}
+
+function withFile(path: string, outside: Outside): Interpolated {
+  if (path === '') return { ok: false, message: 'file: needs a path after it' };
+  const resolved = besideConfig(path, outside.path);
+  try {
+    const text = outside.readFile(resolved);
+    if (text.length > largestFile) return { ok: false, message: `the file ${resolved} is above 64 KiB` };
+    return { ok: true, text: text.trim(), fromOutside: true };
+  } catch (thrown) {
+    const code = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';
+    return { ok: false, message: `the file ${resolved} cannot be read${code}` };
+  }
+}

@@ -1,0 +1,61 @@
+import type { ExchangeConfig } from './config.ts';
+import type { Path } from './fault.ts';
+import type { Places } from './places.ts';
+import { highestRate, rateOf, unitsOf } from './rates.ts';
+import { has, itemsOf, type Members, memberOf, membersOf, textOf } from './tree.ts';
+
+/** Says which candidates have no price, and which prices cannot be had in won (decisions.md §3). */
+export function addPriceFaults(file: Members, places: Places): void {
+  const exchange = exchangeOf(file);
+  for (const [index, model] of itemsOf(file, 'models')) {
+    const path = ['models', index];
+    addRateFaults(model, path, exchange, places);
+    for (const [position, candidate] of itemsOf(model, 'candidates')) {
+      const at = [...path, 'candidates', position];
+      if (!has(candidate, 'price') && !has(model, 'price')) {
+        places.add(
+          [...at, 'price'],
+          'is missing, and the model has none either: what has no price cannot be served',
+        );
+      }
+      addRateFaults(candidate, at, exchange, places);
+    }
+  }
+}
+
+/** `unstated` when there is no rate to convert with; `faulty` when there is one that the schema refuses. */
+function exchangeOf(file: Members): ExchangeConfig | 'unstated' | 'faulty' {
+  if (!has(file, 'exchange')) return 'unstated';
+  const exchange = membersOf(memberOf(file, 'exchange'));
+  const usdKrw = textOf(exchange, 'usd_krw');
+  const marginPercent = textOf(exchange, 'margin_percent') ?? '0';
+  if (usdKrw === undefined) return 'faulty';
+  return rateOf('0', 1n, { usdKrw, marginPercent }) === null ? 'faulty' : { usdKrw, marginPercent };
+}
+
+function addRateFaults(
+  owner: Members,
+  path: Path,
+  exchange: ExchangeConfig | 'unstated' | 'faulty',
+  places: Places,
+): void {
+  const price = membersOf(memberOf(owner, 'price'));
+  const inUsd = textOf(price, 'currency') === 'USD';
+  if (inUsd && exchange === 'unstated') {
+    places.add([...path, 'price', 'currency'], 'is USD, but the file states no exchange: { usd_krw: … }');
+  }
+  if (inUsd && typeof exchange === 'string') return;
+  const per = textOf(price, 'per') ?? 'token';
+  if (!isPer(per)) return;
+  const rates = inUsd && typeof exchange !== 'string' ? exchange : null;
+  for (const name of ['prompt', 'completion', 'request', 'cache_read', 'cache_write']) {
+    const rate = rateOf(textOf(price, name) ?? '0', name === 'request' ? 1n : unitsOf[per], rates);
+    if (rate !== null && rate > highestRate) {
+      places.add([...path, 'price', name], 'is above a million won per unit');
+    }
+  }
+}
+
+function isPer(text: string): text is keyof typeof unitsOf {
+  return Object.hasOwn(unitsOf, text);
+}

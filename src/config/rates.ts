@@ -1,0 +1,53 @@
+import { decimalToScaled, divideHalfUp } from '../money/krw.ts';
+import { type Rate, rateOfPico } from '../money/price.ts';
+import type { ExchangeConfig } from './config.ts';
+
+/** How many units a stated price is for. */
+export const unitsOf = { token: 1n, '1K': 1000n, '1M': 1_000_000n } as const;
+
+/** The highest rate: a million won per unit. It fits a PostgreSQL bigint of pico-won nine times over. */
+export const highestRate = rateOfPico(10n ** 18n);
+const picoPerWon = 10n ** 12n;
+
+/** A decimal number as it is: `digits` / 10^`decimals`. */
+interface Exact {
+  readonly digits: bigint;
+  readonly decimals: number;
+}
+
+/**
+ * The rate that a price states, in pico-won per unit: computed as a fraction and rounded once, half up, at 12 decimals of a
+ * won (decisions.md §3). In USD when there is an exchange: `usd × usd_krw × (1 + margin / 100)`.
+ * Null when the text, or one of the exchange's, is no decimal number from 0 up. May be above `highestRate`.
+ */
+export function rateOf(text: string, units: bigint, exchange: ExchangeConfig | null): Rate | null {
+  const amount = exactOf(text);
+  if (amount === null) return null;
+  const factors = exchange === null ? [] : exchangeFactors(exchange);
+  if (factors === null) return null;
+  const all = [amount, ...factors];
+  const dividend = all.reduce((product, factor) => product * factor.digits, picoPerWon);
+  const divisor = all.reduce((product, factor) => product * 10n ** BigInt(factor.decimals), units);
+  return rateOfPico(divideHalfUp(dividend, divisor));
+}
+
+function exchangeFactors(exchange: ExchangeConfig): readonly Exact[] | null {
+  const rate = exactOf(exchange.usdKrw);
+  const margin = exactOf(exchange.marginPercent);
+  if (rate === null || margin === null) return null;
+  // 1 + margin / 100, over the same power of ten.
+  const factor = {
+    digits: 10n ** BigInt(margin.decimals + 2) + margin.digits,
+    decimals: margin.decimals + 2,
+  };
+  return [rate, factor];
+}
+
+function exactOf(text: string): Exact | null {
+  const parts = /^\+?\d*(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
+  if (parts === null) return null;
+  const [, fraction = '', exponent = '0'] = parts;
+  const decimals = Math.max(0, fraction.length - Number(exponent));
+  const digits = decimalToScaled(text, decimals);
+  return digits === null ? null : { digits, decimals };
+}

@@ -1,0 +1,155 @@
+import type { Path } from './fault.ts';
+import { hint } from './nearest.ts';
+import type { Places } from './places.ts';
+import { addPriceFaults } from './price-faults.ts';
+import type { Tree } from './read-yaml.ts';
+import { quoted } from './schema-faults.ts';
+import { has, itemsOf, type Members, memberOf, membersOf, textOf } from './tree.ts';
+
+/**
+ * Says what is wrong between the members of the file: names given twice, names of nothing, members that exclude each other.
+ * It reads the tree as it stands, whether the schema accepts it or not, so that every fault is reported at once.
+ */
+export function addReferenceFaults(tree: Tree, places: Places): void {
+  const file = membersOf(tree);
+  addPortFaults(file, places);
+  const providers = addNames(file, 'providers', 'slug', places);
+  const slots = addNames(file, 'slots', 'name', places);
+  addNames(file, 'models', 'id', places);
+  for (const [name, index] of slots) {
+    const path = ['slots', index, 'name'];
+    if (providers.has(name))
+      places.add(path, `a provider is called "${name}" too: requests choose by that name`);
+  }
+  for (const [index, slot] of itemsOf(file, 'slots')) addSlotFaults(slot, ['slots', index], places);
+  for (const [index, model] of itemsOf(file, 'models')) {
+    const path = ['models', index];
+    addCompletionFault(model, model, path, places);
+    const seen = new Map<string, number>();
+    for (const [position, candidate] of itemsOf(model, 'candidates')) {
+      const at = [...path, 'candidates', position];
+      addCandidateFaults(candidate, at, providers, slots, places);
+      addCompletionFault(candidate, model, at, places);
+      addTwin(candidate, model, at, seen, places);
+    }
+  }
+  addPriceFaults(file, places);
+}
+
+function addPortFaults(file: Members, places: Places): void {
+  const listen = textOf(membersOf(memberOf(file, 'listen')), 'port') ?? '8787';
+  const admin = textOf(membersOf(memberOf(file, 'admin')), 'port') ?? '8788';
+  if (Number(listen) !== Number(admin) || Number(listen) === 0) return;
+  const path = has(membersOf(memberOf(file, 'admin')), 'port') ? ['admin', 'port'] : ['listen', 'port'];
+  places.add(path, 'listen and admin have the same port');
+}
+
+/** The names that the items of a list have, each with the index of its first bearer; a second bearer is a fault. */
+function addNames(file: Members, list: string, member: string, places: Places): Map<string, number> {
+  const names = new Map<string, number>();
+  for (const [index, item] of itemsOf(file, list)) {
+    const name = textOf(item, member);
+    if (name === undefined || places.isUnknown([list, index, member])) continue;
+    const first = names.get(name);
+    if (first === undefined) names.set(name, index);
+    else
+      places.add(
+        [list, index, member],
+        `${list}[${first}] on line ${places.lineOf([list, first, member])} has the same ${member}`,
+      );
+  }
+  return names;
+}
+
+function addSlotFaults(slot: Members, path: Path, places: Places): void {
+  const isExternal = has(slot, 'external');
+  if (isExternal === has(slot, 'command')) {
+    places.add(path, `needs ${isExternal ? 'only one of' : 'one of'} command and external`);
+  }
+  if (isExternal && !has(slot, 'command')) {
+    for (const name of ['env', 'cwd', 'ready_path', 'gpus', 'vram_mb']) {
+      if (has(slot, name)) places.add([...path, name], 'means nothing for an external slot', 'name');
+    }
+  }
+  addGpuFaults(slot, path, places);
+  const command = memberOf(slot, 'command');
+  if (!Array.isArray(command) || isExternal) return;
+  const words = [...command, ...Object.values(membersOf(memberOf(slot, 'env')))];
+  const saysPort = words.some((word) => typeof word === 'string' && word.includes('{port}'));
+  if (!saysPort)
+    places.add([...path, 'command'], 'never says {port}, so the engine cannot know where to listen');
+}
+
+function addGpuFaults(slot: Members, path: Path, places: Places): void {
+  const gpus = memberOf(slot, 'gpus') ?? [];
+  const vram = textOf(slot, 'vram_mb');
+  if (!Array.isArray(gpus)) return;
+  if (vram !== undefined && Number(vram) > 0 && gpus.length === 0) {
+    places.add([...path, 'vram_mb'], 'needs gpus: it is their memory');
+  }
+  gpus.forEach((gpu, i) => {
+    if (gpus.indexOf(gpu) < i) places.add([...path, 'gpus', i], 'is in the list twice');
+  });
+}
+
+function addCandidateFaults(
+  candidate: Members,
+  path: Path,
+  providers: ReadonlyMap<string, number>,
+  slots: ReadonlyMap<string, number>,
+  places: Places,
+): void {
+  const ways = ['slot', 'provider'].filter((way) => has(candidate, way));
+  if (ways.length !== 1)
+    places.add(path, `needs ${ways.length === 0 ? 'one of' : 'only one of'} slot and provider`);
+  addUnknownName(candidate, 'provider', providers, path, places);
+  addUnknownName(candidate, 'slot', slots, path, places);
+  if (has(candidate, 'slot') && has(candidate, 'model')) {
+    places.add([...path, 'model'], "means nothing beside slot: the slot's own model does", 'name');
+  }
+  if (textOf(candidate, 'zdr') === 'true' && textOf(candidate, 'data_collection') === 'true') {
+    places.add([...path, 'data_collection'], 'contradicts zdr: what is not retained cannot be collected');
+  }
+}
+
+function addUnknownName(
+  candidate: Members,
+  way: 'provider' | 'slot',
+  known: ReadonlyMap<string, number>,
+  path: Path,
+  places: Places,
+): void {
+  const name = textOf(candidate, way);
+  if (name === undefined || known.has(name)) return;
+  const at = [...path, way];
+  const shown = places.isFromOutside(at) ? 'that' : JSON.stringify(name);
+  const none = known.size === 0 ? `: the file has no ${way}s` : hint(name, known.keys());
+  places.add(at, `no ${way} is called ${shown}${none}`);
+}
+
+function addTwin(
+  candidate: Members,
+  model: Members,
+  path: Path,
+  seen: Map<string, number>,
+  places: Places,
+): void {
+  const provider = textOf(candidate, 'provider');
+  const upstreamModel = textOf(candidate, 'model') ?? textOf(model, 'id');
+  const target = JSON.stringify([
+    textOf(candidate, 'slot'),
+    provider,
+    provider === undefined ? null : upstreamModel,
+  ]);
+  const first = seen.get(target);
+  if (first !== undefined) places.add(path, `is the same as candidates[${first}] of this model`);
+  else if (has(candidate, 'slot') || provider !== undefined) seen.set(target, Number(path.at(-1)));
+}
+
+function addCompletionFault(owner: Members, model: Members, path: Path, places: Places): void {
+  const completion = textOf(owner, 'max_completion_tokens');
+  const context = textOf(owner, 'context_length') ?? textOf(model, 'context_length');
+  if (completion === undefined || context === undefined || !(Number(completion) > Number(context))) return;
+  const at = [...path, 'max_completion_tokens'];
+  places.add(at, `must not be above context_length (${context})${quoted(completion, at, places)}`);
+}

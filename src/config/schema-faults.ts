@@ -1,0 +1,80 @@
+import type { z } from 'zod';
+import type { Path } from './fault.ts';
+import { hint } from './nearest.ts';
+import type { Places } from './places.ts';
+import type { Tree } from './read-yaml.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/** Says in words, and at its place in the file, what the schema did not accept of the tree. */
+export function addSchemaFaults(issues: readonly Issue[], tree: Tree, places: Places): void {
+  for (const issue of issues) {
+    const path = issue.path.filter((step) => typeof step !== 'symbol');
+    const value = valueAt(tree, path);
+    if (issue.code === 'unrecognized_keys') {
+      const known = issue.message.split(' ');
+      for (const name of issue.keys) {
+        places.add([...path, name], `unknown member${hint(name, known)}`, 'name');
+      }
+    } else if (value === undefined) places.add(path, missing(path));
+    else places.add(path, `${wordsOf(issue, value)}${quote(issue, value, path, places)}`, atOf(issue));
+  }
+}
+
+/** What a text reads as in a message, unless nobody may see it. */
+export function quoted(value: string, path: Path, places: Places): string {
+  if (places.isFromOutside(path)) return '';
+  return `, not ${JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)}`;
+}
+
+function atOf(issue: Issue): 'name' | 'value' {
+  return issue.code === 'invalid_key' ? 'name' : 'value';
+}
+
+function missing(path: Path): string {
+  return path.length === 0 ? 'the file is empty' : 'is missing';
+}
+
+function wordsOf(issue: Issue, value: Tree): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return value === null ? 'is empty' : `must be ${kindWanted(issue.expected)}, not ${kindOf(value)}`;
+    case 'invalid_value':
+      return oneOf(issue.values.map(String), value);
+    case 'too_small':
+      return 'needs at least one item';
+    case 'invalid_key':
+      return issue.issues[0]?.message ?? 'is no fitting name';
+    default:
+      return issue.message;
+  }
+}
+
+function oneOf(words: readonly string[], value: Tree): string {
+  return `must be ${words.length === 1 ? '' : 'one of '}${words.join(', ')}${typeof value === 'string' ? hint(value, words) : ''}`;
+}
+
+function quote(issue: Issue, value: Tree, path: Path, places: Places): string {
+  const mayQuote =
+    issue.code === 'invalid_value' || (issue.code === 'custom' && issue.params?.['mayQuote'] === true);
+  return mayQuote && typeof value === 'string' ? quoted(value, path, places) : '';
+}
+
+function kindWanted(expected: string): string {
+  if (expected === 'array') return 'a list';
+  return expected === 'string' ? 'a single value' : 'a mapping of members';
+}
+
+function kindOf(value: Tree): string {
+  if (typeof value === 'string') return 'a single value';
+  return Array.isArray(value) ? 'a list' : 'a mapping';
+}
+
+function valueAt(tree: Tree, path: Path): Tree | undefined {
+  let value: Tree | undefined = tree;
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Readonly<Record<string | number, Tree>>)[step];
+  }
+  return value;
+}

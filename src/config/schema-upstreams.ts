@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { checked, choice, integer, list, orElse, secret, section, shaped, text } from './fields.ts';
+import { httpUrl, pageUrl, urlPath } from './forms.ts';
+
+const dayMs = 86_400_000;
+
+/** A header that the connection itself writes cannot be set beside it. */
+const headerName = z
+  .string()
+  .regex(
+    /^(?!(?:[Hh]ost|[Cc]ontent-[Ll]ength|[Tt]ransfer-[Ee]ncoding|[Cc]onnection)$)[A-Za-z0-9!#$%&'*+.^_`|~-]+$/,
+    'is no header that can be set',
+  );
+const variableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is no name of an environment variable');
+
+/** One upstream. */
+export const provider = section('An upstream.', {
+  slug: shaped(
+    'The name that candidates and requests choose it by.',
+    /^[a-z0-9][a-z0-9._-]{0,62}(?:\/[a-z0-9][a-z0-9._-]{0,62})?$/,
+    'must be small letters, digits, dots, dashes and underscores, with one slash at most',
+  ),
+  name: text('The name that people read; without it the slug.').optional(),
+  dialect: choice('The language it speaks.', ['openai', 'anthropic', 'google', 'bedrock']),
+  base_url: checked('The root of its API, such as https://api.openai.com/v1.', httpUrl),
+  api_key: secret('Its credential; without it requests carry none.').optional(),
+  headers: z
+    .record(headerName, secret('A value.'))
+    .meta({ description: 'Further headers of every request. Their values are treated as secrets.' })
+    .prefault({}),
+  connect_timeout_ms: integer('Instead of `limits.connect_timeout_ms`.', 1, dayMs).optional(),
+  first_byte_timeout_ms: integer('Instead of `limits.first_byte_timeout_ms`.', 1, dayMs).optional(),
+  max_connections: integer('Sockets at once; without it there is no limit.', 1, 100_000).optional(),
+  privacy_policy_url: checked('Shown by `GET /providers`.', pageUrl).optional(),
+  terms_of_service_url: checked('Shown by `GET /providers`.', pageUrl).optional(),
+  status_page_url: checked('Shown by `GET /providers`.', pageUrl).optional(),
+});
+
+const external = section('A server that somebody else runs; Naru only looks at its health.', {
+  base_url: checked('The root of the server; `base_path` and `health_path` are appended to it.', httpUrl),
+  health_path: orElse(checked('Answers 200 while the server can serve.', urlPath), '/health'),
+});
+
+/** One local engine. */
+export const slot = section('A local engine. It has either `command` or `external`.', {
+  name: shaped(
+    'The name that candidates and `naru slot` choose it by.',
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/,
+    'must be letters, digits, dots, dashes and underscores, and begin with a letter or digit',
+  ),
+  command: list(
+    'The program and its arguments. `{port}` in them becomes the port that Naru chose for the start.',
+    text('A word of the command.'),
+    1,
+  ).optional(),
+  env: z
+    .record(variableName, shaped('A value.', /^[^\0]*$/su, 'must be text'))
+    .meta({
+      description:
+        'Environment of the engine, beside PATH, HOME and a few more; `{port}` becomes the port. Values are not treated as secrets.',
+    })
+    .prefault({}),
+  cwd: text(
+    "The folder the command runs in, from the configuration file's own; without it that one.",
+  ).optional(),
+  external: external.optional(),
+  base_path: orElse(checked('Where its OpenAI API begins.', urlPath), '/v1'),
+  model: text(
+    'The name by which the engine knows its model; without it the engine is not told one.',
+  ).optional(),
+  ready_path: orElse(checked('Answers 200 once a started engine can serve.', urlPath), '/health'),
+  start_budget_ms: orElse(integer('A start that is not ready by then has failed.', 1, dayMs), '120000'),
+  idle_stop_ms: orElse(
+    integer('Stopped after this long without a request; 0: never.', 0, 30 * dayMs),
+    '900000',
+  ),
+  max_concurrency: orElse(
+    integer('Requests it works on at once; others queue, without error.', 1, 10_000),
+    '4',
+  ),
+  gpus: list(
+    'The GPUs it runs on, as the driver numbers or names them. Put into CUDA_VISIBLE_DEVICES unless `env` has one.',
+    shaped('A GPU.', /^[\w.:-]{1,80}$/, 'must be the number or the name of a GPU'),
+  ).prefault([]),
+  vram_mb: orElse(integer('The GPU memory it takes, in MiB; 0: unknown.', 0, 100_000_000), '0'),
+});

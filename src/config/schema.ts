@@ -1,0 +1,151 @@
+import type { z } from 'zod';
+import {
+  checked,
+  choice,
+  databaseUrl,
+  decimal,
+  flag,
+  integer,
+  list,
+  orElse,
+  secretOrNothing,
+  section,
+  shaped,
+  won,
+} from './fields.ts';
+import { address, cidr, httpUrl, loopbackAddress } from './forms.ts';
+import { model } from './schema-models.ts';
+import { provider, slot } from './schema-upstreams.ts';
+
+const dayMs = 86_400_000;
+const mostPort = 65_535;
+
+/** Milliseconds of a limit that cannot be switched off. */
+function limitMs(description: string) {
+  return integer(description, 1, dayMs);
+}
+
+const listen = section('Where the API and the pages are served.', {
+  host: orElse(
+    checked('The address to listen on: an IP address or a name of this machine.', address),
+    '127.0.0.1',
+  ),
+  port: orElse(integer('The port; 0 takes a free one.', 0, mostPort), '8787'),
+});
+
+const admin = section('Where `GET /metrics` is served. Loopback only.', {
+  host: orElse(checked('A loopback address.', loopbackAddress), '127.0.0.1'),
+  port: orElse(integer('The port; 0 takes a free one.', 0, mostPort), '8788'),
+});
+
+const database = section('Where the books are kept.', {
+  url: orElse(
+    databaseUrl(
+      '`embedded` for the PostgreSQL that comes along, or `postgres://…` for a server of version 15 or later.',
+    ),
+    'embedded',
+  ),
+});
+
+const edge = section('What stands between the internet and Naru.', {
+  rate_limit: orElse(
+    choice('`builtin`: Naru counts requests per client; `external`: nginx from deploy/ does.', [
+      'builtin',
+      'external',
+    ]),
+    'builtin',
+  ),
+  trusted_proxies: list(
+    'Addresses and CIDRs whose `X-Forwarded-For` is believed.',
+    checked('An IP address or a CIDR such as 10.0.0.0/8.', cidr),
+  ).prefault([]),
+});
+
+const keys = section('The keys that Naru issues.', {
+  prefix: orElse(
+    shaped(
+      'What every key begins with. Keys issued under another prefix are no longer accepted.',
+      // Up to 19 characters: with `mgmt-v1-` behind them the log's redaction still knows a key.
+      /^(?=.{3,19}$)sk-(?:[a-z0-9]+-){0,3}$/,
+      'must be sk- and then small letters, digits and dashes, with a dash at the end, such as sk-naru-; at most 19 of them',
+    ),
+    'sk-naru-',
+  ),
+});
+
+const log = section('What Naru writes about itself.', {
+  level: orElse(
+    choice('The least urgent lines that are written.', ['debug', 'info', 'warn', 'error']),
+    'info',
+  ),
+});
+
+const limits = section('Limits on money, time and size.', {
+  debt_floor_krw: orElse(won('An account whose balance is below minus this many won is refused.'), '5000'),
+  upstream_timeout_ms: orElse(
+    limitMs('From a request to its first upstream byte, over all candidates.'),
+    '600000',
+  ),
+  connect_timeout_ms: orElse(limitMs('For each connection to a candidate.'), '10000'),
+  first_byte_timeout_ms: limitMs(
+    'From a request to one candidate to its first byte; without it `upstream_timeout_ms`.',
+  ).optional(),
+  stream_idle_timeout_ms: orElse(limitMs('Between two pieces of a streamed answer.'), '120000'),
+  total_timeout_ms: integer(
+    'From a request to its last byte; without it there is no such limit.',
+    1,
+    7 * dayMs,
+  ).optional(),
+  drain_timeout_ms: orElse(limitMs('What a stopping server gives to the requests in flight.'), '620000'),
+  cold_wait_ms: orElse(
+    integer('A request waits for a starting slot that is expected within this time.', 0, dayMs),
+    '5000',
+  ),
+  keep_alive_comment_ms: orElse(limitMs('A silent stream gets a comment this often.'), '15000'),
+  body_bytes: orElse(integer('The largest request body.', 1024, 1_073_741_824), '26214400'),
+  requests_per_second: orElse(integer('Requests per second of one client.', 1, 1_000_000), '30'),
+  burst: orElse(integer('Requests that one client may make at once.', 1, 1_000_000), '60'),
+});
+
+const settlement = section('When an answer counts as paid.', {
+  ack: orElse(
+    choice(
+      '`journal`: synced to the local disk before the last byte; `database`: committed there before it.',
+      ['journal', 'database'],
+    ),
+    'journal',
+  ),
+});
+
+const exchange = section('How prices in USD become won. Required when a price is in USD.', {
+  usd_krw: decimal('Won for one US dollar.', 'above zero'),
+  margin_percent: orElse(decimal('Added on conversion, in percent.'), '0'),
+});
+
+const datasets = section('The rankings and benchmarks.', {
+  sync_key: secretOrNothing(
+    'The key for the API they are read from; absent or empty: nothing is synced.',
+  ).optional(),
+  samples: orElse(flag('Whether samples are served while there is no `sync_key`.'), 'true'),
+  base_url: orElse(checked('The API they are read from.', httpUrl), 'https://openrouter.ai/api/v1'),
+});
+
+/** The whole vocabulary of `naru.yaml` (decisions.md §5), for a tree in which every scalar is text. */
+export const rootSchema = section('The configuration of Naru.', {
+  listen: listen.prefault({}),
+  admin: admin.prefault({}),
+  database: database.prefault({}),
+  edge: edge.prefault({}),
+  keys: keys.prefault({}),
+  log: log.prefault({}),
+  limits: limits.prefault({}),
+  settlement: settlement.prefault({}),
+  exchange: exchange.optional(),
+  providers: list('Upstreams that speak a known dialect.', provider).prefault([]),
+  slots: list('Local engines, started on demand.', slot).prefault([]),
+  models: list('The catalogue: what clients may ask for.', model).prefault([]),
+  datasets: datasets.prefault({}),
+});
+
+/** The file as the schema reads it: defaults filled in, values parsed, references not yet checked. */
+export type ParsedFile = z.output<typeof rootSchema>;

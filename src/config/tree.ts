@@ -1,0 +1,31 @@
+import type { Tree } from './read-yaml.ts';
+
+/** A mapping of the file. */
+export type Members = { readonly [member: string]: Tree };
+
+/** The value as a mapping; an empty one when it is something else, which the schema then says. */
+export function membersOf(tree: Tree | undefined): Members {
+  return typeof tree === 'object' && tree !== null && !Array.isArray(tree) ? (tree as Members) : {};
+}
+
+/** The items of a list member, each with its index; nothing when it is no list. */
+export function itemsOf(members: Members, name: string): readonly (readonly [number, Members])[] {
+  const value = memberOf(members, name);
+  return Array.isArray(value) ? value.map((item: Tree, i) => [i, membersOf(item)] as const) : [];
+}
+
+/** The text of a member; undefined when there is none. */
+export function textOf(members: Members, name: string): string | undefined {
+  const value = memberOf(members, name);
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Whether the member is in the file. */
+export function has(members: Members, name: string): boolean {
+  return Object.hasOwn(members, name);
+}
+
+/** The member's own value; undefined when it is not in the file. */
+export function memberOf(members: Members, name: string): Tree | undefined {
+  return has(members, name) ? members[name] : undefined;
+}

@@ -1,0 +1,115 @@
+import type { GenerationUuid } from '../ids/generation-id.ts';
+import { generationIdOf } from '../ids/generation-id.ts';
+import { krwOfMicro, krwToDecimal, krwToNumber } from '../money/krw.ts';
+import type { SettlementRow } from '../store/settlement.ts';
+import { isoOf } from '../time/clock.ts';
+
+/** One attempt at one candidate, in order; `status` is null when the candidate gave none. */
+export interface AttemptRecord {
+  readonly provider_name: string;
+  readonly model_permaslug: string;
+  readonly endpoint_id: string;
+  readonly status: number | null;
+  /** Milliseconds until it answered or failed. */
+  readonly latency: number;
+  readonly is_byok: false;
+  /** Why it was not the answer; absent for the one that was. */
+  readonly failure?: string;
+}
+
+/** The part of a generation's record that nothing is ever summed or searched by. Stored as JSON. Holds no text of prompt or answer. */
+export interface GenerationDetail {
+  readonly request_id: string;
+  readonly api_type: 'completions';
+  readonly endpoint: 'chat' | 'text';
+  readonly requested_models?: readonly string[];
+  readonly streamed?: boolean;
+  readonly cancelled?: boolean;
+  readonly upstream_id?: string | null;
+  readonly native_finish_reason?: string | null;
+  readonly reasoning_tokens?: number;
+  readonly cache_read_tokens?: number;
+  readonly cache_write_tokens?: number;
+  /** Where the billed counts come from: the upstream's claim, our own count, or a claim that was cut down (decisions.md A-28). */
+  readonly usage_source?: 'upstream' | 'counted' | 'clamped';
+  readonly latency_ms?: number | null;
+  readonly generation_ms?: number | null;
+  readonly media_parts?: number;
+  readonly service_tier?: string | null;
+  readonly attempts?: readonly AttemptRecord[];
+  readonly http_referer?: string | null;
+  readonly title?: string | null;
+  readonly user_agent?: string | null;
+  readonly external_user?: string | null;
+  readonly session_id?: string | null;
+}
+
+/** The public record of a generation (`GET /generation`): every field that the original's clients require. */
+export function generationBody(row: SettlementRow): object {
+  const detail = JSON.parse(row.detail) as GenerationDetail;
+  const cost = krwToNumber(krwOfMicro(row.cost));
+  return {
+    id: generationIdOf(row.uuid as GenerationUuid),
+    upstream_id: detail.upstream_id ?? null,
+    request_id: detail.request_id,
+    session_id: detail.session_id ?? null,
+    created_at: isoOf(row.createdAtMs),
+    model: row.model ?? detail.requested_models?.[0] ?? '',
+    provider_name: row.provider,
+    router: null,
+    app_id: null,
+    preset_id: null,
+    workspace_id: null,
+    external_user: detail.external_user ?? null,
+    origin: detail.http_referer ?? '',
+    http_referer: detail.http_referer ?? null,
+    app_title: detail.title ?? null,
+    user_agent: detail.user_agent ?? null,
+    streamed: detail.streamed ?? null,
+    cancelled: detail.cancelled ?? false,
+    finish_reason: row.finishReason,
+    native_finish_reason: detail.native_finish_reason ?? null,
+    api_type: detail.api_type,
+    service_tier: detail.service_tier ?? null,
+    data_region: 'global',
+    is_byok: false,
+    status: row.status,
+    error_type: row.errorType,
+    total_cost: cost,
+    usage: cost,
+    currency: 'KRW',
+    price_version: row.priceVersion,
+    usage_source: detail.usage_source ?? null,
+    cache_discount: null,
+    upstream_inference_cost: null,
+    latency: detail.latency_ms ?? null,
+    generation_time: detail.generation_ms ?? null,
+    moderation_latency: null,
+    tokens_prompt: row.promptTokens,
+    tokens_completion: row.completionTokens,
+    native_tokens_prompt: row.promptTokens,
+    native_tokens_completion: row.completionTokens,
+    native_tokens_completion_images: null,
+    native_tokens_reasoning: detail.reasoning_tokens ?? 0,
+    native_tokens_cached: detail.cache_read_tokens ?? 0,
+    num_media_prompt: detail.media_parts ?? 0,
+    num_input_audio_prompt: null,
+    num_media_completion: null,
+    num_search_results: null,
+    num_fetches: null,
+    web_search_engine: null,
+    response_cache_source_id: null,
+    provider_responses: detail.attempts ?? [],
+  };
+}
+
+/** One line of `naru generation export`: the public record with its account, its key and the exact cost. */
+export function exportedGeneration(row: SettlementRow): object {
+  return {
+    ...generationBody(row),
+    account_id: row.accountId,
+    key_id: row.keyId,
+    cost_krw: krwToDecimal(krwOfMicro(row.cost)),
+    settled_at: isoOf(row.settledAtMs),
+  };
+}

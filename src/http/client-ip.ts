@@ -1,0 +1,51 @@
+import { BlockList, isIP, isIPv6 } from 'node:net';
+
+/** Tells which address a request is counted for. */
+export class ClientAddresses {
+  readonly #trusted = new BlockList();
+  readonly #trustsNobody: boolean;
+
+  /** `trustedProxies` are addresses or CIDRs whose `X-Forwarded-For` is believed; all others' is ignored. */
+  constructor(trustedProxies: readonly string[]) {
+    this.#trustsNobody = trustedProxies.length === 0;
+    for (const range of trustedProxies) {
+      const [address = '', bits] = range.split('/');
+      const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+      if (bits === undefined) this.#trusted.addAddress(address, family);
+      else this.#trusted.addSubnet(address, Number(bits), family);
+    }
+  }
+
+  /** The client's address: the peer, or the nearest address before it that no trusted proxy has. */
+  of(peer: string | undefined, forwardedFor: string | null): string {
+    let address = plain(peer ?? '');
+    if (this.#trustsNobody || forwardedFor === null) return address;
+    const hops = forwardedFor.split(',').map((hop) => plain(hop.trim()));
+    while (this.#isTrusted(address)) {
+      const before = hops.pop();
+      if (before === undefined || isIP(before) === 0) break;
+      address = before;
+    }
+    return address;
+  }
+
+  #isTrusted(address: string): boolean {
+    const family = isIP(address);
+    return family !== 0 && this.#trusted.check(address, family === 6 ? 'ipv6' : 'ipv4');
+  }
+}
+
+/** An IPv4 address that came through an IPv6 socket is the IPv4 address. */
+function plain(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
+}
+
+/** What a limit counts: an IPv4 address, or the /64 network of an IPv6 address, since one client owns all of that. */
+export function limitedAs(address: string): string {
+  if (!address.includes(':')) return address;
+  const [head = '', tail = ''] = address.split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === '' ? [] : tail.split(':');
+  const zeros = address.includes('::') ? 8 - left.length - right.length : 0;
+  return [...left, ...new Array<string>(Math.max(0, zeros)).fill('0'), ...right].slice(0, 4).join(':');
+}

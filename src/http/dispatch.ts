@@ -1,0 +1,52 @@
+import { assertMayCall, type Credential, hashOfBearer } from '../keys/authenticate.ts';
+import type { Key } from '../keys/key.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
+import type { Clock } from '../time/clock.ts';
+import type { Account } from '../accounts/account.ts';
+import type { AccountBook } from '../accounts/account-book.ts';
+import type { Exchange } from './exchange.ts';
+import type { Caller, Reply } from './route.ts';
+import type { RouteTable } from './table.ts';
+
+/** What finding and identifying need. */
+export interface DispatchParts {
+  readonly table: RouteTable;
+  readonly keys: KeyRing;
+  readonly accounts: AccountBook;
+  readonly clock: Clock;
+  readonly keyPrefix: string;
+  /** Resolves when the memory of keys and accounts may be trusted; throws when it cannot be made so in time. */
+  readonly fresh: () => Promise<void> | undefined;
+}
+
+/** The first stages of every request: find the row, identify the caller, hand over. Throws what they refuse. */
+export async function dispatch(parts: DispatchParts, exchange: Exchange): Promise<Reply | { readonly allow: readonly string[] }> {
+  const found = parts.table.find(exchange.method, exchange.path);
+  if (found.kind === 'options') return { allow: found.allow };
+  const { route, params } = found;
+  exchange.logFields['route'] = route.path;
+  const credential: Credential = route.credential;
+  const caller = credential === 'none' ? null : await identify(parts, exchange, credential);
+  return route.handle({ params, query: new URLSearchParams(exchange.queryText), caller, exchange });
+}
+
+/** Who calls (service.md §5), in the order of decisions.md §2; from memory unless the key is new to this process. */
+async function identify(parts: DispatchParts, exchange: Exchange, needs: Exclude<Credential, 'none'>): Promise<Caller> {
+  const hash = hashOfBearer(exchange.headers.authorization, parts.keyPrefix);
+  const fresh = parts.fresh();
+  if (fresh !== undefined) await fresh;
+  const known = parts.keys.peek(hash);
+  const key: Key | null = known === undefined ? await parts.keys.load(hash) : known;
+  const account = key === null ? null : await accountOf(parts.accounts, key);
+  assertMayCall(key, needs, parts.clock.now(), () => {
+    if (account === null) throw new Error('a key without an account');
+    return account.balance;
+  });
+  exchange.logFields['account_id'] = key.row.accountId;
+  exchange.logFields['key_id'] = key.row.id;
+  return { key, accountId: key.row.accountId };
+}
+
+function accountOf(accounts: AccountBook, key: Key): Account | Promise<Account | null> {
+  return accounts.peek(key.row.accountId) ?? accounts.load(key.row.accountId);
+}

@@ -1,0 +1,64 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { newRequestId } from '../ids/request-id.ts';
+import type { LogFields } from '../log/log.ts';
+import { readBody } from './read-body.ts';
+
+/** One request and its client, as the handlers see them. */
+export class Exchange {
+  /** Names this request and all of its candidate attempts (service.md 7.1). */
+  readonly requestId = newRequestId();
+  readonly method: string;
+  /** As received: not decoded, not normalised, without the query (decisions.md A-09). */
+  readonly path: string;
+  readonly queryText: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Monotonic milliseconds of its arrival. */
+  readonly startedMs: number;
+  readonly clientIp: string;
+  /** What the request's one log line will say beside the usual. */
+  readonly logFields: Record<string, LogFields[string]> = {};
+  readonly #request: IncomingMessage;
+  readonly #departure = new AbortController();
+
+  constructor(request: IncomingMessage, at: { readonly clientIp: string; readonly startedMs: number }) {
+    this.#request = request;
+    this.method = request.method ?? 'GET';
+    const [path, queryText] = splitTarget(request.url ?? '/');
+    this.path = path;
+    this.queryText = queryText;
+    this.headers = request.headers;
+    this.startedMs = at.startedMs;
+    this.clientIp = at.clientIp;
+  }
+
+  /** Aborts when the client leaves before the response is complete, or the server gives the request up. */
+  get signal(): AbortSignal {
+    return this.#departure.signal;
+  }
+
+  /** Ends the exchange for everything that waits in it. */
+  leave(reason: Error): void {
+    this.#departure.abort(reason);
+  }
+
+  /** The first value of a header, or null. */
+  header(name: string): string | null {
+    const value = this.headers[name];
+    return typeof value === 'string' ? value : (value?.[0] ?? null);
+  }
+
+  /**
+   * The body, at most `maxBytes` of it. Throws `BodyTooLarge`, a `400` refusal when its shape is hostile, or the departure of
+   * the client.
+   */
+  body(maxBytes: number): Promise<Buffer> {
+    return readBody(this.#request, maxBytes);
+  }
+}
+
+/** Path and query of a request target; an absolute-form target's authority is ignored, it decides nothing here. */
+function splitTarget(target: string): [string, string] {
+  const origin = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
+  const mark = origin.indexOf('?');
+  return mark === -1 ? [origin, ''] : [origin.slice(0, mark), origin.slice(mark + 1)];
+}

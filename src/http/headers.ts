@@ -1,0 +1,50 @@
+/** Flat name, value pairs: the form in which Node writes a head fastest. */
+export type HeaderList = readonly string[];
+
+const exposed = [
+  'X-Service-Currency',
+  'X-Service-Request-Id',
+  'X-Service-Generation-Id',
+  'X-Service-Model',
+  'X-Service-Provider',
+  'X-Generation-Id',
+  'x-request-id',
+  'Retry-After',
+].join(', ');
+
+/** What every response carries (service.md intro, 7.1; decisions.md §1): currency, request id, and what browsers need. */
+export function commonHeaders(requestId: string): HeaderList {
+  return [
+    'X-Service-Currency',
+    'KRW',
+    'X-Service-Request-Id',
+    requestId,
+    'x-request-id',
+    requestId,
+    'X-Content-Type-Options',
+    'nosniff',
+    'Access-Control-Allow-Origin',
+    '*',
+    'Access-Control-Expose-Headers',
+    exposed,
+  ];
+}
+
+/** The answer to a browser that asks first, beside `Allow` (decisions.md A-10). */
+export function preflightHeaders(allow: readonly string[]): HeaderList {
+  return [
+    'Allow',
+    allow.join(', '),
+    'Access-Control-Allow-Methods',
+    allow.join(', '),
+    'Access-Control-Allow-Headers',
+    'Authorization, Content-Type, HTTP-Referer, X-Service-Title, X-OpenRouter-Title, X-Title, X-Session-Id, X-Stainless-*, User-Agent, *',
+    'Access-Control-Max-Age',
+    '86400',
+  ];
+}
+
+/** A record of headers as a flat list. */
+export function flat(headers: Readonly<Record<string, string>> | undefined): HeaderList {
+  return headers === undefined ? [] : Object.entries(headers).flat();
+}

@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http';
+import { refuse } from '../errors/catalogue.ts';
+import { JsonGuard } from '../wire/json-guard.ts';
+import { ClientLeft } from './client-left.ts';
+
+/** The body is larger than the service takes: the one error that is not JSON (service.md §8). */
+export class BodyTooLarge extends Error {
+  override readonly name = 'BodyTooLarge';
+}
+
+/** Whether the head of a request already says that its body is larger than `maxBytes`. */
+export function declaresTooLarge(request: IncomingMessage, maxBytes: number): boolean {
+  return Number(request.headers['content-length'] ?? 0) > maxBytes;
+}
+
+/**
+ * Collects a JSON body, watching its shape as it arrives, so that a hostile one is refused after its first packets and never
+ * parsed. Throws `BodyTooLarge`, `400 invalid_request`, or `ClientLeft` when the client is gone before its end.
+ */
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const guard = new JsonGuard();
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  return new Promise((resolve, reject) => {
+    const settle = (outcome: () => void): void => {
+      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      outcome();
+    };
+    const onData = (piece: Buffer): void => {
+      bytes += piece.length;
+      if (bytes > maxBytes) return settle(() => reject(new BodyTooLarge()));
+      const fault = guard.push(piece);
+      if (fault !== null) {
+        const what = fault === 'too_deep' ? 'nested too deeply' : 'made of too many parts';
+        return settle(() => reject(refuse('invalid_request', `The body is ${what}.`)));
+      }
+      pieces.push(piece);
+    };
+    const onEnd = (): void => settle(() => resolve(pieces.length === 1 ? (pieces[0] ?? empty) : Buffer.concat(pieces, bytes)));
+    const onClose = (): void => settle(() => reject(new ClientLeft('the client left while sending the body')));
+    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+}
+
+const empty = Buffer.alloc(0);

@@ -1,0 +1,13 @@
+import { Refusal, refuse } from '../errors/catalogue.ts';
+import { type RenderedError, renderRefusal } from '../errors/error-body.ts';
+import { describeError, type Log } from '../log/log.ts';
+
+/**
+ * Whatever was thrown, as the outside sees it. A refusal says what it is; anything else is `500 server`, and what it was is in
+ * the log only (service.md 7.2).
+ */
+export function renderThrown(thrown: unknown, log: Log, requestId: string): RenderedError {
+  if (thrown instanceof Refusal) return renderRefusal(thrown);
+  log.error('internal_error', { request_id: requestId, detail: describeError(thrown) });
+  return renderRefusal(refuse('server', '서버 내부 오류입니다. Internal server error.'));
+}

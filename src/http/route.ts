@@ -1,0 +1,70 @@
+import type { Credential } from '../keys/authenticate.ts';
+import type { Key } from '../keys/key.ts';
+import type { Exchange } from './exchange.ts';
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** Who is calling, by the credential that the row asks for. */
+export type CallerOf<C extends Credential> = C extends 'none' ? null : Caller;
+
+/** An identified caller: its key passed every check of decisions.md §2, step 2. */
+export interface Caller {
+  readonly key: Key;
+  readonly accountId: number;
+}
+
+/** The names between braces in a path. */
+type PathParams<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
+  ? { readonly [K in Name | keyof PathParams<Rest>]: string }
+  : Record<never, never>;
+
+/** What a handler is given. */
+export interface Call<P extends string, C extends Credential> {
+  readonly params: PathParams<P>;
+  readonly query: URLSearchParams;
+  readonly caller: CallerOf<C>;
+  readonly exchange: Exchange;
+}
+
+/** A JSON answer. */
+export interface JsonReply {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The body; the inference path gives the bytes it made itself. */
+  readonly body: object | Buffer;
+  /** Called once when the last byte was handed to the operating system, or the client had left before. */
+  readonly sent?: (complete: boolean) => void;
+}
+
+/** An event stream: the head goes out at once, then whatever `write` is given. */
+export interface StreamReply {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly stream: (sink: StreamSink) => Promise<void>;
+}
+
+/** Where a stream's bytes go. */
+export interface StreamSink {
+  /** Sends text; resolves when the client is ready for more. Never throws: `gone` tells when the client has left. */
+  write(text: string): Promise<void> | undefined;
+}
+
+export type Reply = JsonReply | StreamReply;
+
+/** One endpoint: dispatch, 404, 405 with Allow, and the looped tests derive from these rows. */
+export interface Route<M extends Method = Method, P extends string = string, C extends Credential = Credential> {
+  readonly method: M;
+  /** Below the server's root, with `{name}` for a path parameter. */
+  readonly path: P;
+  readonly credential: C;
+  readonly summary: string;
+  readonly handle: (call: Call<P, C>) => Promise<Reply> | Reply;
+}
+
+/** A row that forgot its own types. */
+// biome-ignore lint/suspicious/noExplicitAny: rows of different paths and credentials share one table.
+export type AnyRoute = Route<Method, any, any>;
+
+/** Declares one endpoint. Identity at run time; at compile time it ties the handler to its row. */
+export function route<M extends Method, const P extends string, C extends Credential>(declared: Route<M, P, C>): Route<M, P, C> {
+  return declared;
+}

@@ -1,0 +1,246 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { refuse } from '../errors/catalogue.ts';
+import { renderRefusal } from '../errors/error-body.ts';
+import { newRequestId } from '../ids/request-id.ts';
+import type { Log } from '../log/log.ts';
+import type { Clock } from '../time/clock.ts';
+import { type ClientAddresses, limitedAs } from './client-ip.ts';
+import { ClientLeft } from './client-left.ts';
+import { Exchange } from './exchange.ts';
+import { commonHeaders, flat, type HeaderList, preflightHeaders } from './headers.ts';
+import type { Metrics } from './metrics.ts';
+import type { RateLimit } from './rate-limit.ts';
+import { BodyTooLarge, declaresTooLarge } from './read-body.ts';
+import { renderThrown } from './render-error.ts';
+import type { JsonReply, Reply, StreamReply } from './route.ts';
+
+/** What the HTTP server is made of. */
+export interface ServeParts {
+  readonly answer: (exchange: Exchange) => Promise<Reply | { readonly allow: readonly string[] }>;
+  readonly addresses: ClientAddresses;
+  /** Null when a proxy in front limits the rate. */
+  readonly rateLimit: RateLimit | null;
+  readonly maxBodyBytes: number;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A running HTTP server. */
+export interface Served {
+  readonly host: string;
+  readonly port: number;
+  /** Requests whose response is not complete. */
+  inFlight(): number;
+  /** Stops listening; resolves when every request in flight has ended. */
+  drain(): Promise<void>;
+  /** Gives up every request in flight: streams end with an in-band error. */
+  abort(reason: Error): void;
+  /** Closes every connection. */
+  close(): Promise<void>;
+}
+
+const apiPrefix = '/api/v1';
+const tooLargeBody = 'Request body too large: at most 26214400 bytes are accepted.\n';
+
+/** Starts the server; rejects when the address cannot be had, with the operating system's error. */
+export async function serve(parts: ServeParts, address: { readonly host: string; readonly port: number }): Promise<Served> {
+  const open = new OpenExchanges();
+  const server = createServer(
+    { keepAliveTimeout: 75_000, headersTimeout: 30_000, requestTimeout: 300_000, maxHeaderSize: 65_536, noDelay: true },
+    (request, response) => void handle(parts, open, request, response),
+  );
+  server.on('clientError', answerUnreadable);
+  // Upgrades are not offered; without a listener Node would cut the connection without a word.
+  server.on('upgrade', (_request, socket: Socket) => answerUnreadable(new Error('upgrade'), socket));
+  await listen(server, address);
+  const { port } = server.address() as AddressInfo;
+  parts.log.debug('listening', { host: address.host, port });
+  return {
+    host: address.host,
+    port,
+    inFlight: () => open.size,
+    drain: () => {
+      server.close();
+      server.closeIdleConnections();
+      return open.empty();
+    },
+    abort: (reason) => open.abort(reason),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function handle(parts: ServeParts, open: OpenExchanges, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const startedMs = parts.clock.monotonic();
+  const forwarded = request.headers['x-forwarded-for'];
+  const clientIp = parts.addresses.of(request.socket.remoteAddress, typeof forwarded === 'string' ? forwarded : null);
+  const exchange = new Exchange(request, { clientIp, startedMs });
+  open.add(exchange);
+  response.on('close', () => {
+    if (!response.writableFinished) exchange.leave(new ClientLeft('the client closed the connection'));
+  });
+  try {
+    if (isApi(exchange.path)) assertWithinRate(parts, exchange);
+    if (declaresTooLarge(request, parts.maxBodyBytes)) throw new BodyTooLarge();
+    const reply = await parts.answer(exchange);
+    if ('allow' in reply) sendHead(response, 204, exchange, preflightHeaders(reply.allow)).end();
+    else if ('stream' in reply) await sendStream(response, exchange, reply);
+    else sendJson(response, exchange, reply);
+  } catch (thrown) {
+    if (response.headersSent) response.destroy();
+    else sendThrown(parts, response, exchange, thrown);
+  } finally {
+    open.delete(exchange);
+    noteRequest(parts, exchange, response);
+  }
+}
+
+/** The requests in flight. */
+class OpenExchanges {
+  readonly #open = new Set<Exchange>();
+  #whenEmpty: (() => void)[] = [];
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  add(exchange: Exchange): void {
+    this.#open.add(exchange);
+  }
+
+  delete(exchange: Exchange): void {
+    this.#open.delete(exchange);
+    if (this.#open.size > 0) return;
+    for (const resolve of this.#whenEmpty.splice(0)) resolve();
+  }
+
+  /** Resolves when there is none. */
+  empty(): Promise<void> {
+    return this.#open.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenEmpty.push(resolve));
+  }
+
+  abort(reason: Error): void {
+    for (const exchange of this.#open) exchange.leave(reason);
+  }
+}
+
+function isApi(path: string): boolean {
+  return path.startsWith(apiPrefix);
+}
+
+function assertWithinRate(parts: ServeParts, exchange: Exchange): void {
+  const waitSec = parts.rateLimit?.take(limitedAs(exchange.clientIp)) ?? null;
+  if (waitSec === null) return;
+  throw refuse('rate_limit_exceeded', '요청이 너무 잦습니다. Too many requests.', { retry_after_sec: waitSec });
+}
+
+function sendJson(response: ServerResponse, exchange: Exchange, reply: JsonReply): void {
+  const body = Buffer.isBuffer(reply.body) ? reply.body : Buffer.from(JSON.stringify(reply.body));
+  if (reply.sent !== undefined) {
+    const { sent } = reply;
+    response.on('close', () => sent(response.writableFinished));
+  }
+  sendHead(response, reply.status ?? 200, exchange, [
+    ...flat(reply.headers),
+    'Content-Type',
+    'application/json; charset=utf-8',
+    'Content-Length',
+    String(body.length),
+  ]).end(exchange.method === 'HEAD' ? undefined : body);
+}
+
+async function sendStream(response: ServerResponse, exchange: Exchange, reply: StreamReply): Promise<void> {
+  sendHead(response, 200, exchange, [
+    ...flat(reply.headers),
+    'Content-Type',
+    'text/event-stream; charset=utf-8',
+    'Cache-Control',
+    'no-cache',
+    'X-Accel-Buffering',
+    'no',
+  ]);
+  await reply.stream({
+    write: (text) => {
+      if (response.destroyed || response.write(text)) return undefined;
+      return drained(response);
+    },
+  });
+  response.end();
+}
+
+/** Resolves when the client has taken what was written, or is gone. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
+}
+
+function sendThrown(parts: ServeParts, response: ServerResponse, exchange: Exchange, thrown: unknown): void {
+  if (thrown instanceof ClientLeft) return void response.destroy();
+  if (thrown instanceof BodyTooLarge) {
+    const head: HeaderList = ['Content-Type', 'text/plain', 'Connection', 'close', 'Content-Length', String(tooLargeBody.length)];
+    sendHead(response, 413, exchange, head).end(tooLargeBody);
+    return;
+  }
+  const error = renderThrown(thrown, parts.log, exchange.requestId);
+  exchange.logFields['error_type'] = error.body.error.metadata.error_type;
+  sendJson(response, exchange, error);
+}
+
+function sendHead(response: ServerResponse, status: number, exchange: Exchange, headers: HeaderList): ServerResponse {
+  return response.writeHead(status, [...commonHeaders(exchange.requestId), ...headers]);
+}
+
+/** What Node's parser could not make a request of: answered in our shape, then the connection is closed. */
+function answerUnreadable(error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+  const refusal = spoiltAuthorization(error)
+    ? refuse('invalid_api_key', '유효하지 않은 API 키입니다. Invalid API key.')
+    : refuse('invalid_request', 'The request is not valid HTTP.');
+  const { status, body, headers } = renderRefusal(refusal);
+  const text = JSON.stringify(body);
+  const list = [...commonHeaders(newRequestId()), ...flat(headers), 'Content-Type', 'application/json; charset=utf-8'];
+  const lines = [`HTTP/1.1 ${status} ${status === 401 ? 'Unauthorized' : 'Bad Request'}`];
+  for (let at = 0; at < list.length; at += 2) lines.push(`${list[at]}: ${list[at + 1]}`);
+  lines.push(`Content-Length: ${Buffer.byteLength(text)}`, 'Connection: close', '', text);
+  socket.end(lines.join('\r\n'));
+}
+
+/** A control character inside `Authorization` is an invalid key to the caller, whatever it is to the parser. */
+function spoiltAuthorization(error: { code?: string; rawPacket?: Buffer }): boolean {
+  if (error.code !== 'HPE_INVALID_HEADER_TOKEN' || error.rawPacket === undefined) return false;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
+  return /\nauthorization:[^\r\n]*[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/i.test(error.rawPacket.toString('latin1'));
+}
+
+function noteRequest(parts: ServeParts, exchange: Exchange, response: ServerResponse): void {
+  parts.metrics.countRequest(String(exchange.logFields['route'] ?? 'none'), response.statusCode);
+  parts.log.info('request', {
+    request_id: exchange.requestId,
+    method: exchange.method,
+    path: exchange.path.slice(0, 200),
+    status: response.statusCode,
+    ms: Math.round((parts.clock.monotonic() - exchange.startedMs) * 10) / 10,
+    client_ip: exchange.clientIp,
+    ...exchange.logFields,
+  });
+}
+
+function listen(server: Server, address: { readonly host: string; readonly port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(address.port, address.host, 1024, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,85 @@
+import { refuse } from '../errors/catalogue.ts';
+import type { AnyRoute } from './route.ts';
+
+/** What a request line led to. */
+export type Found =
+  | { readonly kind: 'route'; readonly route: AnyRoute; readonly params: Readonly<Record<string, string>> }
+  | { readonly kind: 'options'; readonly allow: readonly string[] };
+
+interface Place {
+  readonly segments: readonly string[];
+  readonly rows: Map<string, AnyRoute>;
+}
+
+/** The endpoints of the service, indexed once. */
+export class RouteTable {
+  readonly routes: readonly AnyRoute[];
+  readonly #exact = new Map<string, Place>();
+  readonly #patterns: Place[] = [];
+
+  constructor(routes: readonly AnyRoute[]) {
+    this.routes = routes;
+    for (const row of routes) this.#placeOf(row.path).rows.set(row.method, row);
+  }
+
+  /**
+   * Finds the row of a request. Refuses with 404 when nothing is at the path, and with 405 and the accepted methods when the
+   * method is not (service.md 4.3). HEAD is answered by GET's row (decisions.md A-10). One slash at the end is forgiven.
+   */
+  find(method: string, path: string): Found {
+    const at = this.#lookUp(path);
+    if (at === null) throw refuse('no_such_path', `${path} is not supported by this service.`, { path });
+    const row = at.place.rows.get(method === 'HEAD' ? 'GET' : method);
+    if (row !== undefined) return { kind: 'route', route: row, params: at.params };
+    const allow = allowed(at.place);
+    if (method === 'OPTIONS') return { kind: 'options', allow };
+    throw refuse('method_not_allowed', `${method} is not allowed here; use ${allow.join(', ')}.`, { path, method, allow });
+  }
+
+  #lookUp(path: string): { place: Place; params: Record<string, string> } | null {
+    const bare = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+    const exact = this.#exact.get(bare);
+    if (exact !== undefined) return { place: exact, params: {} };
+    const segments = bare.split('/');
+    for (const place of this.#patterns) {
+      const params = match(place.segments, segments);
+      if (params !== null) return { place, params };
+    }
+    return null;
+  }
+
+  #placeOf(path: string): Place {
+    const segments = path.split('/');
+    if (!path.includes('{')) {
+      const known = this.#exact.get(path) ?? { segments, rows: new Map() };
+      this.#exact.set(path, known);
+      return known;
+    }
+    const known = this.#patterns.find((place) => place.segments.join('/') === path);
+    if (known !== undefined) return known;
+    const place: Place = { segments, rows: new Map() };
+    this.#patterns.push(place);
+    return place;
+  }
+}
+
+/** The methods a place accepts, HEAD and OPTIONS included. */
+function allowed(place: Place): readonly string[] {
+  const methods = [...place.rows.keys()];
+  return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
+}
+
+function match(pattern: readonly string[], segments: readonly string[]): Record<string, string> | null {
+  if (pattern.length !== segments.length) return null;
+  const params: Record<string, string> = {};
+  for (const [index, wanted] of pattern.entries()) {
+    const found = segments[index] ?? '';
+    if (!wanted.startsWith('{')) {
+      if (wanted !== found) return null;
+    } else {
+      if (found === '') return null;
+      params[wanted.slice(1, -1)] = found;
+    }
+  }
+  return params;
+}

@@ -1,0 +1,153 @@
+import { refuse, type Refusal } from '../errors/catalogue.ts';
+import { renderRefusal } from '../errors/error-body.ts';
+import { ClientLeft } from '../http/client-left.ts';
+import type { StreamReply, StreamSink } from '../http/route.ts';
+import { zeroKrw } from '../money/krw.ts';
+import { ChunkWriter } from '../wire/answer.ts';
+import { doneData, sseEvent, sseKeepAlive } from '../wire/sse.ts';
+import { usageBody } from '../wire/usage.ts';
+import { answerHeaders, type Answering, envelopeOf } from './answering.ts';
+import { type Priced, priceAnswer } from './price-answer.ts';
+import { Tally } from './tally.ts';
+import { UpstreamBroke } from './upstream-broke.ts';
+import { Watchdog } from './watchdog.ts';
+
+const done = sseEvent(doneData);
+
+/** Answers a streamed request. From here on every error is an event of the stream (service.md §6). */
+export function answerStream(answering: Answering): StreamReply {
+  return { headers: answerHeaders(answering), stream: (sink) => relay(answering, sink) };
+}
+
+/** Passes the answer on and settles it, however it ends. Never throws. */
+async function relay(answering: Answering, sink: StreamSink): Promise<void> {
+  const { answer, clock, keepAliveMs } = answering;
+  const tally = new Tally();
+  const [opening] = answer.first;
+  const writer = new ChunkWriter(envelopeOf(answering), {
+    systemFingerprint: opening?.systemFingerprint ?? null,
+    serviceTier: opening?.serviceTier ?? null,
+  });
+  const silence = new Watchdog(clock, keepAliveMs, () => void sink.write(sseKeepAlive));
+  let end: string;
+  try {
+    const held = await pass(answering, { tally, writer, sink, silence });
+    end = await complete(answering, { tally, writer, held });
+  } catch (thrown) {
+    end = thrown instanceof ClientLeft ? await left(answering, tally) : await broke(answering, { tally, writer, thrown });
+  } finally {
+    silence.stop();
+    answer.rest?.close();
+    answer.release();
+  }
+  await sink.write(end);
+}
+
+interface Passing {
+  readonly tally: Tally;
+  readonly writer: ChunkWriter;
+  readonly sink: StreamSink;
+  readonly silence: Watchdog;
+}
+
+/**
+ * Writes chunks as they come, those that arrived together together. What says that the answer is complete is held back until the
+ * answer is settled: returns it.
+ */
+async function pass(answering: Answering, { tally, writer, sink, silence }: Passing): Promise<string> {
+  const { answer, ask, exchange } = answering;
+  let held = '';
+  for (let chunks: Answering['answer']['first'] | null = answer.first; chunks !== null; ) {
+    let out = '';
+    for (const chunk of chunks) {
+      tally.take(chunk);
+      if (tally.hasFinished(ask.choices)) held += writer.chunk(chunk);
+      else out += writer.chunk(chunk);
+    }
+    if (out !== '') {
+      silence.pat();
+      const full = sink.write(out);
+      if (full !== undefined) await full;
+    }
+    if (exchange.signal.aborted) throw exchange.signal.reason;
+    chunks = await nextOf(answering, tally);
+  }
+  return held;
+}
+
+/** The next chunks. An upstream that breaks off after it said the end has said everything but what it used. */
+async function nextOf({ answer, ask }: Answering, tally: Tally): Promise<Answering['answer']['first'] | null> {
+  if (answer.rest === null) return null;
+  try {
+    const chunks = await answer.rest.next();
+    if (chunks === null && !answer.rest.saidDone && !tally.hasFinished(ask.choices)) {
+      throw new UpstreamBroke('the upstream ended the stream before the answer');
+    }
+    return chunks;
+  } catch (error) {
+    if (error instanceof UpstreamBroke && tally.hasFinished(ask.choices)) return null;
+    throw error;
+  }
+}
+
+/** Settles a complete answer; its last events come after that is durable. */
+async function complete(answering: Answering, said: { tally: Tally; writer: ChunkWriter; held: string }): Promise<string> {
+  const { answer, ask } = answering;
+  const { tally, writer, held } = said;
+  const priced = await priceAnswer(ask, answer.candidate, tally);
+  await settle(answering, tally, priced, { errorType: null, cancelled: false });
+  return `${held}${writer.usage(usageBody(priced.usage, priced.bill))}${done}`;
+}
+
+/** The client left (decisions.md A-06): what was generated is billed, unless not one word was sent. Nobody reads the end. */
+async function left(answering: Answering, tally: Tally): Promise<string> {
+  const priced = await priceAnswer(answering.ask, answering.answer.candidate, tally);
+  const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
+  await settle(answering, tally, tally.text === '' ? free : priced, { errorType: null, cancelled: true }).catch(() => {});
+  return '';
+}
+
+/** The upstream failed in the middle, or the answer cannot be billed (decisions.md A-07): an error event, zero cost. */
+async function broke(answering: Answering, said: { tally: Tally; writer: ChunkWriter; thrown: unknown }): Promise<string> {
+  const { tally, writer, thrown } = said;
+  const refusal = refusalOf(thrown, answering.streamIdleTimeoutMs);
+  const priced = await priceAnswer(answering.ask, answering.answer.candidate, tally);
+  const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
+  const { error } = renderRefusal(refusal).body;
+  await settle(answering, tally, free, { errorType: error.metadata.error_type, cancelled: false }).catch(() => {});
+  return `${writer.error({ ...error, metadata: inStream(error.metadata) })}${done}`;
+}
+
+function refusalOf(thrown: unknown, idleTimeoutMs: number): Refusal {
+  if (!(thrown instanceof UpstreamBroke)) return refuse('server', '서버 내부 오류입니다. Internal server error.');
+  if (thrown.timedOut) {
+    const message = '업스트림이 응답을 멈췄습니다. The upstream fell silent.';
+    return refuse('timeout', message, { timeout_sec: idleTimeoutMs / 1000 });
+  }
+  return refuse('provider_error', '업스트림이 응답 도중 끊겼습니다. The upstream failed while answering.', {
+    provider_code: thrown.status,
+  });
+}
+
+/** A number as `provider_code` inside a stream makes the original's own client throw (decisions.md §1). */
+function inStream(metadata: Readonly<Record<string, unknown>>): object {
+  const { provider_code: code, ...rest } = metadata;
+  return code == null ? rest : { ...rest, provider_code: String(code) };
+}
+
+function settle(
+  { session, answer }: Answering,
+  tally: Tally,
+  priced: Priced,
+  how: { readonly errorType: string | null; readonly cancelled: boolean },
+): Promise<void> {
+  return session.end({
+    status: 200,
+    candidate: answer.candidate,
+    tally,
+    usage: priced.usage,
+    usageSource: priced.source,
+    cost: priced.bill.cost,
+    ...how,
+  });
+}

@@ -1,0 +1,49 @@
+import type { JsonReply } from '../http/route.ts';
+import type { AnswerChunk, ChunkChoice } from '../wire/chat.ts';
+import { wholeBody, type WholeChoice } from '../wire/answer.ts';
+import { usageBody } from '../wire/usage.ts';
+import { answerHeaders, type Answering, envelopeOf } from './answering.ts';
+import { priceAnswer } from './price-answer.ts';
+import { Tally } from './tally.ts';
+
+/** Answers a whole request: priced, settled durably, then sent (decisions.md §3). A client that has left pays nothing. */
+export async function answerWhole(answering: Answering): Promise<JsonReply> {
+  const { session, answer, ask, exchange } = answering;
+  const tally = new Tally();
+  const chunks: readonly AnswerChunk[] = answer.first;
+  for (const chunk of chunks) tally.take(chunk);
+  answer.release();
+  const { usage, source, bill } = await priceAnswer(ask, answer.candidate, tally);
+  if (exchange.signal.aborted) throw exchange.signal.reason;
+  await session.end({
+    status: 200,
+    errorType: null,
+    candidate: answer.candidate,
+    tally,
+    usage,
+    usageSource: source,
+    cost: bill.cost,
+    cancelled: false,
+  });
+  return {
+    headers: answerHeaders(answering),
+    body: wholeBody(envelopeOf(answering), {
+      choices: chunks.flatMap((chunk) => chunk.choices).map(wholeChoice),
+      usage: usageBody(usage, bill),
+      systemFingerprint: tally.systemFingerprint,
+      serviceTier: tally.serviceTier,
+    }),
+  };
+}
+
+/** A message has content, refusal and reasoning always, and everything else only when there is some. */
+function wholeChoice({ index, delta, finish_reason, native_finish_reason, logprobs }: ChunkChoice): WholeChoice {
+  const { content, refusal, reasoning, ...rest } = delta;
+  return {
+    index,
+    message: { role: 'assistant', content: content ?? null, refusal: refusal ?? null, reasoning: reasoning ?? null, ...rest },
+    finishReason: finish_reason,
+    nativeFinishReason: native_finish_reason,
+    logprobs,
+  };
+}

@@ -1,0 +1,40 @@
+import type { Exchange } from '../http/exchange.ts';
+import type { Clock } from '../time/clock.ts';
+import type { Envelope } from '../wire/answer.ts';
+import type { Ask } from '../wire/chat.ts';
+import type { Session } from './session.ts';
+import type { Answer } from './try-candidate.ts';
+
+/** A request that has its answer in hand and is about to pass it on. */
+export interface Answering {
+  readonly session: Session;
+  readonly ask: Ask;
+  readonly answer: Answer;
+  readonly exchange: Exchange;
+  readonly clock: Clock;
+  /** After this much silence a stream says that it is alive (decisions.md A-27). */
+  readonly keepAliveMs: number;
+  /** The silence after which an upstream is given up. */
+  readonly streamIdleTimeoutMs: number;
+}
+
+/** The headers of a successful answer (service.md 7.1): the candidate that answered, and the generation's id. */
+export function answerHeaders({ session, answer }: Answering): Readonly<Record<string, string>> {
+  return {
+    'X-Service-Generation-Id': session.id,
+    'X-Generation-Id': session.id,
+    'X-Service-Model': answer.candidate.modelId,
+    'X-Service-Provider': answer.candidate.providerTag,
+  };
+}
+
+/** What every object of the answer says of itself. */
+export function envelopeOf({ session, ask, answer }: Answering): Envelope {
+  return {
+    kind: ask.kind,
+    id: session.id,
+    created: Math.floor(session.createdAtMs / 1000),
+    model: answer.candidate.modelId,
+    provider: answer.candidate.providerName,
+  };
+}

@@ -1,0 +1,91 @@
+import type { Candidate } from '../catalogue/model.ts';
+import { refuse } from '../errors/catalogue.ts';
+import type { AttemptRecord } from '../generations/generation.ts';
+import type { Clock } from '../time/clock.ts';
+import type { Ask } from '../wire/chat.ts';
+import { type Answer, type Callers, tryCandidate } from './try-candidate.ts';
+
+/** How one candidate ended. A failed one is a value: the chain steps over it. */
+export type Outcome =
+  | { readonly kind: 'answered'; readonly answer: Answer }
+  | { readonly kind: 'refused'; readonly status: number | null; readonly reason: string }
+  | { readonly kind: 'unreachable'; readonly reason: string }
+  | { readonly kind: 'timed_out'; readonly reason: string }
+  | { readonly kind: 'loading'; readonly retryAfterSec: number };
+
+/** What an attempt at a chain is about. */
+export interface AttemptContext {
+  readonly accountId: number;
+  /** Aborts when the client leaves. */
+  readonly signal: AbortSignal;
+  /** What was tried so far; one line is added for each candidate. */
+  readonly attempts: AttemptRecord[];
+}
+
+/** What the chain needs: callers for candidates, the time, and the budget of service.md §8. */
+export interface Chain {
+  readonly callers: Callers;
+  readonly clock: Clock;
+  /** Milliseconds of waiting for upstreams, over all candidates, until the first byte. */
+  readonly budgetMs: number;
+}
+
+/**
+ * Tries candidates in order until one has said something that means something; nothing has been sent to the client before
+ * (service.md 7.4.3). Refuses with `503 model_loading`, `408 timeout` or `502 provider_error` when none did (decisions.md
+ * A-04, A-05, A-30).
+ */
+export async function attempt(chain: Chain, candidates: readonly Candidate[], ask: Ask, context: AttemptContext): Promise<Answer> {
+  const failed: Exclude<Outcome, { kind: 'answered' }>[] = [];
+  let budgetMs = chain.budgetMs;
+  for (const candidate of candidates) {
+    const startedMs = chain.clock.monotonic();
+    const { outcome, waitedMs } = await tryCandidate(chain.callers, candidate, ask, { ...context, budgetMs });
+    context.attempts.push(recordOf(candidate, outcome, chain.clock.monotonic() - startedMs));
+    if (outcome.kind === 'answered') return outcome.answer;
+    failed.push(outcome);
+    budgetMs -= waitedMs;
+    if (budgetMs <= 0) break;
+  }
+  throw refusalOf(failed, chain.budgetMs, budgetMs);
+}
+
+function refusalOf(failed: readonly Exclude<Outcome, { kind: 'answered' }>[], budgetMs: number, leftMs: number): Error {
+  const waits = failed.filter((outcome) => outcome.kind === 'loading').map((outcome) => outcome.retryAfterSec);
+  if (waits.length > 0) {
+    return refuse('model_loading', '모델을 불러오는 중입니다. The model is loading; retry after the time in Retry-After.', {
+      retry_after_sec: Math.min(...waits),
+    });
+  }
+  const last = failed.at(-1);
+  if (leftMs <= 0 || last?.kind === 'timed_out') {
+    return refuse('timeout', '업스트림이 제한 시간 안에 응답하지 않았습니다. The upstream did not answer in time.', {
+      timeout_sec: budgetMs / 1000,
+    });
+  }
+  return refuse('provider_error', '모든 후보가 실패했습니다. Every candidate failed upstream.', {
+    provider_code: last?.kind === 'refused' ? last.status : null,
+  });
+}
+
+function recordOf(candidate: Candidate, outcome: Outcome, latencyMs: number): AttemptRecord {
+  return {
+    provider_name: candidate.providerName,
+    model_permaslug: candidate.modelId,
+    endpoint_id: candidate.label,
+    status: statusOf(outcome),
+    latency: Math.round(latencyMs),
+    is_byok: false,
+    ...failureOf(outcome),
+  };
+}
+
+function statusOf(outcome: Outcome): number | null {
+  if (outcome.kind === 'answered') return 200;
+  return outcome.kind === 'refused' ? outcome.status : null;
+}
+
+/** The kind of failure only: an upstream's words may hold what the account owner must not read. They are in the log. */
+function failureOf(outcome: Outcome): { failure?: string } {
+  return outcome.kind === 'answered' ? {} : { failure: outcome.kind };
+}

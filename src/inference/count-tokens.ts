@@ -1,0 +1,67 @@
+import type { Ask } from '../wire/chat.ts';
+import { countedElsewhere, promptTexts } from './measure-input.ts';
+
+/** Counts the tokens of a text as a common modern tokenizer (o200k) would. */
+export type TokenCounter = (text: string) => number;
+
+/** Texts are counted in windows: the tokenizer takes seconds for 100 kB without spaces, but not for windows of it. */
+const windowLength = 512;
+/** How many windows are counted before other requests get their turn: about 10 ms of work. */
+const windowsPerTurn = 64;
+/** Tokens of the frame that a chat template puts around each message. */
+const tokensPerMessage = 4;
+/** What one image or recording counts for when only we count. */
+const tokensPerMediaPart = 765;
+
+let loading: Promise<TokenCounter> | null = null;
+
+/** The tokenizer; loaded on first use, since it takes a quarter of a second. */
+export function loadTokenCounter(): Promise<TokenCounter> {
+  loading ??= import('gpt-tokenizer/encoding/o200k_base').then(({ countTokens }) => {
+    // Text that spells a special token is text.
+    const plain = { disallowedSpecial: new Set<string>() };
+    return (text: string) => countTokens(text, plain);
+  });
+  return loading;
+}
+
+/** Our own count of a prompt; stops early once it is above `enough`. Lets other requests run in between. */
+export async function countPrompt(ask: Ask, enough = Number.POSITIVE_INFINITY): Promise<number> {
+  const { tokenIds, messages } = countedElsewhere(ask.input);
+  const frame = ask.kind === 'chat' ? messages * tokensPerMessage : 0;
+  const base = tokenIds + frame + ask.mediaParts * tokensPerMediaPart;
+  return base + (await countTexts(promptTexts(ask.input, ask.parameters), enough - base));
+}
+
+/** Our own count of texts; stops early once it is above `enough`. */
+export async function countTexts(texts: Iterable<string>, enough = Number.POSITIVE_INFINITY): Promise<number> {
+  const count = await loadTokenCounter();
+  let tokens = 0;
+  let windows = 0;
+  for (const text of texts) {
+    for (let at = 0; at < text.length; at += windowLength) {
+      tokens += count(text.slice(at, at + windowLength));
+      if (tokens > enough) return tokens;
+      windows += 1;
+      if (windows % windowsPerTurn === 0) await new Promise(setImmediate);
+    }
+  }
+  return tokens;
+}
+
+/**
+ * A number that the count of a text is never below, for next to nothing: tokens do not reach across the start of a word that
+ * follows a space.
+ */
+export function leastTokens(texts: Iterable<string>): number {
+  let words = 0;
+  for (const text of texts) {
+    let inWord = false;
+    for (let at = 0; at < text.length; at += 1) {
+      const isSpace = text.charCodeAt(at) <= 0x20;
+      if (!isSpace && !inWord) words += 1;
+      inWord = !isSpace;
+    }
+  }
+  return words;
+}

@@ -1,0 +1,61 @@
+import type { Candidate, Model } from '../catalogue/model.ts';
+import { refuse } from '../errors/catalogue.ts';
+import type { Ask } from '../wire/chat.ts';
+
+/** Why a candidate is not tried. */
+export type Dropped = 'context_too_small' | 'input_not_supported' | 'tools_not_supported';
+
+/** The candidates of a request in the order in which they are tried, and those that were dropped, with the reason. */
+export interface Plan {
+  readonly chain: readonly Candidate[];
+  readonly dropped: readonly { readonly candidate: Candidate; readonly why: Dropped }[];
+}
+
+/** A prompt must be this much larger than a context by our count before we say so: the model counts with another tokenizer. */
+const contextMargin = 1.1;
+
+/**
+ * Puts the candidates of the asked models in order and drops those that cannot take the request before anything is sent
+ * (service.md 7.4.5). Pure. `promptTokens` is our count of the prompt, or any number that it is not above.
+ */
+export function plan(ask: Ask, models: readonly Model[], promptTokens: number): Plan {
+  const chain: Candidate[] = [];
+  const dropped: { candidate: Candidate; why: Dropped }[] = [];
+  for (const candidate of models.flatMap((model) => model.candidates)) {
+    const why = whyNot(ask, candidate, promptTokens);
+    if (why === null) chain.push(candidate);
+    else dropped.push({ candidate, why });
+  }
+  return { chain, dropped };
+}
+
+/** The chain of a plan; `404 no_endpoints_found` when every candidate was dropped. */
+export function chainOf(ask: Ask, planned: Plan): readonly Candidate[] {
+  if (planned.chain.length > 0) return planned.chain;
+  const reasons = [...new Set(planned.dropped.map(({ why }) => explanations[why]))].join(', ');
+  throw refuse('no_endpoints_found', `No endpoints found for ${ask.models.join(', ')}: ${reasons}.`, { models: ask.models });
+}
+
+/**
+ * The count above which a prompt fits none of the models, so that counting may stop there; null when its bytes alone show that
+ * it fits all of them and nothing needs to be counted.
+ */
+export function countingLimit(ask: Ask, models: readonly Model[]): number | null {
+  const contexts = models.flatMap((model) => model.candidates).map((candidate) => candidate.contextLength);
+  if (contexts.every((context) => ask.textBytes <= context)) return null;
+  return Math.ceil(Math.max(...contexts) * contextMargin);
+}
+
+const explanations: Readonly<Record<Dropped, string>> = {
+  context_too_small: 'the prompt exceeds the context length',
+  input_not_supported: 'a kind of input is not supported',
+  tools_not_supported: 'tool use is not supported',
+};
+
+function whyNot(ask: Ask, candidate: Candidate, promptTokens: number): Dropped | null {
+  if (promptTokens > candidate.contextLength * contextMargin) return 'context_too_small';
+  if ([...ask.inputs].some((input) => !candidate.inputs.has(input))) return 'input_not_supported';
+  const asksForTools = ask.parameters['tools'] !== undefined;
+  if (asksForTools && candidate.supportedParameters !== null && !candidate.supportedParameters.has('tools')) return 'tools_not_supported';
+  return null;
+}

@@ -1,0 +1,37 @@
+import type { Candidate } from '../catalogue/model.ts';
+import { zeroKrw } from '../money/krw.ts';
+import { costOf, promptCostOf } from '../money/price.ts';
+import type { Ask } from '../wire/chat.ts';
+import type { Bill, Usage } from '../wire/usage.ts';
+import { type Believed, believe } from './believe.ts';
+import type { Tally } from './tally.ts';
+
+/** What an answer used and what that costs. */
+export interface Priced extends Believed {
+  readonly bill: Bill;
+}
+
+const reasoningParameters = ['reasoning', 'include_reasoning', 'reasoning_effort'];
+
+/** Prices what passed: the upstream's claim as far as it is believable, at the price version of the candidate that answered. */
+export async function priceAnswer(ask: Ask, candidate: Candidate, tally: Tally): Promise<Priced> {
+  const believed = await believe(tally.claim, ask, {
+    texts: [tally.text],
+    mostHiddenTokens: mayReason(candidate) ? candidate.maxCompletionTokens * ask.choices : 0,
+  });
+  return { ...believed, bill: isFree(tally, believed.usage) ? { cost: zeroKrw, promptCost: zeroKrw } : billOf(candidate, believed.usage) };
+}
+
+/** An answer that is none costs nothing (decisions.md §2): no tokens and no reason for it, or an error for a reason. */
+function isFree(tally: Tally, usage: Usage): boolean {
+  return tally.finishReason === 'error' || (usage.completionTokens === 0 && tally.finishReason === null);
+}
+
+function billOf(candidate: Candidate, usage: Usage): Bill {
+  return { cost: costOf(candidate.price, usage), promptCost: promptCostOf(candidate.price, usage) };
+}
+
+function mayReason(candidate: Candidate): boolean {
+  const known = candidate.supportedParameters;
+  return known === null || reasoningParameters.some((name) => known.has(name));
+}

@@ -1,0 +1,123 @@
+import { isUtf8 } from 'node:buffer';
+import { refuse } from '../errors/catalogue.ts';
+import type { Ask, AskKind } from '../wire/chat.ts';
+import { measureInput } from './measure-input.ts';
+import { parametersOf } from './parameters.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** More names than this are no list of fallbacks. */
+const mostModels = 16;
+const longestSessionId = 256;
+
+/** Reads the body of an inference request. Refuses with `400 invalid_request` whatever violates the schema (service.md 7.2). */
+export function readAsk(kind: AskKind, bytes: Buffer, sessionHeader: string | null): Ask {
+  const body = parseObject(bytes);
+  const models = readModels(body);
+  const stream = optional(body, 'stream', 'boolean') ?? false;
+  const parameters = readParameters(kind, body);
+  const input = kind === 'chat' ? readMessages(body) : readPrompt(body);
+  const provider = body['provider'] ?? {};
+  if (!isObject(provider)) throw invalid('`provider` must be an object.');
+  return {
+    kind,
+    models,
+    stream,
+    input,
+    parameters,
+    maxTokens: asNumber(parameters['max_completion_tokens'] ?? parameters['max_tokens']),
+    choices: asNumber(parameters['n']) ?? 1,
+    ...measureInput(input, parameters, bytes.length),
+    provider,
+    user: optional(body, 'user', 'string'),
+    sessionId: (optional(body, 'session_id', 'string') ?? sessionHeader)?.slice(0, longestSessionId) ?? null,
+  };
+}
+
+function parseObject(bytes: Buffer): Body {
+  if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8.');
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw invalid('The body is not valid JSON.');
+  }
+  if (!isObject(parsed)) throw invalid('The body must be a JSON object.');
+  return parsed;
+}
+
+/** `model` first, then `models`, each once. */
+function readModels(body: Body): readonly string[] {
+  const first = optional(body, 'model', 'string');
+  const more = body['models'] ?? [];
+  if (!Array.isArray(more) || more.some((id) => typeof id !== 'string')) throw invalid('`models` must be an array of strings.');
+  const models = [...new Set([...(first === null ? [] : [first]), ...(more as string[])])];
+  if (models.length === 0) throw invalid('`model` is missing.');
+  if (models.length > mostModels) throw invalid(`\`models\` must have ${mostModels} items or fewer.`);
+  return models;
+}
+
+function readMessages(body: Body): readonly object[] {
+  const messages = body['messages'];
+  if (messages === undefined) throw invalid('`messages` is missing.');
+  if (!Array.isArray(messages) || messages.length === 0) throw invalid('`messages` must be an array of at least one message.');
+  messages.forEach((message: unknown, index) => {
+    if (!isObject(message)) throw invalid(`\`messages[${index}]\` must be an object.`);
+    if (typeof message['role'] !== 'string' || message['role'] === '') throw invalid(`\`messages[${index}].role\` is missing.`);
+    assertContent(message['content'], index);
+  });
+  return messages as readonly object[];
+}
+
+function assertContent(content: unknown, index: number): void {
+  if (content == null || typeof content === 'string') return;
+  const parts = Array.isArray(content) ? content : [undefined];
+  if (parts.some((part) => !isObject(part) || typeof part['type'] !== 'string')) {
+    throw invalid(`\`messages[${index}].content\` must be a string, null or an array of parts with a \`type\`.`);
+  }
+}
+
+/** A string, strings, token ids, or arrays of token ids. */
+function readPrompt(body: Body): unknown {
+  const prompt = body['prompt'];
+  if (prompt == null) throw invalid('`prompt` is missing.');
+  const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
+  const isItem = (item: unknown): boolean =>
+    typeof item === 'string' || isToken(item) || (Array.isArray(item) && item.length > 0 && item.every(isToken));
+  if (typeof prompt === 'string' || (Array.isArray(prompt) && prompt.length > 0 && prompt.every(isItem))) return prompt;
+  throw invalid('`prompt` must be a string, an array of strings, or token ids.');
+}
+
+/** Known parameters, checked; null means not sent. What is not known is dropped (decisions.md §1). */
+function readParameters(kind: AskKind, body: Body): Readonly<Record<string, unknown>> {
+  const parameters: Record<string, unknown> = {};
+  for (const [name, rule] of Object.entries(parametersOf[kind])) {
+    const value = body[name];
+    if (value == null) continue;
+    const fault = rule(value);
+    if (fault !== null) throw invalid(`\`${name}\` ${fault}.`);
+    parameters[name] = value;
+  }
+  return parameters;
+}
+
+function optional(body: Body, name: string, type: 'string'): string | null;
+function optional(body: Body, name: string, type: 'boolean'): boolean | null;
+function optional(body: Body, name: string, type: 'string' | 'boolean'): unknown {
+  const value = body[name] ?? null;
+  // biome-ignore lint/suspicious/useValidTypeof: the type is one of the two names above.
+  if (value !== null && typeof value !== type) throw invalid(`\`${name}\` must be a ${type}.`);
+  return value;
+}
+
+function asNumber(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+function isObject(value: unknown): value is Body {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function invalid(message: string): Error {
+  return refuse('invalid_request', message);
+}

@@ -1,0 +1,46 @@
+import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Ask, AskKind } from '../wire/chat.ts';
+
+const longestStored = 500;
+
+/**
+ * A client's or upstream's text in a form that every database takes: bounded, without NUL, without halves of surrogate pairs.
+ */
+export function storable(text: string): string {
+  return text.slice(0, longestStored).toWellFormed().replaceAll('\0', '\u{fffd}');
+}
+
+/** What a record says of the request itself, before anything is known of an answer. */
+export function requestDetail(exchange: Exchange, endpoint: AskKind): GenerationDetail {
+  const title = exchange.header('x-service-title') ?? exchange.header('x-openrouter-title') ?? exchange.header('x-title');
+  return {
+    request_id: exchange.requestId,
+    api_type: 'completions',
+    endpoint,
+    http_referer: storableOr(exchange.header('http-referer') ?? exchange.header('referer')),
+    title: storableOr(title),
+    user_agent: storableOr(exchange.header('user-agent')),
+  };
+}
+
+/** What a record says of what was asked. */
+export function askDetail(ask: Ask): Partial<GenerationDetail> {
+  return {
+    requested_models: ask.models.map(storable),
+    streamed: ask.stream,
+    external_user: storableOr(ask.user),
+    session_id: storableOr(ask.sessionId),
+    media_parts: ask.mediaParts,
+  };
+}
+
+/** The attempts, when there were any. */
+export function attemptsDetail(attempts: readonly AttemptRecord[]): Partial<GenerationDetail> {
+  return attempts.length === 0 ? {} : { attempts };
+}
+
+/** `storable`, or null for nothing. */
+export function storableOr(text: string | null): string | null {
+  return text === null ? null : storable(text);
+}

@@ -1,0 +1,162 @@
+import type { Account } from '../accounts/account.ts';
+import type { Candidate } from '../catalogue/model.ts';
+import { Refusal } from '../errors/catalogue.ts';
+import { errorTypeOf, statusOf } from '../errors/error-body.ts';
+import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
+import { ClientLeft } from '../http/client-left.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { type GenerationUuid, generationIdOf, newGenerationUuid } from '../ids/generation-id.ts';
+import type { Key } from '../keys/key.ts';
+import { type Opened, type SettlementRow, type Settlements, Unbillable } from '../ledger/settlements.ts';
+import { type Krw, zeroKrw } from '../money/krw.ts';
+import type { Clock } from '../time/clock.ts';
+import { seoulDayAt } from '../time/period.ts';
+import type { Ask, AskKind } from '../wire/chat.ts';
+import { noUsage, type Usage } from '../wire/usage.ts';
+import { Hold } from './holds.ts';
+import { askDetail, attemptsDetail, requestDetail, storableOr } from './request-record.ts';
+import type { Tally } from './tally.ts';
+
+/** What is on record for a client that left before it was answered; nobody is ever sent it. */
+const clientClosedRequest = 499;
+
+/** How a request ended, as it is recorded. */
+export interface Ending {
+  readonly status: number;
+  readonly errorType: string | null;
+  readonly candidate: Candidate | null;
+  readonly tally: Tally | null;
+  readonly usage: Usage;
+  readonly usageSource: GenerationDetail['usage_source'];
+  readonly cost: Krw;
+  readonly cancelled: boolean;
+}
+
+/** What a session is about, and what it needs. */
+export interface SessionParts {
+  readonly account: Account;
+  readonly key: Key;
+  readonly exchange: Exchange;
+  readonly endpoint: AskKind;
+  readonly settlements: Settlements;
+  readonly clock: Clock;
+}
+
+/**
+ * One inference request from its identification to its record. It ends in exactly one settlement, whether or not anyone ever
+ * read its answer; its hold ends with it.
+ */
+export class Session {
+  readonly uuid: GenerationUuid;
+  /** The public id, `gen-…`. */
+  readonly id: string;
+  readonly createdAtMs: number;
+  readonly attempts: AttemptRecord[] = [];
+  readonly hold: Hold;
+  /** Set once the body has been read. */
+  ask: Ask | null = null;
+  /** Monotonic instant of the first word of an answer. */
+  firstWordMs: number | null = null;
+  readonly #parts: SessionParts;
+  readonly #opened: Opened;
+  readonly #detail: GenerationDetail;
+  #ended = false;
+
+  /** Throws `Unbillable` when requests cannot be journaled. */
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+    this.createdAtMs = parts.clock.now();
+    this.uuid = newGenerationUuid(this.createdAtMs);
+    this.id = generationIdOf(this.uuid);
+    this.hold = new Hold(parts.account, parts.key);
+    this.#detail = requestDetail(parts.exchange, parts.endpoint);
+    const { accountId, id: keyId } = parts.key.row;
+    const record = { uuid: this.uuid, accountId, keyId, createdAtMs: this.createdAtMs, detail: JSON.stringify(this.#detail) };
+    this.#opened = parts.settlements.open(record);
+  }
+
+  /**
+   * Charges and records the ending; resolves when it is durable. Rejects with `Unbillable`: then nothing was charged, and the
+   * request is on record as failed.
+   */
+  async end(ending: Ending): Promise<void> {
+    this.#ended = true;
+    const { account, key, settlements, exchange } = this.#parts;
+    const row = this.#rowOf(ending);
+    account.charge(ending.cost);
+    key.charge(row.day, ending.cost);
+    this.hold.end();
+    exchange.logFields['generation_id'] = this.id;
+    exchange.logFields['cost_micro'] = ending.cost;
+    exchange.logFields['attempts'] = this.attempts.length;
+    try {
+      await settlements.settle(this.#opened, row);
+    } catch (error) {
+      account.uncharge(ending.cost);
+      key.uncharge(row.day, ending.cost);
+      throw error;
+    }
+  }
+
+  /** Records a request that was refused or failed: zero cost, no ledger entry (service.md 7.4.4). Never throws. */
+  async fail(thrown: unknown): Promise<void> {
+    if (this.#ended) return;
+    const failure = thrown instanceof Refusal ? thrown.failure : 'server';
+    const left = thrown instanceof ClientLeft;
+    try {
+      await this.end({
+        status: left ? clientClosedRequest : statusOf(failure),
+        errorType: left ? null : errorTypeOf(failure),
+        candidate: null,
+        tally: null,
+        usage: noUsage,
+        usageSource: undefined,
+        cost: zeroKrw,
+        cancelled: left,
+      });
+    } catch (error) {
+      // It is journaled as admitted, so the next start records it as failed.
+      if (!(error instanceof Unbillable)) throw error;
+    }
+  }
+
+  #rowOf(ending: Ending): SettlementRow {
+    const { clock, key, exchange } = this.#parts;
+    const settledAtMs = clock.now();
+    const nowMs = clock.monotonic();
+    const { candidate, tally, usage } = ending;
+    const detail: GenerationDetail = {
+      ...this.#detail,
+      ...(this.ask === null ? {} : askDetail(this.ask)),
+      ...attemptsDetail(this.attempts),
+      cancelled: ending.cancelled,
+      upstream_id: storableOr(tally?.upstreamId ?? null),
+      native_finish_reason: storableOr(tally?.nativeFinishReason ?? null),
+      service_tier: storableOr(tally?.serviceTier ?? null),
+      reasoning_tokens: usage.reasoningTokens,
+      cache_read_tokens: usage.cacheReadTokens,
+      cache_write_tokens: usage.cacheWriteTokens,
+      ...(ending.usageSource === undefined ? {} : { usage_source: ending.usageSource }),
+      latency_ms: this.firstWordMs === null ? null : Math.round(this.firstWordMs - exchange.startedMs),
+      generation_ms: this.firstWordMs === null ? null : Math.round(nowMs - exchange.startedMs),
+    };
+    return {
+      uuid: this.uuid,
+      accountId: key.row.accountId,
+      keyId: key.row.id,
+      createdAtMs: this.createdAtMs,
+      settledAtMs,
+      day: seoulDayAt(settledAtMs),
+      status: ending.status,
+      errorType: ending.errorType,
+      model: candidate?.modelId ?? null,
+      provider: candidate?.providerName ?? null,
+      finishReason: tally?.finishReason ?? null,
+      promptTokens: usage.promptTokens,
+      completionTokens: usage.completionTokens,
+      cost: ending.cost,
+      priceVersion: candidate?.priceVersion ?? null,
+      detail: JSON.stringify(detail),
+    };
+  }
+}

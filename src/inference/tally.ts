@@ -1,0 +1,37 @@
+import type { AnswerChunk, FinishReason, UsageClaim } from '../wire/chat.ts';
+
+/** Keeps account of an answer as it passes, so that one cut short can still be priced. */
+export class Tally {
+  /** What the upstream said it used, the last time it said so; null until then, which may be for ever. */
+  claim: UsageClaim | null = null;
+  finishReason: FinishReason | null = null;
+  nativeFinishReason: string | null = null;
+  upstreamId: string | null = null;
+  serviceTier: string | null = null;
+  systemFingerprint: string | null = null;
+  /** Every word that passed: contents, thoughts, refusals and the arguments of tool calls. */
+  text = '';
+  readonly #finished = new Set<number>();
+
+  take(chunk: AnswerChunk): void {
+    this.claim = chunk.usage ?? this.claim;
+    this.upstreamId ??= chunk.upstreamId;
+    this.serviceTier ??= chunk.serviceTier;
+    this.systemFingerprint ??= chunk.systemFingerprint;
+    for (const { index, delta, finish_reason, native_finish_reason } of chunk.choices) {
+      if (delta.content !== undefined) this.text += delta.content;
+      if (delta.reasoning !== undefined) this.text += delta.reasoning;
+      if (delta.refusal !== undefined) this.text += delta.refusal;
+      for (const call of delta.tool_calls ?? []) this.text += (call.function.name ?? '') + (call.function.arguments ?? '');
+      if (finish_reason === null) continue;
+      this.#finished.add(index);
+      this.finishReason = finish_reason;
+      this.nativeFinishReason = native_finish_reason;
+    }
+  }
+
+  /** Whether so many choices have said that they are at their end. */
+  hasFinished(choices: number): boolean {
+    return this.#finished.size >= choices;
+  }
+}

@@ -1,0 +1,272 @@
+import type { Candidate } from '../catalogue/model.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import { describeError, type Log } from '../log/log.ts';
+import type { Slots } from '../slots/slots.ts';
+import type { Clock, Timer } from '../time/clock.ts';
+import type { ByteStream } from '../upstreams/byte-stream.ts';
+import { callUpstream, Unreachable, type UpstreamRequest, type UpstreamResponse } from '../upstreams/call.ts';
+import type { Provider } from '../upstreams/providers.ts';
+import type { AnswerChunk, Ask } from '../wire/chat.ts';
+import { isMeaningful } from '../wire/chat.ts';
+import type { AttemptContext, Outcome } from './attempt.ts';
+import { ChunkSource } from './chunk-source.ts';
+import { UpstreamBroke } from './upstream-broke.ts';
+import { Watchdog } from './watchdog.ts';
+
+/** An upstream's error or whole answer is read up to this size. */
+const largestErrorBytes = 64 * 1024;
+const largestAnswerBytes = 64 * 1024 * 1024;
+/** How long an error's body may take: its words are only for the log. */
+const errorBodyMs = 2_000;
+
+/** A candidate that has spoken. */
+export interface Answer {
+  readonly candidate: Candidate;
+  /** What was said so far: the whole answer, or the chunks up to the first that means something. */
+  readonly first: readonly AnswerChunk[];
+  /** Where the rest of a stream comes from; null for a whole answer. */
+  readonly rest: ChunkSource | null;
+  /** Gives the engine's lane back and lets go of the connection; called once, whatever happened. */
+  release(): void;
+}
+
+/** How candidates are reached. */
+export interface Callers {
+  readonly provider: (slug: string) => Provider;
+  /** Connections to an engine of ours at this base URL. */
+  readonly engine: (baseUrl: string) => { request(path: string, body: string): UpstreamRequest };
+  readonly slots: Slots;
+  readonly engineDialect: Dialect;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly streamIdleTimeoutMs: number;
+  /** From the start of a call to its last byte; null: no such limit. */
+  readonly totalTimeoutMs: number | null;
+}
+
+/** Someone who can be called right now, and how to let go of him. */
+interface Line {
+  readonly dialect: Dialect;
+  readonly model: string;
+  readonly firstByteMs: number;
+  readonly lost: AbortSignal | null;
+  request(path: string, body: string): UpstreamRequest;
+  release(outcome: 'served' | 'unreachable'): void;
+}
+
+type Tried = { readonly outcome: Outcome; readonly waitedMs: number };
+
+/**
+ * Tries one candidate until it has said something. Throws only when the client has left. `waitedMs` is what counts against the
+ * request's budget: waiting in the queue of an own slot does not (service.md §8, concurrency).
+ */
+export async function tryCandidate(
+  callers: Callers,
+  candidate: Candidate,
+  ask: Ask,
+  context: AttemptContext & { readonly budgetMs: number },
+): Promise<Tried> {
+  const line = await openLine(callers, candidate, context);
+  if (line.kind === 'loading') return { outcome: { kind: 'loading', retryAfterSec: line.retryAfterSec }, waitedMs: 0 };
+  const startedMs = callers.clock.monotonic();
+  const call = new CallScope(callers, context.signal, line.lost, Math.min(context.budgetMs, line.firstByteMs));
+  const outcome = await callOnce(callers, candidate, ask, line, call);
+  if (outcome.kind !== 'answered') {
+    call.end();
+    line.release(outcome.kind === 'unreachable' ? 'unreachable' : 'served');
+    callers.log.info('attempt_failed', { candidate: candidate.label, outcome: outcome.kind, ...reasonOf(outcome) });
+    if (context.signal.aborted) throw context.signal.reason;
+  }
+  return { outcome, waitedMs: callers.clock.monotonic() - startedMs };
+}
+
+async function openLine(
+  callers: Callers,
+  candidate: Candidate,
+  context: AttemptContext,
+): Promise<({ readonly kind: 'line' } & Line) | { readonly kind: 'loading'; readonly retryAfterSec: number }> {
+  if (candidate.via.kind === 'provider') {
+    const provider = callers.provider(candidate.via.provider);
+    return {
+      kind: 'line',
+      dialect: provider.dialect,
+      model: candidate.upstreamModel,
+      firstByteMs: provider.firstByteTimeoutMs,
+      lost: null,
+      request: (path, body) => provider.request(path, body),
+      release: () => {},
+    };
+  }
+  const lease = await callers.slots.acquire(candidate.via.slot, { accountId: context.accountId, signal: context.signal });
+  if (lease.kind === 'loading') return lease;
+  return {
+    kind: 'line',
+    dialect: callers.engineDialect,
+    model: lease.model ?? candidate.upstreamModel,
+    firstByteMs: Number.POSITIVE_INFINITY,
+    lost: lease.lost,
+    request: (path, body) => callers.engine(lease.baseUrl).request(path, body),
+    release: (outcome) => lease.release(outcome),
+  };
+}
+
+/** Everything that can end one call from outside: the client, the time until the first byte, the loss of the engine. */
+class CallScope {
+  readonly #controller = new AbortController();
+  readonly #sources: readonly AbortSignal[];
+  readonly #onAbort: (event: Event) => void;
+  readonly #firstByte: Timer;
+  readonly #total: Timer | null;
+  timedOut = false;
+
+  constructor(callers: Callers, client: AbortSignal, lost: AbortSignal | null, firstByteMs: number) {
+    this.#sources = lost === null ? [client] : [client, lost];
+    this.#onAbort = (event) => {
+      const source = event.target as AbortSignal;
+      this.#controller.abort(source === lost ? new UpstreamBroke('the engine was lost') : source.reason);
+    };
+    for (const source of this.#sources) source.addEventListener('abort', this.#onAbort, { once: true });
+    this.#firstByte = callers.clock.after(firstByteMs, () => this.#giveUp('no answer in time'));
+    this.#total =
+      callers.totalTimeoutMs === null ? null : callers.clock.after(callers.totalTimeoutMs, () => this.#giveUp('the answer took too long'));
+    if (client.aborted) this.#controller.abort(client.reason);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The first byte is here: from now on silence is limited by the chunk source. */
+  answered(): void {
+    this.#firstByte.cancel();
+  }
+
+  end(): void {
+    this.#firstByte.cancel();
+    this.#total?.cancel();
+    for (const source of this.#sources) source.removeEventListener('abort', this.#onAbort);
+  }
+
+  #giveUp(why: string): void {
+    this.timedOut = true;
+    this.#controller.abort(new UpstreamBroke(why, { timedOut: true, status: 408 }));
+  }
+}
+
+async function callOnce(callers: Callers, candidate: Candidate, ask: Ask, line: Line, call: CallScope): Promise<Outcome> {
+  const written = line.dialect.write(ask, { model: line.model, supportedParameters: candidate.supportedParameters });
+  try {
+    const response = await callUpstream(line.request(written.path, JSON.stringify(written.body)), call.signal);
+    if (response.status < 200 || response.status > 299) return await refusedBy(callers, line, response, call);
+    const spoken = isEventStream(response) && ask.stream ? await firstOfStream(callers, ask, line, response) : await wholeOf(callers, ask, line, response);
+    if ('outcome' in spoken) return { ...spoken.outcome, ...statusIfNone(spoken.outcome, response.status) };
+    call.answered();
+    let released = false;
+    const release = (): void => {
+      if (released) return;
+      released = true;
+      call.end();
+      line.release('served');
+    };
+    return { kind: 'answered', answer: { candidate, ...spoken, release } };
+  } catch (error) {
+    return failureOf(error, call);
+  }
+}
+
+function failureOf(error: unknown, call: CallScope): Outcome {
+  if (call.timedOut || (error instanceof UpstreamBroke && error.timedOut)) return { kind: 'timed_out', reason: 'no answer in time' };
+  if (error instanceof UpstreamBroke && error.status !== null) return { kind: 'refused', status: error.status, reason: error.message };
+  if (error instanceof Unreachable || error instanceof UpstreamBroke) return { kind: 'unreachable', reason: describeCause(error) };
+  return { kind: 'unreachable', reason: describeError(error) };
+}
+
+async function refusedBy(callers: Callers, line: Line, response: UpstreamResponse, call: CallScope): Promise<Outcome> {
+  const late = callers.clock.after(errorBodyMs, () => response.body.cancel(new Error('slow error body')));
+  let words = '';
+  try {
+    words = line.dialect.readReason((await collect(response.body, largestErrorBytes)).toString('utf8'));
+  } catch {
+    words = 'an error without a readable body';
+  } finally {
+    late.cancel();
+  }
+  if (call.timedOut) return { kind: 'timed_out', reason: 'no answer in time' };
+  return { kind: 'refused', status: response.status, reason: words };
+}
+
+type Spoken = { readonly first: readonly AnswerChunk[]; readonly rest: ChunkSource | null } | { readonly outcome: Outcome };
+
+/** Reads a stream up to the first chunk that means something. An end before that is a failed candidate. */
+async function firstOfStream(callers: Callers, ask: Ask, line: Line, response: UpstreamResponse): Promise<Spoken> {
+  const source = new ChunkSource(response.body, {
+    dialect: line.dialect,
+    kind: ask.kind,
+    clock: callers.clock,
+    idleTimeoutMs: callers.streamIdleTimeoutMs,
+  });
+  const first: AnswerChunk[] = [];
+  for (;;) {
+    const chunks = await source.next();
+    if (chunks === null) return { outcome: { kind: 'refused', status: null, reason: 'the stream ended before it said anything' } };
+    first.push(...chunks);
+    if (chunks.some(isMeaningful)) return { first, rest: source };
+  }
+}
+
+async function wholeOf(callers: Callers, ask: Ask, line: Line, response: UpstreamResponse): Promise<Spoken> {
+  if (isEncoded(response)) return { outcome: { kind: 'refused', status: null, reason: 'the answer has an encoding that was not asked for' } };
+  const idle = new Watchdog(callers.clock, callers.streamIdleTimeoutMs, () =>
+    response.body.cancel(new UpstreamBroke('the upstream fell silent', { timedOut: true })),
+  );
+  try {
+    const body = await collect(response.body, largestAnswerBytes, () => idle.pat());
+    const heard = line.dialect.readWhole(ask.kind, body.toString('utf8'));
+    if (heard.kind === 'chunk') return { first: [heard.chunk], rest: null };
+    const status = heard.kind === 'error' ? heard.status : null;
+    return { outcome: { kind: 'refused', status, reason: heard.kind === 'done' ? 'an empty answer' : heard.reason } };
+  } finally {
+    idle.stop();
+  }
+}
+
+/** Joins a body of at most `most` bytes; cancels and throws beyond that. */
+async function collect(body: ByteStream, most: number, onBytes: () => void = () => {}): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for (let taken = await body.next(); taken !== null; taken = await body.next()) {
+    onBytes();
+    for (const piece of taken) bytes += piece.length;
+    pieces.push(...taken);
+    if (bytes > most) {
+      const error = new UpstreamBroke('the upstream sent too much');
+      body.cancel(error);
+      throw error;
+    }
+  }
+  return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces, bytes);
+}
+
+/** A candidate that failed inside a successful response has that response's status, unless it named one itself. */
+function statusIfNone(outcome: Outcome, status: number): { readonly status?: number } {
+  return outcome.kind === 'refused' && outcome.status === null ? { status } : {};
+}
+
+function isEventStream(response: UpstreamResponse): boolean {
+  return String(response.headers['content-type'] ?? '').toLowerCase().includes('text/event-stream') && !isEncoded(response);
+}
+
+function isEncoded(response: UpstreamResponse): boolean {
+  const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
+  return encoding !== 'identity' && encoding !== '';
+}
+
+function reasonOf(outcome: Outcome): { status?: number | null; reason?: string } {
+  if (outcome.kind === 'refused') return { status: outcome.status, reason: outcome.reason };
+  return 'reason' in outcome ? { reason: outcome.reason } : {};
+}
+
+function describeCause(error: Error): string {
+  const cause = error.cause instanceof Error ? ` (${(error.cause as { code?: string }).code ?? error.cause.name})` : '';
+  return `${error.message}${cause}`;
+}

@@ -1,0 +1,57 @@
+import { refuse } from '../errors/catalogue.ts';
+import { hashKey, type KeyHash, type KeyKind } from '../ids/api-key.ts';
+import { krwToDecimal } from '../money/krw.ts';
+import type { Krw } from '../money/krw.ts';
+import type { Key } from './key.ts';
+
+/** What an endpoint asks of its caller (service.md §1). */
+export type Credential = 'none' | KeyKind | 'either';
+
+/** Longer tokens than this are no keys of ours; they are not even hashed. */
+const longestToken = 256;
+
+/**
+ * The hash of the key in an `Authorization` header. Refuses with `401 invalid_api_key` when the header is missing, is no bearer
+ * token, or the token has not the service's key prefix (service.md 5.4).
+ */
+export function hashOfBearer(header: string | undefined, keyPrefix: string): KeyHash {
+  const token = header === undefined ? null : /^Bearer ([\x21-\x7e]+)$/i.exec(header)?.[1];
+  if (token == null || token.length > longestToken || !token.startsWith(keyPrefix)) throw invalidKey();
+  return hashKey(token);
+}
+
+/**
+ * Refuses a key that may not use the endpoint, in the order of decisions.md §2: unknown, revoked, off or of the wrong kind;
+ * expired; suspended by the administrator; without credit. `balance` is the balance of the key's account.
+ */
+export function assertMayCall(
+  key: Key | null,
+  needs: Exclude<Credential, 'none'>,
+  nowMs: number,
+  balance: (accountId: number) => Krw,
+): asserts key is Key {
+  if (key === null) throw invalidKey();
+  const { row } = key;
+  if (row.revokedAtMs !== null || row.userDisabled) throw invalidKey();
+  if (needs !== 'either' && row.kind !== needs) throw invalidKey();
+  if (row.expiresAtMs !== null && nowMs >= row.expiresAtMs) {
+    throw refuse('expired_api_key', '만료된 API 키입니다. This API key has expired.');
+  }
+  if (row.adminSuspended) {
+    throw refuse('key_suspended', '관리자가 정지한 API 키입니다. This API key was suspended by an administrator.');
+  }
+  const left = balance(row.accountId);
+  if (left <= 0n) throw noCredit(left);
+}
+
+/** `402 insufficient_credits` with the balance as it is now (service.md 7.3). */
+export function noCredit(balance: Krw): Error {
+  return refuse('insufficient_credits', '크레딧이 부족합니다. 충전 후 다시 시도하세요. Insufficient credits.', {
+    balance_krw: krwToDecimal(balance),
+  });
+}
+
+/** One body for every way in which a key is not valid: the answer tells a guesser nothing. */
+function invalidKey(): Error {
+  return refuse('invalid_api_key', '유효하지 않은 API 키입니다. Invalid API key.');
+}

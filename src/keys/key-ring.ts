@@ -1,0 +1,78 @@
+import type { KeyHash } from '../ids/api-key.ts';
+import type { Database } from '../store/database.ts';
+import { findKeyByHash, findKeyById, type KeyRow, readKeySpend } from '../store/keys.ts';
+import type { Clock } from '../time/clock.ts';
+import { seoulDayAt } from '../time/period.ts';
+import { Key } from './key.ts';
+
+/** How many unknown hashes are remembered as unknown, so that a stream of invented keys does not become a stream of queries. */
+const rememberedUnknown = 10_000;
+
+/** The keys this process has met. Answered from memory, kept true by settlements and change events. */
+export class KeyRing {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #byHash = new Map<KeyHash, Key>();
+  readonly #byId = new Map<number, Key>();
+  readonly #unknown = new Set<KeyHash>();
+  readonly #loading = new Map<KeyHash, Promise<Key | null>>();
+
+  constructor(database: Database, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  /** The key if it is known, null if it is known not to exist, undefined if the database must be asked. */
+  peek(hash: KeyHash): Key | null | undefined {
+    return this.#byHash.get(hash) ?? (this.#unknown.has(hash) ? null : undefined);
+  }
+
+  /** The key with this id if it is known. */
+  peekId(keyId: number): Key | undefined {
+    return this.#byId.get(keyId);
+  }
+
+  /** The key with this hash in any state, read from the database when it is not known; null when there is none. */
+  load(hash: KeyHash): Promise<Key | null> {
+    const known = this.peek(hash);
+    if (known !== undefined) return Promise.resolve(known);
+    const running = this.#loading.get(hash);
+    if (running !== undefined) return running;
+    const loading = this.#read(hash).finally(() => this.#loading.delete(hash));
+    this.#loading.set(hash, loading);
+    return loading;
+  }
+
+  /** Reads a key again, or for the first time, after another process changed or created it. */
+  async refresh(keyId: number): Promise<void> {
+    await this.#database.line.run(async (sql) => {
+      const row = await findKeyById(sql, keyId);
+      if (row !== null && (this.#byId.has(keyId) || this.#unknown.has(row.hash))) await this.#take(sql, row);
+    });
+  }
+
+  async #read(hash: KeyHash): Promise<Key | null> {
+    return this.#database.line.run(async (sql) => {
+      const row = await findKeyByHash(sql, hash);
+      if (row !== null) return this.#take(sql, row);
+      if (this.#unknown.size >= rememberedUnknown) this.#unknown.clear();
+      this.#unknown.add(hash);
+      return null;
+    });
+  }
+
+  async #take(sql: Parameters<typeof readKeySpend>[0], row: KeyRow): Promise<Key> {
+    const day = seoulDayAt(this.#clock.now());
+    const spend = { day, ...(await readKeySpend(sql, row, day)) };
+    this.#unknown.delete(row.hash);
+    const known = this.#byId.get(row.id);
+    if (known !== undefined) {
+      known.update(row, spend);
+      return known;
+    }
+    const key = new Key(row, spend);
+    this.#byHash.set(row.hash, key);
+    this.#byId.set(row.id, key);
+    return key;
+  }
+}

@@ -1,0 +1,74 @@
+import { type KeyHash, type KeyKind, newKey } from '../ids/api-key.ts';
+import type { Krw } from '../money/krw.ts';
+import { recordChange } from '../store/changes.ts';
+import type { Database } from '../store/database.ts';
+import type { Sql } from '../store/sql.ts';
+import { findKeyByHash, insertKey, type KeyRow, listKeys, readKeySpend, setAdminSuspended, setRevoked } from '../store/keys.ts';
+import { type LimitReset, seoulDayAt } from '../time/period.ts';
+import type { Spend } from './spend.ts';
+
+export type { KeyRow } from '../store/keys.ts';
+
+/** What a new key is to be. */
+export interface KeyOrder {
+  readonly accountId: number;
+  readonly kind: KeyKind;
+  readonly name: string;
+  readonly limit: Krw | null;
+  readonly limitReset: LimitReset;
+  readonly expiresAtMs: number | null;
+}
+
+/** Creates a key; the plaintext in the result exists nowhere else (service.md 5.8). */
+export async function createKey(
+  database: Database,
+  order: KeyOrder,
+  context: { readonly prefix: string; readonly nowMs: number },
+): Promise<{ readonly hash: KeyHash; readonly plaintext: string; readonly id: number }> {
+  const { plaintext, hash, label } = newKey(order.kind, context.prefix);
+  const id = await database.transaction(async (sql) => {
+    const { limit, ...stated } = order;
+    const keyId = await insertKey(sql, { ...stated, limitMicro: limit, hash, label, createdAtMs: context.nowMs });
+    await recordChange(sql, 'key', keyId);
+    return keyId;
+  });
+  return { hash, plaintext, id };
+}
+
+/** A key in any state, or null. */
+export function readKey(database: Database, hash: KeyHash): Promise<KeyRow | null> {
+  return findKeyByHash(database, hash);
+}
+
+/** Every key of an account, newest first, revoked ones included. */
+export function readKeys(database: Database, accountId: number): Promise<readonly KeyRow[]> {
+  return listKeys(database, accountId);
+}
+
+/** What a key has spent, as of the instant. */
+export async function readSpend(database: Database, key: KeyRow, nowMs: number): Promise<Spend> {
+  const day = seoulDayAt(nowMs);
+  return { day, ...(await readKeySpend(database, key, day)) };
+}
+
+/** Suspends a key for the administrator or lifts that suspension; false when there is no such key. */
+export function suspendKey(
+  database: Database,
+  change: { readonly hash: KeyHash; readonly suspended: boolean; readonly reason: string | null; readonly atMs: number },
+): Promise<boolean> {
+  return changeKey(database, change.hash, (sql) => setAdminSuspended(sql, change));
+}
+
+/** Revokes a key for good; true also when it was revoked before. False when there is no such key. */
+export function revokeKey(database: Database, hash: KeyHash, atMs: number): Promise<boolean> {
+  return changeKey(database, hash, (sql) => setRevoked(sql, hash, atMs));
+}
+
+function changeKey(database: Database, hash: KeyHash, change: (sql: Sql) => Promise<boolean>): Promise<boolean> {
+  return database.transaction(async (sql) => {
+    const key = await findKeyByHash(sql, hash);
+    if (key === null || !(await change(sql))) return false;
+    await recordChange(sql, 'key', key.id);
+    return true;
+  });
+}

@@ -1,0 +1,88 @@
+import type { SettlementRow } from '../store/settlement.ts';
+
+/** What is known of a request when it is admitted: enough to record it as failed if nothing more is ever heard. */
+export interface OpenRecord {
+  readonly uuid: string;
+  readonly accountId: number;
+  readonly keyId: number;
+  readonly createdAtMs: number;
+  /** The record's detail as JSON text. */
+  readonly detail: string;
+}
+
+/** The journal's payload of an admitted request. */
+export function encodeOpen(record: OpenRecord): string {
+  return `["${record.uuid}",${record.accountId},${record.keyId},${record.createdAtMs},${record.detail}]`;
+}
+
+/** The journal's payload of a settlement. */
+export function encodeFinal(row: SettlementRow): string {
+  const head = JSON.stringify([
+    row.uuid,
+    row.accountId,
+    row.keyId,
+    row.createdAtMs,
+    row.settledAtMs,
+    row.day,
+    row.status,
+    row.errorType,
+    row.model,
+    row.provider,
+    row.finishReason,
+    row.promptTokens,
+    row.completionTokens,
+    String(row.cost),
+    row.priceVersion,
+  ]);
+  return `${head.slice(0, -1)},${row.detail}]`;
+}
+
+/** Reads `encodeOpen` back. The journal has checked the bytes, so the shape is what was written. */
+export function decodeOpen(payload: string): OpenRecord {
+  const [uuid, accountId, keyId, createdAtMs, detail] = JSON.parse(payload) as [string, number, number, number, object];
+  return { uuid, accountId, keyId, createdAtMs, detail: JSON.stringify(detail) };
+}
+
+/** Reads `encodeFinal` back. */
+export function decodeFinal(payload: string): SettlementRow {
+  const cells = JSON.parse(payload) as FinalCells;
+  const [uuid, accountId, keyId, createdAtMs, settledAtMs, day, status, errorType, model, provider, finishReason] = cells;
+  const [, , , , , , , , , , , promptTokens, completionTokens, cost, priceVersion, detail] = cells;
+  return {
+    uuid,
+    accountId,
+    keyId,
+    createdAtMs,
+    settledAtMs,
+    day,
+    status,
+    errorType,
+    model,
+    provider,
+    finishReason,
+    promptTokens,
+    completionTokens,
+    cost: BigInt(cost),
+    priceVersion,
+    detail: JSON.stringify(detail),
+  };
+}
+
+type FinalCells = [
+  uuid: string,
+  accountId: number,
+  keyId: number,
+  createdAtMs: number,
+  settledAtMs: number,
+  day: number,
+  status: number,
+  errorType: string | null,
+  model: string | null,
+  provider: string | null,
+  finishReason: string | null,
+  promptTokens: number,
+  completionTokens: number,
+  cost: string,
+  priceVersion: number | null,
+  detail: object,
+];

@@ -1,0 +1,36 @@
+import type { Database } from '../store/database.ts';
+import { type EntryRow, listEntries } from '../store/ledger.ts';
+import { checkNames, countRows, type Difference, findDifferences } from '../store/verification.ts';
+
+export type { EntryRow } from '../store/ledger.ts';
+
+const pageSize = 5_000;
+
+/** Every entry in the order of account, then id; never more than a page of them in memory. */
+export async function* exportEntries(database: Database, onlyAccount: number | null): AsyncGenerator<EntryRow> {
+  let after = { accountId: -1, id: 0 };
+  for (;;) {
+    const page = await listEntries(database, { after, onlyAccount, limit: pageSize });
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < pageSize) return;
+    after = { accountId: last.accountId, id: last.id };
+  }
+}
+
+/** What `naru ledger verify` found. */
+export interface Verdict {
+  readonly checks: readonly string[];
+  readonly differences: readonly Difference[];
+  readonly accounts: number;
+  readonly entries: number;
+  readonly generations: number;
+}
+
+/** Recomputes every balance and period total from the rows they came from; no differences means that the books agree. */
+export function verifyLedger(database: Database): Promise<Verdict> {
+  return database.transaction(async (sql) => {
+    const differences = await findDifferences(sql);
+    return { checks: checkNames, differences, ...(await countRows(sql)) };
+  });
+}

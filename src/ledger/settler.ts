@@ -1,0 +1,139 @@
+import { describeError, type Log } from '../log/log.ts';
+import { isConflict, isConnectionLoss } from '../store/connection.ts';
+import type { Database } from '../store/database.ts';
+import { type SettlementResult, type SettlementRow, settleBatch } from '../store/settlement.ts';
+import type { Clock } from '../time/clock.ts';
+
+/** Settlements wait this long for company; batches of hundreds cost little more than single ones. */
+const gatherMs = 20;
+const largestBatch = 500;
+const retryAtLeastMs = 50;
+const retryAtMostMs = 1_000;
+
+/** One settlement on its way to the database. */
+interface Queued {
+  readonly row: SettlementRow;
+  readonly done: (outcome: 'committed' | 'quarantined') => void;
+}
+
+/** What a settler is made of. */
+export interface SettlerParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Told of every committed batch in the same turn of the event loop. */
+  readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult) => void;
+  /** Told of a row that the database will never take. */
+  readonly onQuarantined: (row: SettlementRow, reason: string) => void;
+}
+
+/**
+ * Brings settlements into the database in batches, in their order, for as long as it takes: a lost connection is tried again
+ * for ever, since every settlement is idempotent by its generation. A batch that the database refuses for its content is halved
+ * down to the row at fault, which is set aside; nothing is dropped.
+ */
+export class Settler {
+  readonly #parts: SettlerParts;
+  #queue: Queued[] = [];
+  /** How many rows at the front of the queue are being committed right now. */
+  #inHand = 0;
+  #running: Promise<void> | null = null;
+  #stopped = false;
+
+  constructor(parts: SettlerParts) {
+    this.#parts = parts;
+  }
+
+  /** Rows that are not committed yet. */
+  get backlog(): number {
+    return this.#queue.length;
+  }
+
+  /** Takes a settlement; `done` is called once, when it is committed or set aside. */
+  push(row: SettlementRow, done: Queued['done']): void {
+    this.#queue.push({ row, done });
+    this.#running ??= this.#run();
+  }
+
+  /**
+   * Puts another row in the place of one that waits; false when that one is just being committed, or is gone. So a settlement that
+   * was given up becomes the record of a failure.
+   */
+  replace(uuid: string, row: SettlementRow): boolean {
+    const at = this.#queue.findIndex((queued) => queued.row.uuid === uuid);
+    const queued = this.#queue[at];
+    if (queued === undefined || at < this.#inHand) return false;
+    this.#queue[at] = { ...queued, row };
+    return true;
+  }
+
+  /** Resolves when everything pushed so far is committed or set aside. */
+  async drained(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
+  /** Stops trying; what is left stays in the journal. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #run(): Promise<void> {
+    let retryMs = retryAtLeastMs;
+    await this.#wait(gatherMs);
+    while (this.#queue.length > 0 && !this.#stopped) {
+      const batch = this.#queue.slice(0, largestBatch);
+      this.#inHand = batch.length;
+      try {
+        await this.#settle(batch);
+        this.#inHand = 0;
+        retryMs = retryAtLeastMs;
+        if (this.#queue.length > 0 && this.#queue.length < largestBatch) await this.#wait(gatherMs);
+      } catch (error) {
+        this.#inHand = 0;
+        this.#parts.log.warn('settlement_delayed', { backlog: this.#queue.length, detail: describeError(error) });
+        await this.#wait(retryMs);
+        retryMs = Math.min(retryMs * 2, retryAtMostMs);
+      }
+    }
+    this.#running = null;
+  }
+
+  /** Settles a batch or its halves; throws only what may go away by itself. */
+  async #settle(batch: readonly Queued[]): Promise<void> {
+    try {
+      const rows = batch.map((queued) => queued.row);
+      const result = await this.#parts.database.line.run((_sql, client) => settleBatch(client, rows));
+      this.#parts.onCommitted(rows, result);
+      this.#leaveQueue(batch, 'committed');
+    } catch (error) {
+      if (mayPass(error)) throw error;
+      const [only] = batch;
+      if (only !== undefined && batch.length === 1) {
+        this.#parts.onQuarantined(only.row, describeError(error));
+        this.#leaveQueue(batch, 'quarantined');
+        return;
+      }
+      const middle = Math.ceil(batch.length / 2);
+      await this.#settle(batch.slice(0, middle));
+      await this.#settle(batch.slice(middle));
+    }
+  }
+
+  /** Batches are taken from the front, halves in their order, so what is finished is always the front of the queue. */
+  #leaveQueue(batch: readonly Queued[], outcome: 'committed' | 'quarantined'): void {
+    this.#queue = this.#queue.slice(batch.length);
+    this.#inHand -= batch.length;
+    for (const queued of batch) queued.done(outcome);
+  }
+
+  #wait(delayMs: number): Promise<void> {
+    return new Promise((resolve) => this.#parts.clock.after(delayMs, resolve));
+  }
+}
+
+/** Only what the database says about the rows themselves (data exceptions, integrity) is final: SQLSTATE classes 22 and 23. */
+function mayPass(error: unknown): boolean {
+  if (isConnectionLoss(error) || isConflict(error)) return true;
+  const code = (error as { code?: unknown } | null)?.code;
+  return !(typeof code === 'string' && /^2[23]/.test(code));
+}

@@ -1,0 +1,110 @@
+import type { Client } from 'pg';
+import { describeError, type Log } from '../log/log.ts';
+import { type Change, changeChannel, changesAfter, lastChangeId } from '../store/changes.ts';
+import { connect, type DatabaseAddress } from '../store/connection.ts';
+import type { Clock } from '../time/clock.ts';
+
+/** Changes are announced where the database can announce, and asked for this often everywhere. */
+const pollEveryMs = 250;
+/** Memory older than this is not trusted: another node may have revoked a key meanwhile. */
+const staleAfterMs = 1_000;
+/** How long a request waits for the database to come back before it is told that it is away. */
+const patienceMs = 5_000;
+const reconnectEveryMs = 100;
+/** Ids are taken before their transactions commit, so one may show up late: this many are looked at again each time. */
+const overlap = 256;
+
+/** What a change feed is made of. */
+export interface ChangeFeedParts {
+  readonly address: DatabaseAddress;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Makes a change true in memory; may be called twice for one change. */
+  readonly onChange: (change: Change) => Promise<void>;
+}
+
+/** Keeps this process's memory of keys and accounts true to what other processes change (effective within a second). */
+export class ChangeFeed {
+  readonly #parts: ChangeFeedParts;
+  #client: Client | null = null;
+  #lastId = 0;
+  #seen = new Set<number>();
+  #currentMs = Number.NEGATIVE_INFINITY;
+  #pollAgain = false;
+  #polling = false;
+  #closed = false;
+  #waiting: PromiseWithResolvers<void>[] = [];
+
+  private constructor(parts: ChangeFeedParts) {
+    this.#parts = parts;
+  }
+
+  /** Starts to follow changes from now on; rejects when the database is not there. */
+  static async start(parts: ChangeFeedParts): Promise<ChangeFeed> {
+    const feed = new ChangeFeed(parts);
+    feed.#client = await feed.#connect();
+    feed.#lastId = await lastChangeId(feed.#client);
+    await feed.#poll();
+    void feed.#run();
+    return feed;
+  }
+
+  /** Undefined when memory is current; otherwise resolves once it is, or rejects after 5 s: the database is away (A-26). */
+  fresh(): Promise<void> | undefined {
+    if (this.#parts.clock.monotonic() - this.#currentMs <= staleAfterMs) return undefined;
+    const waiting = Promise.withResolvers<void>();
+    const timer = this.#parts.clock.after(patienceMs, () => waiting.reject(new Error('the database is away')));
+    this.#waiting.push(waiting);
+    return waiting.promise.finally(() => timer.cancel());
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#client?.end().catch(() => {});
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#closed) {
+      await new Promise<void>((resolve) => this.#parts.clock.after(this.#client === null ? reconnectEveryMs : pollEveryMs, resolve));
+      if (!this.#closed) await this.#poll();
+    }
+  }
+
+  async #connect(): Promise<Client> {
+    const client = await connect(this.#parts.address);
+    client.on('notification', () => void this.#poll());
+    await client.query(`LISTEN ${changeChannel}`);
+    return client;
+  }
+
+  /** One look for changes. A look asked for during another follows it. Never throws. */
+  async #poll(): Promise<void> {
+    this.#pollAgain = true;
+    if (this.#polling) return;
+    this.#polling = true;
+    try {
+      while (this.#pollAgain && !this.#closed) {
+        this.#pollAgain = false;
+        await this.#look();
+      }
+    } catch (error) {
+      if (!this.#closed) this.#parts.log.warn('change_feed_lost', { detail: describeError(error) });
+      await this.#client?.end().catch(() => {});
+      this.#client = null;
+    } finally {
+      this.#polling = false;
+    }
+  }
+
+  async #look(): Promise<void> {
+    const askedMs = this.#parts.clock.monotonic();
+    this.#client ??= await this.#connect();
+    const changes = await changesAfter(this.#client, this.#lastId - overlap);
+    const news = changes.filter((change) => change.id > this.#lastId || !this.#seen.has(change.id));
+    for (const change of news) await this.#parts.onChange(change);
+    this.#lastId = Math.max(this.#lastId, ...changes.map((change) => change.id));
+    this.#seen = new Set(changes.map((change) => change.id));
+    this.#currentMs = askedMs;
+    for (const waiting of this.#waiting.splice(0)) waiting.resolve();
+  }
+}

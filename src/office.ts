@@ -1,0 +1,37 @@
+import { createAccount, readAccount, readAccounts } from './accounts/accounts.ts';
+import type { Office } from './cli/office.ts';
+import { exportedGeneration } from './generations/generation.ts';
+import { exportGenerations } from './generations/generations.ts';
+import { createKey, readKey, readKeys, readSpend, revokeKey, suspendKey } from './keys/keys.ts';
+import { grantCredit } from './ledger/credit.ts';
+import { exportEntries, verifyLedger } from './ledger/ledger.ts';
+import type { Database } from './store/database.ts';
+import type { Clock } from './time/clock.ts';
+
+/** Binds the rooms to an open database for the operator's commands; `close` is called when they are done with it. */
+export function openOffice(
+  database: Database,
+  context: { readonly clock: Clock; readonly keyPrefix: string; readonly close: () => Promise<void> },
+): Office {
+  const { clock, keyPrefix } = context;
+  return {
+    createAccount: (account) => createAccount(database, { ...account, createdAtMs: clock.now() }),
+    readAccount: (accountId) => readAccount(database, accountId),
+    readAccounts: () => readAccounts(database),
+    grantCredit: (grant) => grantCredit(database, grant, clock.now()),
+    createKey: (order) => createKey(database, order, { prefix: keyPrefix, nowMs: clock.now() }),
+    readKey: (hash) => readKey(database, hash),
+    readKeys: (accountId) => readKeys(database, accountId),
+    readSpend: (key) => readSpend(database, key, clock.now()),
+    suspendKey: (change) => suspendKey(database, { ...change, atMs: clock.now() }),
+    revokeKey: (hash) => revokeKey(database, hash, clock.now()),
+    exportEntries: (onlyAccount) => exportEntries(database, onlyAccount),
+    exportGenerations: (onlyAccount) => exported(exportGenerations(database, onlyAccount)),
+    verifyLedger: () => verifyLedger(database),
+    close: context.close,
+  };
+}
+
+async function* exported(rows: ReturnType<typeof exportGenerations>): AsyncGenerator<object> {
+  for await (const row of rows) yield exportedGeneration(row);
+}

@@ -1,0 +1,85 @@
+import type { Account } from '../accounts/account.ts';
+import type { AccountBook } from '../accounts/account-book.ts';
+import { route } from '../http/route.ts';
+import type { Key } from '../keys/key.ts';
+import { krwOfMicro, krwToNumber, zeroKrw } from '../money/krw.ts';
+import { type Clock, isoOf } from '../time/clock.ts';
+import { seoulDayAt } from '../time/period.ts';
+
+/** What the account's own endpoints read. */
+export interface AccountParts {
+  readonly accounts: AccountBook;
+  readonly clock: Clock;
+}
+
+/** A constant kept for compatibility and not enforced (service.md §8). */
+const rateLimit = { requests: -1, interval: '10s', note: 'This field is deprecated and safe to ignore.' };
+
+/** `GET /key`, its alias, and `GET /credits` (service.md 2.2, 2.3). */
+export function accountRoutes({ accounts, clock }: AccountParts) {
+  const keyRow = <P extends string>(path: P) =>
+    route({
+      method: 'GET',
+      path,
+      credential: 'either',
+      summary: 'Read the key that makes the request',
+      handle: ({ caller }) => ({ body: { data: keyInformation(caller.key, seoulDayAt(clock.now())) } }),
+    });
+  return [
+    keyRow('/api/v1/key'),
+    keyRow('/api/v1/auth/key'),
+    route({
+      method: 'GET',
+      path: '/api/v1/credits',
+      credential: 'either',
+      summary: 'Read what was added to the account and what was used',
+      handle: async ({ caller }) => {
+        const account = await accounts.load(caller.accountId);
+        if (account === null) throw new Error('an identified caller has an account');
+        return { body: { data: credits(account) } };
+      },
+    }),
+  ];
+}
+
+function credits(account: Account): object {
+  return { total_credits: krwToNumber(account.totalCredits), total_usage: krwToNumber(account.totalUsage) };
+}
+
+function keyInformation(key: Key, day: number): object {
+  const { row, limit } = key;
+  const spend = key.spendAt(day);
+  const usage = key.usageAt(day);
+  const left = limit === null ? null : limit > usage ? krwOfMicro(limit - usage) : zeroKrw;
+  const isManagement = row.kind === 'management';
+  return {
+    label: row.label,
+    limit: limit === null ? null : krwToNumber(limit),
+    limit_remaining: left === null ? null : krwToNumber(left),
+    limit_reset: row.limitReset,
+    usage: krwToNumber(usage),
+    usage_daily: krwToNumber(krwOfMicro(spend.daily)),
+    usage_weekly: krwToNumber(krwOfMicro(spend.weekly)),
+    usage_monthly: krwToNumber(krwOfMicro(spend.monthly)),
+    byok_usage: 0,
+    byok_usage_daily: 0,
+    byok_usage_weekly: 0,
+    byok_usage_monthly: 0,
+    include_byok_in_limit: false,
+    is_free_tier: false,
+    is_management_key: isManagement,
+    is_provisioning_key: isManagement,
+    creator_user_id: null,
+    organization_id: null,
+    workspace_id: workspaceIdOf(row.accountId),
+    allowed_data_regions: [],
+    free_model_daily_requests: { limit: 0, remaining: 0, used: 0 },
+    expires_at: row.expiresAtMs === null ? null : isoOf(row.expiresAtMs),
+    rate_limit: rateLimit,
+  };
+}
+
+/** The original groups keys in workspaces named by a UUID; here an account is its one workspace. */
+function workspaceIdOf(accountId: number): string {
+  return `00000000-0000-4000-8000-${accountId.toString(16).padStart(12, '0')}`;
+}

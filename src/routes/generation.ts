@@ -1,0 +1,35 @@
+import { refuse } from '../errors/catalogue.ts';
+import { generationBody } from '../generations/generation.ts';
+import type { readGeneration } from '../generations/generations.ts';
+import { route } from '../http/route.ts';
+import { parseGenerationId } from '../ids/generation-id.ts';
+import type { Settlements } from '../ledger/settlements.ts';
+
+/** What reading a record needs. */
+export interface GenerationParts {
+  readonly settlements: Settlements;
+  readonly readGeneration: (accountId: number, uuid: string) => ReturnType<typeof readGeneration>;
+}
+
+/** `GET /generation`: readable before the last byte of its response has been sent (decisions.md §1). */
+export function generationRoutes({ settlements, readGeneration: read }: GenerationParts) {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/generation',
+      credential: 'inference',
+      summary: 'Read the record of one generation',
+      handle: async ({ query, caller }) => {
+        const id = query.get('id');
+        if (id === null || id === '') throw refuse('invalid_request', '`id` is missing.');
+        const uuid = parseGenerationId(id);
+        const onTheWay = uuid === null ? undefined : settlements.find(uuid);
+        const own = onTheWay?.accountId === caller.accountId ? onTheWay : null;
+        const row = own ?? (uuid === null ? null : await read(caller.accountId, uuid));
+        // One answer for "does not exist" and "is another account's".
+        if (row === null) throw refuse('not_found', '해당 생성 기록이 없습니다. No such generation.');
+        return { body: { data: generationBody(row) } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,22 @@
+import { route } from '../http/route.ts';
+import { type InferenceParts, infer } from '../inference/inference.ts';
+
+/** The endpoints that models answer (service.md §1). */
+export function inferenceRoutes(parts: InferenceParts) {
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/chat/completions',
+      credential: 'inference',
+      summary: 'Answer a conversation, whole or streamed',
+      handle: (call) => infer(parts, 'chat', call),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/v1/completions',
+      credential: 'inference',
+      summary: 'Continue a text, whole or streamed',
+      handle: (call) => infer(parts, 'text', call),
+    }),
+  ];
+}

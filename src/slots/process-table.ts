@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+/** A process that cannot be mistaken for a later one with the same pid: `born` is the boot and the tick it began in. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  readonly born: string;
+}
+
+/** Whether this machine shows its processes under /proc (Linux); elsewhere `ps` tells the little that is asked there. */
+function hasProc(): boolean {
+  return existsSync('/proc/self/stat');
+}
+
+/** The identity of a running process, or of ourselves; null when it is not running, or the machine has no /proc. */
+export function identify(pid: number | 'self'): ProcessIdentity | null {
+  try {
+    const stat = parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    if (stat === null || stat.state === 'Z') return null;
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return { pid: stat.pid, born: `${boot}:${stat.startTicks}` };
+  } catch {
+    return null;
+  }
+}
+
+/** Whether exactly this process still runs. */
+export function stillRuns({ pid, born }: ProcessIdentity): boolean {
+  return identify(pid)?.born === born;
+}
+
+/** The pids in a process group, zombies left out: they hold nothing, and some containers never reap them. Throws when it cannot look. */
+export async function groupMembers(pgid: number): Promise<readonly number[]> {
+  if (!hasProc()) return groupMembersByPs(pgid);
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const stats = await Promise.all(pids.map(async (pid) => parseStat(await readOr(`/proc/${pid}/stat`, ''))));
+  return stats.flatMap((stat) =>
+    stat !== null && stat.pgid === pgid && stat.state !== 'Z' ? [stat.pid] : [],
+  );
+}
+
+/** The same by `ps`, where there is no /proc. */
+export async function groupMembersByPs(pgid: number): Promise<readonly number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,pgid=,stat=']);
+  const rows = stdout.split('\n').map((line) => line.trim().split(/\s+/));
+  return rows.flatMap(([pid, group, state]) =>
+    Number(group) === pgid && !state?.startsWith('Z') ? [Number(pid)] : [],
+  );
+}
+
+/**
+ * Who listens where a connection to 127.0.0.1:`port` ends up: only processes of the group, somebody else too, or nobody.
+ * `ours` also where the machine cannot tell.
+ */
+export async function portOwner(port: number, pgid: number): Promise<'ours' | 'stranger' | 'nobody'> {
+  if (!hasProc()) return 'ours';
+  const tables = [await readOr('/proc/net/tcp', ''), await readOr('/proc/net/tcp6', '')];
+  const inodes = new Set(tables.flatMap((table) => listeningInodes(table, port)));
+  if (inodes.size === 0) return 'nobody';
+  for (const pid of await groupMembers(pgid)) {
+    let names: readonly string[];
+    try {
+      names = await readdir(`/proc/${pid}/fd`);
+    } catch (thrown) {
+      // An engine that hides its files cannot be told from its neighbours; one that has just ended has none.
+      if (thrown instanceof Error && 'code' in thrown && thrown.code === 'EACCES') return 'ours';
+      if (isGone(thrown)) continue;
+      throw thrown;
+    }
+    const links = await Promise.all(names.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => '')));
+    for (const link of links) inodes.delete(/^socket:\[(\d+)\]$/.exec(link)?.[1] ?? '');
+  }
+  return inodes.size === 0 ? 'ours' : 'stranger';
+}
+
+/** Addresses in the kernel's notation that a connection to 127.0.0.1 may reach: that one, any, and both in IPv6. */
+const reachable = new Set([
+  '0100007F',
+  '00000000',
+  '0'.repeat(32),
+  '0000000000000000FFFF00000100007F',
+  '0000000000000000FFFF000000000000',
+]);
+
+function listeningInodes(table: string, port: number): readonly string[] {
+  const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
+  return table.split('\n').flatMap((line) => {
+    const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
+    const [address, localPort] = local?.split(':') ?? [];
+    const listens = state === '0A' && localPort === hexPort && reachable.has(address ?? '');
+    return listens && inode !== undefined ? [inode] : [];
+  });
+}
+
+/** The fields of /proc/PID/stat that matter; the name before them may hold spaces and brackets. */
+function parseStat(text: string): { pid: number; state: string; pgid: number; startTicks: string } | null {
+  const end = text.lastIndexOf(')');
+  if (end < 0) return null;
+  const fields = text.slice(end + 2).split(' ');
+  const [state, , pgid] = fields;
+  return {
+    pid: Number.parseInt(text, 10),
+    state: state ?? '',
+    pgid: Number(pgid),
+    startTicks: fields[19] ?? '',
+  };
+}
+
+async function readOr(path: string, otherwise: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (thrown) {
+    if (isGone(thrown)) return otherwise;
+    throw thrown;
+  }
+}
+
+/** It ended while we looked. Anything else, such as a full table of open files, must not pass for "there is nobody". */
+function isGone(thrown: unknown): boolean {
+  return thrown instanceof Error && 'code' in thrown && (thrown.code === 'ENOENT' || thrown.code === 'ESRCH');
+}

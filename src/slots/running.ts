@@ -1,0 +1,79 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Log } from '../log/log.ts';
+import { type Clock, pause } from '../time/clock.ts';
+import { groupMembers, identify, type ProcessIdentity, stillRuns } from './process-table.ts';
+import type { Processes } from './processes.ts';
+
+/** What is written down about a running engine, for the Naru that may have to sweep it away (design.md, O3). */
+interface Running {
+  readonly owner: ProcessIdentity;
+  /** The pid of the leader is the group's. */
+  readonly leader: ProcessIdentity;
+  readonly guard: ProcessIdentity | null;
+}
+
+/** A group that outlives SIGKILL for this long hangs in the kernel. */
+const sweepLimitMs = 10_000;
+
+/** Writes down that `leaderPid` leads an engine's group; nothing where processes cannot be identified. */
+export function recordRunning(dir: string, leaderPid: number, guardPid: number | null): void {
+  const owner = identify('self');
+  const leader = identify(leaderPid);
+  if (owner === null || leader === null) return;
+  const running: Running = { owner, leader, guard: guardPid === null ? null : identify(guardPid) };
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, 'running.json'), `${JSON.stringify(running)}\n`);
+}
+
+/** Forgets it again. */
+export function forgetRunning(dir: string): void {
+  rmSync(join(dir, 'running.json'), { force: true });
+}
+
+/**
+ * Kills what an earlier Naru left running in `dir` and waits until it is gone. Only a group whose leader or guard is provably the
+ * one written down is touched. Throws when the Naru that wrote it is still alive, or when SIGKILL does not help.
+ */
+export async function sweepLeftovers(
+  dir: string,
+  processes: Processes,
+  clock: Clock,
+  log: Log,
+): Promise<void> {
+  const running = readRunning(dir);
+  if (running === null) return;
+  const { owner, leader, guard } = running;
+  if (stillRuns(owner)) throw new Error(`the engine of ${dir} belongs to a running Naru, pid ${owner.pid}`);
+  if (stillRuns(leader) || (guard !== null && stillRuns(guard))) {
+    log.warn('slot.leftover_killed', { dir, pgid: leader.pid });
+    const untilMs = clock.monotonic() + sweepLimitMs;
+    processes.kill(-leader.pid, 'SIGKILL');
+    while ((await groupMembers(leader.pid)).length > 0) {
+      if (clock.monotonic() > untilMs)
+        throw new Error(`process group ${leader.pid} of ${dir} survives SIGKILL`);
+      await pause(clock, 20, new AbortController().signal);
+    }
+  }
+  forgetRunning(dir);
+}
+
+/** The edge: a file that another process wrote, perhaps while it was being killed. */
+function readRunning(dir: string): Running | null {
+  try {
+    const parsed: unknown = JSON.parse(readFileSync(join(dir, 'running.json'), 'utf8'));
+    if (typeof parsed !== 'object' || parsed === null) return null;
+    const owner = 'owner' in parsed ? parseIdentity(parsed.owner) : null;
+    const leader = 'leader' in parsed ? parseIdentity(parsed.leader) : null;
+    const guard = 'guard' in parsed ? parseIdentity(parsed.guard) : null;
+    return owner === null || leader === null ? null : { owner, leader, guard };
+  } catch {
+    return null;
+  }
+}
+
+function parseIdentity(value: unknown): ProcessIdentity | null {
+  if (typeof value !== 'object' || value === null || !('pid' in value) || !('born' in value)) return null;
+  const { pid, born } = value;
+  return typeof pid === 'number' && pid > 1 && typeof born === 'string' ? { pid, born } : null;
+}

@@ -1,0 +1,37 @@
+/** How Naru comes by an engine: it runs one on this machine, or somebody else runs it and Naru only looks at its health. */
+export type SlotDriver =
+  | {
+      readonly kind: 'process';
+      /** The command and its arguments; every `{port}` in them, and in the values of `env`, becomes the port of the start. */
+      readonly command: readonly string[];
+      /** The whole environment of the engine, PATH included: nothing is inherited. */
+      readonly env: Readonly<Record<string, string>>;
+      readonly cwd: string;
+    }
+  | {
+      readonly kind: 'external';
+      /** The root of the server; `healthPath` and the slot's `basePath` are appended to it. */
+      readonly baseUrl: string;
+      readonly healthPath: string;
+    };
+
+/** One slot of the configuration file (decisions.md section 5, `slots:`), already validated. */
+export interface SlotSettings {
+  /** Letters, digits, `.`, `_` and `-`: it names a folder. */
+  readonly name: string;
+  readonly driver: SlotDriver;
+  /** Where the engine's OpenAI surface begins, such as `/v1`; empty for the root. */
+  readonly basePath: string;
+  /** The name by which the engine knows its model; null: it does not care. */
+  readonly model: string | null;
+  /** Answers 200 once the engine can serve. Used by the process driver; an external one has `healthPath`. */
+  readonly readyPath: string;
+  /** A start that is not ready after this long has failed. */
+  readonly startBudgetMs: number;
+  /** The engine is stopped after this long without a request in flight or queued; 0: never. */
+  readonly idleStopMs: number;
+  /** Requests the engine works on at once; the others queue here, without error and without limit (service.md section 8). */
+  readonly maxConcurrency: number;
+  readonly gpus: readonly string[];
+  readonly vramMb: number;
+}

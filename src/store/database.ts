@@ -1,0 +1,85 @@
+import { Pool, type PoolClient, type QueryResultRow } from 'pg';
+import { clientConfig, connect, type DatabaseAddress, isConflict, isConnectionLoss } from './connection.ts';
+import { OrderedLine } from './ordered-line.ts';
+import { type Sql, sqlOver } from './sql.ts';
+
+/** How long a read goes on trying while the server restarts before it gives up, milliseconds. */
+const patienceMs = 4_000;
+const retryEveryMs = 50;
+
+/** The database as the rooms see it. */
+export class Database implements Sql {
+  readonly address: DatabaseAddress;
+  readonly #pool: Pool;
+  /** The one connection on which settlements and re-reads of money follow each other in order. */
+  readonly line: OrderedLine;
+
+  constructor(address: DatabaseAddress, poolSize = 8) {
+    this.address = address;
+    this.#pool = new Pool({ ...clientConfig(address), max: poolSize, idleTimeoutMillis: 30_000 });
+    this.#pool.on('error', () => {});
+    this.line = new OrderedLine(() => connect(address));
+  }
+
+  /** Runs one READ; while the server restarts it is tried again for up to 4 s. */
+  async query<R extends QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<readonly R[]> {
+    return patiently(async () => (await this.#pool.query<R>(text, [...values])).rows);
+  }
+
+  /**
+   * Runs `work` in one transaction. Waits for a connection while the server restarts; after BEGIN only a conflict with
+   * another transaction is tried again, never a lost connection: its COMMIT may have happened.
+   */
+  async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      const client = await patiently(() => this.#begin());
+      try {
+        const result = await work(sqlOver(client));
+        await client.query('COMMIT');
+        client.release();
+        return result;
+      } catch (error) {
+        await rollBack(client);
+        if (!isConflict(error) || tries === 5) throw error;
+      }
+    }
+  }
+
+  /** Closes every connection. What was asked of the ordered line before is finished first. */
+  async close(): Promise<void> {
+    await this.line.close();
+    await this.#pool.end();
+  }
+
+  async #begin(): Promise<PoolClient> {
+    const client = await this.#pool.connect();
+    try {
+      await client.query('BEGIN');
+      return client;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+}
+
+async function rollBack(client: PoolClient): Promise<void> {
+  try {
+    await client.query('ROLLBACK');
+    client.release();
+  } catch {
+    // The connection is gone, and the transaction with it.
+    client.release(true);
+  }
+}
+
+async function patiently<T>(read: () => Promise<T>): Promise<T> {
+  for (let waitedMs = 0; ; waitedMs += retryEveryMs) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!isConnectionLoss(error) || waitedMs >= patienceMs) throw error;
+      await new Promise((resolve) => setTimeout(resolve, retryEveryMs));
+    }
+  }
+}

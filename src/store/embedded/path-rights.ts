@@ -1,0 +1,37 @@
+import { lstatSync, type Stats, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { ServerUser } from './server-user.ts';
+
+/** The first folder on the way to `path`, itself included, that `user` may not enter; null when the user gets there. */
+export function barrier(path: string, user: ServerUser): string | null {
+  for (const folder of wayTo(path)) if (!mayEnter(statSync(folder), user)) return folder;
+  return null;
+}
+
+/**
+ * Whether only `uid` and root can put anything at `path`: it is a real folder of ours that nobody else may write to, and nobody
+ * else may rename a folder above it (a sticky one like /tmp lets nobody touch what is not his). An ordinary user's own folders
+ * may be writable to a group: with the umask 002 of many systems they are, and the group holds that user alone.
+ */
+export function onlyOursToWrite(path: string, uid: number): boolean {
+  const own = lstatSync(path);
+  if (!own.isDirectory() || own.uid !== uid || (own.mode & 0o022) !== 0) return false;
+  return wayTo(dirname(path)).every((folder) => {
+    const stat = statSync(folder);
+    const forbidden = uid === 0 ? 0o022 : 0o002;
+    return (
+      (stat.uid === uid || stat.uid === 0) && ((stat.mode & forbidden) === 0 || (stat.mode & 0o1000) !== 0)
+    );
+  });
+}
+
+function mayEnter(stat: Stats, user: ServerUser): boolean {
+  if (stat.uid === user.uid) return (stat.mode & 0o100) !== 0;
+  if (stat.gid === user.gid) return (stat.mode & 0o010) !== 0;
+  return (stat.mode & 0o001) !== 0;
+}
+
+function wayTo(path: string): readonly string[] {
+  const above = dirname(path);
+  return above === path ? [path] : [...wayTo(above), path];
+}

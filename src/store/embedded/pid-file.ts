@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { identify, type ProcessIdentity, worksIn } from './process-identity.ts';
+import type { Environment } from './run-command.ts';
+import type { ServerUser } from './server-user.ts';
+import { codeOf } from './trouble.ts';
+
+/** What a postmaster writes about itself into `postmaster.pid`. We read that file and never write or delete it. */
+export interface PidFile {
+  readonly pid: number;
+  readonly port: number;
+  readonly socketDir: string;
+  /** `starting` is also recovery; the empty string is a postmaster that has only just begun. */
+  readonly status: string;
+}
+
+/** Who uses a cluster: a live postmaster, or nobody. Then `stalePid` is what an old pid file still says, if there is one. */
+export type Occupant =
+  | { readonly kind: 'postmaster'; readonly process: ProcessIdentity }
+  | { readonly kind: 'nobody'; readonly stalePid: number | null };
+
+/** The pid file of a cluster; null when there is none. Throws the file system's error when it may not be read. */
+export function readPidFile(clusterDir: string): PidFile | null {
+  let text: string;
+  try {
+    text = readFileSync(join(clusterDir, 'postmaster.pid'), 'utf8');
+  } catch (thrown) {
+    if (codeOf(thrown) === 'ENOENT') return null;
+    throw thrown;
+  }
+  const [pid, , , port, socketDir, , , status] = text.split('\n');
+  return {
+    pid: Number.parseInt(pid ?? '', 10),
+    port: Number.parseInt(port ?? '', 10),
+    socketDir: socketDir ?? '',
+    status: (status ?? '').trim(),
+  };
+}
+
+/**
+ * Tells a postmaster of this cluster from a stranger that was given the pid of a dead one. PostgreSQL itself cannot: it would
+ * refuse to start as long as the stranger runs.
+ */
+export async function occupantOf(
+  clusterDir: string,
+  user: ServerUser | null,
+  env: Environment,
+): Promise<Occupant> {
+  const file = readPidFile(clusterDir);
+  if (file === null || !(file.pid > 0)) return { kind: 'nobody', stalePid: null };
+  const process = await identify(file.pid, env);
+  const isPostmaster =
+    process !== null &&
+    process.program === 'postgres' &&
+    (await worksIn(file.pid, clusterDir, user, env)) !== false;
+  return isPostmaster ? { kind: 'postmaster', process } : { kind: 'nobody', stalePid: file.pid };
+}

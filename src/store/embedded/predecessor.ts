@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readControl } from './control-file.ts';
+import { askWho, connectionIn } from './identity.ts';
+import { sayWhenSlow } from './patience.ts';
+import { occupantOf, type PidFile, readPidFile } from './pid-file.ts';
+import { launchPostmaster, type Running, type Site } from './postmaster.ts';
+import { type ProcessIdentity, stillRuns } from './process-identity.ts';
+import { runCommand } from './run-command.ts';
+import { EmbeddedError, troubleFrom } from './trouble.ts';
+
+/** How long a server of an earlier Naru may take: to recover, to shut down, to answer at all, to go after SIGQUIT. */
+const patienceMs = { starting: 15 * 60_000, stopping: 60_000, silent: 5_000, quitting: 30_000 };
+
+/**
+ * Brings the server up: takes over the one that an earlier Naru left, after it has proved that it is ours, or waits until that
+ * one is gone and starts another. Throws an `EmbeddedError`, or the signal's reason when that comes first.
+ */
+export async function bringUp(site: Site, signal: AbortSignal): Promise<Running> {
+  const { clock, progress } = site;
+  let occupiedSince: number | null = null;
+  for (;;) {
+    signal.throwIfAborted();
+    const occupant = await occupantOf(site.clusterDir, site.user, site.env);
+    if (occupant.kind === 'postmaster') {
+      const waiting = `waiting for the earlier PostgreSQL (process ${occupant.process.pid})`;
+      const work = takeOverOrOutlive(site, occupant.process, signal);
+      const running = await sayWhenSlow(work, waiting, progress, clock);
+      if (running !== null) return running;
+      continue;
+    }
+    if (occupiedSince === null && !readControl(site.clusterDir).cleanlyShutDown)
+      progress('PostgreSQL did not shut down cleanly: everything that was committed is being recovered');
+    const work = launchPostmaster(site, occupant.stalePid, signal);
+    const launch = await sayWhenSlow(work, 'waiting for PostgreSQL to be ready', progress, clock);
+    if (launch.kind === 'ready') return launch.running;
+    occupiedSince ??= clock.monotonic();
+    if (clock.monotonic() - occupiedSince > patienceMs.stopping)
+      throw troubleFrom(`an earlier PostgreSQL still uses ${site.clusterDir}`, launch.output);
+    await sleep(100, undefined, { signal });
+  }
+}
+
+/** Null when the process is gone. It is told to go when it can neither be used nor ends by itself. */
+async function takeOverOrOutlive(
+  site: Site,
+  process: ProcessIdentity,
+  signal: AbortSignal,
+): Promise<Running | null> {
+  const beganAt = site.clock.monotonic();
+  let told: 'nothing' | 'SIGINT' | 'SIGQUIT' = 'nothing';
+  while (await stillRuns(process, site.env)) {
+    const file = readPidFile(site.clusterDir);
+    const answer = file === null ? 'busy' : await askWho(file, site.clusterDir);
+    if (file !== null && answer === 'ours') return adopted(site, process, file);
+    if (answer === 'other')
+      throw new EmbeddedError(
+        `process ${process.pid} holds ${site.clusterDir} but does not answer as its server: end it, and start Naru again`,
+      );
+    const waitedMs = site.clock.monotonic() - beganAt;
+    const limitMs = file?.status === 'starting' ? patienceMs.starting : patienceMs.stopping;
+    if (waitedMs > limitMs + patienceMs.quitting)
+      throw new EmbeddedError(`an earlier PostgreSQL (process ${process.pid}) does not end: end it by hand`);
+    if (waitedMs > limitMs && told !== 'SIGQUIT') {
+      told = 'SIGQUIT';
+      await tell(site, process, told);
+    } else if (
+      answer === 'silent' &&
+      file?.status === 'ready' &&
+      waitedMs > patienceMs.silent &&
+      told === 'nothing'
+    ) {
+      told = 'SIGINT';
+      await tell(site, process, told);
+    }
+    await sleep(25, undefined, { signal });
+  }
+  return null;
+}
+
+/** A server that is not our child: its end is seen by looking. */
+function adopted(site: Site, process: ProcessIdentity, file: PidFile): Running {
+  const ended = new Promise<string>((resolve) => {
+    const look = async (): Promise<void> => {
+      if (await stillRuns(process, site.env)) site.clock.after(200, () => void look());
+      else resolve(`process ${process.pid} is gone`);
+    };
+    void look();
+  });
+  return {
+    pid: process.pid,
+    connection: connectionIn(file.socketDir, file.port),
+    ended,
+    signal: (name) => void tell(site, process, name),
+  };
+}
+
+async function tell(site: Site, process: ProcessIdentity, name: 'SIGINT' | 'SIGQUIT'): Promise<void> {
+  if (!(await stillRuns(process, site.env))) return;
+  const script = `kill -s ${name.slice(3)} ${process.pid}`;
+  await runCommand('/bin/sh', ['-c', script], { user: site.user, env: site.env, timeoutMs: 5_000 });
+}

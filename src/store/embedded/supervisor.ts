@@ -1,0 +1,89 @@
+import { pause } from '../../time/clock.ts';
+import type { EmbeddedConnection } from './identity.ts';
+import { sayWhenSlow } from './patience.ts';
+import type { Running, Site } from './postmaster.ts';
+import { bringUp } from './predecessor.ts';
+import { removeSocketDir } from './socket-dir.ts';
+import { messageOf } from './trouble.ts';
+
+const backoffMs = { first: 100, last: 5_000, forgottenAfter: 60_000 };
+const fastShutdownMs = 60_000;
+
+/** Keeps a server running until it is stopped. Its connection stays the same from one server to the next. */
+export class Supervisor {
+  readonly connection: EmbeddedConnection;
+  readonly #site: Site;
+  readonly #onExit: (reason: string) => void;
+  readonly #stopping = new AbortController();
+  readonly #watching: Promise<void>;
+  #running: Running | null;
+  #stopped: Promise<void> | null = null;
+
+  constructor(site: Site, running: Running, onExit: (reason: string) => void) {
+    this.connection = running.connection;
+    this.#site = { ...site, socketDir: running.connection.host };
+    this.#onExit = onExit;
+    this.#running = running;
+    this.#watching = this.#watch(running);
+  }
+
+  /** Ends the server by a fast shutdown (an immediate one after 60 s) and resolves when it is gone. Works more than once. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopping.abort(new Error('the server is being stopped'));
+    if (this.#running !== null) await this.#end(this.#running);
+    await this.#watching;
+    removeSocketDir(this.#site.socketDir, this.#site.clusterDir);
+  }
+
+  async #end(running: Running): Promise<void> {
+    const { clock, progress } = this.#site;
+    // The child and the timers of a clock do not keep Naru alive, and this wait must be waited for.
+    const alive = setInterval(() => {}, 1_000);
+    const impatience = clock.after(fastShutdownMs, () => running.signal('SIGQUIT'));
+    running.signal('SIGINT');
+    await sayWhenSlow(running.ended, 'waiting for PostgreSQL to shut down', progress, clock);
+    impatience.cancel();
+    clearInterval(alive);
+  }
+
+  async #watch(first: Running): Promise<void> {
+    const { clock, progress } = this.#site;
+    const { signal } = this.#stopping;
+    let delayMs = backoffMs.first;
+    for (let running = first; ; ) {
+      const upAt = clock.monotonic();
+      const reason = await running.ended;
+      this.#running = null;
+      if (signal.aborted) return;
+      this.#onExit(reason);
+      if (clock.monotonic() - upAt > backoffMs.forgottenAfter) delayMs = backoffMs.first;
+      const next = await this.#restart(delayMs);
+      if (next === null) return;
+      // The restart may have succeeded in the very moment of the stop.
+      if (signal.aborted) return this.#end(next);
+      progress('PostgreSQL runs again');
+      delayMs = Math.min(delayMs * 2, backoffMs.last);
+      running = next;
+      this.#running = next;
+    }
+  }
+
+  /** Tries until the server is up again, or until it is to be stopped: then null. */
+  async #restart(firstDelayMs: number): Promise<Running | null> {
+    const { signal } = this.#stopping;
+    for (let delayMs = firstDelayMs; ; delayMs = Math.min(delayMs * 2, backoffMs.last)) {
+      try {
+        await pause(this.#site.clock, delayMs, signal);
+        return await bringUp(this.#site, signal);
+      } catch (thrown) {
+        if (signal.aborted) return null;
+        this.#onExit(messageOf(thrown));
+      }
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/** The embedded database cannot be had. The message is written for the operator and names the remedy. */
+export class EmbeddedError extends Error {
+  override readonly name = 'EmbeddedError';
+}
+
+const remedies: readonly (readonly [RegExp, string])[] = [
+  [
+    /No space left on device|ENOSPC|disk quota exceeded/i,
+    'the disk is full: free some space and start again',
+  ],
+  [/Read-only file system|EROFS/i, 'the file system is read-only: choose another data directory'],
+  [
+    /could not look up effective user ID/i,
+    'the user that Naru runs as has no entry in /etc/passwd, which initdb needs: run Naru as a user that has one (or as root), or set database.url',
+  ],
+  [
+    /spawn\b.* EPERM/i,
+    'Naru runs as root but may not change to another user, and PostgreSQL refuses root: start Naru as an ordinary user, or set database.url',
+  ],
+  [
+    /Permission denied|EACCES|Operation not permitted|EPERM/i,
+    'permission denied: see who owns the data directory',
+  ],
+  [
+    /Cannot allocate memory|could not map anonymous shared memory|ENOMEM/i,
+    'the machine has no memory left for PostgreSQL',
+  ],
+  [
+    /initialized by PostgreSQL version/i,
+    'the data directory belongs to another version of PostgreSQL: install that one',
+  ],
+];
+
+/** An error that says what failed, the remedy where the output of PostgreSQL betrays it, and the last lines of that output. */
+export function troubleFrom(what: string, output: string): EmbeddedError {
+  const remedy = remedies.find(([pattern]) => pattern.test(output))?.[1];
+  const lines = output.trimEnd().split('\n').slice(-12);
+  const told = lines.map((line) => `  ${line}`).join('\n');
+  return new EmbeddedError(
+    `${what}${remedy === undefined ? '' : `: ${remedy}`}${told.trim() === '' ? '' : `\n${told}`}`,
+  );
+}
+
+/** The code of a file system error (`ENOENT`, …); null for anything else. */
+export function codeOf(thrown: unknown): string | null {
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : null;
+  return typeof code === 'string' ? code : null;
+}
+
+/** The message of anything thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,43 @@
+/**
+ * Why the journal refuses: `failed`, the disk refused a write, a sync or a new segment; `full`, the segments have reached
+ * `maxBytes`; `slow`, the disk has not finished a new segment and the waiting records already fill it; `closed`.
+ */
+export type JournalTrouble = 'failed' | 'full' | 'slow' | 'closed';
+
+/** The journal cannot take or keep a record. Its `cause` is the error of the disk, when there was one. */
+export class JournalUnavailable extends Error {
+  override readonly name = 'JournalUnavailable';
+  readonly reason: JournalTrouble;
+
+  constructor(reason: JournalTrouble, cause?: unknown) {
+    super(messages[reason], cause === undefined ? undefined : { cause });
+    this.reason = reason;
+  }
+}
+
+const messages: Readonly<Record<JournalTrouble, string>> = {
+  failed: 'the disk refused to keep a record of the journal',
+  full: 'the journal has reached its size limit: its records are not being settled',
+  slow: 'the disk is too slow to give the journal another segment',
+  closed: 'the journal is closed',
+};
+
+/**
+ * What an operator should hear. `lost`: records of this segment that were not yet durable were given up, and whoever waited
+ * for them was rejected. `blocked`: no further segment can be had; the current one still takes what fits. `unblocked`: that
+ * is over. `torn`: a segment ends inside a record, as it does after a crash. `damaged`: bytes that had been written are
+ * unreadable and records are missing; the file is kept as `.damaged`. `litter`: a settled segment could not be deleted.
+ */
+export type JournalEvent =
+  | { readonly kind: 'lost'; readonly segments: readonly number[]; readonly error: unknown }
+  | { readonly kind: 'blocked'; readonly reason: 'failed' | 'full'; readonly error?: unknown }
+  | { readonly kind: 'unblocked' }
+  | { readonly kind: 'torn'; readonly segment: number; readonly offset: number }
+  | {
+      readonly kind: 'damaged';
+      readonly segment: number;
+      readonly offset: number;
+      readonly bytes: number;
+      readonly error?: unknown;
+    }
+  | { readonly kind: 'litter'; readonly segment: number; readonly error: unknown };

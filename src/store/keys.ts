@@ -1,0 +1,164 @@
+import type { KeyHash, KeyKind } from '../ids/api-key.ts';
+import { isoDay, type LimitReset, limitResets, periodStartDay } from '../time/period.ts';
+import type { Sql } from './sql.ts';
+
+/** One API key as stored; amounts in micro-won, instants in epoch milliseconds. */
+export interface KeyRow {
+  readonly id: number;
+  readonly hash: KeyHash;
+  readonly accountId: number;
+  readonly kind: KeyKind;
+  readonly name: string;
+  readonly label: string;
+  readonly userDisabled: boolean;
+  readonly adminSuspended: boolean;
+  readonly revokedAtMs: number | null;
+  readonly expiresAtMs: number | null;
+  readonly limitMicro: bigint | null;
+  readonly limitReset: LimitReset;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number | null;
+}
+
+/** What a key spent in the periods that contain one Seoul day, micro-won. */
+export interface KeySpendRow {
+  readonly daily: bigint;
+  readonly weekly: bigint;
+  readonly monthly: bigint;
+  readonly total: bigint;
+}
+
+/** What a new key states; the rest has its default. */
+export interface NewKeyRow {
+  readonly hash: KeyHash;
+  readonly accountId: number;
+  readonly kind: KeyKind;
+  readonly name: string;
+  readonly label: string;
+  readonly limitMicro: bigint | null;
+  readonly limitReset: LimitReset;
+  readonly expiresAtMs: number | null;
+  readonly createdAtMs: number;
+}
+
+const kinds: readonly KeyKind[] = ['inference', 'management'];
+
+interface RawKey {
+  id: bigint;
+  hash: Buffer;
+  account_id: bigint;
+  kind: number;
+  name: string;
+  label: string;
+  user_disabled: boolean;
+  admin_suspended: boolean;
+  revoked_at: number | null;
+  expires_at: number | null;
+  limit_micro: bigint | null;
+  limit_reset: number;
+  created_at: number;
+  updated_at: number | null;
+}
+
+const selectKey = `
+SELECT id, hash, account_id, kind, name, label, user_disabled, admin_suspended, revoked_at, expires_at, limit_micro,
+       limit_reset, created_at, updated_at
+FROM api_key`;
+
+/** Stores a key and returns its id. */
+export async function insertKey(sql: Sql, key: NewKeyRow): Promise<number> {
+  const [row] = await sql.query<{ id: bigint }>(
+    `INSERT INTO api_key (hash, account_id, kind, name, label, limit_micro, limit_reset, expires_at, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), to_timestamp($9::float8 / 1000)) RETURNING id`,
+    [
+      Buffer.from(key.hash, 'hex'),
+      key.accountId,
+      kinds.indexOf(key.kind) + 1,
+      key.name,
+      key.label,
+      key.limitMicro,
+      limitResets.indexOf(key.limitReset),
+      key.expiresAtMs,
+      key.createdAtMs,
+    ],
+  );
+  if (row === undefined) throw new Error('INSERT INTO api_key returned no row');
+  return Number(row.id);
+}
+
+/** The key with this hash, whatever its state; null when there is none. */
+export async function findKeyByHash(sql: Sql, hash: KeyHash): Promise<KeyRow | null> {
+  const [row] = await sql.query<RawKey>(`${selectKey} WHERE hash = $1`, [Buffer.from(hash, 'hex')]);
+  return row === undefined ? null : keyOf(row);
+}
+
+/** The key with this id, whatever its state; null when there is none. */
+export async function findKeyById(sql: Sql, id: number): Promise<KeyRow | null> {
+  const [row] = await sql.query<RawKey>(`${selectKey} WHERE id = $1`, [id]);
+  return row === undefined ? null : keyOf(row);
+}
+
+/** Every key of an account, newest first, revoked ones included. */
+export async function listKeys(sql: Sql, accountId: number): Promise<readonly KeyRow[]> {
+  return (await sql.query<RawKey>(`${selectKey} WHERE account_id = $1 ORDER BY id DESC`, [accountId])).map(keyOf);
+}
+
+/** Suspends a key on behalf of the administrator, or lifts that suspension; false when there is no such key. */
+export async function setAdminSuspended(
+  sql: Sql,
+  change: { readonly hash: KeyHash; readonly suspended: boolean; readonly reason: string | null; readonly atMs: number },
+): Promise<boolean> {
+  const rows = await sql.query(
+    'UPDATE api_key SET admin_suspended = $2, suspend_reason = $3, updated_at = to_timestamp($4::float8 / 1000) WHERE hash = $1 RETURNING id',
+    [Buffer.from(change.hash, 'hex'), change.suspended, change.reason, change.atMs],
+  );
+  return rows.length > 0;
+}
+
+/** Revokes a key for good; the first revocation's instant stays. False when there is no such key. */
+export async function setRevoked(sql: Sql, hash: KeyHash, atMs: number): Promise<boolean> {
+  const rows = await sql.query(
+    `UPDATE api_key SET revoked_at = coalesce(revoked_at, to_timestamp($2::float8 / 1000)), updated_at = to_timestamp($2::float8 / 1000)
+     WHERE hash = $1 RETURNING id`,
+    [Buffer.from(hash, 'hex'), atMs],
+  );
+  return rows.length > 0;
+}
+
+/** What a key has spent in the day, week and month that contain the Seoul day `day`, and in all (decisions.md A-19). */
+export async function readKeySpend(sql: Sql, key: { id: number; accountId: number }, day: number): Promise<KeySpendRow> {
+  const [row] = await sql.query<{ daily: bigint; weekly: bigint; monthly: bigint; total: bigint }>(
+    `SELECT coalesce(sum(cost) FILTER (WHERE day = $3), 0)::bigint AS daily,
+            coalesce(sum(cost) FILTER (WHERE day >= $4 AND day <= $3), 0)::bigint AS weekly,
+            coalesce(sum(cost) FILTER (WHERE day >= $5 AND day <= $3), 0)::bigint AS monthly,
+            coalesce(sum(cost), 0)::bigint AS total
+     FROM key_usage_day WHERE account_id = $1 AND key_id = $2`,
+    [
+      key.accountId,
+      key.id,
+      isoDay(day),
+      isoDay(periodStartDay('weekly', day)),
+      isoDay(periodStartDay('monthly', day)),
+    ],
+  );
+  return row ?? { daily: 0n, weekly: 0n, monthly: 0n, total: 0n };
+}
+
+function keyOf(row: RawKey): KeyRow {
+  return {
+    id: Number(row.id),
+    hash: row.hash.toString('hex') as KeyHash,
+    accountId: Number(row.account_id),
+    kind: kinds[row.kind - 1] ?? 'inference',
+    name: row.name,
+    label: row.label,
+    userDisabled: row.user_disabled,
+    adminSuspended: row.admin_suspended,
+    revokedAtMs: row.revoked_at,
+    expiresAtMs: row.expires_at,
+    limitMicro: row.limit_micro,
+    limitReset: limitResets[row.limit_reset] ?? 'never',
+    createdAtMs: row.created_at,
+    updatedAtMs: row.updated_at,
+  };
+}

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Database } from './database.ts';
+import type { Sql } from './sql.ts';
+
+/** A numbered, forward-only step of the schema. */
+interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+}
+
+/** An arbitrary constant: the advisory lock that lets one process migrate at a time. */
+const migrationLock = 7_236_482_617;
+
+/**
+ * Brings the schema up to date and returns the names of the steps taken. Throws when an applied step was edited afterwards, or
+ * when the database is newer than this program: both would mean that the code and the schema do not know each other.
+ */
+export async function migrate(database: Database): Promise<readonly string[]> {
+  const known = readMigrations();
+  return database.transaction(async (sql) => {
+    await sql.query('SELECT pg_advisory_xact_lock($1)', [migrationLock]);
+    await sql.query(
+      'CREATE TABLE IF NOT EXISTS schema_migration (version integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())',
+    );
+    const applied = await sql.query<{ version: number; name: string; checksum: string }>(
+      'SELECT version, name, checksum FROM schema_migration ORDER BY version',
+    );
+    for (const row of applied) assertUnchanged(row, known);
+    const done = new Set(applied.map((row) => row.version));
+    const steps = known.filter((step) => !done.has(step.version));
+    for (const step of steps) await apply(sql, step);
+    return steps.map((step) => step.name);
+  });
+}
+
+/** The number of steps this program knows; the schema is current when as many are applied. */
+export function knownMigrations(): number {
+  return readMigrations().length;
+}
+
+async function apply(sql: Sql, step: Migration): Promise<void> {
+  await sql.query(step.sql);
+  await sql.query('INSERT INTO schema_migration (version, name, checksum) VALUES ($1, $2, $3)', [
+    step.version,
+    step.name,
+    step.checksum,
+  ]);
+}
+
+function assertUnchanged(applied: { version: number; name: string; checksum: string }, known: readonly Migration[]): void {
+  const step = known.find((candidate) => candidate.version === applied.version);
+  if (step === undefined) {
+    throw new Error(`the database has migration ${applied.name}, which this version of Naru does not know: it is newer`);
+  }
+  if (step.checksum !== applied.checksum) {
+    throw new Error(`migration ${step.name} was edited after it was applied to this database; add a new one instead`);
+  }
+}
+
+function readMigrations(): readonly Migration[] {
+  const folder = fileURLToPath(new URL('./migrations/', import.meta.url));
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.sql'))
+    .sort()
+    .map((file) => {
+      const sql = readFileSync(`${folder}${file}`, 'utf8');
+      const checksum = createHash('sha256').update(sql).digest('hex');
+      return { version: Number(file.slice(0, 4)), name: file.slice(0, -4), sql, checksum };
+    });
+}

@@ -1,0 +1,57 @@
+import type { Client } from 'pg';
+import { type Sql, sqlOver } from './sql.ts';
+
+/**
+ * One connection whose uses follow each other strictly. A settlement and a re-read of the same account must not overtake one
+ * another: whoever reads here knows exactly which local settlements the row already contains. A lost connection fails the
+ * use in hand and is opened again for the next one.
+ */
+export class OrderedLine {
+  readonly #open: () => Promise<Client>;
+  #client: Client | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(open: () => Promise<Client>) {
+    this.#open = open;
+  }
+
+  /** Runs `use` when every earlier use has ended; rejects with what it or the connection throws. */
+  run<T>(use: (sql: Sql, client: Client) => Promise<T>): Promise<T> {
+    const turn = this.#last.then(() => this.#use(use));
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Waits for the uses asked for so far, then closes the connection. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#last;
+    await this.#drop();
+  }
+
+  async #use<T>(use: (sql: Sql, client: Client) => Promise<T>): Promise<T> {
+    if (this.#closed && this.#client === null) throw new Error('the database connection is closed');
+    this.#client ??= await this.#connected();
+    try {
+      return await use(sqlOver(this.#client), this.#client);
+    } catch (error) {
+      // Whatever state the failed use left behind (an open transaction, a broken socket) must not meet the next one.
+      await this.#drop();
+      throw error;
+    }
+  }
+
+  async #connected(): Promise<Client> {
+    const client = await this.#open();
+    // The same few statements run for ever: planning them anew each time costs more than their generic plan loses.
+    await client.query('SET plan_cache_mode = force_generic_plan');
+    return client;
+  }
+
+  async #drop(): Promise<void> {
+    const client = this.#client;
+    this.#client = null;
+    await client?.end().catch(() => {});
+  }
+}

@@ -1,0 +1,200 @@
+import type { Client } from 'pg';
+import { type BalanceRow, balanceOf } from './accounts.ts';
+import {
+  dateArray,
+  int4Array,
+  int8Array,
+  int8ArrayOfNumbers,
+  textArray,
+  timestampArray,
+  uuidArray,
+} from './binary-arrays.ts';
+import { entryKindNumber } from './ledger.ts';
+
+/** Everything that is written when a request ends: its record, and the money it moves. */
+export interface SettlementRow {
+  /** 32 hex digits. */
+  readonly uuid: string;
+  readonly accountId: number;
+  readonly keyId: number;
+  readonly createdAtMs: number;
+  readonly settledAtMs: number;
+  /** The Seoul day of `settledAtMs`: the day the debit belongs to (decisions.md A-20). */
+  readonly day: number;
+  /** The HTTP status the client was given. */
+  readonly status: number;
+  readonly errorType: string | null;
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly finishReason: string | null;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  /** Micro-won; 0 for whatever is not billed. */
+  readonly cost: bigint;
+  readonly priceVersion: number | null;
+  /** The rest of the record as JSON text. */
+  readonly detail: string;
+}
+
+/** What a settlement did. */
+export interface SettlementResult {
+  /** The balance of every account in the batch, as committed. */
+  readonly balances: readonly BalanceRow[];
+  /** The uuids that an earlier, unanswered attempt had already settled: they moved nothing this time. */
+  readonly replayed: ReadonlySet<string>;
+}
+
+const columns = 'account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail';
+
+const insertGenerations = `
+INSERT INTO generation (${columns})
+SELECT account_id, id, key_id, created_at, settled_at, day, status::smallint, error_type, model, provider, finish_reason,
+       prompt_tokens, completion_tokens, cost, price_version, detail::jsonb
+FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::timestamptz[], $6::date[], $7::int[], $8::text[],
+            $9::text[], $10::text[], $11::text[], $12::int[], $13::int[], $14::bigint[], $15::bigint[], $16::text[])
+     AS b (${columns})
+ON CONFLICT DO NOTHING RETURNING id`;
+
+/** Accounts in id order: batches that lock them in any other order deadlock with one another. */
+const debitAccounts = `
+INSERT INTO account_balance AS a (account_id, balance, usage, entries, version)
+SELECT account_id, -cost, cost, entries, 1 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) d (account_id, cost, entries)
+ORDER BY account_id
+ON CONFLICT (account_id) DO UPDATE
+SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, entries = a.entries + excluded.entries,
+    version = a.version + 1`;
+
+const insertEntries = `
+INSERT INTO ledger (account_id, kind, amount, generation_id, key_id, created_at)
+SELECT account_id, ${entryKindNumber('usage')}, -cost, generation_id, key_id, created_at
+FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::bigint[], $5::timestamptz[]) e (account_id, cost, generation_id, key_id, created_at)`;
+
+const addKeyUsage = `
+INSERT INTO key_usage_day AS k (account_id, key_id, day, cost, requests, prompt_tokens, completion_tokens)
+SELECT account_id, key_id, day, cost, requests, prompt_tokens, completion_tokens
+FROM unnest($1::bigint[], $2::bigint[], $3::date[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+     u (account_id, key_id, day, cost, requests, prompt_tokens, completion_tokens)
+ON CONFLICT (account_id, key_id, day) DO UPDATE
+SET cost = k.cost + excluded.cost, requests = k.requests + excluded.requests,
+    prompt_tokens = k.prompt_tokens + excluded.prompt_tokens, completion_tokens = k.completion_tokens + excluded.completion_tokens`;
+
+const readBalances = 'SELECT account_id, credits, usage, version FROM account_balance WHERE account_id = ANY($1::bigint[])';
+
+/**
+ * Settles a batch in one transaction of four portable statements: a generation that is already there moves nothing, so the
+ * same batch may be tried again after an answer was lost. Throws what the database throws; then nothing has moved, or, when
+ * the connection was lost, all or nothing has.
+ */
+export async function settleBatch(client: Client, rows: readonly SettlementRow[]): Promise<SettlementResult> {
+  await client.query('BEGIN');
+  const inserted = await insertFresh(client, rows);
+  const fresh = rows.filter((row) => inserted.has(row.uuid));
+  const billed = fresh.filter((row) => row.cost > 0n);
+  if (billed.length > 0) await debit(client, billed);
+  if (fresh.length > 0) await addUsage(client, fresh);
+  const accounts = [...new Set(rows.map((row) => row.accountId))];
+  const balances = await client.query({
+    name: 'settle-balances',
+    text: readBalances,
+    values: [int8ArrayOfNumbers(accounts)],
+  });
+  await client.query('COMMIT');
+  const replayed = new Set(rows.filter((row) => !inserted.has(row.uuid)).map((row) => row.uuid));
+  return { balances: balances.rows.map(balanceOf), replayed };
+}
+
+async function insertFresh(client: Client, rows: readonly SettlementRow[]): Promise<ReadonlySet<string>> {
+  const result = await client.query<{ id: string }>({
+    name: 'settle-generations',
+    text: insertGenerations,
+    values: [
+      int8ArrayOfNumbers(rows.map((row) => row.accountId)),
+      uuidArray(rows.map((row) => row.uuid)),
+      int8ArrayOfNumbers(rows.map((row) => row.keyId)),
+      timestampArray(rows.map((row) => row.createdAtMs)),
+      timestampArray(rows.map((row) => row.settledAtMs)),
+      dateArray(rows.map((row) => row.day)),
+      int4Array(rows.map((row) => row.status)),
+      textArray(rows.map((row) => row.errorType)),
+      textArray(rows.map((row) => row.model)),
+      textArray(rows.map((row) => row.provider)),
+      textArray(rows.map((row) => row.finishReason)),
+      int4Array(rows.map((row) => row.promptTokens)),
+      int4Array(rows.map((row) => row.completionTokens)),
+      int8Array(rows.map((row) => row.cost)),
+      int8ArrayOfNumbers(rows.map((row) => row.priceVersion)),
+      textArray(rows.map((row) => row.detail)),
+    ],
+  });
+  return new Set(result.rows.map((row) => row.id.replaceAll('-', '')));
+}
+
+async function debit(client: Client, billed: readonly SettlementRow[]): Promise<void> {
+  const sums = new Map<number, { cost: bigint; entries: number }>();
+  for (const row of billed) {
+    const sum = sums.get(row.accountId) ?? { cost: 0n, entries: 0 };
+    sums.set(row.accountId, { cost: sum.cost + row.cost, entries: sum.entries + 1 });
+  }
+  const accounts = [...sums].sort(([a], [b]) => a - b);
+  await client.query({
+    name: 'settle-debit',
+    text: debitAccounts,
+    values: [
+      int8ArrayOfNumbers(accounts.map(([id]) => id)),
+      int8Array(accounts.map(([, sum]) => sum.cost)),
+      int8ArrayOfNumbers(accounts.map(([, sum]) => sum.entries)),
+    ],
+  });
+  await client.query({
+    name: 'settle-entries',
+    text: insertEntries,
+    values: [
+      int8ArrayOfNumbers(billed.map((row) => row.accountId)),
+      int8Array(billed.map((row) => row.cost)),
+      uuidArray(billed.map((row) => row.uuid)),
+      int8ArrayOfNumbers(billed.map((row) => row.keyId)),
+      timestampArray(billed.map((row) => row.settledAtMs)),
+    ],
+  });
+}
+
+async function addUsage(client: Client, fresh: readonly SettlementRow[]): Promise<void> {
+  const sums = new Map<string, UsageSum>();
+  for (const row of fresh) {
+    const name = `${row.keyId}/${row.day}`;
+    const sum = sums.get(name) ?? emptySum(row);
+    sum.cost += row.cost;
+    sum.requests += 1;
+    sum.promptTokens += row.promptTokens;
+    sum.completionTokens += row.completionTokens;
+    sums.set(name, sum);
+  }
+  const keys = [...sums.values()].sort((a, b) => a.accountId - b.accountId || a.keyId - b.keyId || a.day - b.day);
+  await client.query({
+    name: 'settle-usage',
+    text: addKeyUsage,
+    values: [
+      int8ArrayOfNumbers(keys.map((sum) => sum.accountId)),
+      int8ArrayOfNumbers(keys.map((sum) => sum.keyId)),
+      dateArray(keys.map((sum) => sum.day)),
+      int8Array(keys.map((sum) => sum.cost)),
+      int8ArrayOfNumbers(keys.map((sum) => sum.requests)),
+      int8ArrayOfNumbers(keys.map((sum) => sum.promptTokens)),
+      int8ArrayOfNumbers(keys.map((sum) => sum.completionTokens)),
+    ],
+  });
+}
+
+interface UsageSum {
+  readonly accountId: number;
+  readonly keyId: number;
+  readonly day: number;
+  cost: bigint;
+  requests: number;
+  promptTokens: number;
+  completionTokens: number;
+}
+
+function emptySum(row: SettlementRow): UsageSum {
+  return { accountId: row.accountId, keyId: row.keyId, day: row.day, cost: 0n, requests: 0, promptTokens: 0, completionTokens: 0 };
+}

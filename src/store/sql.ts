@@ -1,0 +1,14 @@
+import type { ClientBase, QueryResultRow } from 'pg';
+
+/** Something that runs SQL: the pool, a transaction, or the ordered line. */
+export interface Sql {
+  query<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<readonly R[]>;
+}
+
+/** The plain query interface over one client. */
+export function sqlOver(client: ClientBase): Sql {
+  return {
+    query: async <R extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
+      (await client.query<R>(text, [...values])).rows,
+  };
+}

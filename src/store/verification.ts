@@ -1,0 +1,103 @@
+import type { Sql } from './sql.ts';
+
+/** One disagreement that the books must not have. */
+export interface Difference {
+  readonly check: string;
+  readonly subject: string;
+  readonly expected: string;
+  readonly found: string;
+}
+
+/**
+ * The books against themselves, each check an independent sum over the rows that the money came from. Every query returns the
+ * disagreeing rows only, so a clean ledger of any size answers with nothing.
+ */
+const checks: readonly { readonly check: string; readonly sql: string }[] = [
+  {
+    check: 'balance of the account = sum of its ledger entries',
+    sql: `SELECT 'account ' || b.account_id AS subject, coalesce(l.amount, 0)::text AS expected, b.balance::text AS found
+          FROM account_balance b LEFT JOIN (SELECT account_id, sum(amount) AS amount FROM ledger GROUP BY 1) l USING (account_id)
+          WHERE b.balance <> coalesce(l.amount, 0)`,
+  },
+  {
+    check: 'total credits = sum of positive entries',
+    sql: `SELECT 'account ' || b.account_id AS subject, coalesce(l.amount, 0)::text AS expected, b.credits::text AS found
+          FROM account_balance b LEFT JOIN (SELECT account_id, sum(amount) AS amount FROM ledger WHERE amount > 0 GROUP BY 1) l USING (account_id)
+          WHERE b.credits <> coalesce(l.amount, 0)`,
+  },
+  {
+    check: 'number of entries',
+    sql: `SELECT 'account ' || b.account_id AS subject, coalesce(l.n, 0)::text AS expected, b.entries::text AS found
+          FROM account_balance b LEFT JOIN (SELECT account_id, count(*) AS n FROM ledger GROUP BY 1) l USING (account_id)
+          WHERE b.entries <> coalesce(l.n, 0)`,
+  },
+  {
+    check: 'every account of the ledger exists',
+    sql: `SELECT DISTINCT 'account ' || l.account_id AS subject, 'an account' AS expected, 'none' AS found
+          FROM ledger l WHERE NOT EXISTS (SELECT 1 FROM account a WHERE a.id = l.account_id)`,
+  },
+  {
+    check: 'one entry of its cost for each billed generation',
+    sql: `SELECT 'generation ' || g.id AS subject, (-g.cost)::text AS expected, coalesce(l.amount::text, 'no entry') AS found
+          FROM generation g LEFT JOIN ledger l ON l.account_id = g.account_id AND l.generation_id = g.id
+          WHERE (g.cost > 0 AND l.amount IS DISTINCT FROM -g.cost) OR (g.cost = 0 AND l.amount IS NOT NULL)`,
+  },
+  {
+    check: 'a generation for each usage entry',
+    sql: `SELECT 'entry ' || l.id AS subject, 'a generation' AS expected, 'none' AS found
+          FROM ledger l LEFT JOIN generation g ON g.account_id = l.account_id AND g.id = l.generation_id
+          WHERE l.kind = 3 AND g.id IS NULL`,
+  },
+  {
+    check: 'the day of a generation is the Seoul day of its settlement',
+    sql: `SELECT 'generation ' || id AS subject, ((settled_at AT TIME ZONE 'Asia/Seoul')::date)::text AS expected, day::text AS found
+          FROM generation WHERE day <> (settled_at AT TIME ZONE 'Asia/Seoul')::date`,
+  },
+  {
+    check: 'usage of the key on the day = sum of its generations',
+    sql: `SELECT 'key ' || coalesce(k.key_id, g.key_id) || ' on ' || coalesce(k.day, g.day) AS subject,
+                 concat_ws(' / ', g.cost, g.n, g.p, g.c) AS expected, concat_ws(' / ', k.cost, k.requests, k.prompt_tokens, k.completion_tokens) AS found
+          FROM key_usage_day k FULL JOIN (
+            SELECT account_id, key_id, day, sum(cost) AS cost, count(*) AS n, sum(prompt_tokens) AS p, sum(completion_tokens) AS c
+            FROM generation GROUP BY 1, 2, 3) g USING (account_id, key_id, day)
+          WHERE k.cost IS DISTINCT FROM g.cost OR k.requests IS DISTINCT FROM g.n
+             OR k.prompt_tokens IS DISTINCT FROM g.p OR k.completion_tokens IS DISTINCT FROM g.c`,
+  },
+  {
+    check: 'the lots of an account hold its credits less what they were charged',
+    sql: `SELECT 'account ' || b.account_id AS subject, (b.credits - b.lot_applied)::text AS expected, coalesce(l.remaining, 0)::text AS found
+          FROM account_balance b LEFT JOIN (SELECT account_id, sum(remaining) AS remaining FROM credit_lot GROUP BY 1) l USING (account_id)
+          WHERE b.credits - b.lot_applied <> coalesce(l.remaining, 0)`,
+  },
+  {
+    check: 'every key that spent belongs to the account that paid',
+    sql: `SELECT DISTINCT 'key ' || u.key_id AS subject, 'account ' || u.account_id AS expected, coalesce('account ' || k.account_id, 'no key') AS found
+          FROM key_usage_day u LEFT JOIN api_key k ON k.id = u.key_id WHERE k.account_id IS DISTINCT FROM u.account_id`,
+  },
+];
+
+/** The names of all checks. */
+export const checkNames: readonly string[] = checks.map((row) => row.check);
+
+/** Runs every check in one snapshot of the database; at most 100 differences of each. Nothing when the books agree. */
+export async function findDifferences(sql: Sql): Promise<readonly Difference[]> {
+  await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  const found: Difference[] = [];
+  for (const row of checks) {
+    const differences = await sql.query<{ subject: string; expected: string; found: string }>(`${row.sql} LIMIT 100`);
+    found.push(...differences.map((difference) => ({ check: row.check, ...difference })));
+  }
+  return found;
+}
+
+/** How much the books hold, for the report beside a verdict. */
+export async function countRows(sql: Sql): Promise<{ readonly accounts: number; readonly entries: number; readonly generations: number }> {
+  const [row] = await sql.query<{ accounts: bigint; entries: bigint; generations: bigint }>(
+    'SELECT (SELECT count(*) FROM account) AS accounts, (SELECT count(*) FROM ledger) AS entries, (SELECT count(*) FROM generation) AS generations',
+  );
+  return {
+    accounts: Number(row?.accounts ?? 0n),
+    entries: Number(row?.entries ?? 0n),
+    generations: Number(row?.generations ?? 0n),
+  };
+}

@@ -1,0 +1,17 @@
+/** What `main.ts` hands down of the process: nothing else reads it. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly pid: number;
+  readonly uid: number;
+  /** The program that runs us: engines of the box run on it too. */
+  readonly nodePath: string;
+  /** The project's own folder: default configuration and data stand in it. */
+  readonly root: string;
+  /** Where relative paths of the command line begin. */
+  readonly cwd: string;
+  readonly out: (text: string) => Promise<void>;
+  readonly err: (text: string) => void;
+  readonly kill: (pid: number, signal: 'SIGTERM' | 'SIGKILL' | 0) => void;
+  /** Calls `stop` for every request to end: the first asks for a drain, a second is in a hurry. Returns how to stop listening. */
+  readonly onStop: (stop: () => void) => () => void;
+}

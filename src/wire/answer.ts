@@ -1,0 +1,141 @@
+import type { AnswerChunk, AskKind, ChunkChoice, FinishReason } from './chat.ts';
+import { sseEvent } from './sse.ts';
+
+/** What every object of one answer carries: our id, our names. */
+export interface Envelope {
+  readonly kind: AskKind;
+  readonly id: string;
+  /** Unix seconds. */
+  readonly created: number;
+  readonly model: string;
+  readonly provider: string;
+}
+
+/** One choice of a whole answer, folded from its chunks. */
+export interface WholeChoice {
+  readonly index: number;
+  readonly message: Readonly<Record<string, unknown>>;
+  readonly finishReason: FinishReason | null;
+  readonly nativeFinishReason: string | null;
+  readonly logprobs: object | null;
+}
+
+/** Writes the events of one streamed answer. The parts that never change are written once. */
+export class ChunkWriter {
+  readonly #kind: AskKind;
+  readonly #head: string;
+  readonly #tail: string;
+
+  constructor(envelope: Envelope, extras: { readonly systemFingerprint: string | null; readonly serviceTier: string | null }) {
+    this.#kind = envelope.kind;
+    const object = envelope.kind === 'chat' ? 'chat.completion.chunk' : 'text_completion';
+    const { id, created, model, provider } = envelope;
+    this.#head = `${JSON.stringify({ id, object, created, model, provider }).slice(0, -1)},"choices":`;
+    this.#tail = withoutNulls({ system_fingerprint: extras.systemFingerprint, service_tier: extras.serviceTier });
+  }
+
+  /** The event of one chunk; the empty string when the chunk has no choices. */
+  chunk(chunk: AnswerChunk): string {
+    if (chunk.choices.length === 0) return '';
+    const choices = chunk.choices.map(this.#kind === 'chat' ? chatChunkChoice : textChoice);
+    return this.#event(JSON.stringify(choices), '');
+  }
+
+  /** The last event before the terminator: what was used and what it cost. */
+  usage(usage: object): string {
+    // A chat client of old reads choices[0].delta of every chunk; a text client needs no choice at all.
+    const choices = this.#kind === 'chat' ? [chatChunkChoice({ ...emptyChoice, finish_reason: null })] : [];
+    return this.#event(JSON.stringify(choices), `,"usage":${JSON.stringify(usage)}`);
+  }
+
+  /** An in-band error (service.md §6): the status went out long ago. */
+  error(error: object): string {
+    const failed: ChunkChoice = { ...emptyChoice, finish_reason: 'error', native_finish_reason: 'error' };
+    const choices = [this.#kind === 'chat' ? chatChunkChoice(failed) : textChoice(failed)];
+    return this.#event(JSON.stringify(choices), `,"error":${JSON.stringify(error)}`);
+  }
+
+  #event(choices: string, rest: string): string {
+    return sseEvent(`${this.#head}${choices}${this.#tail}${rest}}`);
+  }
+}
+
+/** The body of a whole answer. */
+export function wholeBody(
+  envelope: Envelope,
+  answer: {
+    readonly choices: readonly WholeChoice[];
+    readonly usage: object;
+    readonly systemFingerprint: string | null;
+    readonly serviceTier: string | null;
+  },
+): object {
+  const { kind, id, created, model, provider } = envelope;
+  return {
+    id,
+    object: kind === 'chat' ? 'chat.completion' : 'text_completion',
+    created,
+    model,
+    provider,
+    system_fingerprint: answer.systemFingerprint,
+    choices: answer.choices.map(kind === 'chat' ? wholeChatChoice : wholeTextChoice),
+    usage: answer.usage,
+    ...(answer.serviceTier === null ? {} : { service_tier: answer.serviceTier }),
+  };
+}
+
+const emptyChoice: ChunkChoice = {
+  index: 0,
+  delta: { content: '' },
+  finish_reason: null,
+  native_finish_reason: null,
+  logprobs: null,
+};
+
+function chatChunkChoice(choice: ChunkChoice): object {
+  return {
+    index: choice.index,
+    delta: { role: 'assistant', ...choice.delta },
+    finish_reason: choice.finish_reason,
+    native_finish_reason: choice.native_finish_reason,
+    logprobs: choice.logprobs,
+  };
+}
+
+function textChoice(choice: ChunkChoice): object {
+  return {
+    text: choice.delta.content ?? '',
+    index: choice.index,
+    logprobs: choice.logprobs,
+    finish_reason: choice.finish_reason,
+    native_finish_reason: choice.native_finish_reason,
+    ...(choice.delta.reasoning === undefined ? {} : { reasoning: choice.delta.reasoning }),
+  };
+}
+
+function wholeChatChoice(choice: WholeChoice): object {
+  return {
+    index: choice.index,
+    message: choice.message,
+    finish_reason: choice.finishReason,
+    native_finish_reason: choice.nativeFinishReason,
+    logprobs: choice.logprobs,
+  };
+}
+
+function wholeTextChoice(choice: WholeChoice): object {
+  const { content, reasoning } = choice.message;
+  return {
+    text: typeof content === 'string' ? content : '',
+    index: choice.index,
+    logprobs: choice.logprobs,
+    finish_reason: choice.finishReason,
+    native_finish_reason: choice.nativeFinishReason,
+    ...(typeof reasoning === 'string' ? { reasoning } : {}),
+  };
+}
+
+function withoutNulls(fields: Readonly<Record<string, string | null>>): string {
+  const stated = Object.entries(fields).filter(([, value]) => value !== null);
+  return stated.map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`).join('');
+}

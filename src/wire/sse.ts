@@ -1,0 +1,82 @@
+import { StringDecoder } from 'node:string_decoder';
+
+/** The longest event data that is taken from an upstream, in UTF-16 units: an image in base64 fits, a runaway line does not. */
+export const longestEventData = 16 * 1024 * 1024;
+
+/** The stream's terminator. */
+export const doneData = '[DONE]';
+
+/**
+ * Splits the bytes of an event stream into the data of its events: LF, CRLF and CR line ends, a byte order mark, comments,
+ * events of several data lines, and characters cut anywhere by the network.
+ */
+export class SseDecoder {
+  readonly #utf8 = new StringDecoder('utf8');
+  #pending = '';
+  #data: string | null = null;
+  #atStart = true;
+  #lastWasCarriageReturn = false;
+
+  /** Takes the next bytes and returns the data of the events they complete. Throws `RangeError` when a line or event is too long. */
+  push(bytes: Buffer): readonly string[] {
+    let text = this.#utf8.write(bytes);
+    if (text === '') return [];
+    if (this.#atStart) {
+      this.#atStart = false;
+      if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
+    }
+    text = this.#unifyLineEnds(text);
+    const events: string[] = [];
+    let from = 0;
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', from)) {
+      const line = this.#pending === '' ? text.slice(from, end) : this.#pending + text.slice(from, end);
+      this.#pending = '';
+      from = end + 1;
+      this.#takeLine(line, events);
+    }
+    this.#pending += text.slice(from);
+    assertLength(this.#pending);
+    return events;
+  }
+
+  /** The data of a last event that no blank line ended: upstreams that close at once after it mean it. */
+  end(): readonly string[] {
+    const events: string[] = [];
+    if (this.#pending !== '') this.#takeLine(this.#pending, events);
+    this.#pending = '';
+    this.#takeLine('', events);
+    return events;
+  }
+
+  #takeLine(line: string, events: string[]): void {
+    if (line === '') {
+      if (this.#data !== null && this.#data !== '') events.push(this.#data);
+      this.#data = null;
+      return;
+    }
+    if (!line.startsWith('data')) return;
+    // "data:x" and "data: x" are the same field; "data" alone is an empty line of data.
+    if (line.length > 4 && line.charCodeAt(4) !== 0x3a) return;
+    const value = line.charCodeAt(5) === 0x20 ? line.slice(6) : line.slice(5);
+    this.#data = this.#data === null ? value : `${this.#data}\n${value}`;
+    assertLength(this.#data);
+  }
+
+  #unifyLineEnds(text: string): string {
+    const continued = this.#lastWasCarriageReturn && text.startsWith('\n') ? text.slice(1) : text;
+    this.#lastWasCarriageReturn = text.endsWith('\r');
+    return continued.includes('\r') ? continued.replace(/\r\n?/g, '\n') : continued;
+  }
+}
+
+function assertLength(text: string): void {
+  if (text.length > longestEventData) throw new RangeError('an event of the stream is too long');
+}
+
+/** One event. `data` must not contain a line break; JSON text never does. */
+export function sseEvent(data: string): string {
+  return `data: ${data}\n\n`;
+}
+
+/** A comment: keeps a silent connection alive without saying anything. */
+export const sseKeepAlive = ': keep-alive\n\n';

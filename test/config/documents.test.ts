@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { pageFile, pageText, schemaFile, schemaText } from '../../scripts/write-schema.ts';
+import { type JsonSchema, jsonSchema } from '../../src/config/json-schema.ts';
+import { configOf, faultsOf } from './load-text.ts';
+
+const example = readFileSync(new URL('../../naru.example.yaml', import.meta.url), 'utf8');
+const around = {
+  env: { OPENAI_API_KEY: 'sk-a', OPENROUTER_API_KEY: 'sk-b' },
+  files: { '/etc/naru/secrets/anthropic-api-key': 'sk-c' },
+};
+
+test('the committed JSON Schema is the one that the schema implies', () => {
+  assert.equal(readFileSync(schemaFile, 'utf8'), schemaText());
+});
+
+test('the page has a table for every section, every member in it, and no other', () => {
+  const page = readFileSync(pageFile, 'utf8');
+  assert.equal(page, pageText(page));
+  // The comparison can fail, both ways.
+  const stale = page.replace('| `burst`', '| `bust`');
+  assert.notEqual(stale, pageText(stale));
+  assert.throws(() => pageText(page.replace('<!-- table: limits -->', '')), /lacks the tables limits/);
+  assert.throws(
+    () => pageText(page.replace('<!-- table: limits -->', '<!-- table: limit -->')),
+    /no section limit/,
+  );
+});
+
+test('every member is described', () => {
+  const bare = membersOf(jsonSchema()).filter(
+    ([, schema]) => !schema.description && schema.$ref === undefined,
+  );
+  assert.deepEqual(
+    bare.map(([path]) => path),
+    [],
+  );
+});
+
+test('the example loads without a fault', () => {
+  const config = configOf(example, around);
+  assert.equal(config.models[0]?.candidates.length, 3);
+  assert.equal(config.providers[1]?.apiKey?.reveal(), 'sk-c');
+});
+
+test('the example has every member that there is', () => {
+  const written = new Set<string>();
+  const walk = (value: unknown, path: string): void => {
+    written.add(path);
+    if (Array.isArray(value)) for (const item of value) walk(item, `${path}[]`);
+    else if (typeof value === 'object' && value !== null) {
+      for (const [name, inner] of Object.entries(value)) walk(inner, path === '' ? name : `${path}.${name}`);
+    }
+  };
+  walk(parse(example), '');
+  const members = membersOf(jsonSchema()).map(([path]) => path);
+  assert.ok(members.length > 90, String(members.length));
+  assert.deepEqual(
+    members.filter((path) => !written.has(path)),
+    [],
+  );
+});
+
+test('an editor finds no fault with the example, and finds those that a schema can find', () => {
+  const editor = z.fromJSONSchema(jsonSchema() as Parameters<typeof z.fromJSONSchema>[0]);
+  assert.ok(editor.safeParse(parse(example)).success);
+  assert.ok(editor.safeParse({}).success);
+  for (const text of [
+    'listen: { prot: 1 }',
+    'limits: { burst: 0 }',
+    'log: { level: loud }',
+    'providers: [{}]',
+    'models: {}',
+  ]) {
+    assert.ok(!editor.safeParse(parse(text)).success, text);
+    assert.notDeepEqual(faultsOf(text), [], text);
+  }
+});
+
+test('the first line of the example leads an editor to the schema', () => {
+  assert.equal(example.split('\n')[0], '# yaml-language-server: $schema=./docs/naru.schema.json');
+});
+
+test('the vocabulary of the contract loads as it is written there', () => {
+  const contract = `
+listen: { host: 127.0.0.1, port: 8787 }
+admin: { host: 127.0.0.1, port: 8788 }
+database: { url: embedded }                 # or postgres://…
+edge:
+  rate_limit: builtin
+  trusted_proxies: []
+limits:
+  debt_floor_krw: 5000
+  upstream_timeout_ms: 600000
+  connect_timeout_ms: 10000
+  stream_idle_timeout_ms: 120000
+  drain_timeout_ms: 620000
+  cold_wait_ms: 5000
+settlement: { ack: journal }
+providers:
+  - slug: openai
+    name: OpenAI
+    dialect: openai
+    base_url: https://api.openai.com/v1
+    api_key: $\{OPENAI_API_KEY}
+slots:
+  - name: local-a
+    command: [llama-server, -m, /models/a.gguf, --port, "{port}"]
+    ready_path: /health
+    start_budget_ms: 120000
+    idle_stop_ms: 900000
+    max_concurrency: 4
+    gpus: ["0"]
+    vram_mb: 20000
+models:
+  - id: author/slug
+    name: "Author: Model"
+    description: …
+    context_length: 32768
+    max_completion_tokens: 32768
+    input_modalities: [text]
+    supported_parameters: [tools, temperature]
+    price: { prompt: 0.4, completion: 1.2, currency: KRW, per: 1M }
+    candidates:
+      - { slot: local-a }
+      - { provider: openai, model: gpt-x, context_length: 128000, price: { prompt: 1, completion: 2 }, weight: 1 }
+datasets:
+  sync_key: $\{OPENROUTER_API_KEY}
+  samples: true
+`;
+  const [model] = configOf(contract, around).models;
+  assert.equal(model?.price.prompt, 400_000n);
+  assert.equal(model?.candidates[1]?.contextLength, 128_000);
+});
+
+/** Every member of the schema with its path, items of lists as `[]`, shared sections written out. */
+function membersOf(schema: JsonSchema, path = '', root = schema): readonly (readonly [string, JsonSchema])[] {
+  const shared = schema.$ref === undefined ? schema : root.$defs?.[schema.$ref.replace('#/$defs/', '')];
+  const own = Object.entries(shared?.properties ?? {}).flatMap(([name, member]) => {
+    const inner = path === '' ? name : `${path}.${name}`;
+    return [[inner, member] as const, ...membersOf(member, inner, root)];
+  });
+  return schema.items === undefined ? own : [...own, ...membersOf(schema.items, `${path}[]`, root)];
+}

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defaultConfig } from '../../src/config/load.ts';
+import type { SlotSettings } from '../../src/slots/settings.ts';
+import { configOf, faultsOf } from './load-text.ts';
+
+const smallest = `
+slots:
+  - { name: s, command: [engine, "{port}"] }
+providers:
+  - { slug: p, dialect: openai, base_url: "https://p.example/v1/" }
+models:
+  - id: a/b
+    context_length: 1000
+    max_completion_tokens: 900
+    price: { prompt: 1, completion: 2 }
+    candidates:
+      - { slot: s }
+      - { provider: p, context_length: 100 }
+`;
+
+test('an empty file, a file of comments and no file at all mean the same defaults', () => {
+  const defaults = {
+    listen: { host: '127.0.0.1', port: 8787 },
+    admin: { host: '127.0.0.1', port: 8788 },
+    database: { url: 'embedded' },
+    edge: { rateLimit: 'builtin', trustedProxies: [] },
+    keys: { prefix: 'sk-naru-' },
+    log: { level: 'info' },
+    limits: {
+      debtFloorKrw: 5_000_000_000n,
+      upstreamTimeoutMs: 600_000,
+      connectTimeoutMs: 10_000,
+      firstByteTimeoutMs: 600_000,
+      streamIdleTimeoutMs: 120_000,
+      totalTimeoutMs: null,
+      drainTimeoutMs: 620_000,
+      coldWaitMs: 5000,
+      keepAliveCommentMs: 15_000,
+      bodyBytes: 26_214_400,
+      requestsPerSecond: 30,
+      burst: 60,
+    },
+    settlement: { ack: 'journal' },
+    exchange: null,
+    providers: [],
+    slots: [],
+    models: [],
+    datasets: { syncKey: null, samples: true, baseUrl: 'https://openrouter.ai/api/v1' },
+  };
+  assert.deepEqual(defaultConfig(), defaults);
+  for (const text of ['', '# nothing\n', '---\n', '{}', 'null', 'listen:\nlimits: ~\nmodels: []\n']) {
+    assert.deepEqual(configOf(text), defaults, JSON.stringify(text));
+  }
+});
+
+test('a slot has every default, and is what slots/ asks for', () => {
+  const slot = configOf(smallest, { env: { PATH: '/bin', OPENAI_API_KEY: 'sk-x' } }).slots[0];
+  const settings: SlotSettings | undefined = slot;
+  assert.deepEqual(settings, {
+    name: 's',
+    driver: { kind: 'process', command: ['engine', '{port}'], env: { PATH: '/bin' }, cwd: '/etc/naru' },
+    basePath: '/v1',
+    model: null,
+    readyPath: '/health',
+    startBudgetMs: 120_000,
+    idleStopMs: 900_000,
+    maxConcurrency: 4,
+    gpus: [],
+    vramMb: 0,
+  });
+});
+
+test('an external slot has every default', () => {
+  const [slot] = configOf(
+    'slots: [{ name: e, external: { base_url: "http://127.0.0.1:8000/" }, base_path: / }]',
+  ).slots;
+  assert.deepEqual(slot?.driver, {
+    kind: 'external',
+    baseUrl: 'http://127.0.0.1:8000',
+    healthPath: '/health',
+  });
+  assert.equal(slot?.basePath, '');
+});
+
+test('a provider has every default', () => {
+  assert.deepEqual(configOf(smallest).providers[0], {
+    slug: 'p',
+    name: 'p',
+    dialect: 'openai',
+    baseUrl: 'https://p.example/v1',
+    apiKey: null,
+    headers: {},
+    connectTimeoutMs: 10_000,
+    firstByteTimeoutMs: 600_000,
+    maxConnections: null,
+    privacyPolicyUrl: null,
+    termsOfServiceUrl: null,
+    statusPageUrl: null,
+  });
+});
+
+test('a model has every default, and its candidates are what it is unless they say otherwise', () => {
+  const [model] = configOf(smallest).models;
+  const won = 10n ** 12n;
+  const price = { prompt: won, completion: 2n * won, request: 0n, cacheRead: won, cacheWrite: won };
+  const inherited = {
+    inputModalities: ['text'],
+    supportedParameters: null,
+    quantization: null,
+    price,
+    weight: 1,
+  };
+  assert.deepEqual(model, {
+    id: 'a/b',
+    name: 'a/b',
+    description: '',
+    createdMs: null,
+    contextLength: 1000,
+    maxCompletionTokens: 900,
+    inputModalities: ['text'],
+    outputModalities: ['text'],
+    supportedParameters: null,
+    defaultParameters: null,
+    huggingFaceId: null,
+    knowledgeCutoff: null,
+    tokenizer: null,
+    price,
+    candidates: [
+      {
+        ...inherited,
+        target: { kind: 'slot', slot: 's' },
+        contextLength: 1000,
+        maxCompletionTokens: 900,
+        dataCollection: false,
+        zdr: true,
+      },
+      {
+        ...inherited,
+        target: { kind: 'provider', provider: 'p', model: 'a/b' },
+        contextLength: 100,
+        maxCompletionTokens: 100,
+        dataCollection: true,
+        zdr: false,
+      },
+    ],
+  });
+});
+
+test('a provider takes the limits of the file where it has none of its own', () => {
+  const text = 'limits: { connect_timeout_ms: 7, upstream_timeout_ms: 90 }\n';
+  const provider = 'dialect: openai, base_url: "http://h"';
+  const config = configOf(
+    `${text}providers: [{slug: a, ${provider}}, {slug: b, ${provider}, first_byte_timeout_ms: 5}]`,
+  );
+  assert.deepEqual(
+    config.providers.map((p) => [p.connectTimeoutMs, p.firstByteTimeoutMs]),
+    [
+      [7, 90],
+      [7, 5],
+    ],
+  );
+});
+
+test('an engine gets few of our variables and none of our credentials, then its GPUs, then what the file says', () => {
+  const env = { PATH: '/bin', HOME: '/root', OPENAI_API_KEY: 'sk-secret', AWS_SECRET_ACCESS_KEY: 'x' };
+  const text =
+    'slots: [{ name: s, command: [e], env: { PORT: "{port}", HOME: /h, EMPTY: "" }, gpus: [0, 2], cwd: sub }]';
+  const driver = configOf(text, { env }).slots[0]?.driver;
+  assert.deepEqual(driver, {
+    kind: 'process',
+    command: ['e'],
+    env: { PATH: '/bin', HOME: '/h', CUDA_VISIBLE_DEVICES: '0,2', PORT: '{port}', EMPTY: '' },
+    cwd: '/etc/naru/sub',
+  });
+});
+
+test('a configuration cannot be changed, however deep', () => {
+  const config = configOf(smallest);
+  const walk = (value: unknown, path: string): void => {
+    if (typeof value !== 'object' || value === null) return;
+    assert.ok(Object.isFrozen(value), path);
+    for (const [name, inner] of Object.entries(value)) walk(inner, `${path}.${name}`);
+  };
+  walk(config, 'config');
+});
+
+test('a file with ten faults reports all ten, each at its line and column, from the top down', () => {
+  const text = `listen: { prot: 8787 }
+admin: { host: 0.0.0.0 }
+limits:
+  burst: many
+providers:
+  - slug: openai
+    dialect: opena
+    base_url: api.openai.com
+slots:
+  - name: local-a
+models:
+  - id: meta/llama:free
+    context_length: 8192
+    price: { prompt: -1, completion: 1.2.3 }
+    candidates:
+      - { provider: opena, model: gpt-x }
+      - {}
+`;
+  assert.deepEqual(faultsOf(text), [
+    'naru.yaml:1:11 listen.prot: unknown member (did you mean "port"?)',
+    'naru.yaml:2:16 admin.host: must be a loopback address such as 127.0.0.1: metrics are not for the network',
+    'naru.yaml:4:10 limits.burst: must be a whole number from 1 to 1000000, not "many"',
+    'naru.yaml:7:14 providers[0].dialect: must be one of openai, anthropic, google, bedrock (did you mean "openai"?), not "opena"',
+    'naru.yaml:8:15 providers[0].base_url: must be a URL that begins with http:// or https://',
+    'naru.yaml:10:5 slots[0]: needs one of command and external',
+    'naru.yaml:12:9 models[0].id: must not contain a colon: variant suffixes do not exist (service.md §1)',
+    'naru.yaml:14:22 models[0].price.prompt: must be a decimal number, 0 or more, not "-1"',
+    'naru.yaml:14:38 models[0].price.completion: must be a decimal number, 0 or more, not "1.2.3"',
+    'naru.yaml:16:21 models[0].candidates[0].provider: no provider is called "opena" (did you mean "openai"?)',
+    'naru.yaml:17:9 models[0].candidates[1]: needs one of slot and provider',
+  ]);
+});

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { configOf, faultsOf } from './load-text.ts';
+
+/** A file whose one model has this price. */
+function withPrice(price: string, exchange = ''): string {
+  return `slots: [{ name: s, command: ["{port}"] }]
+${exchange}
+models: [{ id: a/b, context_length: 1, candidates: [{ slot: s }], price: { completion: 0, ${price} } }]`;
+}
+
+function promptRate(price: string, exchange = ''): bigint | undefined {
+  return configOf(withPrice(price, exchange)).models[0]?.price.prompt;
+}
+
+test('a price is the decimal number in the file, to the last of its 12 decimals', () => {
+  const rates: readonly [string, bigint][] = [
+    ['prompt: 0.4, per: 1M', 400_000n],
+    ['prompt: 0.1, per: 1M', 100_000n],
+    ['prompt: 0.1', 100_000_000_000n],
+    ['prompt: 1e-7', 100_000n],
+    ['prompt: 1E-12', 1n],
+    ['prompt: 0.4, per: 1K', 400_000_000n],
+    ['prompt: "0.4", per: "1M"', 400_000n],
+    ['prompt: .5', 500_000_000_000n],
+    ['prompt: 3.', 3_000_000_000_000n],
+    ['prompt: +2', 2_000_000_000_000n],
+    ['prompt: 007', 7_000_000_000_000n],
+    // A double would make 0.30000000000000004 and 9007199254740992 of these.
+    ['prompt: 0.300000000001', 300_000_000_001n],
+    ['prompt: 900719.925474099267', 900_719_925_474_099_267n],
+    ['prompt: 1000000', 10n ** 18n],
+    ['prompt: 0', 0n],
+  ];
+  for (const [text, rate] of rates) assert.equal(promptRate(text), rate, text);
+});
+
+test('what is finer than 12 decimals of a won is rounded half up, once', () => {
+  assert.equal(promptRate('prompt: 0.0000000000005'), 1n);
+  assert.equal(promptRate('prompt: 0.00000000000049999999999999999999999'), 0n);
+  assert.equal(promptRate('prompt: 0.0000005, per: 1M'), 1n);
+  // 1e-12 USD × 0.4 = 0.4 pico-won; rounding the price first, or the rate first, would make 0 or 1 of 1.5 pico-won.
+  assert.equal(promptRate('prompt: 1e-12, currency: USD', 'exchange: { usd_krw: 1.5 }'), 2n);
+  assert.equal(promptRate('prompt: 4e-13, currency: USD', 'exchange: { usd_krw: 1.25 }'), 1n);
+});
+
+test('dollars become won exactly, margin included', () => {
+  assert.equal(
+    promptRate('prompt: 0.15, currency: USD, per: 1M', 'exchange: { usd_krw: 1400 }'),
+    210_000_000n,
+  );
+  const exchange = 'exchange: { usd_krw: 1387.35, margin_percent: 2.5 }';
+  // 3 × 1387.35 × 1.025 / 10^6 = 0.00426610125
+  assert.equal(promptRate('prompt: 3, currency: USD, per: 1M', exchange), 4_266_101_250n);
+  assert.deepEqual(configOf(exchange).exchange, { usdKrw: '1387.35', marginPercent: '2.5' });
+});
+
+test('a rate that is not stated is that of prompts; a request is priced by itself, not per tokens', () => {
+  const price = configOf(withPrice('prompt: 5, request: 7, cache_read: 1, per: 1K')).models[0]?.price;
+  const pico = 10n ** 9n;
+  assert.deepEqual(price, {
+    prompt: 5n * pico,
+    completion: 0n,
+    request: 7n * 10n ** 12n,
+    cacheRead: pico,
+    cacheWrite: 5n * pico,
+  });
+});
+
+test('what is no price is a fault', () => {
+  const no = [
+    '-1',
+    '-0.0',
+    '-1e-400',
+    '.inf',
+    '.nan',
+    'Infinity',
+    'NaN',
+    '0x10',
+    '1_000',
+    '"1,5"',
+    '1e',
+    '"1 2"',
+    'free',
+  ];
+  for (const text of [...no, '1e1000', '[1]', '{ a: 1 }', '""']) {
+    const faults = faultsOf(withPrice(`prompt: ${text}`)).filter((fault) =>
+      fault.includes('price.prompt: must be'),
+    );
+    assert.equal(faults.length, 1, text);
+  }
+  assert.match(
+    faultsOf(withPrice('prompt: 1000000.1')).join(),
+    /price\.prompt: is above a million won per unit/,
+  );
+  assert.match(faultsOf(withPrice('prompt: 1e300')).join(), /price\.prompt: is above a million won per unit/);
+  assert.match(faultsOf(withPrice('request: 0')).join(), /3:74 models\[0]\.price\.prompt: is missing/);
+});
+
+test('dollars without a rate are a fault', () => {
+  assert.deepEqual(faultsOf(withPrice('prompt: 1, currency: USD')), [
+    'naru.yaml:3:112 models[0].price.currency: is USD, but the file states no exchange: { usd_krw: … }',
+  ]);
+  assert.deepEqual(faultsOf(withPrice('prompt: 1, currency: USD', 'exchange: {}')), [
+    'naru.yaml:2:11 exchange.usd_krw: is missing',
+  ]);
+  assert.deepEqual(faultsOf(withPrice('prompt: 1, currency: USD', 'exchange: { usd_krw: 0.0 }')), [
+    'naru.yaml:2:22 exchange.usd_krw: must be a decimal number above 0, not "0.0"',
+  ]);
+});
+
+test('amounts in won are exact too', () => {
+  assert.equal(configOf('limits: { debt_floor_krw: 0.1 }').limits.debtFloorKrw, 100_000n);
+  assert.equal(
+    configOf('limits: { debt_floor_krw: 999999999999999.999999 }').limits.debtFloorKrw,
+    10n ** 21n - 1n,
+  );
+  assert.equal(faultsOf('limits: { debt_floor_krw: -1 }').length, 1);
+  assert.equal(faultsOf('limits: { debt_floor_krw: 1e16 }').length, 1);
+});
+
+/** A decimal number as the file may spell it, and as a fraction. */
+const decimals = fc
+  .record({
+    whole: fc.bigInt({ min: 0n, max: 999n }),
+    fraction: fc.stringMatching(/^[0-9]{0,20}$/),
+    exponent: fc.option(fc.integer({ min: -15, max: 2 }), { nil: undefined }),
+    quote: fc.boolean(),
+  })
+  .map(({ whole, fraction, exponent, quote }) => {
+    const text = `${whole}${fraction === '' ? '' : `.${fraction}`}${exponent === undefined ? '' : `e${exponent}`}`;
+    // Over 10^40, so that every spelling here is a whole number of it.
+    const over = whole * 10n ** 40n + BigInt(fraction || '0') * 10n ** BigInt(40 - fraction.length);
+    const power = exponent ?? 0;
+    return {
+      text: quote ? `'${text}'` : text,
+      over: power >= 0 ? over * 10n ** BigInt(power) : over / 10n ** BigInt(-power),
+    };
+  });
+
+test('any price is the rate that fractions give', () => {
+  const one = 10n ** 40n;
+  const pers = fc.constantFrom(['token', 1n] as const, ['1K', 1000n] as const, ['1M', 1_000_000n] as const);
+  const rates = fc.constantFrom('1400', '1387.35', '0.001', '1', '1e1', '1234.567890123456');
+  const margins = fc.constantFrom('0', '2.5', '0.001', '33.3333333');
+  fc.assert(
+    fc.property(decimals, pers, fc.boolean(), rates, margins, (price, [per, tokens], inUsd, rate, margin) => {
+      const fixed = (text: string): bigint => {
+        if (text === '1e1') return 10n * one;
+        const [whole = '0', fraction = ''] = text.split('.');
+        return BigInt(whole + fraction.padEnd(40, '0'));
+      };
+      const numerator = price.over * (inUsd ? fixed(rate) * (100n * one + fixed(margin)) : 1n) * 10n ** 12n;
+      const denominator = one * tokens * (inUsd ? one * 100n * one : 1n);
+      const [floor, rest] = [numerator / denominator, numerator % denominator];
+      const expected = rest * 2n >= denominator ? floor + 1n : floor;
+      const text = `prompt: ${price.text}, per: ${per}, currency: ${inUsd ? 'USD' : 'KRW'}`;
+      const exchange = `exchange: { usd_krw: ${rate}, margin_percent: ${margin} }`;
+      if (expected > 10n ** 18n) assert.match(faultsOf(withPrice(text, exchange)).join(), /million won/);
+      else assert.equal(promptRate(text, exchange), expected, `${text} ${exchange}`);
+    }),
+    { numRuns: 400 },
+  );
+});

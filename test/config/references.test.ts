@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { configOf, faultsOf } from './load-text.ts';
+
+const provider = 'dialect: openai, base_url: "https://h/v1"';
+const price = 'price: { prompt: 1, completion: 1 }';
+
+/** A text with one provider, one slot, and one model with these members. */
+function withModel(members: string): string {
+  return `providers: [{ slug: p, ${provider} }]
+slots: [{ name: s, command: [e, "{port}"] }]
+models: [{ id: a/b, context_length: 100, ${members} }]`;
+}
+
+/** The text has one fault, and it says this. */
+function hasFault(text: string, fault: string): void {
+  assert.deepEqual(faultsOf(text), [`naru.yaml:${fault}`]);
+}
+
+test('a name given twice is a fault that tells of the first', () => {
+  hasFault(
+    `providers:\n  - { slug: p, ${provider} }\n  - { slug: p, ${provider} }`,
+    '3:13 providers[1].slug: providers[0] on line 2 has the same slug',
+  );
+  hasFault(
+    'slots:\n- { name: s, command: ["{port}"] }\n- { name: s, command: ["{port}"] }',
+    '3:11 slots[1].name: slots[0] on line 2 has the same name',
+  );
+  const model = `{ id: a/b, context_length: 1, ${price}, candidates: [{ slot: s }] }`;
+  hasFault(
+    `slots: [{ name: s, command: ["{port}"] }]\nmodels:\n- ${model}\n- ${model}`,
+    '4:9 models[1].id: models[0] on line 3 has the same id',
+  );
+});
+
+test('a slot cannot have the name of a provider', () => {
+  hasFault(
+    `providers: [{ slug: x, ${provider} }]\nslots: [{ name: x, command: ["{port}"] }]`,
+    '2:17 slots[0].name: a provider is called "x" too: requests choose by that name',
+  );
+});
+
+test('a candidate names one thing that exists', () => {
+  hasFault(
+    withModel(`${price}, candidates: [{ slot: s, provider: p }]`),
+    '3:92 models[0].candidates[0]: needs only one of slot and provider',
+  );
+  hasFault(
+    withModel(`${price}, candidates: [{ slot: t }]`),
+    '3:100 models[0].candidates[0].slot: no slot is called "t" (did you mean "s"?)',
+  );
+  hasFault(
+    `models: [{ id: a/b, context_length: 1, ${price}, candidates: [{ slot: local }] }]`,
+    '1:98 models[0].candidates[0].slot: no slot is called "local": the file has no slots',
+  );
+  hasFault(
+    withModel(`${price}, candidates: [{ slot: s, model: m }]`),
+    "3:103 models[0].candidates[0].model: means nothing beside slot: the slot's own model does",
+  );
+});
+
+test('a candidate stands in a model once', () => {
+  const twin = withModel(`${price}, candidates: [{ provider: p, model: m }, { provider: p, model: m }]`);
+  hasFault(twin, '3:119 models[0].candidates[1]: is the same as candidates[0] of this model');
+  configOf(
+    withModel(`${price}, candidates: [{ provider: p, model: m }, { provider: p, model: n }, { slot: s }]`),
+  );
+});
+
+test('a model without candidates is a fault', () => {
+  hasFault(withModel(`${price}, candidates: []`), '3:91 models[0].candidates: needs at least one item');
+  hasFault(withModel(price), '3:10 models[0].candidates: is missing');
+});
+
+test('what has no price is a fault; the price of the candidate or of the model will do', () => {
+  hasFault(
+    withModel('candidates: [{ slot: s }]'),
+    '3:55 models[0].candidates[0].price: is missing, and the model has none either: what has no price cannot be served',
+  );
+  const [model] = configOf(withModel(`candidates: [{ slot: s, ${price} }]`)).models;
+  assert.equal(model?.price, model?.candidates[0]?.price);
+  configOf(withModel(`${price}, candidates: [{ slot: s }]`));
+});
+
+test('listen and admin cannot share a port, unless the system chooses it', () => {
+  hasFault('admin: { port: 8787 }', '1:16 admin.port: listen and admin have the same port');
+  hasFault('listen: { port: 8788 }', '1:17 listen.port: listen and admin have the same port');
+  hasFault(
+    'listen: { port: 65536 }',
+    '1:17 listen.port: must be a whole number from 0 to 65535, not "65536"',
+  );
+  assert.equal(configOf('listen: { port: 0 }\nadmin: { port: 0 }').listen.port, 0);
+});
+
+test('a slot is a command or an external server', () => {
+  const external = 'external: { base_url: "http://h" }';
+  hasFault(
+    `slots: [{ name: s, command: [e, "{port}"], ${external} }]`,
+    '1:9 slots[0]: needs only one of command and external',
+  );
+  hasFault(
+    `slots: [{ name: s, ${external}, cwd: / }]`,
+    '1:56 slots[0].cwd: means nothing for an external slot',
+  );
+  hasFault(
+    'slots: [{ name: s, command: [e] }]',
+    '1:29 slots[0].command: never says {port}, so the engine cannot know where to listen',
+  );
+});
+
+test('memory needs GPUs, and a GPU is named once', () => {
+  hasFault(
+    'slots: [{ name: s, command: ["{port}"], vram_mb: 1000 }]',
+    '1:50 slots[0].vram_mb: needs gpus: it is their memory',
+  );
+  hasFault(
+    'slots: [{ name: s, command: ["{port}"], gpus: ["0", 0] }]',
+    '1:53 slots[0].gpus[1]: is in the list twice',
+  );
+});
+
+test('a completion cannot be longer than its context', () => {
+  hasFault(
+    withModel(`${price}, max_completion_tokens: 101, candidates: [{ slot: s }]`),
+    '3:102 models[0].max_completion_tokens: must not be above context_length (100), not "101"',
+  );
+});
+
+test('what retains nothing collects nothing', () => {
+  hasFault(
+    withModel(`${price}, candidates: [{ provider: p, zdr: true, data_collection: true }]`),
+    '3:135 models[0].candidates[0].data_collection: contradicts zdr: what is not retained cannot be collected',
+  );
+  const [model] = configOf(withModel(`${price}, candidates: [{ provider: p, zdr: true }]`)).models;
+  assert.equal(model?.candidates[0]?.dataCollection, false);
+});
+
+test('ids that the service never has are faults', () => {
+  for (const id of [
+    'naru/auto',
+    'openrouter/x',
+    'a/b:free',
+    'a',
+    'a/',
+    '/b',
+    'a/b/c',
+    '"a /b"',
+    '"e\u0301/b"',
+  ]) {
+    const text = withModel(`${price}, candidates: [{ slot: s }]`).replace('a/b', id);
+    assert.equal(faultsOf(text).length, 1, id);
+  }
+  configOf(withModel(`${price}, candidates: [{ slot: s }]`).replace('a/b', '나루/작은-모델.v1'));
+});
+
+test('proxies are addresses and networks', () => {
+  configOf('edge: { trusted_proxies: [127.0.0.1, 10.0.0.0/8, "::1", "fd00::/8"] }');
+  const text = 'edge: { trusted_proxies: [10.0.0.0/33, nginx, 1.2.3.4/8/8, "::1/129"] }';
+  assert.deepEqual(
+    faultsOf(text).map((fault) => fault.split(' ')[0]),
+    ['naru.yaml:1:27', 'naru.yaml:1:40', 'naru.yaml:1:47', 'naru.yaml:1:60'],
+  );
+});

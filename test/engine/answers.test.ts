@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { fallback, topics } from '../../engine/corpus.ts';
+import { type RunningEngine, startEngine, wholeAnswer } from './running-engine.ts';
+
+let engine: RunningEngine;
+before(async () => {
+  engine = await startEngine();
+});
+after(async () => await engine.stop());
+
+const naru = {
+  en: 'Naru is an inference gateway that a company runs on its own machines. A naru is a ferry landing: the place where you cross over.',
+  ko: '나루는 회사가 자기 서버에서 직접 운영하는 추론 게이트웨이입니다. 나루는 나루터, 곧 강을 건너는 곳을 뜻합니다.',
+};
+
+const ways: readonly (readonly [language: 'en' | 'ko', question: string])[] = [
+  ['en', 'What is Naru?'],
+  ['en', 'what is naru'],
+  ['en', 'WHAT IS NARU?'],
+  ['en', "What's Naru?"],
+  ['en', 'Please tell me, what is Naru?'],
+  ['en', 'Hello! What is Naru?'],
+  ['en', 'What is Naru? Answer in one sentence.'],
+  ['ko', '나루가 뭐야?'],
+  ['ko', '나루가 뭐야'],
+  ['ko', '나루가뭐야?'],
+  ['ko', '나루가 뭐예요?'],
+  ['ko', '안녕하세요. 나루가 뭐야?'],
+  ['ko', '혹시 나루가 뭐야??'],
+];
+
+test('"What is Naru?" is answered however it is put, whole and streamed alike', async () => {
+  for (const [language, question] of ways) {
+    const whole = await engine.ask(question);
+    assert.equal(whole.text, naru[language], question);
+    assert.equal(whole.finish, 'stop');
+    const streamed = await engine.askInChunks(question);
+    assert.equal(streamed.text, naru[language], question);
+    assert.equal(streamed.finish, 'stop');
+    assert.equal(streamed.last, 'data: [DONE]');
+    assert.ok(streamed.pieces.length > 5);
+    assert.deepEqual(streamed.usage, whole.usage);
+  }
+});
+
+test('a system prompt, however long, and earlier turns do not change the answer', async () => {
+  const question = { role: 'user', content: 'What is Naru?' };
+  const contexts = [
+    [{ role: 'system', content: 'You are a helpful assistant.' }],
+    [{ role: 'developer', content: 'Use the tools that you are given. '.repeat(1000) }],
+    [
+      { role: 'user', content: '안녕' },
+      { role: 'assistant', content: '안녕하세요! 저는 나루의 데모 모델입니다.' },
+    ],
+    [
+      { role: 'system', content: '한국어로 답하세요.' },
+      { role: 'user', content: 'what is a slot?' },
+      { role: 'assistant', content: null },
+      { role: 'user', content: [{ type: 'text', text: 'thanks' }] },
+      { role: 'assistant', content: 'You are welcome. Have a nice day!' },
+    ],
+  ];
+  for (const context of contexts) {
+    const answer = await wholeAnswer(await engine.post('/v1/chat/completions', { messages: [...context, question] }));
+    assert.equal(answer.text, naru.en);
+    assert.ok(answer.usage.prompt_tokens > 9);
+  }
+});
+
+test('the plainest way to ask for each topic of the corpus gets its answer, nearly always', async () => {
+  const asked = topics.map(async ({ questions: [question = ''], answer }) => (await engine.ask(`${question}?`)).text === answer);
+  const right = (await Promise.all(asked)).filter(Boolean).length;
+  assert.ok(right >= topics.length - 3, `${right} of ${topics.length} were right`);
+});
+
+test('what the corpus does not know is declined politely in the language of the question', async () => {
+  assert.equal((await engine.ask('What is the capital of Germany?')).text, fallback.en);
+  assert.equal((await engine.ask('독일의 수도가 뭐야?')).text, fallback.ko);
+});
+
+test('eight requests at once, on four lanes, are all answered rightly', async () => {
+  const questions = Array.from({ length: 8 }, (_, index) => (index % 2 === 0 ? 'What is Naru?' : '나루가 뭐야?'));
+  const answers = await Promise.all(questions.map(async (question) => (await engine.ask(question)).text));
+  assert.deepEqual(answers, questions.map((question) => (question.startsWith('W') ? naru.en : naru.ko)));
+});
+
+test('a plain completion goes on with its prompt', async () => {
+  const response = await engine.post('/v1/completions', { prompt: 'Naru is an inference' });
+  const body = (await response.json()) as { readonly choices: readonly [{ readonly text: string }] };
+  assert.equal(`Naru is an inference${body.choices[0].text}`, naru.en);
+});

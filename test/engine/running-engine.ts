@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** A demo engine in a process of its own, for tests. */
+export interface RunningEngine {
+  readonly url: string;
+  readonly process: ChildProcess;
+  /** Posts a JSON body. */
+  post(path: string, body: unknown, signal?: AbortSignal): Promise<Response>;
+  /** The whole answer to one question. */
+  ask(question: string, more?: object): Promise<Answer>;
+  /** The same, streamed. */
+  askInChunks(question: string, more?: object): Promise<StreamedAnswer>;
+  /** Ends the process by SIGTERM and waits for it. */
+  stop(): Promise<void>;
+}
+
+/** Token counts as OpenAI names them. */
+export interface Usage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly total_tokens: number;
+}
+
+/** What a whole answer says. */
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly finish: string;
+  readonly usage: Usage;
+  readonly body: { readonly error?: { readonly message: string; readonly type: string; readonly param: string | null } };
+}
+
+/** What a stream says, put together. */
+export interface StreamedAnswer {
+  readonly text: string;
+  readonly pieces: readonly string[];
+  readonly finish: string;
+  readonly usage: Usage | null;
+  readonly last: string;
+}
+
+/** Starts the server on a free port and waits, 10 s at most, until it says that it is ready. */
+export async function startEngine(args: readonly string[] = []): Promise<RunningEngine> {
+  const server = fileURLToPath(new URL('../../engine/server.ts', import.meta.url));
+  const child = spawn(process.execPath, [server, '--port', '0', ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const url = await readyUrl(child);
+  const post: RunningEngine['post'] = async (path, body, signal) =>
+    await fetch(`${url}${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), signal: signal ?? null });
+  const bodyOf = (question: string, more: object): object => ({ messages: [{ role: 'user', content: question }], ...more });
+  return {
+    url,
+    process: child,
+    post,
+    ask: async (question, more = {}) => await wholeAnswer(await post('/v1/chat/completions', bodyOf(question, more))),
+    askInChunks: async (question, more = {}) => {
+      const options = { stream: true, stream_options: { include_usage: true } };
+      return await streamedAnswer(await post('/v1/chat/completions', bodyOf(question, { ...options, ...more })));
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGTERM');
+      await once(child, 'exit', { signal: AbortSignal.timeout(5000) });
+    },
+  };
+}
+
+/** Reads a whole chat answer. */
+export async function wholeAnswer(response: Response): Promise<Answer> {
+  const body = (await response.json()) as Answer['body'] & {
+    readonly choices?: readonly { readonly message: { readonly content: string }; readonly finish_reason: string }[];
+    readonly usage?: Usage;
+  };
+  const choice = body.choices?.[0];
+  const usage = body.usage ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  return { status: response.status, text: choice?.message.content ?? '', finish: choice?.finish_reason ?? '', usage, body };
+}
+
+/** Reads a chat stream to its end. */
+export async function streamedAnswer(response: Response): Promise<StreamedAnswer> {
+  const events = (await response.text()).split('\n\n').filter((event) => event !== '');
+  const chunks = events.slice(0, -1).map(
+    (event) =>
+      JSON.parse(event.slice('data: '.length)) as {
+        readonly choices: readonly { readonly delta: { readonly content?: string }; readonly finish_reason: string | null }[];
+        readonly usage?: Usage | null;
+      },
+  );
+  const pieces = chunks.flatMap(({ choices }) => choices.flatMap(({ delta }) => delta.content ?? []));
+  return {
+    text: pieces.join(''),
+    pieces,
+    finish: chunks.flatMap(({ choices }) => choices.flatMap(({ finish_reason }) => finish_reason ?? [])).join(','),
+    usage: chunks.findLast(({ usage }) => usage)?.usage ?? null,
+    last: events.at(-1) ?? '',
+  };
+}
+
+async function readyUrl(child: ChildProcess): Promise<string> {
+  const deadline = AbortSignal.timeout(10_000);
+  let printed = '';
+  for (;;) {
+    const [part] = (await once(child.stdout as NodeJS.ReadableStream, 'data', { signal: deadline })) as [Buffer];
+    printed += part;
+    const ready = /demo engine ready on (http:\/\/\S+)/.exec(printed);
+    if (ready?.[1] === undefined) continue;
+    // What it prints from here on must go somewhere, or the pipe would fill and block it.
+    child.stdout?.resume();
+    return ready[1];
+  }
+}

@@ -1,0 +1,150 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { SlotSettings, Slots, SlotsOptions } from '../../src/slots/slots.ts';
+
+/** How a scripted engine misbehaves; it serves at once and well where nothing is said. */
+export interface EngineScript {
+  /** Before it listens. */
+  readonly delayMs?: number;
+  /** The exit code with which it ends before it listens. */
+  readonly crashAtStart?: number;
+  readonly ignoreSigterm?: boolean;
+  /** A child of the engine listens in its place, and lives on when the engine is killed. */
+  readonly grandchild?: boolean;
+  readonly spamMb?: number;
+  /** Ends with code 0 in the middle of the n-th request. */
+  readonly exitAfter?: number;
+  readonly healthStatus?: number;
+  /** Reports the health status only from the n-th probe on, 503 before. */
+  readonly healthyFrom?: number;
+}
+
+const here = fileURLToPath(import.meta.url);
+
+/** A slot that runs a scripted engine. */
+export function engineSlot(script: EngineScript = {}, more: Partial<SlotSettings> = {}): SlotSettings {
+  return {
+    name: 'local-a',
+    driver: {
+      kind: 'process',
+      command: [process.execPath, here, 'engine', '{port}', JSON.stringify(script)],
+      env: { PATH: process.env['PATH'] ?? '' },
+      cwd: tmpdir(),
+    },
+    basePath: '/v1',
+    model: null,
+    readyPath: '/health',
+    startBudgetMs: 20_000,
+    idleStopMs: 0,
+    maxConcurrency: 1,
+    gpus: [],
+    vramMb: 0,
+    ...more,
+  };
+}
+
+/** A folder that is removed when the tests of the file are over: hooks of one test run in order, and the slots close last. */
+export function tempDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'naru-slots-'));
+  process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** Slots on the real machine, closed after the test. */
+export async function openSlots(
+  t: TestContext,
+  settings: SlotSettings | readonly SlotSettings[],
+  more: Partial<SlotsOptions> = {},
+): Promise<Slots> {
+  const slots = await makeSlots(settings, { dataDir: more.dataDir ?? tempDir(), ...more });
+  t.after(() => slots.close());
+  return slots;
+}
+
+/** Waits until `holds` does, and fails after `limitMs`. */
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  limitMs = 8000,
+): Promise<void> {
+  const end = performance.now() + limitMs;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`not within ${limitMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function makeSlots(
+  settings: SlotSettings | readonly SlotSettings[],
+  more: Partial<SlotsOptions> & { readonly dataDir: string },
+): Promise<Slots> {
+  const { createSlots } = await import('../../src/slots/slots.ts');
+  const { createProcesses } = await import('../../src/slots/processes.ts');
+  const { systemClock } = await import('../../src/time/clock.ts');
+  const { silentLog } = await import('../../src/log/log.ts');
+  return createSlots({
+    settings: [settings].flat(),
+    clock: systemClock,
+    log: silentLog,
+    coldWaitMs: 8000,
+    processes: createProcesses((pid, signal) => process.kill(pid, signal)),
+    ...more,
+  });
+}
+
+/** A Naru that holds a lease and says which group serves it, to be killed. */
+async function beOwner(dataDir: string, script: EngineScript): Promise<void> {
+  const slots = await makeSlots(engineSlot(script), { dataDir });
+  await slots.acquire('local-a', { accountId: 1, signal: new AbortController().signal });
+  process.stdout.write(`${JSON.stringify(slots.status('local-a'))}\n`);
+}
+
+function beEngine(port: number, script: EngineScript): void {
+  if (script.ignoreSigterm) process.on('SIGTERM', () => {});
+  if (script.crashAtStart !== undefined) {
+    process.stderr.write('no such model\n');
+    process.exit(script.crashAtStart);
+  }
+  if (script.grandchild) {
+    const own = JSON.stringify({ ...script, grandchild: false, ignoreSigterm: true });
+    spawn(process.execPath, [here, 'engine', String(port), own], { stdio: 'inherit' });
+    setInterval(() => {}, 1000);
+    return;
+  }
+  setTimeout(() => listen(port, script), script.delayMs ?? 0);
+}
+
+function listen(port: number, script: EngineScript): void {
+  let probes = 0;
+  let requests = 0;
+  createServer((request, response) => {
+    if (request.url === '/health') {
+      probes += 1;
+      response.statusCode = probes < (script.healthyFrom ?? 0) ? 503 : (script.healthStatus ?? 200);
+      response.end();
+      return;
+    }
+    requests += 1;
+    if (requests === script.exitAfter) process.stderr.write('that was the last one\n', () => process.exit(0));
+    if (requests === script.exitAfter) return;
+    response.end(JSON.stringify({ pid: process.pid, requests }));
+  }).listen(port, '127.0.0.1', () => spam(script.spamMb ?? 0));
+}
+
+/** Writes as fast as the pipe takes it, and says on standard output when all of it went through. */
+function spam(mb: number): void {
+  if (mb === 0) return;
+  const chunk = `${'x'.repeat(1023)}\n`.repeat(1024);
+  process.stderr.write(chunk, () => (mb === 1 ? process.stdout.write('spam over\n') : spam(mb - 1)));
+}
+
+if (import.meta.main) {
+  const [, , role, first = '', script = '{}'] = process.argv;
+  if (role === 'owner') await beOwner(first, JSON.parse(script));
+  else beEngine(Number(first), JSON.parse(script));
+}

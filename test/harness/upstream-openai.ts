@@ -1,0 +1,208 @@
+import { type Act, bytesOf, type Gate, type Rendered } from './upstream-acts.ts';
+import type { RequestHead } from './upstream-read.ts';
+
+/** What a reply may depend on. */
+export interface Asked extends RequestHead {
+  /** 1 for the first request since the start. */
+  readonly n: number;
+  /** The parsed body; empty when it is no JSON object. */
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly raw: Buffer;
+}
+
+/** One thing in a stream: a string is content, a gate waits for the test, the others say what they are. */
+export type Piece =
+  | string
+  | Gate
+  | { readonly waitMs: number }
+  | { readonly reasoning: string }
+  /** A chat delta as it stands. */
+  | { readonly delta: object }
+  /** A chunk as it stands. */
+  | { readonly chunk: unknown }
+  /** A `data:` line as it stands, JSON or not. */
+  | { readonly data: string }
+  | { readonly comment: string }
+  /** Bytes outside any frame. */
+  | { readonly raw: string | Uint8Array };
+
+/** How an answer departs from the ordinary. Everything absent is as a well-behaved provider would have it. */
+export interface AnswerOptions {
+  /** Verbatim; null leaves it out. Default 10 prompt and 5 completion tokens. */
+  readonly usage?: unknown;
+  /** Stream: a chunk of its own when asked for by `stream_options` (default), always, or on the finish chunk. */
+  readonly usageOn?: 'asked' | 'always' | 'finish';
+  /** Default `stop`, or `tool_calls` when there are some; null for none (a stream then has no finish chunk). */
+  readonly finish?: string | null;
+  /** Whole: the message's reasoning, tool calls, and the choice's logprobs. */
+  readonly reasoning?: string;
+  readonly toolCalls?: readonly object[];
+  readonly logprobs?: unknown;
+  /** Members laid over the answer, or over every chunk; undefined ones vanish. */
+  readonly over?: object;
+  /** Stream: a bare role chunk first (default true), `[DONE]` last (default true). */
+  readonly role?: boolean;
+  readonly done?: boolean;
+  /** Stream: how lines end (default LF), and whether a byte order mark comes first. */
+  readonly newline?: '\n' | '\r\n' | '\r';
+  readonly bom?: boolean;
+  readonly status?: number;
+  /** Added to, or instead of, the default ones of the same spelling in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Content-length as claimed (true by default), chunks (default of a stream), or until the connection closes. */
+  readonly framing?: 'length' | 'chunked' | 'close' | { readonly length: number };
+}
+
+/** The instant all answers claim to be created at: 2026-11-21T00:00:00Z, in seconds. */
+const CREATED = 1_795_219_200;
+
+/** A usage object of the OpenAI dialect; `extra` is laid over it. */
+export function usage(promptTokens: number, completionTokens: number, extra: object = {}): object {
+  const total = promptTokens + completionTokens;
+  return { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: total, ...extra };
+}
+
+/** A whole answer in the dialect of the path asked (chat completions or completions). */
+export function wholeAnswer(asked: Asked, content: string | null, options: AnswerOptions): Rendered {
+  const counted = options.usage === undefined ? usage(10, 5) : options.usage;
+  const answer = {
+    ...envelope(asked, false),
+    choices: [isChat(asked) ? chatChoice(content, options) : textChoice(content ?? '', options)],
+    ...(counted === null ? {} : { usage: counted }),
+    ...options.over,
+  };
+  return respond(options, 'application/json', [{ act: 'send', bytes: Buffer.from(JSON.stringify(answer)) }]);
+}
+
+/** A streamed answer in the dialect of the path asked, one write an event. */
+export function streamedAnswer(asked: Asked, pieces: readonly Piece[], options: AnswerOptions): Rendered {
+  const counted = options.usage === undefined ? usage(10, 5) : options.usage;
+  const finish = options.finish === undefined ? 'stop' : options.finish;
+  const usageOn = options.usageOn ?? 'asked';
+  const wanted = usageOn === 'always' || (usageOn === 'asked' && asksForUsage(asked));
+  const script: Piece[] = [...pieces];
+  if (isChat(asked) && options.role !== false) script.unshift({ delta: { role: 'assistant', content: '' } });
+  if (finish !== null) {
+    const extra = usageOn === 'finish' && counted !== null ? { usage: counted } : {};
+    script.push({ chunk: { ...chunkOf(asked, {}, finish), ...extra, ...options.over } });
+  }
+  if (counted !== null && wanted) {
+    script.push({ chunk: { ...envelope(asked, true), choices: [], usage: counted, ...options.over } });
+  }
+  if (options.done !== false) script.push({ data: '[DONE]' });
+  const acts = script.map((piece) => actOf(asked, piece, options));
+  if (options.bom === true) acts.unshift({ act: 'send', bytes: Buffer.from('\ufeff') });
+  return respond({ framing: 'chunked', ...options }, 'text/event-stream', acts);
+}
+
+/** A response of any status and type around a body given in acts. */
+export function respond(options: AnswerOptions, type: string, body: readonly Act[]): Rendered {
+  const framing = options.framing ?? 'length';
+  const status = options.status ?? 200;
+  const length = typeof framing === 'object' ? framing.length : bytesOf(body).length;
+  const headers = {
+    'content-type': type,
+    ...(framing === 'chunked' ? { 'transfer-encoding': 'chunked' } : {}),
+    ...(framing === 'close' ? { connection: 'close' } : {}),
+    ...(framing === 'length' || typeof framing === 'object' ? { 'content-length': String(length) } : {}),
+    ...options.headers,
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = Buffer.from(`HTTP/1.1 ${status} Scripted\r\n${lines.join('')}\r\n`, 'latin1');
+  const framed = framing === 'chunked' ? [...body.map(inChunk), LAST_CHUNK] : body;
+  const acts: readonly Act[] = [{ act: 'send', bytes: head }, ...framed];
+  return { acts: framing === 'close' ? [...acts, { act: 'end', by: 'fin' }] : acts, headBytes: head.length };
+}
+
+/** Whether the request asks for a stream. */
+export function asksForStream(asked: Asked): boolean {
+  return asked.body['stream'] === true;
+}
+
+const LAST_CHUNK: Act = { act: 'send', bytes: Buffer.from('0\r\n\r\n') };
+
+function inChunk(act: Act): Act {
+  if (act.act !== 'send' || act.bytes.length === 0) return act;
+  const size = Buffer.from(`${act.bytes.length.toString(16)}\r\n`);
+  return { act: 'send', bytes: Buffer.concat([size, act.bytes, Buffer.from('\r\n')]) };
+}
+
+function actOf(asked: Asked, piece: Piece, options: AnswerOptions): Act {
+  if (typeof piece === 'string') return event(chunk(asked, contentDelta(asked, piece), options), options);
+  if ('opened' in piece) return { act: 'hold', gate: piece };
+  if ('waitMs' in piece) return { act: 'wait', waitMs: piece.waitMs };
+  if ('reasoning' in piece) return event(chunk(asked, { reasoning: piece.reasoning }, options), options);
+  if ('delta' in piece) return event(chunk(asked, piece.delta, options), options);
+  if ('chunk' in piece) return event(JSON.stringify(piece.chunk), options);
+  if ('data' in piece) return event(piece.data, options);
+  if ('comment' in piece) return frame(`: ${piece.comment}`, options);
+  return { act: 'send', bytes: Buffer.from(piece.raw) };
+}
+
+function event(data: string, options: AnswerOptions): Act {
+  return frame(`data: ${data}`, options);
+}
+
+function frame(line: string, options: AnswerOptions): Act {
+  return { act: 'send', bytes: Buffer.from(line + (options.newline ?? '\n').repeat(2)) };
+}
+
+function chunk(asked: Asked, delta: object, options: AnswerOptions): string {
+  return JSON.stringify({ ...chunkOf(asked, delta, null), ...options.over });
+}
+
+function chunkOf(asked: Asked, delta: object, finish: string | null): object {
+  const choice = isChat(asked)
+    ? { index: 0, delta, logprobs: null, finish_reason: finish }
+    : { index: 0, text: '', ...delta, logprobs: null, finish_reason: finish };
+  return { ...envelope(asked, true), choices: [choice] };
+}
+
+function contentDelta(asked: Asked, content: string): object {
+  return isChat(asked) ? { content } : { text: content };
+}
+
+function chatChoice(content: string | null, options: AnswerOptions): object {
+  const message = {
+    role: 'assistant',
+    content,
+    ...(options.reasoning === undefined ? {} : { reasoning: options.reasoning }),
+    ...(options.toolCalls === undefined ? {} : { tool_calls: options.toolCalls }),
+  };
+  const finish = options.toolCalls === undefined ? 'stop' : 'tool_calls';
+  return { index: 0, message, ...closing(finish, options) };
+}
+
+function textChoice(text: string, options: AnswerOptions): object {
+  return { index: 0, text, ...closing('stop', options) };
+}
+
+function closing(finish: string, options: AnswerOptions): object {
+  return {
+    logprobs: options.logprobs ?? null,
+    finish_reason: options.finish === undefined ? finish : options.finish,
+  };
+}
+
+/** The id has a fixed width, so that a response's length does not depend on its number. */
+function envelope(asked: Asked, streamed: boolean): object {
+  const id = String(asked.n).padStart(6, '0');
+  const model = asked.body['model'] ?? 'upstream-model';
+  if (!isChat(asked)) return { id: `cmpl-${id}`, object: 'text_completion', created: CREATED, model };
+  const object = streamed ? 'chat.completion.chunk' : 'chat.completion';
+  return { id: `chatcmpl-${id}`, object, created: CREATED, model };
+}
+
+function isChat(asked: Asked): boolean {
+  return !asked.path.endsWith('/completions') || asked.path.endsWith('/chat/completions');
+}
+
+function asksForUsage(asked: Asked): boolean {
+  const options = asked.body['stream_options'];
+  return (
+    typeof options === 'object' &&
+    options !== null &&
+    'include_usage' in options &&
+    options.include_usage === true
+  );
+}

@@ -1,0 +1,204 @@
+import {
+  type Act,
+  bytesOf,
+  cut,
+  drip,
+  type Ending,
+  type Gate,
+  insert,
+  join,
+  type Place,
+  type Rendered,
+  split,
+} from './upstream-acts.ts';
+import {
+  type AnswerOptions,
+  type Asked,
+  asksForStream,
+  type Piece,
+  respond,
+  streamedAnswer,
+  usage,
+  wholeAnswer,
+} from './upstream-openai.ts';
+
+/** A scripted response. Immutable: each method gives a new one with one thing changed. */
+export class Reply {
+  readonly #make: (asked: Asked) => Rendered;
+  /** Answers as soon as the head of the request is in, whatever becomes of its body. */
+  readonly early: boolean;
+
+  constructor(make: (asked: Asked) => Rendered, early = false) {
+    this.#make = make;
+    this.early = early;
+  }
+
+  /** The acts for one request. Throws when a place lies outside the response. */
+  render(asked: Asked): Rendered {
+    return this.#make(asked);
+  }
+
+  /** What a client would be sent for a request with this body, byte for byte: the offsets of the other methods. */
+  bytes(body: Readonly<Record<string, unknown>> = {}, path = '/v1/chat/completions'): Buffer {
+    return bytesOf(this.#make({ n: 1, method: 'POST', path, headers: [], body, raw: Buffer.alloc(0) }).acts);
+  }
+
+  /** Only the bytes before `place`, then closed (`fin`), reset (`rst`) or silent for ever (`never`). */
+  cutAt(place: Place, by: Ending = 'fin'): Reply {
+    return this.#with((rendered) => cut(rendered, place, by));
+  }
+
+  /** Stops at `place` until the test opens the gate. */
+  holdAt(place: Place, gate: Gate): Reply {
+    return this.#with((rendered) => insert(rendered, place, { act: 'hold', gate }));
+  }
+
+  /** Stops at `place` for a while. */
+  waitAt(place: Place, waitMs: number): Reply {
+    return this.#with((rendered) => insert(rendered, place, { act: 'wait', waitMs }));
+  }
+
+  /** A new write begins at each place. */
+  splitAt(...places: readonly Place[]): Reply {
+    return this.#with((rendered) => split(rendered, places));
+  }
+
+  /** Each byte is a write, which splits every frame and every character. */
+  byteByByte(): Reply {
+    return this.drip(1, 0);
+  }
+
+  /** Writes of at most `size` bytes, `waitMs` after each. */
+  drip(size: number, waitMs: number): Reply {
+    return this.#with((rendered) => drip(rendered, size, waitMs));
+  }
+
+  /** Neighbouring writes made one: chunks that arrive together. */
+  joined(): Reply {
+    return this.#with(join);
+  }
+
+  /** All of it, then the connection is closed although it was to be kept. */
+  thenClose(by: Ending = 'fin'): Reply {
+    return this.#with((rendered) => ({ ...rendered, acts: [...rendered.acts, { act: 'end', by }] }));
+  }
+
+  /** Given before the body of the request has been read; only `next` and `always` can do it. */
+  beforeBody(): Reply {
+    return new Reply(this.#make, true);
+  }
+
+  #with(change: (rendered: Rendered) => Rendered): Reply {
+    return new Reply((asked) => change(this.#make(asked)), this.early);
+  }
+}
+
+/** Builders of replies. Each serves both chat completions and completions: the path that was asked decides. */
+export const reply = {
+  /** The content, streamed if the request asks for it, else whole. A string is streamed word by word. */
+  chat(content: string | readonly Piece[], options: AnswerOptions = {}): Reply {
+    return new Reply((asked) => adaptive(asked, content, options));
+  },
+  /** A whole answer, whatever was asked. */
+  whole(content: string | null, options: AnswerOptions = {}): Reply {
+    return new Reply((asked) => wholeAnswer(asked, content, options));
+  },
+  /** A stream, whatever was asked. */
+  stream(pieces: readonly Piece[], options: AnswerOptions = {}): Reply {
+    return new Reply((asked) => streamedAnswer(asked, pieces, options));
+  },
+  /** Answers with the JSON of what it received: `method`, `path`, `headers`, `body`. */
+  echo(options: AnswerOptions = {}): Reply {
+    return new Reply((asked) => {
+      const { method, path, headers, body } = asked;
+      return adaptive(asked, [JSON.stringify({ method, path, headers, body })], options);
+    });
+  },
+  /** A status with a body: absent for the dialect's own error, null for none, a string for HTML, else JSON. */
+  status(status: number, body?: unknown, headers: Readonly<Record<string, string>> = {}): Reply {
+    const content = body === undefined ? errorBody(status, `scripted ${status}`) : body;
+    return new Reply(() => plain(status, content, headers));
+  },
+  /** 429, with `Retry-After` when given (seconds or a date). */
+  tooMany(retryAfter?: string): Reply {
+    return reply.status(429, undefined, retryAfter === undefined ? {} : { 'retry-after': retryAfter });
+  },
+  redirect(location: string, status = 302): Reply {
+    return reply.status(status, null, { location });
+  },
+  /** An error that gives the caller's own credential away in its headers and body. */
+  leak(status = 401): Reply {
+    return new Reply((asked) => {
+      const secret = asked.headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1] ?? 'none';
+      return plain(status, errorBody(status, `Incorrect API key provided: ${secret}`), { 'x-debug': secret });
+    });
+  },
+  /** Any JSON with 200: a body that is an error, a list of models, nonsense. */
+  json(value: unknown): Reply {
+    return reply.status(200, value === undefined ? null : value);
+  },
+  /** Bytes instead of HTTP, then the end. */
+  raw(bytes: string | Uint8Array, by: Ending = 'fin'): Reply {
+    const acts: readonly Act[] = [
+      { act: 'send', bytes: Buffer.from(bytes) },
+      { act: 'end', by },
+    ];
+    return new Reply(() => ({ acts, headBytes: 0 }));
+  },
+  /** Takes the request and never says a byte. */
+  hang(): Reply {
+    return new Reply(() => ({ acts: [{ act: 'end', by: 'never' }], headBytes: 0 }));
+  },
+  /** Takes the request and closes (`fin`) or resets (`rst`) without a byte. */
+  drop(by: Ending = 'fin'): Reply {
+    return new Reply(() => ({ acts: [{ act: 'end', by }], headBytes: 0 }));
+  },
+};
+
+/** Pieces that take more than a word to write. */
+export const piece = {
+  /** An error inside the stream, as the OpenAI dialect has it. */
+  error(code: number | string, message: string): Piece {
+    return { chunk: { error: { code, message, type: 'server_error' } } };
+  },
+  /** One tool call: its name first, then its arguments as they are cut here. */
+  tool(index: number, name: string, ...args: readonly string[]): readonly Piece[] {
+    const first = { index, id: `call_${index}`, type: 'function', function: { name, arguments: '' } };
+    const deltas = [first, ...args.map((part) => ({ index, function: { arguments: part } }))];
+    return deltas.map((call) => ({ delta: { tool_calls: [call] } }));
+  },
+};
+
+/** Usage that no bill can rest on, by what is wrong with it (decisions A-28). `null` is none at all. */
+export const oddUsages: Readonly<Record<string, unknown>> = {
+  none: null,
+  empty: {},
+  zero: usage(0, 0),
+  negative: usage(-10, -5),
+  absurd: usage(10, 1e12),
+  beyondIntegers: usage(1e300, 1e300),
+  fractional: usage(10.5, 4.5),
+  strings: { prompt_tokens: '10', completion_tokens: '5', total_tokens: '15' },
+  text: 'about fifteen',
+  list: [10, 5],
+  halved: { prompt_tokens: 10 },
+  contradictory: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 3 },
+};
+
+function adaptive(asked: Asked, content: string | readonly Piece[], options: AnswerOptions): Rendered {
+  const pieces = typeof content === 'string' ? (content.match(/\S*\s*/gu) ?? []).filter(Boolean) : content;
+  if (asksForStream(asked)) return streamedAnswer(asked, pieces, options);
+  const text = pieces.filter((part) => typeof part === 'string').join('');
+  return wholeAnswer(asked, text, options);
+}
+
+function plain(status: number, body: unknown, headers: Readonly<Record<string, string>>): Rendered {
+  const html = typeof body === 'string';
+  const text = body === null ? '' : html ? body : JSON.stringify(body);
+  const acts: readonly Act[] = text === '' ? [] : [{ act: 'send', bytes: Buffer.from(text) }];
+  return respond({ status, headers }, html ? 'text/html' : 'application/json', acts);
+}
+
+function errorBody(status: number, message: string): object {
+  return { error: { message, type: 'scripted_error', param: null, code: String(status) } };
+}

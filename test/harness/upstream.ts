@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { type Clock, systemClock } from '../../src/time/clock.ts';
+import { type HangUp, type Received, serveConnection } from './upstream-connection.ts';
+import type { Asked } from './upstream-openai.ts';
+import { type Reply, reply } from './upstream-reply.ts';
+
+/** A scripted upstream on a loopback port. */
+export interface Upstream {
+  /** The base URL to configure, `http://127.0.0.1:PORT/v1`. */
+  readonly url: string;
+  readonly port: number;
+  /** Requests in the order their heads came. */
+  readonly requests: readonly Received[];
+  /** Connections now open, and all there have been. */
+  readonly openSockets: number;
+  readonly connections: number;
+  /** Connections that the client closed, in order. */
+  readonly hangUps: readonly HangUp[];
+  /** What the client did against HTTP. Empty unless it is broken. */
+  readonly faults: readonly string[];
+  /** Replies for the requests to come, in order, before anything that `always` or `answer` would say. */
+  next(...replies: readonly Reply[]): void;
+  /** The reply when none is queued; it replaces `answer` and the earlier `always`. */
+  always(one: Reply): void;
+  /** Chooses the reply by the whole request when none is queued. */
+  answer(choose: (asked: Asked) => Reply): void;
+  /** Replies queued and not yet used. */
+  readonly unused: number;
+  /** The n-th request (from 1) once its reply begins; rejects when the upstream closes first. */
+  request(n: number): Promise<Received>;
+  /** Drops all connections, hanging answers included, and the port. */
+  close(): Promise<void>;
+}
+
+/** Starts an upstream that answers `Hello from upstream.`, streamed when asked, until told otherwise. */
+export async function startUpstream(options: { readonly clock?: Clock } = {}): Promise<Upstream> {
+  const clock = options.clock ?? systemClock;
+  const queue: Reply[] = [];
+  const requests: Received[] = [];
+  const hangUps: HangUp[] = [];
+  const faults: string[] = [];
+  const sockets = new Set<Socket>();
+  const waiting = new Map<number, PromiseWithResolvers<Received>>();
+  let connections = 0;
+  let choose: (asked: Asked) => Reply = () => reply.chat('Hello from upstream.');
+  let standing: Reply | null = null;
+
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    connections += 1;
+    socket.once('close', () => sockets.delete(socket));
+    serveConnection(socket, {
+      clock,
+      connection: connections,
+      arrived: (received) => requests.push(received),
+      answering: (received) => wait(received.n).resolve(received),
+      hungUp: (hangUp) => hangUps.push(hangUp),
+      fault: (words) => faults.push(words),
+      earlyReply: () => {
+        const candidate = queue[0] ?? standing;
+        if (candidate?.early !== true) return null;
+        return queue.shift() ?? candidate;
+      },
+      reply: (asked) => queue.shift() ?? standing ?? choose(asked),
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+
+  function wait(n: number): PromiseWithResolvers<Received> {
+    const known = waiting.get(n) ?? Promise.withResolvers<Received>();
+    known.promise.catch(() => {}); // closing rejects it also when nobody asked
+    waiting.set(n, known);
+    return known;
+  }
+
+  return {
+    url: `http://127.0.0.1:${address.port}/v1`,
+    port: address.port,
+    requests,
+    hangUps,
+    faults,
+    get openSockets() {
+      return sockets.size;
+    },
+    get connections() {
+      return connections;
+    },
+    get unused() {
+      return queue.length;
+    },
+    next: (...replies) => void queue.push(...replies),
+    always: (one) => {
+      standing = one;
+    },
+    answer: (chooser) => {
+      standing = null;
+      choose = chooser;
+    },
+    request: (n) => wait(n).promise,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      for (const [n, request] of waiting) request.reject(new Error(`closed before request ${n}`));
+      await closed;
+    },
+  };
+}
+
+export { gate } from './upstream-acts.ts';
+export { usage } from './upstream-openai.ts';
+export { oddUsages, piece, reply } from './upstream-reply.ts';

@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { retryAfterSec, wakeAtMs } from '../../src/slots/estimate.ts';
+import { reduce } from '../../src/slots/reducer.ts';
+import {
+  coldSlot,
+  type SlotConfig,
+  type SlotEffect,
+  type SlotEvent,
+  type SlotState,
+} from '../../src/slots/state.ts';
+
+const config: SlotConfig = {
+  external: false,
+  maxConcurrency: 1,
+  startBudgetMs: 30_000,
+  idleStopMs: 1000,
+  graceMs: 5000,
+};
+const engine = { pid: 77, port: 4000, baseUrl: 'http://127.0.0.1:4000/v1' };
+
+function play(
+  state: SlotState,
+  events: readonly SlotEvent[],
+  settings = config,
+): { state: SlotState; effects: readonly SlotEffect[] } {
+  let now = state;
+  const effects: SlotEffect[] = [];
+  for (const event of events) {
+    const decision = reduce(now, event, settings);
+    now = decision.state;
+    effects.push(...decision.effects);
+  }
+  return { state: now, effects };
+}
+
+const ask = (atMs: number, id: number, coldWaitMs = 5000): SlotEvent => ({
+  kind: 'acquire',
+  atMs,
+  id,
+  accountId: 1,
+  coldWaitMs,
+});
+const ready = (atMs: number, epoch = 1): readonly SlotEvent[] => [
+  { kind: 'spawned', atMs, epoch, engine },
+  { kind: 'probed', atMs, epoch, answer: 'ready' },
+];
+const kinds = (effects: readonly SlotEffect[]): readonly string[] => effects.map(({ kind }) => kind);
+
+/** A slot that became ready at 300 ms, has served one request and is idle since 400 ms. */
+function idle(settings = config): SlotState {
+  const events: SlotEvent[] = [
+    ask(0, 1),
+    ...ready(300),
+    { kind: 'leave', atMs: 400, id: 1, unreachable: false },
+  ];
+  return play(coldSlot([]), events, settings).state;
+}
+
+test('a request that comes in the instant of the idle stop, but before it, keeps the engine', () => {
+  const { state, effects } = play(idle(), [ask(1400, 2), { kind: 'tick', atMs: 1400 }]);
+  assert.deepEqual(kinds(effects), ['grant']);
+  assert.equal(state.phase.kind, 'READY');
+});
+
+test('a request that comes in the instant of the idle stop, but after it, is served by the next start', () => {
+  const { state, effects } = play(idle(), [
+    { kind: 'tick', atMs: 1400 },
+    ask(1400, 2),
+    { kind: 'gone', atMs: 1450, epoch: 1 },
+    ...ready(1700, 2),
+  ]);
+  assert.deepEqual(kinds(effects), ['terminate', 'spawn', 'probe', 'remember', 'grant']);
+  assert.equal(state.phase.kind, 'READY');
+});
+
+test('an engine with a request in flight is not idle, however long that takes', () => {
+  const { state, effects } = play(idle(), [ask(500, 2), { kind: 'tick', atMs: 500_000 }]);
+  assert.deepEqual(kinds(effects), ['grant']);
+  assert.equal(wakeAtMs(state, config), Number.POSITIVE_INFINITY);
+});
+
+test('somebody who waits for the successor cuts the grace of a stopping engine to a second', () => {
+  const stopping = play(idle(), [{ kind: 'tick', atMs: 1400 }]).state;
+  assert.equal(wakeAtMs(stopping, config), 6400);
+  const { state } = play(stopping, [ask(1500, 2)]);
+  assert.equal(wakeAtMs(state, config), 2500);
+});
+
+test('the time to wait falls second by second as the start proceeds, and is never below one', () => {
+  const slow = coldSlot([9000, 60_000, 9000]);
+  const { effects } = play(
+    slow,
+    [0, 1, 2500, 8999, 15_000].map((atMs, id) => ask(atMs, id)),
+  );
+  const told = effects.flatMap((effect) => (effect.kind === 'refuse' ? [effect.retryAfterSec] : []));
+  assert.deepEqual(told, [9, 9, 7, 1, 1]);
+  assert.equal(kinds(effects).filter((kind) => kind === 'spawn').length, 1);
+});
+
+test('without a history the first guess is ten seconds, or the whole budget if that is less', () => {
+  assert.equal(retryAfterSec(coldSlot([]), 0, config), 10);
+  assert.equal(retryAfterSec(coldSlot([]), 0, { ...config, startBudgetMs: 3000 }), 3);
+});
+
+test('a start that is overdue by more than the cold wait is not believed any longer', () => {
+  const started = play(coldSlot([200]), [
+    ask(0, 1),
+    { kind: 'leave', atMs: 10, id: 1, unreachable: false },
+  ]).state;
+  assert.deepEqual(kinds(play(started, [ask(5000, 2)]).effects), []);
+  assert.deepEqual(play(started, [ask(5300, 2)]).effects, [{ kind: 'refuse', id: 2, retryAfterSec: 1 }]);
+});
+
+test('failed starts back off for one, two, four … seconds, at most sixty', () => {
+  let state = coldSlot([]);
+  let atMs = 0;
+  const delays: number[] = [];
+  for (let epoch = 1; epoch <= 9; epoch += 1) {
+    state = play(state, [
+      ask(atMs, epoch),
+      { kind: 'exited', atMs, epoch, reason: 'exited', collision: false },
+      { kind: 'gone', atMs, epoch },
+    ]).state;
+    assert.equal(state.phase.kind, 'BACKOFF');
+    delays.push(wakeAtMs(state, config) - atMs);
+    assert.equal(retryAfterSec(state, atMs, config) * 1000, delays.at(-1));
+    atMs = wakeAtMs(state, config);
+  }
+  assert.deepEqual(delays, [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+});
+
+test('a slot that was asked for during its back-off starts at the end of it, a slot that was not stays cold', () => {
+  const failed = play(coldSlot([]), [
+    ask(0, 1),
+    { kind: 'exited', atMs: 0, epoch: 1, reason: 'exited', collision: false },
+    { kind: 'gone', atMs: 0, epoch: 1 },
+  ]).state;
+  assert.equal(play(failed, [{ kind: 'tick', atMs: 1000 }]).state.phase.kind, 'COLD');
+  assert.equal(play(failed, [ask(500, 2), { kind: 'tick', atMs: 1000 }]).state.phase.kind, 'STARTING');
+});
+
+test('a first crash restarts at once for those who wait, a second one soon after backs off', () => {
+  const crash = (atMs: number, epoch: number): readonly SlotEvent[] => [
+    { kind: 'exited', atMs, epoch, reason: 'exited with code 0', collision: false },
+    { kind: 'gone', atMs, epoch },
+  ];
+  const first = play(idle(), [ask(500, 2), ask(500, 3), ...crash(600, 1)]);
+  assert.deepEqual(kinds(first.effects).toSorted(), ['grant', 'kill', 'lose', 'spawn']);
+  const second = play(first.state, [...ready(900, 2), ...crash(1000, 2)]);
+  assert.equal(second.state.phase.kind, 'BACKOFF');
+  const muchLater = play(first.state, [...ready(900, 2), ...crash(70_000, 2)]);
+  assert.equal(muchLater.state.phase.kind, 'COLD');
+});
+
+test('a crash gives those who queued the whole cold wait, however long they had queued', () => {
+  const queued = play(idle(), [ask(500, 2), ask(500, 3)]).state;
+  const { state, effects } = play(queued, [
+    { kind: 'exited', atMs: 50_000, epoch: 1, reason: 'exited with code 0', collision: false },
+    { kind: 'gone', atMs: 50_000, epoch: 1 },
+    { kind: 'tick', atMs: 54_999 },
+  ]);
+  assert.deepEqual(kinds(effects), ['kill', 'lose', 'spawn']);
+  assert.deepEqual(kinds(play(state, [{ kind: 'tick', atMs: 55_000 }]).effects), ['refuse']);
+});
+
+test('a slow engine that crashes is started again for those whom its start would have kept too long', () => {
+  const slow = play(coldSlot([60_000]), [
+    { kind: 'start', atMs: 0 },
+    ...ready(20_000),
+    ask(20_000, 1),
+    ask(20_000, 2),
+    { kind: 'exited', atMs: 21_000, epoch: 1, reason: 'exited with code 0', collision: false },
+    { kind: 'gone', atMs: 21_000, epoch: 1 },
+  ]);
+  assert.deepEqual(slow.effects.slice(-2), [
+    { kind: 'refuse', id: 2, retryAfterSec: 60 },
+    { kind: 'spawn', epoch: 2 },
+  ]);
+});
+
+test('a start for which nobody waits any more goes on, over a stranger on its port too', () => {
+  const { effects } = play(coldSlot([]), [
+    ask(0, 1),
+    { kind: 'leave', atMs: 1, id: 1, unreachable: false },
+    { kind: 'exited', atMs: 2, epoch: 1, reason: 'exited', collision: true },
+    { kind: 'gone', atMs: 3, epoch: 1 },
+  ]);
+  assert.deepEqual(kinds(effects), ['spawn', 'kill', 'spawn']);
+});
+
+test('a stranger on the port costs a new start, not the waiters, and counts as a failure the fifth time', () => {
+  let state = play(coldSlot([]), [ask(0, 1)]).state;
+  for (let epoch = 1; epoch <= 4; epoch += 1) {
+    const met = play(state, [
+      { kind: 'spawned', atMs: epoch, epoch, engine },
+      { kind: 'probed', atMs: epoch, epoch, answer: 'stranger' },
+      { kind: 'gone', atMs: epoch, epoch },
+    ]);
+    assert.deepEqual(kinds(met.effects), ['probe', 'kill', 'spawn']);
+    state = met.state;
+  }
+  const fifth = play(state, [
+    { kind: 'exited', atMs: 5, epoch: 5, reason: 'exited', collision: true },
+    { kind: 'gone', atMs: 5, epoch: 5 },
+  ]);
+  assert.deepEqual(kinds(fifth.effects), ['kill', 'refuse']);
+  assert.equal(fifth.state.phase.kind, 'BACKOFF');
+});
+
+test('what an earlier start reports changes nothing', () => {
+  const second = play(idle(), [
+    { kind: 'tick', atMs: 1400 },
+    ask(1400, 2),
+    { kind: 'gone', atMs: 1450, epoch: 1 },
+  ]);
+  const late: readonly SlotEvent[] = [
+    { kind: 'probed', atMs: 1460, epoch: 1, answer: 'ready' },
+    { kind: 'exited', atMs: 1460, epoch: 1, reason: 'late', collision: false },
+    { kind: 'gone', atMs: 1460, epoch: 1 },
+  ];
+  assert.deepEqual(play(second.state, late), { state: second.state, effects: [] });
+});
+
+test('an operator’s stop lets leases end, takes them when they do not, and then serves those who wait', () => {
+  const two: readonly SlotEvent[] = [ask(500, 2), ask(500, 3), { kind: 'stop', atMs: 600, drainMs: 1000 }];
+  const ended = play(idle(), [...two, { kind: 'leave', atMs: 700, id: 2, unreachable: false }]);
+  assert.deepEqual(kinds(ended.effects), ['grant', 'terminate']);
+  const taken = play(idle(), [...two, { kind: 'tick', atMs: 1600 }]);
+  assert.deepEqual(kinds(taken.effects), ['grant', 'terminate', 'lose']);
+  const next = play(taken.state, [{ kind: 'gone', atMs: 1700, epoch: 1 }, ...ready(1900, 2)]);
+  assert.deepEqual(next.effects.at(-1), { kind: 'grant', id: 3, baseUrl: engine.baseUrl });
+});
+
+test('an external engine that does not take a request is probed again, and its other leases live on', () => {
+  const outside = { ...config, external: true, maxConcurrency: 2 };
+  const { state, effects } = play(
+    idle(outside),
+    [ask(500, 2), ask(500, 3), { kind: 'leave', atMs: 600, id: 2, unreachable: true }],
+    outside,
+  );
+  assert.deepEqual(kinds(effects), ['grant', 'grant', 'probe']);
+  assert.deepEqual(state.leases, [3]);
+  const failed = play(state, [{ kind: 'tick', atMs: 600 + outside.startBudgetMs }], outside);
+  assert.deepEqual(failed.state.leases, [3]);
+});
+
+test('a closed slot answers everybody, stops its engine and starts nothing', () => {
+  const { effects, state } = play(idle(), [ask(500, 2), ask(500, 3), { kind: 'close', atMs: 600 }]);
+  assert.deepEqual(kinds(effects).toSorted(), ['grant', 'lose', 'refuse', 'terminate']);
+  const after = play(state, [
+    { kind: 'gone', atMs: 700, epoch: 1 },
+    ask(800, 4),
+    { kind: 'start', atMs: 900 },
+  ]);
+  assert.deepEqual(after.effects, [{ kind: 'refuse', id: 4, retryAfterSec: 1 }]);
+  assert.equal(after.state.phase.kind, 'COLD');
+});

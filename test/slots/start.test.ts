@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { pickFreePort } from '../../src/slots/launch.ts';
+import { groupMembers } from '../../src/slots/process-table.ts';
+import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
+import { engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts';
+
+const signal = (): AbortSignal => new AbortController().signal;
+const me = (coldWaitMs?: number) => ({
+  accountId: 1,
+  signal: signal(),
+  ...(coldWaitMs === undefined ? {} : { coldWaitMs }),
+});
+
+function leased(answer: SlotLease | SlotLoading): SlotLease {
+  assert.ok(answer.kind === 'lease', `loading, ${answer.kind === 'loading' ? answer.retryAfterSec : ''}`);
+  return answer;
+}
+
+/** Lets the slot believe that its starts take `startsMs`. */
+function remember(dataDir: string, startsMs: readonly number[]): void {
+  const dir = join(dataDir, 'slots', 'local-a');
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, 'history.json'), JSON.stringify({ startsMs }));
+}
+
+describe('a start', { concurrency: 2 }, () => {
+  test('fifty requests on a cold slot make one start, and all are served', async (t) => {
+    const slots = await openSlots(t, engineSlot({ delayMs: 100 }, { maxConcurrency: 4 }));
+    assert.equal(slots.status('local-a').state, 'COLD');
+    const pids = await Promise.all(
+      Array.from({ length: 50 }, async () => {
+        const lease = leased(await slots.acquire('local-a', me()));
+        const answer = await fetch(`${lease.baseUrl}/chat/completions`);
+        lease.release();
+        return ((await answer.json()) as { pid: number }).pid;
+      }),
+    );
+    const { pid, starts } = slots.status('local-a');
+    assert.equal(starts, 1);
+    assert.deepEqual(new Set(pids), new Set([pid]));
+  });
+
+  test('a request waits for a start that is expected within the cold wait', async (t) => {
+    const dataDir = tempDir();
+    remember(dataDir, [400]);
+    const slots = await openSlots(t, engineSlot({ healthyFrom: 4 }, { model: 'tiny' }), { dataDir });
+    const lease = leased(await slots.acquire('local-a', me()));
+    assert.equal(lease.baseUrl, `http://127.0.0.1:${slots.status('local-a').port}/v1`);
+    assert.equal(lease.model, 'tiny');
+  });
+
+  test('a start that takes longer is `loading` with a falling time to wait, and later a lease', async (t) => {
+    const dataDir = tempDir();
+    remember(dataDir, [3000, 3000, 3000]);
+    const slots = await openSlots(t, engineSlot({ delayMs: 2500 }), { dataDir, coldWaitMs: 300 });
+    const told: number[] = [];
+    let lease: SlotLease | null = null;
+    await until('a lease', async () => {
+      const answer = await slots.acquire('local-a', me());
+      if (answer.kind === 'lease') lease = answer;
+      else told.push(answer.retryAfterSec);
+      return lease !== null;
+    });
+    assert.equal(told[0], 3);
+    assert.deepEqual(
+      told,
+      told.toSorted((a, b) => b - a),
+    );
+    assert.deepEqual(new Set(told), new Set([3, 2, 1]));
+    assert.equal(slots.status('local-a').starts, 1);
+  });
+
+  test('a first start, of which nothing is known, is waited for, but not beyond the cold wait', async (t) => {
+    const slots = await openSlots(t, engineSlot({ delayMs: 60_000 }));
+    const began = performance.now();
+    const answer = await slots.acquire('local-a', me(200));
+    const tookMs = performance.now() - began;
+    assert.deepEqual(answer, { kind: 'loading', retryAfterSec: 10 });
+    assert.ok(tookMs >= 199 && tookMs < 3000, `${tookMs}`);
+    assert.deepEqual(await slots.acquire('local-a', me(0)), { kind: 'loading', retryAfterSec: 10 });
+  });
+
+  test('how long starts take is remembered over a restart of Naru', async (t) => {
+    const dataDir = tempDir();
+    const first = await openSlots(t, engineSlot(), { dataDir });
+    leased(await first.acquire('local-a', me())).release();
+    const { lastStartMs } = first.status('local-a');
+    await first.close();
+    const second = await openSlots(t, engineSlot(), { dataDir });
+    assert.ok(lastStartMs !== null && lastStartMs > 0);
+    assert.equal(second.status('local-a').lastStartMs, lastStartMs);
+    assert.deepEqual(JSON.parse(readFileSync(join(dataDir, 'slots', 'local-a', 'history.json'), 'utf8')), {
+      startsMs: [lastStartMs],
+    });
+  });
+
+  test('a start over its budget is stopped and backs off', async (t) => {
+    const slots = await openSlots(t, engineSlot({ healthStatus: 500 }, { startBudgetMs: 700 }));
+    const waiting = slots.acquire('local-a', me());
+    await until('the engine runs', () => slots.status('local-a').pid !== null);
+    const { pid } = slots.status('local-a');
+    assert.deepEqual(await waiting, { kind: 'loading', retryAfterSec: 1 });
+    await until('the back-off', () => slots.status('local-a').state === 'BACKOFF');
+    assert.equal(slots.status('local-a').reason, 'not ready within 700 ms');
+    assert.deepEqual(await groupMembers(pid ?? 0), []);
+  });
+
+  test('an engine that ends at its start backs off, tells why, and is tried again by those who ask', async (t) => {
+    const slots = await openSlots(t, engineSlot({ crashAtStart: 3 }));
+    assert.deepEqual(await slots.acquire('local-a', me()), { kind: 'loading', retryAfterSec: 1 });
+    await until('the back-off', () => slots.status('local-a').state === 'BACKOFF');
+    assert.equal(slots.status('local-a').reason, 'the engine exited with code 3: no such model');
+    assert.deepEqual(await slots.acquire('local-a', me()), { kind: 'loading', retryAfterSec: 1 });
+    await until('the second failure', () => slots.status('local-a').starts === 2);
+    await until('the second back-off', () => slots.status('local-a').state === 'BACKOFF');
+    assert.deepEqual(await slots.acquire('local-a', me()), { kind: 'loading', retryAfterSec: 2 });
+  });
+
+  test('a command or a folder that does not exist is a failed start, not a fault of Naru', async (t) => {
+    const driver = { kind: 'process', command: ['/no/such/engine'], env: {}, cwd: '/' } as const;
+    const lost = { ...driver, cwd: '/no/such/folder' };
+    const slots = await openSlots(t, [
+      engineSlot({}, { driver }),
+      engineSlot({}, { name: 'local-b', driver: lost }),
+    ]);
+    for (const [name, reason] of [
+      ['local-a', /code 127.*engine/],
+      ['local-b', /no\/such\/folder/],
+    ] as const) {
+      assert.equal((await slots.acquire(name, me())).kind, 'loading');
+      assert.match(slots.status(name).reason, reason);
+    }
+  });
+
+  for (const stranger of [200, 404])
+    test(`a stranger on the port that answers ${stranger} is found out, and the next start takes another port`, async (t) => {
+      const server = createServer((_, response) => response.writeHead(stranger).end('not yours'));
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      t.after(() => server.close());
+      const address = server.address();
+      const taken = typeof address === 'object' ? (address?.port ?? 0) : 0;
+      const ports = [taken, taken];
+      const pickPort = async (): Promise<number> => ports.pop() ?? pickFreePort();
+      // The engine of the second slot never comes to listen, so that nothing but the stranger's answer gives it away.
+      const late = engineSlot({ delayMs: 60_000 }, { name: 'local-b' });
+      const slots = await openSlots(t, engineSlot(), { pickPort });
+      const lease = leased(await slots.acquire('local-a', me()));
+      assert.notEqual(slots.status('local-a').port, taken);
+      assert.equal(slots.status('local-a').starts, 3);
+      const answer = await fetch(`${lease.baseUrl}/x`);
+      assert.equal(((await answer.json()) as { pid: number }).pid, slots.status('local-a').pid);
+      const fooled = await openSlots(t, late, { pickPort: async () => taken });
+      assert.equal((await fooled.acquire('local-b', me())).kind, 'loading');
+      assert.match(fooled.status('local-b').reason, /stranger/);
+      assert.equal(fooled.status('local-b').starts, 5);
+    });
+
+  test('names that cannot name a folder, and slots that do not exist, are faults', async (t) => {
+    await assert.rejects(openSlots(t, engineSlot({}, { name: '../x' })), /cannot name a slot/);
+    const slots = await openSlots(t, engineSlot());
+    await assert.rejects(slots.acquire('local-z', me()), /no slot local-z/);
+    assert.throws(() => slots.status('local-z'), /no slot local-z/);
+  });
+});
