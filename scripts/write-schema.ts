@@ -24,7 +24,7 @@ export function pageText(page: string): string {
   const missing = new Set(tables.keys());
   const text = page.replaceAll(
     /(<!-- table: (\S+) -->\n)[\s\S]*?(<!-- end -->)/g,
-    (_all, head, name, tail) => {
+    (_all, head: string, name: string, tail: string) => {
       const table = tables.get(name);
       if (table === undefined) throw new Error(`the schema has no section ${name}`);
       missing.delete(name);

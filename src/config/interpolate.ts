@@ -36,16 +36,19 @@ export function besideConfig(path: string, configPath: string): string {
 function withVariables(source: string, outside: Outside): Interpolated {
   const missing: string[] = [];
   let fromOutside = false;
-  const text = source.replaceAll(/\$(\$)?\{([^}]*)(\})?/g, (all, escaped, name: string, closed) => {
-    if (escaped !== undefined) return all.slice(1);
-    fromOutside = true;
-    if (closed === undefined || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-      missing.push(misspelt);
-    } else if (Object.hasOwn(outside.env, name) && outside.env[name] !== undefined) {
-      return outside.env[name];
-    } else missing.push(`the environment variable ${name} is not set`);
-    return '';
-  });
+  const text = source.replaceAll(
+    /\$(\$)?\{([^}]*)(\})?/g,
+    (all, escaped: string | undefined, name: string, closed: string | undefined) => {
+      if (escaped !== undefined) return all.slice(1);
+      fromOutside = true;
+      if (closed === undefined || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+        missing.push(misspelt);
+      } else if (Object.hasOwn(outside.env, name) && outside.env[name] !== undefined) {
+        return outside.env[name];
+      } else missing.push(`the environment variable ${name} is not set`);
+      return '';
+    },
+  );
   return missing.length === 0 ? { ok: true, text, fromOutside } : { ok: false, message: missing.join('; ') };
 }
 

@@ -5,13 +5,12 @@ import {
   isMap,
   isScalar,
   LineCounter,
-  parseDocument,
   Scalar,
-  type YAMLError,
   type YAMLMap,
 } from 'yaml';
 import type { Path } from './fault.ts';
 import { interpolate, type Outside } from './interpolate.ts';
+import { parseYaml, sourceOf } from './parse-yaml.ts';
 import { Places } from './places.ts';
 
 /**
@@ -30,7 +29,6 @@ const largestBytes = 1_048_576;
 /** An alias that stands for aliases multiplies; a hundred uses are more than a file of people's needs. */
 const mostAliases = 100;
 const deepest = 20;
-const tooDeep = 'the file is nested too deeply';
 
 /** Parses a configuration text and puts in what it takes from outside. Never throws. */
 export function readYaml(text: string, outside: Outside): ReadYaml {
@@ -41,66 +39,9 @@ export function readYaml(text: string, outside: Outside): ReadYaml {
     places.addAt(0, [], 'the file is above 1 MiB');
     return read;
   }
-  const parsed = parse(hideVariables(text.replace(/^\uFEFF/, '')), lines);
-  if (parsed === null) {
-    places.addAt(0, [], tooDeep);
-    return read;
-  }
-  addSyntaxFaults([...parsed.errors, ...parsed.warnings], lines, places);
-  if (places.faults().length > 0) return read;
-  return { tree: new Reader(parsed, places, outside).root(), places };
-}
-
-function parse(text: string, lineCounter: LineCounter): Document.Parsed | null {
-  try {
-    return parseDocument(text, {
-      lineCounter,
-      prettyErrors: false,
-      schema: 'failsafe',
-      uniqueKeys: false,
-      logLevel: 'error',
-    });
-  } catch (thrown) {
-    if (thrown instanceof RangeError) return null;
-    throw thrown;
-  }
-}
-
-/** One fault for a line: what follows on it is mostly the parser's confusion about the first. */
-function addSyntaxFaults(errors: readonly YAMLError[], lines: LineCounter, places: Places): void {
-  const told = new Set<number>();
-  for (const error of errors) {
-    const { line } = lines.linePos(error.pos[0]);
-    if (!told.has(line)) places.addAt(error.pos[0], [], wordsOf(error));
-    told.add(line);
-  }
-}
-
-/*
- * Inside { } and [ ] YAML would take the braces of ${NAME} for its own. They are put out of its sight while it parses, by
- * characters of the same length, so that nothing moves.
- */
-function hideVariables(text: string): string {
-  return text.replaceAll(/\$\{([A-Za-z_]\w*)\}/g, '$\uE000$1\uE001');
-}
-
-function showVariables(text: string): string {
-  return text.replaceAll(/\$\uE000([A-Za-z_]\w*)\uE001/g, (_all, name) => `$\{${name}}`);
-}
-
-function wordsOf(error: YAMLError): string {
-  switch (error.code) {
-    case 'TAB_AS_INDENT':
-      return 'a tab cannot indent in YAML: use spaces';
-    case 'MULTIPLE_DOCS':
-      return 'a configuration is one YAML document: take out the second ---';
-    case 'TAG_RESOLVE_FAILED':
-      return 'tags (!name) are not understood here';
-    default:
-      if (error.message.includes('call stack')) return tooDeep;
-      // The parser quotes what it stumbled over, and that may be a credential.
-      return `not YAML: ${error.message.replace(/( in YAML stream)?: .*/s, '').toLowerCase()}`;
-  }
+  const document = parseYaml(text.replace(/^\uFEFF/, ''), lines, places);
+  if (document === null) return read;
+  return { tree: new Reader(document, places, outside).root(), places };
 }
 
 class Reader {
@@ -195,10 +136,6 @@ class Reader {
 function isNull(node: unknown): boolean {
   if (!isScalar(node) || (node.type !== undefined && node.type !== Scalar.PLAIN)) return false;
   return /^(~|null|Null|NULL)?$/.test(node.source ?? '');
-}
-
-function sourceOf(scalar: Scalar): string {
-  return showVariables(scalar.source ?? String(scalar.value));
 }
 
 function startOf(node: unknown): number | null {

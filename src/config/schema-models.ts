@@ -20,7 +20,7 @@ const modalities = ['text', 'image', 'file', 'audio', 'video'] as const;
 const quantizations = ['int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32', 'unknown'] as const;
 
 /** What tokens cost. */
-export const price = section(
+const price = section(
   'What tokens cost. Exact decimals; won per token are rounded half up at 12 decimals.',
   {
     prompt: decimal('For prompt tokens.'),

@@ -1,7 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
-import { setImmediate as turn } from 'node:timers/promises';
 import { describeError, type Log } from '../log/log.ts';
 import { type Clock, isoOf, pause } from '../time/clock.ts';
 import type { Driver, Run, RunReport } from './driver.ts';
@@ -141,13 +140,23 @@ class EngineRun implements Run {
   async #leaderExited(code: number | null, signal: NodeJS.Signals | null): Promise<void> {
     this.#leaderEnded = true;
     const pid = this.#child?.pid ?? 0;
-    const owner = this.#portIsOurs ? 'ours' : await portOwner(this.#port, pid).catch(() => 'nobody');
+    const taken = this.#portIsOurs ? 'ours' : await portOwner(this.#port, pid).catch(() => 'nobody');
     const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
-    // Two turns of the event loop, so that the last words that are already in the pipes are read.
-    await turn();
-    await turn();
+    await this.#outputEnded(50);
     const words = this.#log.lastLine();
-    this.#exited(`the engine ${how}${words === '' ? '' : `: ${words}`}`, owner === 'stranger');
+    this.#exited(`the engine ${how}${words === '' ? '' : `: ${words}`}`, taken === 'stranger');
+  }
+
+  /** Waits for the last words, which may come after the end; whoever else holds the pipes may keep them open for ever. */
+  async #outputEnded(limitMs: number): Promise<void> {
+    const outputs = [this.#child?.stdout, this.#child?.stderr].filter(
+      (output) => output?.readableEnded === false,
+    );
+    const ended = outputs.map((output) => new Promise((resolve) => output?.once('end', resolve)));
+    await Promise.race([
+      Promise.all(ended),
+      pause(this.#options.clock, limitMs, new AbortController().signal),
+    ]);
   }
 
   #exited(reason: string, collision: boolean): void {
@@ -176,7 +185,6 @@ class EngineRun implements Run {
     const child = this.#child;
     if (child?.pid !== undefined) {
       const pgid = child.pid;
-      const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
       await watchGroupEnd({
         pgid,
         processes,
@@ -187,8 +195,7 @@ class EngineRun implements Run {
         releaseGuard: () => this.#guardPipe()?.destroy(),
         onOverdue: () => log.error('slot.group_survives', { slot: settings.name, pgid }),
       });
-      // The last words are still in the pipes; whoever left the group may hold these open for ever.
-      await Promise.race([closed, pause(clock, 200, new AbortController().signal)]);
+      await this.#outputEnded(200);
       child.stdout?.destroy();
       child.stderr?.destroy();
       forgetRunning(dir);

@@ -39,7 +39,8 @@ export function worthWaiting(
 
 /** Whole seconds, at least 1, after which asking again makes sense: falls as the start or the back-off goes on. */
 export function retryAfterSec(state: SlotState, nowMs: number, config: SlotConfig): number {
-  return Math.max(1, Math.ceil(expectedLeftMs(state, nowMs, config) / 1000));
+  // Monotonic time has a fraction: without the rounding, a second from now is at times 1000.0000000001 ms away, hence two.
+  return Math.max(1, Math.ceil(Math.round(expectedLeftMs(state, nowMs, config)) / 1000));
 }
 
 /** When the slot has something to do although nothing happens to it: the time of the next tick; infinite for never. */

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { pageFile, pageText, schemaFile, schemaText } from '../../scripts/write-schema.ts';
+import { inheritedVariables } from '../../src/config/build-upstreams.ts';
 import { type JsonSchema, jsonSchema } from '../../src/config/json-schema.ts';
 import { configOf, faultsOf } from './load-text.ts';
 
@@ -28,6 +29,11 @@ test('the page has a table for every section, every member in it, and no other',
     () => pageText(page.replace('<!-- table: limits -->', '<!-- table: limit -->')),
     /no section limit/,
   );
+});
+
+test('the page names what an engine inherits', () => {
+  const page = readFileSync(pageFile, 'utf8');
+  for (const name of inheritedVariables) assert.match(page, new RegExp(`\\b${name}\\b`));
 });
 
 test('every member is described', () => {

@@ -24,6 +24,7 @@ export interface EngineScript {
   readonly healthyFrom?: number;
 }
 
+const tempDirs: string[] = [];
 const here = fileURLToPath(import.meta.url);
 
 /** A slot that runs a scripted engine. */
@@ -51,7 +52,11 @@ export function engineSlot(script: EngineScript = {}, more: Partial<SlotSettings
 /** A folder that is removed when the tests of the file are over: hooks of one test run in order, and the slots close last. */
 export function tempDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'naru-slots-'));
-  process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+  if (tempDirs.length === 0)
+    process.once('exit', () => {
+      for (const each of tempDirs) rmSync(each, { recursive: true, force: true });
+    });
+  tempDirs.push(dir);
   return dir;
 }
 

@@ -112,22 +112,24 @@ test('a start that is overdue by more than the cold wait is not believed any lon
   assert.deepEqual(play(started, [ask(5300, 2)]).effects, [{ kind: 'refuse', id: 2, retryAfterSec: 1 }]);
 });
 
-test('failed starts back off for one, two, four … seconds, at most sixty', () => {
-  let state = coldSlot([]);
-  let atMs = 0;
-  const delays: number[] = [];
-  for (let epoch = 1; epoch <= 9; epoch += 1) {
-    state = play(state, [
-      ask(atMs, epoch),
-      { kind: 'exited', atMs, epoch, reason: 'exited', collision: false },
-      { kind: 'gone', atMs, epoch },
-    ]).state;
-    assert.equal(state.phase.kind, 'BACKOFF');
-    delays.push(wakeAtMs(state, config) - atMs);
-    assert.equal(retryAfterSec(state, atMs, config) * 1000, delays.at(-1));
-    atMs = wakeAtMs(state, config);
+test('failed starts back off for one, two, four … seconds, at most sixty, whatever the fraction of the time', () => {
+  for (const beganMs of [0, 143.092697, 1_234_567.891_23, 3_605_279.400_000_003]) {
+    let state = coldSlot([]);
+    let atMs = beganMs;
+    const delaysSec: number[] = [];
+    for (let epoch = 1; epoch <= 9; epoch += 1) {
+      state = play(state, [
+        ask(atMs, epoch),
+        { kind: 'exited', atMs, epoch, reason: 'exited', collision: false },
+        { kind: 'gone', atMs, epoch },
+      ]).state;
+      assert.equal(state.phase.kind, 'BACKOFF');
+      delaysSec.push(retryAfterSec(state, atMs, config));
+      assert.equal(Math.round(wakeAtMs(state, config) - atMs), (delaysSec.at(-1) ?? 0) * 1000);
+      atMs = wakeAtMs(state, config);
+    }
+    assert.deepEqual(delaysSec, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
   }
-  assert.deepEqual(delays, [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
 });
 
 test('a slot that was asked for during its back-off starts at the end of it, a slot that was not stays cold', () => {

@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
@@ -27,7 +28,7 @@ const isRoot = uid === 0;
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'naru-embedded-programs-')));
 const native = join(root, 'native');
 const env = process.env;
-let user = serverUser(uid, join(root, 'none'));
+const user = serverUser(uid, join(root, 'none'));
 
 before(() => {
   chmodSync(root, 0o755);
@@ -122,7 +123,7 @@ test('a database that cannot be created says why, shows what initdb said, and le
     assert.match(error.message, /creating subdirectories\n.*No space left on device/);
     return true;
   });
-  assert.deepEqual((await import('node:fs')).readdirSync(join(root, 'full')), []);
+  assert.deepEqual(readdirSync(join(root, 'full')), []);
 });
 
 test('an ordinary user runs it with nothing but a folder of its own', {
@@ -171,8 +172,7 @@ test('root drops to the owner of an existing database', { skip: isRoot ? false :
   mkdirSync(cluster);
   assert.throws(() => serverUser(0, cluster), /belongs to root/);
   chownSync(cluster, 65534, 65534);
-  user = serverUser(0, cluster);
-  assert.equal(user?.uid, 65534);
+  assert.equal(serverUser(0, cluster)?.uid, 65534);
   assert.throws(() => serverUser(4242, cluster), /belongs to nobody/);
 });
 

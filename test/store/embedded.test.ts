@@ -84,7 +84,12 @@ test('a first start makes a database that answers on a private socket, without T
     checksums: 'on',
     files: 1,
   });
-  const sockets = socketsOf(pidOf(join(dataDir, 'postgres')));
+  const pid = pidOf(join(dataDir, 'postgres'));
+  const [, , group, session] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  assert.deepEqual([group, session], [`${pid}`, `${pid}`], 'a Ctrl-C in the terminal does not reach it');
+  const sockets = socketsOf(pid);
   const listed = (table: string): string => readFileSync(`/proc/net/${table}`, 'utf8');
   assert.ok(
     sockets.some((inode) => listed('unix').includes(` ${inode} `)),

@@ -1,0 +1,65 @@
+/**
+ * `npm test [files]`: the checks of the code, then the tests, on a real embedded database that is started once for all of them.
+ * With files (or folders) only those tests run, and no checks.
+ */
+import { spawn } from 'node:child_process';
+import { chmodSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { Database } from '../src/store/database.ts';
+import { startEmbedded } from '../src/store/embedded/embedded.ts';
+import { migrate } from '../src/store/migrate.ts';
+import { serverVariable, templateDatabase } from '../test/harness/database.ts';
+
+const root = join(import.meta.dirname, '..');
+/** A test that takes longer than this hangs. */
+const testTimeoutMs = 180_000;
+
+process.exit(await main(process.argv.slice(2)));
+
+async function main(args: readonly string[]): Promise<number> {
+  const files = args.filter((arg) => !arg.startsWith('-'));
+  const flags = args.filter((arg) => arg.startsWith('-'));
+  if (files.length === 0) {
+    const checked = await run([join(root, 'scripts/check.ts')], {});
+    if (checked !== 0) return checked;
+  }
+  const dataDir = mkdtempSync(join(tmpdir(), 'naru-tests-'));
+  chmodSync(dataDir, 0o755);
+  const server = await startEmbedded({
+    dataDir,
+    uid: process.getuid?.() ?? -1,
+    env: process.env,
+    progress: (line) => console.error(`tests: ${line}`),
+  });
+  try {
+    await createTemplate(server.connection);
+    const tests = files.length === 0 ? globSync('test/**/*.test.ts', { cwd: root }).sort() : files.flatMap(testsIn);
+    const nodeFlags = ['--test', '--test-concurrency=2', `--test-timeout=${testTimeoutMs}`, '--test-reporter=spec', ...flags];
+    return await run([...nodeFlags, ...tests], { [serverVariable]: JSON.stringify(server.connection) });
+  } finally {
+    await server.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function createTemplate(connection: { host: string; port: number; user: string; database: string }): Promise<void> {
+  const admin = new Client(connection);
+  await admin.connect();
+  await admin.query(`CREATE DATABASE ${templateDatabase}`);
+  await admin.end();
+  const template = new Database({ ...connection, database: templateDatabase });
+  await migrate(template);
+  await template.close();
+}
+
+function testsIn(path: string): readonly string[] {
+  if (!statSync(join(root, path)).isDirectory()) return [path];
+  return globSync(`${path}/**/*.test.ts`, { cwd: root }).sort();
+}
+
+function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<number> {
+  const child = spawn(process.execPath, [...args], { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
+  return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
+}

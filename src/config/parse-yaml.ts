@@ -1,0 +1,69 @@
+import { type Document, type LineCounter, parseDocument, type Scalar, type YAMLError } from 'yaml';
+import type { Places } from './places.ts';
+
+const tooDeep = 'the file is nested too deeply';
+
+/** The text as YAML, every scalar a text; null when it is not YAML, and then `places` has the faults. Fills `lines`. */
+export function parseYaml(text: string, lines: LineCounter, places: Places): Document.Parsed | null {
+  const document = documentOf(hideVariables(text), lines);
+  if (document === null) places.addAt(0, [], tooDeep);
+  else addSyntaxFaults([...document.errors, ...document.warnings], lines, places);
+  return places.faults().length === 0 ? document : null;
+}
+
+/** The characters of a scalar as they stand in the file, without quotes and escapes. */
+export function sourceOf(scalar: Scalar): string {
+  return showVariables(scalar.source ?? String(scalar.value));
+}
+
+function documentOf(text: string, lineCounter: LineCounter): Document.Parsed | null {
+  try {
+    return parseDocument(text, {
+      lineCounter,
+      prettyErrors: false,
+      schema: 'failsafe',
+      uniqueKeys: false,
+      logLevel: 'error',
+    });
+  } catch (thrown) {
+    if (thrown instanceof RangeError) return null;
+    throw thrown;
+  }
+}
+
+/** One fault for a line: what follows on it is mostly the parser's confusion about the first. */
+function addSyntaxFaults(errors: readonly YAMLError[], lines: LineCounter, places: Places): void {
+  const told = new Set<number>();
+  for (const error of errors) {
+    const { line } = lines.linePos(error.pos[0]);
+    if (!told.has(line)) places.addAt(error.pos[0], [], wordsOf(error));
+    told.add(line);
+  }
+}
+
+/*
+ * Inside { } and [ ] YAML would take the braces of ${NAME} for its own. They are put out of its sight while it parses, by
+ * characters of the same length, so that nothing moves.
+ */
+function hideVariables(text: string): string {
+  return text.replaceAll(/\$\{([A-Za-z_]\w*)\}/g, '$\uE000$1\uE001');
+}
+
+function showVariables(text: string): string {
+  return text.replaceAll(/\$\uE000([A-Za-z_]\w*)\uE001/g, (_all, name: string) => `$\{${name}}`);
+}
+
+function wordsOf(error: YAMLError): string {
+  switch (error.code) {
+    case 'TAB_AS_INDENT':
+      return 'a tab cannot indent in YAML: use spaces';
+    case 'MULTIPLE_DOCS':
+      return 'a configuration is one YAML document: take out the second ---';
+    case 'TAG_RESOLVE_FAILED':
+      return 'tags (!name) are not understood here';
+    default:
+      if (error.message.includes('call stack')) return tooDeep;
+      // The parser quotes what it stumbled over, and that may be a credential.
+      return `not YAML: ${error.message.replace(/( in YAML stream)?: .*/s, '').toLowerCase()}`;
+  }
+}

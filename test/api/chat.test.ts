@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { eventsOf, textOf } from '../harness/stream.ts';
+import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+
+let upstream: Upstream;
+let naru: TestGateway;
+let account: TestAccount;
+const ask = { model: 'test/echo', messages: [{ role: 'user', content: '안녕' }] };
+
+before(async () => {
+  upstream = await startUpstream();
+  naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
+  account = await naru.account();
+});
+after(async () => {
+  await naru?.close();
+  await upstream?.close();
+});
+
+test('a whole answer carries the model, the provider, the usage and its cost in won', async () => {
+  upstream.next(reply.chat('반가워요', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
+  const answer = await naru.send('POST', '/chat/completions', { key: account.key, body: ask });
+  assert.equal(answer.status, 200);
+  assert.equal(answer.json.choices[0].message.content, '반가워요');
+  assert.equal(answer.json.usage.cost, 20);
+  assert.equal(answer.headers.get('x-service-provider'), 'up1');
+});
+
+test('a streamed answer ends with its usage and one [DONE]', async () => {
+  upstream.next(reply.stream(['안', '녕'], { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
+  const answer = await naru.send('POST', '/chat/completions', { key: account.key, body: { ...ask, stream: true } });
+  assert.equal(answer.status, 200);
+  const events = eventsOf(answer.text);
+  assert.equal(textOf(events), '안녕');
+  assert.equal(events.at(-1)?.data, '[DONE]');
+  assert.equal(events.at(-2)?.json.usage.cost, 20);
+});

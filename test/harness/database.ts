@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import type { DatabaseAddress } from '../../src/store/connection.ts';
+
+/** The variable in which the test runner says where its server is. */
+export const serverVariable = 'NARU_TEST_SERVER';
+/** A database with the schema, of which every test gets a copy. */
+export const templateDatabase = 'naru_template';
+
+/** A database of a test's own, with the schema and nothing in it, on the real embedded server that the test runner started. */
+export interface TestDatabase {
+  readonly address: DatabaseAddress;
+  drop(): Promise<void>;
+}
+
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const server = serverAddress();
+  const name = `t_${randomBytes(6).toString('hex')}`;
+  await withAdmin(server, `CREATE DATABASE ${name} TEMPLATE ${templateDatabase}`);
+  return {
+    address: { ...server, database: name },
+    drop: () => withAdmin(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+/** Where the runner's server is; tests are run through `npm test`, which starts it. */
+export function serverAddress(): DatabaseAddress {
+  const stated = process.env[serverVariable];
+  if (stated === undefined) throw new Error('run the tests with `npm test [files]`: it starts the database that they need');
+  return JSON.parse(stated) as DatabaseAddress;
+}
+
+async function withAdmin(server: DatabaseAddress, sql: string): Promise<void> {
+  const client = new Client({ ...server, database: 'postgres' });
+  await client.connect();
+  try {
+    // Two copies of one template at once make PostgreSQL refuse one of them for a moment.
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await client.query(sql);
+        return;
+      } catch (error) {
+        if (tries === 50 || !/being accessed by other users/.test(String(error))) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
+  } finally {
+    await client.end();
+  }
+}

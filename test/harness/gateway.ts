@@ -1,0 +1,225 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Office } from '../../src/cli/office.ts';
+import type { Config } from '../../src/config/config.ts';
+import { faultText } from '../../src/config/fault.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { type Gateway, startGateway } from '../../src/gateway.ts';
+import { hashKey, type KeyHash, type KeyKind } from '../../src/ids/api-key.ts';
+import { createLog } from '../../src/log/log.ts';
+import { type Krw, krwFromDecimal } from '../../src/money/krw.ts';
+import { openOffice } from '../../src/office.ts';
+import { createProcesses } from '../../src/slots/processes.ts';
+import { Database } from '../../src/store/database.ts';
+import type { LimitReset } from '../../src/time/period.ts';
+import { createTestDatabase } from './database.ts';
+import { TestClock } from './test-clock.ts';
+
+/** A whole gateway on a real database and real sockets, with a clock that the test sets. */
+export interface TestGateway {
+  /** `http://127.0.0.1:PORT/api/v1` */
+  readonly url: string;
+  /** `http://127.0.0.1:PORT` */
+  readonly origin: string;
+  readonly gateway: Gateway;
+  readonly database: Database;
+  readonly office: Office;
+  readonly clock: TestClock;
+  readonly dataDir: string;
+  /** What was logged, parsed. */
+  readonly logged: Record<string, unknown>[];
+  /** An account with credit in won (10,000 unless told) and an inference key. */
+  account(options?: AccountOptions): Promise<TestAccount>;
+  /** Sends a request; `key` becomes the bearer token, an object body becomes JSON. */
+  send(method: string, path: string, options?: SendOptions): Promise<Answered>;
+  /** Resolves when everything settled so far is in the database. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface AccountOptions {
+  readonly credit?: string;
+  readonly limit?: string;
+  readonly limitReset?: LimitReset;
+  readonly expiresAtMs?: number;
+}
+
+export interface TestAccount {
+  readonly accountId: number;
+  readonly key: string;
+  readonly hash: KeyHash;
+  /** Another key of the account. */
+  another(options?: AccountOptions & { readonly kind?: KeyKind }): Promise<{ readonly key: string; readonly hash: KeyHash }>;
+  topUp(won: string): Promise<void>;
+}
+
+export interface SendOptions {
+  readonly key?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The parsed body; fails the test when it is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into bodies as a client would.
+  readonly json: any;
+}
+
+/** One model of the test's catalogue; `upstream` names base URLs, one candidate each, in order. */
+export interface TestModel {
+  readonly id: string;
+  readonly upstreams: readonly string[];
+  /** YAML members laid over the model and over its candidates. */
+  readonly model?: object;
+  readonly candidates?: readonly object[];
+}
+
+export interface TestGatewayOptions {
+  readonly models?: readonly TestModel[];
+  /** Members of naru.yaml laid over the test's own. */
+  readonly config?: Readonly<Record<string, object>>;
+  readonly clock?: TestClock;
+  /** A gateway of before whose database and data directory this one takes over, as after a restart. */
+  readonly after?: TestGateway;
+}
+
+/** What test models cost unless told otherwise: 1 won per prompt token, 2 per completion token. */
+export const testPrice = { prompt: 1, completion: 2, currency: 'KRW', per: 'token' };
+export const providerKey = 'provider-secret-0123456789abcdef';
+
+/** The configuration of a test: each upstream URL becomes a provider `up1`, `up2`, … */
+export function testConfig(options: TestGatewayOptions): Config {
+  const models = options.models ?? [];
+  const urls = [...new Set(models.flatMap((model) => model.upstreams))];
+  const { config: laid = {} } = options;
+  const tree = {
+    listen: { host: '127.0.0.1', port: 0 },
+    admin: { host: '127.0.0.1', port: 0 },
+    providers: urls.map((url, index) => ({
+      slug: `up${index + 1}`,
+      name: `Upstream ${index + 1}`,
+      dialect: 'openai',
+      base_url: url,
+      api_key: providerKey,
+    })),
+    models: models.map((model) => ({
+      id: model.id,
+      name: `Test: ${model.id}`,
+      context_length: 32_768,
+      price: testPrice,
+      candidates: model.upstreams.map((url, index) => ({
+        provider: `up${urls.indexOf(url) + 1}`,
+        model: `upstream-${model.id.split('/')[1]}`,
+        ...model.candidates?.[index],
+      })),
+      ...model.model,
+    })),
+    ...laid,
+    edge: { rate_limit: 'external', ...laid['edge'] },
+    log: { level: 'debug' },
+  };
+  const loaded = loadConfig({
+    text: JSON.stringify(tree),
+    path: '/test/naru.yaml',
+    env: {},
+    readFile: () => {
+      throw new Error('no files in test configurations');
+    },
+  });
+  if (!loaded.ok) throw new Error(loaded.faults.map((fault) => faultText('test', fault)).join('\n'));
+  return loaded.config;
+}
+
+export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const config = testConfig(options);
+  const clock = options.clock ?? options.after?.clock ?? new TestClock();
+  const dataDir = options.after?.dataDir ?? mkdtempSync(join(tmpdir(), 'naru-test-'));
+  const testDatabase = options.after === undefined ? await createTestDatabase() : null;
+  const address = testDatabase?.address ?? options.after?.database.address;
+  if (address === undefined) throw new Error('a gateway to take over has a database');
+  const database = new Database(address);
+  const logged: Record<string, unknown>[] = [];
+  const log = createLog((line) => logged.push(JSON.parse(line)), 'debug', () => clock.now());
+  const processes = createProcesses((pid, signal) => process.kill(pid, signal));
+  const gateway = await startGateway({ config, database, dataDir, clock, log, processes });
+  const origin = `http://127.0.0.1:${gateway.server.port}`;
+  const office = openOffice(database, { clock, keyPrefix: config.keys.prefix, close: async () => {} });
+  const hurry = new AbortController();
+  let closed = false;
+  return {
+    url: `${origin}/api/v1`,
+    origin,
+    gateway,
+    database,
+    office,
+    clock,
+    dataDir,
+    logged,
+    account: (accountOptions) => createTestAccount(office, accountOptions ?? {}),
+    send: (method, path, sendOptions) => send(`${origin}${path.startsWith('/healthz') || path.startsWith('/readyz') ? '' : '/api/v1'}${path}`, method, sendOptions ?? {}),
+    settled: () => gateway.settlements.drained(),
+    async close() {
+      if (closed) return;
+      closed = true;
+      hurry.abort();
+      await gateway.close(hurry.signal);
+      await database.close();
+      await testDatabase?.drop();
+      if (testDatabase !== null) rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function createTestAccount(office: Office, options: AccountOptions): Promise<TestAccount> {
+  const accountId = await office.createAccount({ name: 'test', email: null });
+  const topUp = async (amount: string): Promise<void> => {
+    await office.grantCredit({ accountId, kind: 'topup', amount: won(amount), expiresAtMs: null, idempotencyKey: null, memo: null });
+  };
+  if (options.credit !== '0') await topUp(options.credit ?? '10000');
+  const another: TestAccount['another'] = async (key = {}) => {
+    const { plaintext } = await office.createKey({
+      accountId,
+      kind: key.kind ?? 'inference',
+      name: 'test key',
+      limit: key.limit === undefined ? null : won(key.limit),
+      limitReset: key.limitReset ?? 'never',
+      expiresAtMs: key.expiresAtMs ?? null,
+    });
+    return { key: plaintext, hash: hashKey(plaintext) };
+  };
+  return { accountId, ...(await another(options)), another, topUp };
+}
+
+function won(text: string): Krw {
+  const amount = krwFromDecimal(text);
+  if (amount === null) throw new Error(`${text} is no amount`);
+  return amount;
+}
+
+async function send(url: string, method: string, options: SendOptions): Promise<Answered> {
+  const isJson = options.body !== undefined && typeof options.body !== 'string' && !Buffer.isBuffer(options.body);
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(options.key === undefined ? {} : { authorization: `Bearer ${options.key}` }),
+      ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...options.headers,
+    },
+    ...(options.body === undefined ? {} : { body: isJson ? JSON.stringify(options.body) : (options.body as string) }),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    get json() {
+      return JSON.parse(text);
+    },
+  };
+}

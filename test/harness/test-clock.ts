@@ -1,0 +1,27 @@
+import { type Clock, systemClock, type Timer } from '../../src/time/clock.ts';
+
+/** A clock whose civil time a test sets; durations are real, so sockets and timers behave. */
+export class TestClock implements Clock {
+  #offsetMs = 0;
+
+  now(): number {
+    return systemClock.now() + this.#offsetMs;
+  }
+
+  monotonic(): number {
+    return systemClock.monotonic();
+  }
+
+  after(delayMs: number, task: () => void): Timer {
+    return systemClock.after(delayMs, task);
+  }
+
+  /** Makes it this instant; it goes on from there. */
+  set(instant: string): void {
+    this.#offsetMs = Date.parse(instant) - systemClock.now();
+  }
+
+  advance(ms: number): void {
+    this.#offsetMs += ms;
+  }
+}
