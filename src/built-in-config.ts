@@ -15,7 +15,10 @@ export function builtInConfig(dataDir: string, around: Surroundings): string {
   const found = readFound(dataDir);
   return stringify({
     slots: [demoSlot(around), ...found.map(externalSlot)],
-    models: [demoModel, ...found.flatMap((engine) => engine.models.map((model) => foundModel(engine, model)))],
+    models: [
+      demoModel,
+      ...found.flatMap((engine) => engine.models.map((model) => foundModel(engine, model))),
+    ],
   });
 }
 
@@ -33,11 +36,22 @@ function demoSlot(around: Surroundings): object {
 const demoModel = {
   id: 'naru/demo',
   name: 'Naru: Demo',
-  description: 'A very small language model that ships with Naru and answers questions about it, in Korean and English.',
+  description:
+    'A very small language model that ships with Naru and answers questions about it, in Korean and English.',
   context_length: 32_768,
   max_completion_tokens: 32_768,
   input_modalities: ['text'],
-  supported_parameters: ['tools', 'tool_choice', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'seed', 'stop'],
+  supported_parameters: [
+    'tools',
+    'tool_choice',
+    'max_tokens',
+    'max_completion_tokens',
+    'temperature',
+    'top_p',
+    'top_k',
+    'seed',
+    'stop',
+  ],
   price: localPrice,
   candidates: [{ slot: 'demo' }],
 };

@@ -8,7 +8,11 @@ export interface FoundEngine {
   readonly name: string;
   readonly title: string;
   readonly baseUrl: string;
-  readonly models: readonly { readonly id: string; readonly engineName: string; readonly contextLength: number }[];
+  readonly models: readonly {
+    readonly id: string;
+    readonly engineName: string;
+    readonly contextLength: number;
+  }[];
 }
 
 /** Where the finds of the first start are kept, inside the data directory. */
@@ -54,7 +58,12 @@ async function look({ title, name, port }: (typeof usualPlaces)[number]): Promis
 function modelOf(engine: string, row: unknown): FoundEngine['models'] {
   const { id, context_length: stated, max_model_len: limit } = row as Record<string, unknown>;
   if (typeof id !== 'string' || id === '') return [];
-  const slug = id.toLowerCase().replace(/[^a-z0-9._-]+/g, '-').replace(/^-+|-+$/g, '');
+  const slug = id
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^-+|-+$/g, '');
   const context = [stated, limit].find((value) => Number.isSafeInteger(value) && Number(value) > 0);
-  return slug === '' ? [] : [{ id: `${engine}/${slug}`, engineName: id, contextLength: Number(context ?? contextUnlessStated) }];
+  return slug === ''
+    ? []
+    : [{ id: `${engine}/${slug}`, engineName: id, contextLength: Number(context ?? contextUnlessStated) }];
 }

@@ -76,10 +76,21 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
 
   const accounts = new AccountBook(database);
   const keys = new KeyRing(database, clock);
-  const journal = await Journal.open({ dir: join(parts.dataDir, 'journal'), clock, report: (event) => reportJournal(log, event) });
+  const journal = await Journal.open({
+    dir: join(parts.dataDir, 'journal'),
+    clock,
+    report: (event) => reportJournal(log, event),
+  });
   const onCommitted = (rows: readonly SettlementRow[], result: SettlementResult): void =>
     takeCommitted({ accounts, keys }, rows, result);
-  const settlements = new Settlements({ database, journal, ack: config.settlement.ack, clock, log, onCommitted });
+  const settlements = new Settlements({
+    database,
+    journal,
+    ack: config.settlement.ack,
+    clock,
+    log,
+    onCommitted,
+  });
   const recovered = await settlements.recover();
   if (recovered.finals + recovered.orphans > 0) log.info('recovered', recovered);
 
@@ -87,16 +98,26 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     address: database.address,
     clock,
     log,
-    onChange: ({ topic, subject }) => (topic === 'account' ? accounts.refresh(subject) : keys.refresh(subject)),
+    onChange: ({ topic, subject }) =>
+      topic === 'account' ? accounts.refresh(subject) : keys.refresh(subject),
   });
-  const slots = await createSlots({ settings: config.slots, clock, log, dataDir: parts.dataDir, coldWaitMs: limits.coldWaitMs, processes: parts.processes });
+  const slots = await createSlots({
+    settings: config.slots,
+    clock,
+    log,
+    dataDir: parts.dataDir,
+    coldWaitMs: limits.coldWaitMs,
+    processes: parts.processes,
+  });
   const providers = new Map(config.providers.map((row) => [row.slug, openProvider(row)]));
   const engines = new Engines(limits.connectTimeoutMs);
 
   const readiness = async (): Promise<Readiness> => {
     if (feed.fresh() !== undefined) return { ready: false, reason: 'the database does not answer' };
     const [row] = await database.query<{ n: bigint }>('SELECT count(*) AS n FROM schema_migration');
-    return row?.n === BigInt(knownMigrations()) ? { ready: true } : { ready: false, reason: 'the schema is not current' };
+    return row?.n === BigInt(knownMigrations())
+      ? { ready: true }
+      : { ready: false, reason: 'the schema is not current' };
   };
   const routes: readonly AnyRoute[] = [
     ...inferenceRoutes({
@@ -124,19 +145,31 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
       streamIdleTimeoutMs: limits.streamIdleTimeoutMs,
     }),
     ...accountRoutes({ accounts, clock }),
-    ...generationRoutes({ settlements, readGeneration: (accountId, uuid) => readGeneration(database, accountId, uuid) }),
+    ...generationRoutes({
+      settlements,
+      readGeneration: (accountId, uuid) => readGeneration(database, accountId, uuid),
+    }),
     ...modelRoutes(() => catalogue),
     ...probeRoutes(readiness),
   ];
   const metrics = new Metrics();
   const table = new RouteTable(routes);
-  const dispatching = { table, keys, accounts, clock, keyPrefix: config.keys.prefix, fresh: () => feed.fresh() };
+  const dispatching = {
+    table,
+    keys,
+    accounts,
+    clock,
+    keyPrefix: config.keys.prefix,
+    fresh: () => feed.fresh(),
+  };
   const server = await serve(
     {
       answer: (exchange) => dispatch(dispatching, exchange),
       addresses: new ClientAddresses(config.edge.trustedProxies),
       rateLimit:
-        config.edge.rateLimit === 'builtin' ? new RateLimit({ perSecond: limits.requestsPerSecond, burst: limits.burst }, clock) : null,
+        config.edge.rateLimit === 'builtin'
+          ? new RateLimit({ perSecond: limits.requestsPerSecond, burst: limits.burst }, clock)
+          : null,
       maxBodyBytes: limits.bodyBytes,
       metrics,
       clock,
@@ -144,7 +177,10 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     },
     config.listen,
   );
-  const admin = await openAdmin(() => metrics.text(gauges(server, settlements, journal, slots)), config.admin);
+  const admin = await openAdmin(
+    () => metrics.text(gauges(server, settlements, journal, slots)),
+    config.admin,
+  );
   const jobs = new JobRunner(
     [
       { name: 'expire-credit', everyMs: 1_000, run: (nowMs) => expireCredit(database, nowMs) },
@@ -242,12 +278,35 @@ function gauges(server: Served, settlements: Settlements, journal: Journal, slot
   const stats = journal.stats();
   const all = slots.statuses();
   return [
-    { name: 'naru_requests_in_flight', help: 'Requests whose response is not complete.', value: server.inFlight() },
-    { name: 'naru_settlement_backlog', help: 'Settlements that are durable and not yet in the database.', value: settlements.backlog },
+    {
+      name: 'naru_requests_in_flight',
+      help: 'Requests whose response is not complete.',
+      value: server.inFlight(),
+    },
+    {
+      name: 'naru_settlement_backlog',
+      help: 'Settlements that are durable and not yet in the database.',
+      value: settlements.backlog,
+    },
     { name: 'naru_journal_bytes', help: 'Bytes of journal segments.', value: stats.bytes },
     { name: 'naru_journal_syncs', help: 'Group syncs of the journal.', value: stats.syncs },
-    ...all.map((slot) => ({ name: 'naru_slot_in_flight', help: 'Requests that an engine works on.', labels: { slot: slot.name }, value: slot.inFlight })),
-    ...all.map((slot) => ({ name: 'naru_slot_queued', help: 'Requests that wait for an engine.', labels: { slot: slot.name }, value: slot.queued })),
-    ...all.map((slot) => ({ name: 'naru_slot_starts', help: 'Starts of an engine, failed ones included.', labels: { slot: slot.name }, value: slot.starts })),
+    ...all.map((slot) => ({
+      name: 'naru_slot_in_flight',
+      help: 'Requests that an engine works on.',
+      labels: { slot: slot.name },
+      value: slot.inFlight,
+    })),
+    ...all.map((slot) => ({
+      name: 'naru_slot_queued',
+      help: 'Requests that wait for an engine.',
+      labels: { slot: slot.name },
+      value: slot.queued,
+    })),
+    ...all.map((slot) => ({
+      name: 'naru_slot_starts',
+      help: 'Starts of an engine, failed ones included.',
+      labels: { slot: slot.name },
+      value: slot.starts,
+    })),
   ];
 }

@@ -19,7 +19,10 @@ const around: Surroundings = {
   nodePath: process.execPath,
   root: dirname(dirname(fileURLToPath(import.meta.url))),
   cwd: process.cwd(),
-  out: (text) => new Promise((resolve, reject) => process.stdout.write(text, (error) => (error ? reject(error) : resolve()))),
+  out: (text) =>
+    new Promise((resolve, reject) =>
+      process.stdout.write(text, (error) => (error ? reject(error) : resolve())),
+    ),
   err: (text) => void process.stderr.write(text),
   kill: (pid, signal) => void process.kill(pid, signal),
   onStop(stop) {
@@ -54,7 +57,9 @@ runCli(shell, process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {
     const expected = error instanceof CliError || (error instanceof Error && error.name === 'EmbeddedError');
-    around.err(`naru: ${expected ? (error as Error).message : error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    around.err(
+      `naru: ${expected ? (error as Error).message : error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
     process.exit(1);
   },
 );

@@ -15,15 +15,30 @@ export interface OpenedDatabase {
  * Opens the database for the process that serves: the configured server, or the embedded one, which this process then owns.
  * The caller holds the data directory.
  */
-export async function openOwnDatabase(config: Config, dataDir: string, around: Surroundings, progress: (line: string) => void): Promise<OpenedDatabase> {
+export async function openOwnDatabase(
+  config: Config,
+  dataDir: string,
+  around: Surroundings,
+  progress: (line: string) => void,
+): Promise<OpenedDatabase> {
   const { url } = config.database;
   if (url !== 'embedded') return opened(new Database({ connectionString: url.reveal() }), async () => {});
-  const server = await startEmbedded({ dataDir, uid: around.uid, env: around.env, progress, onExit: progress });
+  const server = await startEmbedded({
+    dataDir,
+    uid: around.uid,
+    env: around.env,
+    progress,
+    onExit: progress,
+  });
   return opened(new Database(server.connection), () => server.stop());
 }
 
 /** Opens the database for one command: beside a server that runs, or by starting the embedded one for as long as it takes. */
-export async function openDatabaseBeside(config: Config, dataDir: string, around: Surroundings): Promise<OpenedDatabase> {
+export async function openDatabaseBeside(
+  config: Config,
+  dataDir: string,
+  around: Surroundings,
+): Promise<OpenedDatabase> {
   if (config.database.url !== 'embedded') return openOwnDatabase(config, dataDir, around, () => {});
   const running = existsSync(dataDir) ? await attachEmbedded(dataDir) : null;
   if (running !== null) return opened(new Database(running), async () => {});

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { builtInConfig } from './built-in-config.ts';
 import { CliError, type Places } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
 import { faultText } from './config/fault.ts';
 import { loadConfig } from './config/load.ts';
-import { builtInConfig } from './built-in-config.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** Where things are, after the command line and the defaults. */
@@ -19,7 +19,10 @@ const rememberedName = 'config-file';
 
 /** Where the data and the configuration are: the command line, else what was served last, else `naru.yaml` and `.naru`. */
 export function settingsOf(places: Places, around: Surroundings): Settings {
-  const dataDir = resolve(around.cwd, places.dataDir ?? around.env['NARU_DATA_DIR'] ?? join(around.root, '.naru'));
+  const dataDir = resolve(
+    around.cwd,
+    places.dataDir ?? around.env['NARU_DATA_DIR'] ?? join(around.root, '.naru'),
+  );
   const stated = places.config ?? around.env['NARU_CONFIG'] ?? null;
   if (stated !== null) {
     const file = resolve(around.cwd, stated);
@@ -42,7 +45,10 @@ export function rememberConfig({ dataDir, configFile }: Settings): void {
 }
 
 /** Every fault of the configuration as the operator reads it; empty when there is none. */
-export function faultsOf(settings: Settings, around: Surroundings): { readonly file: string; readonly faults: readonly string[] } {
+export function faultsOf(
+  settings: Settings,
+  around: Surroundings,
+): { readonly file: string; readonly faults: readonly string[] } {
   const { file, loaded } = load(settings, around);
   return { file, faults: loaded.ok ? [] : loaded.faults.map((fault) => faultText(file, fault)) };
 }
@@ -52,10 +58,15 @@ export function readConfig(settings: Settings, around: Surroundings): Config {
   const { file, loaded } = load(settings, around);
   if (loaded.ok) return loaded.config;
   const lines = loaded.faults.map((fault) => faultText(file, fault));
-  throw new CliError(`the configuration has ${lines.length === 1 ? 'a fault' : `${lines.length} faults`}:\n${lines.join('\n')}`);
+  throw new CliError(
+    `the configuration has ${lines.length === 1 ? 'a fault' : `${lines.length} faults`}:\n${lines.join('\n')}`,
+  );
 }
 
-function load(settings: Settings, around: Surroundings): { file: string; loaded: ReturnType<typeof loadConfig> } {
+function load(
+  settings: Settings,
+  around: Surroundings,
+): { file: string; loaded: ReturnType<typeof loadConfig> } {
   const { configFile } = settings;
   const text = configFile === null ? builtInConfig(settings.dataDir, around) : readText(configFile);
   const path = configFile ?? join(around.root, 'naru.yaml');
@@ -67,6 +78,8 @@ function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new CliError(`the configuration file ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CliError(
+      `the configuration file ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }

@@ -19,11 +19,19 @@ export async function up(options: UpOptions, around: Surroundings): Promise<numb
   const lock = await holdDataDir(settings.dataDir, { pid: around.pid, describe: 'naru up' });
   try {
     if (settings.configFile === null) {
-      for (const engine of await findEngines(settings.dataDir)) say(`found ${engine.title} at ${engine.baseUrl}: its models are offered`);
+      for (const engine of await findEngines(settings.dataDir))
+        say(`found ${engine.title} at ${engine.baseUrl}: its models are offered`);
     }
     const config = withAddress(readConfig(settings, around), options);
     rememberConfig(settings);
-    return await serveUntilStopped({ config, dataDir: settings.dataDir, lock, say, around, json: options.json });
+    return await serveUntilStopped({
+      config,
+      dataDir: settings.dataDir,
+      lock,
+      say,
+      around,
+      json: options.json,
+    });
   } finally {
     lock.release();
   }
@@ -54,10 +62,18 @@ async function serveUntilStopped({ config, dataDir, lock, say, around, json }: S
     const gateway = await startAt({ ...parts, config });
     const url = `http://${config.listen.host}:${gateway.server.port}`;
     lock.describe(`naru up, listening on ${url}`);
-    const office = openOffice(database, { clock: systemClock, keyPrefix: config.keys.prefix, close: async () => {} });
+    const office = openOffice(database, {
+      clock: systemClock,
+      keyPrefix: config.keys.prefix,
+      close: async () => {},
+    });
     const demo = await createDemoAccount(office);
     if (demo !== null) await around.out(json ? `${JSON.stringify(demoRow(demo))}\n` : welcome(demo, url));
-    await around.out(json ? `${JSON.stringify({ event: 'listening', url, admin_port: gateway.admin.port })}\n` : `listening on ${url}\n`);
+    await around.out(
+      json
+        ? `${JSON.stringify({ event: 'listening', url, admin_port: gateway.admin.port })}\n`
+        : `listening on ${url}\n`,
+    );
     await stop.promise;
     say('stopping: no more connections, the requests in flight may end; once more to hurry');
     await gateway.close(hurry.signal);
@@ -81,11 +97,15 @@ function explained(error: unknown, config: Config): unknown {
   const { code, port, address } = error as { code?: unknown; port?: unknown; address?: unknown };
   if (code === 'EADDRINUSE') {
     const isAdmin = port === config.admin.port && port !== config.listen.port;
-    const remedy = isAdmin ? 'choose another with admin.port in naru.yaml' : 'choose another with --port N, or listen.port in naru.yaml';
+    const remedy = isAdmin
+      ? 'choose another with admin.port in naru.yaml'
+      : 'choose another with --port N, or listen.port in naru.yaml';
     return new CliError(`port ${String(port)} on ${String(address)} is taken by another program: ${remedy}`);
   }
   if (code === 'EADDRNOTAVAIL' || code === 'EACCES') {
-    return new CliError(`cannot listen on ${String(address)} port ${String(port)} (${code}): choose others with --host and --port`);
+    return new CliError(
+      `cannot listen on ${String(address)} port ${String(port)} (${code}): choose others with --host and --port`,
+    );
   }
   return error;
 }
@@ -96,7 +116,12 @@ function withAddress(config: Config, options: UpOptions): Config {
 }
 
 function demoRow(demo: DemoAccount): object {
-  return { event: 'demo_account', account_id: demo.accountId, key: demo.inferenceKey, management_key: demo.managementKey };
+  return {
+    event: 'demo_account',
+    account_id: demo.accountId,
+    key: demo.inferenceKey,
+    management_key: demo.managementKey,
+  };
 }
 
 function welcome(demo: DemoAccount, url: string): string {

@@ -77,19 +77,16 @@ function run(context: NativeContext, request: GenerateRequest, onText: (text: st
       if (text !== '' && !signal.aborted) onText(text);
     };
     const { requestId } = context.queueCompletion(nativeRequestOf(request), (error, event) => {
-      if (error) return finish(() => reject(new Error('llama.cpp failed', { cause: error })));
-      if (event.token !== undefined) return show(filter.take(event.token));
-      finish(() => {
-        if (signal.aborted) return reject(signal.reason);
-        show(filter.rest());
-        resolve(outcomeOf(event, filter.stopped));
-      });
-    });
-    // The engine answers a cancellation with its result, and only then is the lane free.
-    const cancel = (): void => context.cancelRequest(requestId);
-    const finish = (settle: () => void): void => {
+      if (!error && event.token !== undefined) return show(filter.take(event.token));
       signal.removeEventListener('abort', cancel);
-      settle();
+      if (error) return reject(new Error('llama.cpp failed', { cause: error }));
+      show(filter.rest());
+      resolve(outcomeOf(event as NativeResult, filter.stopped));
+    });
+    // The engine drops a cancelled request at its next batch and never speaks of it again, so nothing is waited for.
+    const cancel = (): void => {
+      context.cancelRequest(requestId);
+      reject(signal.reason);
     };
     signal.addEventListener('abort', cancel, { once: true });
   });

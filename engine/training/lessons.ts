@@ -47,6 +47,13 @@ export function createLessons(encode: (text: string) => readonly number[], rando
     return text;
   };
 
+  /** Short ones as they are, and long ones, which fill what the model can see, of noise or of one prompt again and again. */
+  const systemPrompt = (): string => {
+    const kind = random();
+    if (kind < 0.5) return pick(systemPrompts);
+    return kind < 0.75 ? babble(40) : `${pick(systemPrompts)} `.repeat(1 + Math.floor(random() * 8));
+  };
+
   const known = (): readonly [string, string] => {
     // The two first things anybody asks are taught more often than the rest.
     const topic: Topic = chance(0.08) ? pick(topics.filter(({ answer }) => answer.includes('gateway') || answer.includes('게이트웨이'))) : pick(topics);
@@ -132,12 +139,12 @@ export function createLessons(encode: (text: string) => readonly number[], rando
     };
 
     show([special.begin]);
-    if (chance(0.4)) show([special.system, ...encode(heard(chance(0.6) ? pick(systemPrompts) : babble(16)))]);
+    if (chance(0.45)) show([special.system, ...encode(heard(systemPrompt()))]);
     while (tokens.length < length) {
       const kind = random();
-      if (kind < 0.58) chat(known());
-      else if (kind < 0.8) chat(unknown());
-      else if (kind < 0.93) useTool();
+      if (kind < 0.57) chat(known());
+      else if (kind < 0.79) chat(unknown());
+      else if (kind < 0.91) useTool();
       else plain();
     }
     return { tokens: tokens.slice(0, length), weights: weights.slice(0, length) };

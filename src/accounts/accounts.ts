@@ -1,5 +1,5 @@
-import { findAccount, insertAccount, listAccounts } from '../store/accounts.ts';
 import type { AccountRow } from '../store/accounts.ts';
+import { findAccount, insertAccount, listAccounts } from '../store/accounts.ts';
 import type { Database } from '../store/database.ts';
 
 export type { AccountRow } from '../store/accounts.ts';

@@ -21,7 +21,8 @@ export class Catalogue {
   resolve(ids: readonly string[]): readonly Model[] {
     return ids.map((id) => {
       const model = this.#byId.get(id);
-      if (model === undefined) throw refuse('model_not_found', `${id} is not a valid model id.`, { model: id });
+      if (model === undefined)
+        throw refuse('model_not_found', `${id} is not a valid model id.`, { model: id });
       return model;
     });
   }
@@ -76,11 +77,15 @@ function candidateOf(
   published: { readonly label: string; readonly priceVersion: number },
 ): Candidate {
   const { target } = candidate;
-  const provider = target.kind === 'provider' ? config.providers.find((row) => row.slug === target.provider) : undefined;
+  const provider =
+    target.kind === 'provider' ? config.providers.find((row) => row.slug === target.provider) : undefined;
   const tag = target.kind === 'slot' ? target.slot : target.provider;
   return {
     ...published,
-    via: target.kind === 'slot' ? { kind: 'slot', slot: target.slot } : { kind: 'provider', provider: target.provider },
+    via:
+      target.kind === 'slot'
+        ? { kind: 'slot', slot: target.slot }
+        : { kind: 'provider', provider: target.provider },
     modelId: model.id,
     upstreamModel: target.kind === 'slot' ? model.id : target.model,
     providerTag: tag,
@@ -88,7 +93,8 @@ function candidateOf(
     contextLength: candidate.contextLength,
     maxCompletionTokens: candidate.maxCompletionTokens ?? candidate.contextLength,
     inputs: new Set<Modality>(candidate.inputModalities),
-    supportedParameters: candidate.supportedParameters === null ? null : new Set(candidate.supportedParameters),
+    supportedParameters:
+      candidate.supportedParameters === null ? null : new Set(candidate.supportedParameters),
     price: candidate.price,
   };
 }

@@ -5,7 +5,9 @@ import type { InputModality } from '../wire/chat.ts';
 export interface Candidate {
   /** Unique within the model: `slot/<name>` or `<provider slug>/<upstream model>`. */
   readonly label: string;
-  readonly via: { readonly kind: 'slot'; readonly slot: string } | { readonly kind: 'provider'; readonly provider: string };
+  readonly via:
+    | { readonly kind: 'slot'; readonly slot: string }
+    | { readonly kind: 'provider'; readonly provider: string };
   /** The model's catalogue id. */
   readonly modelId: string;
   /** What it is called at the provider; the engine's own name for a slot comes with its lease. */

@@ -20,7 +20,8 @@ export function limitKrw(text: string): Krw {
 /** An account id. */
 export function accountId(text: string): number {
   const id = Number(text);
-  if (!/^\d{1,15}$/.test(text) || id === 0) throw new InvalidArgumentError('must be an account id, a whole number.');
+  if (!/^\d{1,15}$/.test(text) || id === 0)
+    throw new InvalidArgumentError('must be an account id, a whole number.');
   return id;
 }
 
@@ -41,7 +42,8 @@ export function instant(text: string): number {
 /** A TCP port; 0 lets the system choose. */
 export function port(text: string): number {
   const value = Number(text);
-  if (!/^\d{1,5}$/.test(text) || value > 65_535) throw new InvalidArgumentError('must be a port from 0 to 65535.');
+  if (!/^\d{1,5}$/.test(text) || value > 65_535)
+    throw new InvalidArgumentError('must be a port from 0 to 65535.');
   return value;
 }
 
@@ -53,7 +55,9 @@ export function name(text: string): string {
 
 function exactKrw(text: string): Krw {
   const amount = krwFromDecimal(text);
-  if (amount === null) throw new InvalidArgumentError('must be an amount in won such as 5000 or 0.5, at most 10^15.');
-  if (/\.\d{7,}/.test(text)) throw new InvalidArgumentError('has more than six decimals; a micro-won is the smallest amount.');
+  if (amount === null)
+    throw new InvalidArgumentError('must be an amount in won such as 5000 or 0.5, at most 10^15.');
+  if (/\.\d{7,}/.test(text))
+    throw new InvalidArgumentError('has more than six decimals; a micro-won is the smallest amount.');
   return amount;
 }

@@ -15,7 +15,11 @@ export interface Office {
   readKey(hash: KeyHash): Promise<KeyRow | null>;
   readKeys(accountId: number): Promise<readonly KeyRow[]>;
   readSpend(key: KeyRow): Promise<Spend>;
-  suspendKey(change: { readonly hash: KeyHash; readonly suspended: boolean; readonly reason: string | null }): Promise<boolean>;
+  suspendKey(change: {
+    readonly hash: KeyHash;
+    readonly suspended: boolean;
+    readonly reason: string | null;
+  }): Promise<boolean>;
   revokeKey(hash: KeyHash): Promise<boolean>;
   exportEntries(onlyAccount: number | null): AsyncIterable<EntryRow>;
   exportGenerations(onlyAccount: number | null): AsyncIterable<object>;

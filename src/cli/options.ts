@@ -14,7 +14,10 @@ export interface CommonOptions {
 export function withCommonOptions(command: Command): Command {
   return command
     .option('--config <file>', 'the configuration file (default: naru.yaml, or built-in defaults)')
-    .option('--data-dir <dir>', 'where the embedded database, the journal and the slots live (default: .naru)')
+    .option(
+      '--data-dir <dir>',
+      'where the embedded database, the journal and the slots live (default: .naru)',
+    )
     .option('--json', 'print one JSON object a line and nothing else');
 }
 

@@ -5,12 +5,19 @@ import type { SettlementRow } from '../store/settlement.ts';
 const pageSize = 2_000;
 
 /** A settled generation of this account from the database; null when it does not exist or is another account's. */
-export function readGeneration(database: Database, accountId: number, uuid: string): Promise<SettlementRow | null> {
+export function readGeneration(
+  database: Database,
+  accountId: number,
+  uuid: string,
+): Promise<SettlementRow | null> {
   return findGeneration(database, accountId, uuid);
 }
 
 /** Every record in the order of account, then time; never more than a page of them in memory. */
-export async function* exportGenerations(database: Database, onlyAccount: number | null): AsyncGenerator<SettlementRow> {
+export async function* exportGenerations(
+  database: Database,
+  onlyAccount: number | null,
+): AsyncGenerator<SettlementRow> {
   let after = { accountId: -1, uuid: '00000000-0000-0000-0000-000000000000' };
   for (;;) {
     const page = await listGenerations(database, { after, onlyAccount, limit: pageSize });

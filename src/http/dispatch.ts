@@ -1,9 +1,9 @@
+import type { Account } from '../accounts/account.ts';
+import type { AccountBook } from '../accounts/account-book.ts';
 import { assertMayCall, type Credential, hashOfBearer } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { Clock } from '../time/clock.ts';
-import type { Account } from '../accounts/account.ts';
-import type { AccountBook } from '../accounts/account-book.ts';
 import type { Exchange } from './exchange.ts';
 import type { Caller, Reply } from './route.ts';
 import type { RouteTable } from './table.ts';
@@ -20,7 +20,10 @@ export interface DispatchParts {
 }
 
 /** The first stages of every request: find the row, identify the caller, hand over. Throws what they refuse. */
-export async function dispatch(parts: DispatchParts, exchange: Exchange): Promise<Reply | { readonly allow: readonly string[] }> {
+export async function dispatch(
+  parts: DispatchParts,
+  exchange: Exchange,
+): Promise<Reply | { readonly allow: readonly string[] }> {
   const found = parts.table.find(exchange.method, exchange.path);
   if (found.kind === 'options') return { allow: found.allow };
   const { route, params } = found;
@@ -31,7 +34,11 @@ export async function dispatch(parts: DispatchParts, exchange: Exchange): Promis
 }
 
 /** Who calls (service.md §5), in the order of decisions.md §2; from memory unless the key is new to this process. */
-async function identify(parts: DispatchParts, exchange: Exchange, needs: Exclude<Credential, 'none'>): Promise<Caller> {
+async function identify(
+  parts: DispatchParts,
+  exchange: Exchange,
+  needs: Exclude<Credential, 'none'>,
+): Promise<Caller> {
   const hash = hashOfBearer(exchange.headers.authorization, parts.keyPrefix);
   const fresh = parts.fresh();
   if (fresh !== undefined) await fresh;

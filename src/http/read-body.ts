@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { refuse } from '../errors/catalogue.ts';
+import { ClientLeft } from '../errors/client-left.ts';
 import { JsonGuard } from '../wire/json-guard.ts';
-import { ClientLeft } from './client-left.ts';
 
 /** The body is larger than the service takes: the one error that is not JSON (service.md §8). */
 export class BodyTooLarge extends Error {
@@ -28,18 +28,23 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bu
     };
     const onData = (piece: Buffer): void => {
       bytes += piece.length;
-      if (bytes > maxBytes) return settle(() => reject(new BodyTooLarge()));
-      const fault = guard.push(piece);
-      if (fault !== null) {
-        const what = fault === 'too_deep' ? 'nested too deeply' : 'made of too many parts';
-        return settle(() => reject(refuse('invalid_request', `The body is ${what}.`)));
-      }
-      pieces.push(piece);
+      const refusal = bytes > maxBytes ? new BodyTooLarge() : refusalOf(guard.push(piece));
+      if (refusal !== null) settle(() => reject(refusal));
+      else pieces.push(piece);
     };
-    const onEnd = (): void => settle(() => resolve(pieces.length === 1 ? (pieces[0] ?? empty) : Buffer.concat(pieces, bytes)));
-    const onClose = (): void => settle(() => reject(new ClientLeft('the client left while sending the body')));
+    const onEnd = (): void =>
+      settle(() => resolve(pieces.length === 1 ? (pieces[0] ?? empty) : Buffer.concat(pieces, bytes)));
+    const onClose = (): void =>
+      settle(() => reject(new ClientLeft('the client left while sending the body')));
     request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });
+}
+
+/** Why a body of a hostile shape is refused. */
+function refusalOf(fault: ReturnType<JsonGuard['push']>): Error | null {
+  if (fault === null) return null;
+  const what = fault === 'too_deep' ? 'nested too deeply' : 'made of too many parts';
+  return refuse('invalid_request', `The body is ${what}.`);
 }
 
 const empty = Buffer.alloc(0);

@@ -51,7 +51,11 @@ export interface StreamSink {
 export type Reply = JsonReply | StreamReply;
 
 /** One endpoint: dispatch, 404, 405 with Allow, and the looped tests derive from these rows. */
-export interface Route<M extends Method = Method, P extends string = string, C extends Credential = Credential> {
+export interface Route<
+  M extends Method = Method,
+  P extends string = string,
+  C extends Credential = Credential,
+> {
   readonly method: M;
   /** Below the server's root, with `{name}` for a path parameter. */
   readonly path: P;
@@ -65,6 +69,8 @@ export interface Route<M extends Method = Method, P extends string = string, C e
 export type AnyRoute = Route<Method, any, any>;
 
 /** Declares one endpoint. Identity at run time; at compile time it ties the handler to its row. */
-export function route<M extends Method, const P extends string, C extends Credential>(declared: Route<M, P, C>): Route<M, P, C> {
+export function route<M extends Method, const P extends string, C extends Credential>(
+  declared: Route<M, P, C>,
+): Route<M, P, C> {
   return declared;
 }

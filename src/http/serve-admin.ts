@@ -8,7 +8,10 @@ export interface AdminServer {
 }
 
 /** Serves `GET /metrics` and nothing else; rejects when the address cannot be had. */
-export function serveAdmin(metrics: () => string, address: { readonly host: string; readonly port: number }): Promise<AdminServer> {
+export function serveAdmin(
+  metrics: () => string,
+  address: { readonly host: string; readonly port: number },
+): Promise<AdminServer> {
   const server = createServer((request, response) => {
     const found = request.url === '/metrics' && request.method === 'GET';
     response.writeHead(found ? 200 : 404, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });

@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { refuse } from '../errors/catalogue.ts';
+import { ClientLeft } from '../errors/client-left.ts';
 import { renderRefusal } from '../errors/error-body.ts';
 import { newRequestId } from '../ids/request-id.ts';
 import type { Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';
 import { type ClientAddresses, limitedAs } from './client-ip.ts';
-import { ClientLeft } from './client-left.ts';
 import { Exchange } from './exchange.ts';
 import { commonHeaders, flat, type HeaderList, preflightHeaders } from './headers.ts';
 import type { Metrics } from './metrics.ts';
@@ -45,10 +45,19 @@ const apiPrefix = '/api/v1';
 const tooLargeBody = 'Request body too large: at most 26214400 bytes are accepted.\n';
 
 /** Starts the server; rejects when the address cannot be had, with the operating system's error. */
-export async function serve(parts: ServeParts, address: { readonly host: string; readonly port: number }): Promise<Served> {
+export async function serve(
+  parts: ServeParts,
+  address: { readonly host: string; readonly port: number },
+): Promise<Served> {
   const open = new OpenExchanges();
   const server = createServer(
-    { keepAliveTimeout: 75_000, headersTimeout: 30_000, requestTimeout: 300_000, maxHeaderSize: 65_536, noDelay: true },
+    {
+      keepAliveTimeout: 75_000,
+      headersTimeout: 30_000,
+      requestTimeout: 300_000,
+      maxHeaderSize: 65_536,
+      noDelay: true,
+    },
     (request, response) => void handle(parts, open, request, response),
   );
   server.on('clientError', answerUnreadable);
@@ -75,10 +84,18 @@ export async function serve(parts: ServeParts, address: { readonly host: string;
   };
 }
 
-async function handle(parts: ServeParts, open: OpenExchanges, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function handle(
+  parts: ServeParts,
+  open: OpenExchanges,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const startedMs = parts.clock.monotonic();
   const forwarded = request.headers['x-forwarded-for'];
-  const clientIp = parts.addresses.of(request.socket.remoteAddress, typeof forwarded === 'string' ? forwarded : null);
+  const clientIp = parts.addresses.of(
+    request.socket.remoteAddress,
+    typeof forwarded === 'string' ? forwarded : null,
+  );
   const exchange = new Exchange(request, { clientIp, startedMs });
   open.add(exchange);
   response.on('close', () => {
@@ -121,7 +138,9 @@ class OpenExchanges {
 
   /** Resolves when there is none. */
   empty(): Promise<void> {
-    return this.#open.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenEmpty.push(resolve));
+    return this.#open.size === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => this.#whenEmpty.push(resolve));
   }
 
   abort(reason: Error): void {
@@ -136,7 +155,9 @@ function isApi(path: string): boolean {
 function assertWithinRate(parts: ServeParts, exchange: Exchange): void {
   const waitSec = parts.rateLimit?.take(limitedAs(exchange.clientIp)) ?? null;
   if (waitSec === null) return;
-  throw refuse('rate_limit_exceeded', '요청이 너무 잦습니다. Too many requests.', { retry_after_sec: waitSec });
+  throw refuse('rate_limit_exceeded', '요청이 너무 잦습니다. Too many requests.', {
+    retry_after_sec: waitSec,
+  });
 }
 
 function sendJson(response: ServerResponse, exchange: Exchange, reply: JsonReply): void {
@@ -187,7 +208,14 @@ function drained(response: ServerResponse): Promise<void> {
 function sendThrown(parts: ServeParts, response: ServerResponse, exchange: Exchange, thrown: unknown): void {
   if (thrown instanceof ClientLeft) return void response.destroy();
   if (thrown instanceof BodyTooLarge) {
-    const head: HeaderList = ['Content-Type', 'text/plain', 'Connection', 'close', 'Content-Length', String(tooLargeBody.length)];
+    const head: HeaderList = [
+      'Content-Type',
+      'text/plain',
+      'Connection',
+      'close',
+      'Content-Length',
+      String(tooLargeBody.length),
+    ];
     sendHead(response, 413, exchange, head).end(tooLargeBody);
     return;
   }
@@ -196,7 +224,12 @@ function sendThrown(parts: ServeParts, response: ServerResponse, exchange: Excha
   sendJson(response, exchange, error);
 }
 
-function sendHead(response: ServerResponse, status: number, exchange: Exchange, headers: HeaderList): ServerResponse {
+function sendHead(
+  response: ServerResponse,
+  status: number,
+  exchange: Exchange,
+  headers: HeaderList,
+): ServerResponse {
   return response.writeHead(status, [...commonHeaders(exchange.requestId), ...headers]);
 }
 
@@ -208,7 +241,12 @@ function answerUnreadable(error: Error & { code?: string; rawPacket?: Buffer }, 
     : refuse('invalid_request', 'The request is not valid HTTP.');
   const { status, body, headers } = renderRefusal(refusal);
   const text = JSON.stringify(body);
-  const list = [...commonHeaders(newRequestId()), ...flat(headers), 'Content-Type', 'application/json; charset=utf-8'];
+  const list = [
+    ...commonHeaders(newRequestId()),
+    ...flat(headers),
+    'Content-Type',
+    'application/json; charset=utf-8',
+  ];
   const lines = [`HTTP/1.1 ${status} ${status === 401 ? 'Unauthorized' : 'Bad Request'}`];
   for (let at = 0; at < list.length; at += 2) lines.push(`${list[at]}: ${list[at + 1]}`);
   lines.push(`Content-Length: ${Buffer.byteLength(text)}`, 'Connection: close', '', text);

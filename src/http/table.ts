@@ -33,7 +33,11 @@ export class RouteTable {
     if (row !== undefined) return { kind: 'route', route: row, params: at.params };
     const allow = allowed(at.place);
     if (method === 'OPTIONS') return { kind: 'options', allow };
-    throw refuse('method_not_allowed', `${method} is not allowed here; use ${allow.join(', ')}.`, { path, method, allow });
+    throw refuse('method_not_allowed', `${method} is not allowed here; use ${allow.join(', ')}.`, {
+      path,
+      method,
+      allow,
+    });
   }
 
   #lookUp(path: string): { place: Place; params: Record<string, string> } | null {

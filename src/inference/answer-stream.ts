@@ -1,12 +1,12 @@
-import { refuse, type Refusal } from '../errors/catalogue.ts';
+import { type Refusal, refuse } from '../errors/catalogue.ts';
+import { ClientLeft } from '../errors/client-left.ts';
 import { renderRefusal } from '../errors/error-body.ts';
-import { ClientLeft } from '../http/client-left.ts';
-import type { StreamReply, StreamSink } from '../http/route.ts';
 import { zeroKrw } from '../money/krw.ts';
 import { ChunkWriter } from '../wire/answer.ts';
 import { doneData, sseEvent, sseKeepAlive } from '../wire/sse.ts';
 import { usageBody } from '../wire/usage.ts';
-import { answerHeaders, type Answering, envelopeOf } from './answering.ts';
+import { type Answering, answerHeaders, envelopeOf } from './answering.ts';
+import type { AnswerSink, StreamedAnswer } from './conversation.ts';
 import { type Priced, priceAnswer } from './price-answer.ts';
 import { Tally } from './tally.ts';
 import { UpstreamBroke } from './upstream-broke.ts';
@@ -15,12 +15,12 @@ import { Watchdog } from './watchdog.ts';
 const done = sseEvent(doneData);
 
 /** Answers a streamed request. From here on every error is an event of the stream (service.md §6). */
-export function answerStream(answering: Answering): StreamReply {
+export function answerStream(answering: Answering): StreamedAnswer {
   return { headers: answerHeaders(answering), stream: (sink) => relay(answering, sink) };
 }
 
 /** Passes the answer on and settles it, however it ends. Never throws. */
-async function relay(answering: Answering, sink: StreamSink): Promise<void> {
+async function relay(answering: Answering, sink: AnswerSink): Promise<void> {
   const { answer, clock, keepAliveMs } = answering;
   const tally = new Tally();
   const [opening] = answer.first;
@@ -34,7 +34,10 @@ async function relay(answering: Answering, sink: StreamSink): Promise<void> {
     const held = await pass(answering, { tally, writer, sink, silence });
     end = await complete(answering, { tally, writer, held });
   } catch (thrown) {
-    end = thrown instanceof ClientLeft ? await left(answering, tally) : await broke(answering, { tally, writer, thrown });
+    end =
+      thrown instanceof ClientLeft
+        ? await left(answering, tally)
+        : await broke(answering, { tally, writer, thrown });
   } finally {
     silence.stop();
     answer.rest?.close();
@@ -46,7 +49,7 @@ async function relay(answering: Answering, sink: StreamSink): Promise<void> {
 interface Passing {
   readonly tally: Tally;
   readonly writer: ChunkWriter;
-  readonly sink: StreamSink;
+  readonly sink: AnswerSink;
   readonly silence: Watchdog;
 }
 
@@ -76,7 +79,10 @@ async function pass(answering: Answering, { tally, writer, sink, silence }: Pass
 }
 
 /** The next chunks. An upstream that breaks off after it said the end has said everything but what it used. */
-async function nextOf({ answer, ask }: Answering, tally: Tally): Promise<Answering['answer']['first'] | null> {
+async function nextOf(
+  { answer, ask }: Answering,
+  tally: Tally,
+): Promise<Answering['answer']['first'] | null> {
   if (answer.rest === null) return null;
   try {
     const chunks = await answer.rest.next();
@@ -91,7 +97,10 @@ async function nextOf({ answer, ask }: Answering, tally: Tally): Promise<Answeri
 }
 
 /** Settles a complete answer; its last events come after that is durable. */
-async function complete(answering: Answering, said: { tally: Tally; writer: ChunkWriter; held: string }): Promise<string> {
+async function complete(
+  answering: Answering,
+  said: { tally: Tally; writer: ChunkWriter; held: string },
+): Promise<string> {
   const { answer, ask } = answering;
   const { tally, writer, held } = said;
   const priced = await priceAnswer(ask, answer.candidate, tally);
@@ -103,23 +112,32 @@ async function complete(answering: Answering, said: { tally: Tally; writer: Chun
 async function left(answering: Answering, tally: Tally): Promise<string> {
   const priced = await priceAnswer(answering.ask, answering.answer.candidate, tally);
   const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
-  await settle(answering, tally, tally.text === '' ? free : priced, { errorType: null, cancelled: true }).catch(() => {});
+  await settle(answering, tally, tally.text === '' ? free : priced, {
+    errorType: null,
+    cancelled: true,
+  }).catch(() => {});
   return '';
 }
 
 /** The upstream failed in the middle, or the answer cannot be billed (decisions.md A-07): an error event, zero cost. */
-async function broke(answering: Answering, said: { tally: Tally; writer: ChunkWriter; thrown: unknown }): Promise<string> {
+async function broke(
+  answering: Answering,
+  said: { tally: Tally; writer: ChunkWriter; thrown: unknown },
+): Promise<string> {
   const { tally, writer, thrown } = said;
   const refusal = refusalOf(thrown, answering.streamIdleTimeoutMs);
   const priced = await priceAnswer(answering.ask, answering.answer.candidate, tally);
   const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
   const { error } = renderRefusal(refusal).body;
-  await settle(answering, tally, free, { errorType: error.metadata.error_type, cancelled: false }).catch(() => {});
+  await settle(answering, tally, free, { errorType: error.metadata.error_type, cancelled: false }).catch(
+    () => {},
+  );
   return `${writer.error({ ...error, metadata: inStream(error.metadata) })}${done}`;
 }
 
 function refusalOf(thrown: unknown, idleTimeoutMs: number): Refusal {
-  if (!(thrown instanceof UpstreamBroke)) return refuse('server', '서버 내부 오류입니다. Internal server error.');
+  if (!(thrown instanceof UpstreamBroke))
+    return refuse('server', '서버 내부 오류입니다. Internal server error.');
   if (thrown.timedOut) {
     const message = '업스트림이 응답을 멈췄습니다. The upstream fell silent.';
     return refuse('timeout', message, { timeout_sec: idleTimeoutMs / 1000 });

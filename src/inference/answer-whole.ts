@@ -1,13 +1,13 @@
-import type { JsonReply } from '../http/route.ts';
+import { type WholeChoice, wholeBody } from '../wire/answer.ts';
 import type { AnswerChunk, ChunkChoice } from '../wire/chat.ts';
-import { wholeBody, type WholeChoice } from '../wire/answer.ts';
 import { usageBody } from '../wire/usage.ts';
-import { answerHeaders, type Answering, envelopeOf } from './answering.ts';
+import { type Answering, answerHeaders, envelopeOf } from './answering.ts';
+import type { WholeAnswer } from './conversation.ts';
 import { priceAnswer } from './price-answer.ts';
 import { Tally } from './tally.ts';
 
 /** Answers a whole request: priced, settled durably, then sent (decisions.md §3). A client that has left pays nothing. */
-export async function answerWhole(answering: Answering): Promise<JsonReply> {
+export async function answerWhole(answering: Answering): Promise<WholeAnswer> {
   const { session, answer, ask, exchange } = answering;
   const tally = new Tally();
   const chunks: readonly AnswerChunk[] = answer.first;
@@ -37,11 +37,23 @@ export async function answerWhole(answering: Answering): Promise<JsonReply> {
 }
 
 /** A message has content, refusal and reasoning always, and everything else only when there is some. */
-function wholeChoice({ index, delta, finish_reason, native_finish_reason, logprobs }: ChunkChoice): WholeChoice {
+function wholeChoice({
+  index,
+  delta,
+  finish_reason,
+  native_finish_reason,
+  logprobs,
+}: ChunkChoice): WholeChoice {
   const { content, refusal, reasoning, ...rest } = delta;
   return {
     index,
-    message: { role: 'assistant', content: content ?? null, refusal: refusal ?? null, reasoning: reasoning ?? null, ...rest },
+    message: {
+      role: 'assistant',
+      content: content ?? null,
+      refusal: refusal ?? null,
+      reasoning: reasoning ?? null,
+      ...rest,
+    },
     finishReason: finish_reason,
     nativeFinishReason: native_finish_reason,
     logprobs,

@@ -1,16 +1,16 @@
-import type { Exchange } from '../http/exchange.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Envelope } from '../wire/answer.ts';
 import type { Ask } from '../wire/chat.ts';
+import type { Asked } from './conversation.ts';
+import type { Answer } from './outcome.ts';
 import type { Session } from './session.ts';
-import type { Answer } from './try-candidate.ts';
 
 /** A request that has its answer in hand and is about to pass it on. */
 export interface Answering {
   readonly session: Session;
   readonly ask: Ask;
   readonly answer: Answer;
-  readonly exchange: Exchange;
+  readonly exchange: Asked;
   readonly clock: Clock;
   /** After this much silence a stream says that it is alive (decisions.md A-27). */
   readonly keepAliveMs: number;

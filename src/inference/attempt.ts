@@ -3,24 +3,9 @@ import { refuse } from '../errors/catalogue.ts';
 import type { AttemptRecord } from '../generations/generation.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Ask } from '../wire/chat.ts';
-import { type Answer, type Callers, tryCandidate } from './try-candidate.ts';
-
-/** How one candidate ended. A failed one is a value: the chain steps over it. */
-export type Outcome =
-  | { readonly kind: 'answered'; readonly answer: Answer }
-  | { readonly kind: 'refused'; readonly status: number | null; readonly reason: string }
-  | { readonly kind: 'unreachable'; readonly reason: string }
-  | { readonly kind: 'timed_out'; readonly reason: string }
-  | { readonly kind: 'loading'; readonly retryAfterSec: number };
-
-/** What an attempt at a chain is about. */
-export interface AttemptContext {
-  readonly accountId: number;
-  /** Aborts when the client leaves. */
-  readonly signal: AbortSignal;
-  /** What was tried so far; one line is added for each candidate. */
-  readonly attempts: AttemptRecord[];
-}
+import type { Callers } from './line.ts';
+import type { Answer, AttemptContext, Outcome } from './outcome.ts';
+import { tryCandidate } from './try-candidate.ts';
 
 /** What the chain needs: callers for candidates, the time, and the budget of service.md §8. */
 export interface Chain {
@@ -35,7 +20,12 @@ export interface Chain {
  * (service.md 7.4.3). Refuses with `503 model_loading`, `408 timeout` or `502 provider_error` when none did (decisions.md
  * A-04, A-05, A-30).
  */
-export async function attempt(chain: Chain, candidates: readonly Candidate[], ask: Ask, context: AttemptContext): Promise<Answer> {
+export async function attempt(
+  chain: Chain,
+  candidates: readonly Candidate[],
+  ask: Ask,
+  context: AttemptContext,
+): Promise<Answer> {
   const failed: Exclude<Outcome, { kind: 'answered' }>[] = [];
   let budgetMs = chain.budgetMs;
   for (const candidate of candidates) {
@@ -50,18 +40,32 @@ export async function attempt(chain: Chain, candidates: readonly Candidate[], as
   throw refusalOf(failed, chain.budgetMs, budgetMs);
 }
 
-function refusalOf(failed: readonly Exclude<Outcome, { kind: 'answered' }>[], budgetMs: number, leftMs: number): Error {
-  const waits = failed.filter((outcome) => outcome.kind === 'loading').map((outcome) => outcome.retryAfterSec);
+function refusalOf(
+  failed: readonly Exclude<Outcome, { kind: 'answered' }>[],
+  budgetMs: number,
+  leftMs: number,
+): Error {
+  const waits = failed
+    .filter((outcome) => outcome.kind === 'loading')
+    .map((outcome) => outcome.retryAfterSec);
   if (waits.length > 0) {
-    return refuse('model_loading', '모델을 불러오는 중입니다. The model is loading; retry after the time in Retry-After.', {
-      retry_after_sec: Math.min(...waits),
-    });
+    return refuse(
+      'model_loading',
+      '모델을 불러오는 중입니다. The model is loading; retry after the time in Retry-After.',
+      {
+        retry_after_sec: Math.min(...waits),
+      },
+    );
   }
   const last = failed.at(-1);
   if (leftMs <= 0 || last?.kind === 'timed_out') {
-    return refuse('timeout', '업스트림이 제한 시간 안에 응답하지 않았습니다. The upstream did not answer in time.', {
-      timeout_sec: budgetMs / 1000,
-    });
+    return refuse(
+      'timeout',
+      '업스트림이 제한 시간 안에 응답하지 않았습니다. The upstream did not answer in time.',
+      {
+        timeout_sec: budgetMs / 1000,
+      },
+    );
   }
   return refuse('provider_error', '모든 후보가 실패했습니다. Every candidate failed upstream.', {
     provider_code: last?.kind === 'refused' ? last.status : null,

@@ -53,17 +53,23 @@ async function believePrompt(claim: UsageClaim | null, ask: Ask): Promise<Part> 
   const claimed = countOr(claim?.promptTokens, 0);
   if (claimed === 0) return { tokens: await countPrompt(ask), source: 'counted' };
   const media = ask.mediaParts * mostTokensPerMediaPart;
-  if (claimed <= plausible(leastTokens(promptTexts(ask.input, ask.parameters))) + media) return { tokens: claimed, source: 'upstream' };
+  if (claimed <= plausible(leastTokens(promptTexts(ask.input, ask.parameters))) + media)
+    return { tokens: claimed, source: 'upstream' };
   return clamp(claimed, plausible(await countPrompt(ask)) + media);
 }
 
-async function believeCompletion(claim: UsageClaim | null, received: Received, hidden: number): Promise<Part> {
+async function believeCompletion(
+  claim: UsageClaim | null,
+  received: Received,
+  hidden: number,
+): Promise<Part> {
   const claimed = countOr(claim?.completionTokens, 0);
   const saidSomething = received.texts.some((text) => text !== '');
   if (claimed === 0 && saidSomething) return { tokens: await countTexts(received.texts), source: 'counted' };
   // Without a word received, zero is the truth whether it was claimed or not.
   if (claimed === 0) return { tokens: 0, source: claim === null ? 'counted' : 'upstream' };
-  if (claimed <= plausible(leastTokens(received.texts)) + hidden) return { tokens: claimed, source: 'upstream' };
+  if (claimed <= plausible(leastTokens(received.texts)) + hidden)
+    return { tokens: claimed, source: 'upstream' };
   return clamp(claimed, plausible(await countTexts(received.texts)) + hidden);
 }
 
@@ -77,5 +83,7 @@ function clamp(claimed: number, most: number): Part {
 
 /** A claimed count if it is one: a whole number above zero, in range of the column that it is stored in. */
 function countOr(claimed: unknown, otherwise: number): number {
-  return typeof claimed === 'number' && Number.isInteger(claimed) && claimed > 0 ? Math.min(claimed, 2_000_000_000) : otherwise;
+  return typeof claimed === 'number' && Number.isInteger(claimed) && claimed > 0
+    ? Math.min(claimed, 2_000_000_000)
+    : otherwise;
 }

@@ -22,7 +22,12 @@ export class ChunkSource {
 
   constructor(
     body: ByteStream,
-    how: { readonly dialect: Dialect; readonly kind: AskKind; readonly clock: Clock; readonly idleTimeoutMs: number },
+    how: {
+      readonly dialect: Dialect;
+      readonly kind: AskKind;
+      readonly clock: Clock;
+      readonly idleTimeoutMs: number;
+    },
   ) {
     this.#body = body;
     this.#dialect = how.dialect;
@@ -54,7 +59,9 @@ export class ChunkSource {
     this.#idle.stop();
     if (this.#ended) return;
     this.#ended = true;
-    const timer = this.#clock.after(closingMs, () => this.#body.cancel(new Error('the upstream kept its connection after its end')));
+    const timer = this.#clock.after(closingMs, () =>
+      this.#body.cancel(new Error('the upstream kept its connection after its end')),
+    );
     this.#body.whenOver(() => timer.cancel());
   }
 
@@ -67,7 +74,9 @@ export class ChunkSource {
       this.#idle.stop();
       this.#ended = true;
       if (error instanceof UpstreamBroke) throw error;
-      throw error instanceof Error && error.name === 'ClientLeft' ? error : new UpstreamBroke(`the upstream broke off: ${String(error)}`);
+      throw error instanceof Error && error.name === 'ClientLeft'
+        ? error
+        : new UpstreamBroke(`the upstream broke off: ${String(error)}`);
     }
   }
 

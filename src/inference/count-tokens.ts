@@ -34,7 +34,10 @@ export async function countPrompt(ask: Ask, enough = Number.POSITIVE_INFINITY): 
 }
 
 /** Our own count of texts; stops early once it is above `enough`. */
-export async function countTexts(texts: Iterable<string>, enough = Number.POSITIVE_INFINITY): Promise<number> {
+export async function countTexts(
+  texts: Iterable<string>,
+  enough = Number.POSITIVE_INFINITY,
+): Promise<number> {
   const count = await loadTokenCounter();
   let tokens = 0;
   let windows = 0;

@@ -51,20 +51,27 @@ export function admit(account: Account, key: Key, debtFloor: Krw, day: number): 
   if (limit === null) return;
   const usage = key.usageWithHoldsAt(day);
   if (usage < limit) return;
-  throw refuse('key_limit_exceeded', '키의 사용 한도에 도달했습니다. The spend limit of this key is reached.', {
-    limit_krw: krwToDecimal(limit),
-    usage_krw: krwToDecimal(usage),
-  });
+  throw refuse(
+    'key_limit_exceeded',
+    '키의 사용 한도에 도달했습니다. The spend limit of this key is reached.',
+    {
+      limit_krw: krwToDecimal(limit),
+      usage_krw: krwToDecimal(usage),
+    },
+  );
 }
 
 /** The most that any candidate of the chain may cost for this request. */
 export function estimate(ask: Ask, chain: readonly Candidate[]): Krw {
   const promptTokens = ask.textBytes + ask.mediaParts * mostTokensPerMediaPart;
-  return chain.map((candidate) => costOf(candidate.price, unitsFor(ask, candidate, promptTokens))).reduce(larger, zeroKrw);
+  return chain
+    .map((candidate) => costOf(candidate.price, unitsFor(ask, candidate, promptTokens)))
+    .reduce(larger, zeroKrw);
 }
 
 function unitsFor(ask: Ask, candidate: Candidate, promptTokens: number): Parameters<typeof costOf>[1] {
-  const completionTokens = Math.min(ask.maxTokens ?? candidate.maxCompletionTokens, candidate.maxCompletionTokens) * ask.choices;
+  const completionTokens =
+    Math.min(ask.maxTokens ?? candidate.maxCompletionTokens, candidate.maxCompletionTokens) * ask.choices;
   return { promptTokens, completionTokens, cacheReadTokens: 0, cacheWriteTokens: 0 };
 }
 

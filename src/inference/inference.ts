@@ -1,8 +1,6 @@
 import type { AccountBook } from '../accounts/account-book.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Candidate } from '../catalogue/model.ts';
-import type { Exchange } from '../http/exchange.ts';
-import type { Caller, Reply } from '../http/route.ts';
 import type { Settlements } from '../ledger/settlements.ts';
 import type { Krw } from '../money/krw.ts';
 import type { Clock } from '../time/clock.ts';
@@ -11,6 +9,7 @@ import type { Ask, AskKind } from '../wire/chat.ts';
 import { answerStream } from './answer-stream.ts';
 import { answerWhole } from './answer-whole.ts';
 import { attempt, type Chain } from './attempt.ts';
+import type { Asked, Asker, StreamedAnswer, WholeAnswer } from './conversation.ts';
 import { countPrompt } from './count-tokens.ts';
 import { admit, estimate } from './holds.ts';
 import { chainOf, countingLimit, plan } from './plan.ts';
@@ -33,15 +32,19 @@ export interface InferenceParts {
 
 /** One request to a model, with its caller identified. */
 export interface InferenceCall {
-  readonly caller: Caller;
-  readonly exchange: Exchange;
+  readonly caller: Asker;
+  readonly exchange: Asked;
 }
 
 /**
  * The path of one call (design: admit, read, resolve, plan, attempt, relay, settle). Whatever is refused or fails after the
  * caller was identified is on record at zero cost.
  */
-export async function infer(parts: InferenceParts, kind: AskKind, { caller, exchange }: InferenceCall): Promise<Reply> {
+export async function infer(
+  parts: InferenceParts,
+  kind: AskKind,
+  { caller, exchange }: InferenceCall,
+): Promise<WholeAnswer | StreamedAnswer> {
   const { key, accountId } = caller;
   const { settlements, clock, chain } = parts;
   const account = parts.accounts.peek(accountId);
@@ -56,7 +59,11 @@ export async function infer(parts: InferenceParts, kind: AskKind, { caller, exch
     // Others were admitted while the body came in: what counts is this turn, in which the hold is placed.
     admitted();
     session.hold.place(estimate(ask, candidates));
-    const answer = await attempt(chain, candidates, ask, { accountId, signal: exchange.signal, attempts: session.attempts });
+    const answer = await attempt(chain, candidates, ask, {
+      accountId,
+      signal: exchange.signal,
+      attempts: session.attempts,
+    });
     session.firstWordMs = clock.monotonic();
     const answering = { ...parts, session, ask, answer, exchange };
     return ask.stream ? answerStream(answering) : await answerWhole(answering);

@@ -15,7 +15,11 @@ const modalityOfPart: Readonly<Record<string, InputModality>> = {
  * What routing must know of a prompt: which media it carries, and how many bytes its text has. Without media the body's own
  * length is a bound that costs nothing: no byte makes more than one token.
  */
-export function measureInput(input: unknown, parameters: Readonly<Record<string, unknown>>, bodyBytes: number): Measured {
+export function measureInput(
+  input: unknown,
+  parameters: Readonly<Record<string, unknown>>,
+  bodyBytes: number,
+): Measured {
   const inputs = new Set<InputModality>();
   let mediaParts = 0;
   for (const part of partsOf(input)) {
@@ -31,7 +35,10 @@ export function measureInput(input: unknown, parameters: Readonly<Record<string,
 }
 
 /** Every text that a tokenizer would see: contents, names, tool calls, tools and schemas. */
-export function* promptTexts(input: unknown, parameters: Readonly<Record<string, unknown>>): Generator<string> {
+export function* promptTexts(
+  input: unknown,
+  parameters: Readonly<Record<string, unknown>>,
+): Generator<string> {
   if (typeof input === 'string') yield input;
   else if (Array.isArray(input)) for (const item of input) yield* textsOf(item);
   for (const name of ['tools', 'response_format']) {

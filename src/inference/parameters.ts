@@ -1,23 +1,37 @@
 /** A rule for the value of one parameter: what is wrong with it, or null. */
 type Rule = (value: unknown) => string | null;
 
-const number = (least: number, most: number): Rule => (value) =>
-  typeof value === 'number' && value >= least && value <= most ? null : `must be a number from ${least} to ${most}`;
-const integer = (least: number, most = Number.MAX_SAFE_INTEGER): Rule => (value) => {
-  if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return null;
-  return most === Number.MAX_SAFE_INTEGER ? `must be an integer of at least ${least}` : `must be an integer from ${least} to ${most}`;
-};
+const number =
+  (least: number, most: number): Rule =>
+  (value) =>
+    typeof value === 'number' && value >= least && value <= most
+      ? null
+      : `must be a number from ${least} to ${most}`;
+const integer =
+  (least: number, most = Number.MAX_SAFE_INTEGER): Rule =>
+  (value) => {
+    if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return null;
+    return most === Number.MAX_SAFE_INTEGER
+      ? `must be an integer of at least ${least}`
+      : `must be an integer from ${least} to ${most}`;
+  };
 const boolean: Rule = (value) => (typeof value === 'boolean' ? null : 'must be a boolean');
 const string: Rule = (value) => (typeof value === 'string' ? null : 'must be a string');
 const object: Rule = (value) =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? null : 'must be an object';
 const array: Rule = (value) => (Array.isArray(value) ? null : 'must be an array');
-const oneOf = (...values: readonly string[]): Rule => (value) =>
-  typeof value === 'string' && values.includes(value) ? null : `must be one of ${values.join(', ')}`;
-const either = (...rules: readonly Rule[]): Rule => (value) =>
-  rules.some((rule) => rule(value) === null) ? null : rules.map((rule) => rule(value)).join(' or ');
+const oneOf =
+  (...values: readonly string[]): Rule =>
+  (value) =>
+    typeof value === 'string' && values.includes(value) ? null : `must be one of ${values.join(', ')}`;
+const either =
+  (...rules: readonly Rule[]): Rule =>
+  (value) =>
+    rules.some((rule) => rule(value) === null) ? null : rules.map((rule) => rule(value)).join(' or ');
 const stops: Rule = either(string, (value) =>
-  Array.isArray(value) && value.every((stop) => typeof stop === 'string') ? null : 'must be an array of strings',
+  Array.isArray(value) && value.every((stop) => typeof stop === 'string')
+    ? null
+    : 'must be an array of strings',
 );
 const efforts = oneOf('max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none');
 

@@ -33,7 +33,9 @@ export function plan(ask: Ask, models: readonly Model[], promptTokens: number): 
 export function chainOf(ask: Ask, planned: Plan): readonly Candidate[] {
   if (planned.chain.length > 0) return planned.chain;
   const reasons = [...new Set(planned.dropped.map(({ why }) => explanations[why]))].join(', ');
-  throw refuse('no_endpoints_found', `No endpoints found for ${ask.models.join(', ')}: ${reasons}.`, { models: ask.models });
+  throw refuse('no_endpoints_found', `No endpoints found for ${ask.models.join(', ')}: ${reasons}.`, {
+    models: ask.models,
+  });
 }
 
 /**
@@ -56,6 +58,7 @@ function whyNot(ask: Ask, candidate: Candidate, promptTokens: number): Dropped |
   if (promptTokens > candidate.contextLength * contextMargin) return 'context_too_small';
   if ([...ask.inputs].some((input) => !candidate.inputs.has(input))) return 'input_not_supported';
   const asksForTools = ask.parameters['tools'] !== undefined;
-  if (asksForTools && candidate.supportedParameters !== null && !candidate.supportedParameters.has('tools')) return 'tools_not_supported';
+  if (asksForTools && candidate.supportedParameters !== null && !candidate.supportedParameters.has('tools'))
+    return 'tools_not_supported';
   return null;
 }

@@ -19,7 +19,12 @@ export async function priceAnswer(ask: Ask, candidate: Candidate, tally: Tally):
     texts: [tally.text],
     mostHiddenTokens: mayReason(candidate) ? candidate.maxCompletionTokens * ask.choices : 0,
   });
-  return { ...believed, bill: isFree(tally, believed.usage) ? { cost: zeroKrw, promptCost: zeroKrw } : billOf(candidate, believed.usage) };
+  return {
+    ...believed,
+    bill: isFree(tally, believed.usage)
+      ? { cost: zeroKrw, promptCost: zeroKrw }
+      : billOf(candidate, believed.usage),
+  };
 }
 
 /** An answer that is none costs nothing (decisions.md §2): no tokens and no reason for it, or an error for a reason. */

@@ -50,7 +50,8 @@ function parseObject(bytes: Buffer): Body {
 function readModels(body: Body): readonly string[] {
   const first = optional(body, 'model', 'string');
   const more = body['models'] ?? [];
-  if (!Array.isArray(more) || more.some((id) => typeof id !== 'string')) throw invalid('`models` must be an array of strings.');
+  if (!Array.isArray(more) || more.some((id) => typeof id !== 'string'))
+    throw invalid('`models` must be an array of strings.');
   const models = [...new Set([...(first === null ? [] : [first]), ...(more as string[])])];
   if (models.length === 0) throw invalid('`model` is missing.');
   if (models.length > mostModels) throw invalid(`\`models\` must have ${mostModels} items or fewer.`);
@@ -60,10 +61,12 @@ function readModels(body: Body): readonly string[] {
 function readMessages(body: Body): readonly object[] {
   const messages = body['messages'];
   if (messages === undefined) throw invalid('`messages` is missing.');
-  if (!Array.isArray(messages) || messages.length === 0) throw invalid('`messages` must be an array of at least one message.');
+  if (!Array.isArray(messages) || messages.length === 0)
+    throw invalid('`messages` must be an array of at least one message.');
   messages.forEach((message: unknown, index) => {
     if (!isObject(message)) throw invalid(`\`messages[${index}]\` must be an object.`);
-    if (typeof message['role'] !== 'string' || message['role'] === '') throw invalid(`\`messages[${index}].role\` is missing.`);
+    if (typeof message['role'] !== 'string' || message['role'] === '')
+      throw invalid(`\`messages[${index}].role\` is missing.`);
     assertContent(message['content'], index);
   });
   return messages as readonly object[];
@@ -73,7 +76,9 @@ function assertContent(content: unknown, index: number): void {
   if (content == null || typeof content === 'string') return;
   const parts = Array.isArray(content) ? content : [undefined];
   if (parts.some((part) => !isObject(part) || typeof part['type'] !== 'string')) {
-    throw invalid(`\`messages[${index}].content\` must be a string, null or an array of parts with a \`type\`.`);
+    throw invalid(
+      `\`messages[${index}].content\` must be a string, null or an array of parts with a \`type\`.`,
+    );
   }
 }
 
@@ -83,8 +88,11 @@ function readPrompt(body: Body): unknown {
   if (prompt == null) throw invalid('`prompt` is missing.');
   const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
   const isItem = (item: unknown): boolean =>
-    typeof item === 'string' || isToken(item) || (Array.isArray(item) && item.length > 0 && item.every(isToken));
-  if (typeof prompt === 'string' || (Array.isArray(prompt) && prompt.length > 0 && prompt.every(isItem))) return prompt;
+    typeof item === 'string' ||
+    isToken(item) ||
+    (Array.isArray(item) && item.length > 0 && item.every(isToken));
+  if (typeof prompt === 'string' || (Array.isArray(prompt) && prompt.length > 0 && prompt.every(isItem)))
+    return prompt;
   throw invalid('`prompt` must be a string, an array of strings, or token ids.');
 }
 
@@ -105,7 +113,6 @@ function optional(body: Body, name: string, type: 'string'): string | null;
 function optional(body: Body, name: string, type: 'boolean'): boolean | null;
 function optional(body: Body, name: string, type: 'string' | 'boolean'): unknown {
   const value = body[name] ?? null;
-  // biome-ignore lint/suspicious/useValidTypeof: the type is one of the two names above.
   if (value !== null && typeof value !== type) throw invalid(`\`${name}\` must be a ${type}.`);
   return value;
 }

@@ -1,6 +1,6 @@
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
-import type { Exchange } from '../http/exchange.ts';
 import type { Ask, AskKind } from '../wire/chat.ts';
+import type { Asked } from './conversation.ts';
 
 const longestStored = 500;
 
@@ -12,8 +12,9 @@ export function storable(text: string): string {
 }
 
 /** What a record says of the request itself, before anything is known of an answer. */
-export function requestDetail(exchange: Exchange, endpoint: AskKind): GenerationDetail {
-  const title = exchange.header('x-service-title') ?? exchange.header('x-openrouter-title') ?? exchange.header('x-title');
+export function requestDetail(exchange: Asked, endpoint: AskKind): GenerationDetail {
+  const title =
+    exchange.header('x-service-title') ?? exchange.header('x-openrouter-title') ?? exchange.header('x-title');
   return {
     request_id: exchange.requestId,
     api_type: 'completions',

@@ -1,10 +1,9 @@
 import type { Account } from '../accounts/account.ts';
 import type { Candidate } from '../catalogue/model.ts';
 import { Refusal } from '../errors/catalogue.ts';
+import { ClientLeft } from '../errors/client-left.ts';
 import { errorTypeOf, statusOf } from '../errors/error-body.ts';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
-import { ClientLeft } from '../http/client-left.ts';
-import type { Exchange } from '../http/exchange.ts';
 import { type GenerationUuid, generationIdOf, newGenerationUuid } from '../ids/generation-id.ts';
 import type { Key } from '../keys/key.ts';
 import { type Opened, type SettlementRow, type Settlements, Unbillable } from '../ledger/settlements.ts';
@@ -13,6 +12,7 @@ import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import type { Ask, AskKind } from '../wire/chat.ts';
 import { noUsage, type Usage } from '../wire/usage.ts';
+import type { Asked } from './conversation.ts';
 import { Hold } from './holds.ts';
 import { askDetail, attemptsDetail, requestDetail, storableOr } from './request-record.ts';
 import type { Tally } from './tally.ts';
@@ -36,7 +36,7 @@ export interface Ending {
 export interface SessionParts {
   readonly account: Account;
   readonly key: Key;
-  readonly exchange: Exchange;
+  readonly exchange: Asked;
   readonly endpoint: AskKind;
   readonly settlements: Settlements;
   readonly clock: Clock;
@@ -71,7 +71,13 @@ export class Session {
     this.hold = new Hold(parts.account, parts.key);
     this.#detail = requestDetail(parts.exchange, parts.endpoint);
     const { accountId, id: keyId } = parts.key.row;
-    const record = { uuid: this.uuid, accountId, keyId, createdAtMs: this.createdAtMs, detail: JSON.stringify(this.#detail) };
+    const record = {
+      uuid: this.uuid,
+      accountId,
+      keyId,
+      createdAtMs: this.createdAtMs,
+      detail: JSON.stringify(this.#detail),
+    };
     this.#opened = parts.settlements.open(record);
   }
 

@@ -22,7 +22,8 @@ export class Tally {
       if (delta.content !== undefined) this.text += delta.content;
       if (delta.reasoning !== undefined) this.text += delta.reasoning;
       if (delta.refusal !== undefined) this.text += delta.refusal;
-      for (const call of delta.tool_calls ?? []) this.text += (call.function.name ?? '') + (call.function.arguments ?? '');
+      for (const call of delta.tool_calls ?? [])
+        this.text += (call.function.name ?? '') + (call.function.arguments ?? '');
       if (finish_reason === null) continue;
       this.#finished.add(index);
       this.finishReason = finish_reason;

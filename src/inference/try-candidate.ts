@@ -1,15 +1,13 @@
 import type { Candidate } from '../catalogue/model.ts';
-import type { Dialect } from '../dialects/dialect.ts';
-import { describeError, type Log } from '../log/log.ts';
-import type { Slots } from '../slots/slots.ts';
-import type { Clock, Timer } from '../time/clock.ts';
+import { describeError } from '../log/log.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
-import { callUpstream, Unreachable, type UpstreamRequest, type UpstreamResponse } from '../upstreams/call.ts';
-import type { Provider } from '../upstreams/providers.ts';
+import { callUpstream, Unreachable, type UpstreamResponse } from '../upstreams/call.ts';
 import type { AnswerChunk, Ask } from '../wire/chat.ts';
 import { isMeaningful } from '../wire/chat.ts';
-import type { AttemptContext, Outcome } from './attempt.ts';
+import { CallScope } from './call-scope.ts';
 import { ChunkSource } from './chunk-source.ts';
+import { type Callers, type Line, openLine } from './line.ts';
+import type { AttemptContext, Outcome } from './outcome.ts';
 import { UpstreamBroke } from './upstream-broke.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -18,41 +16,6 @@ const largestErrorBytes = 64 * 1024;
 const largestAnswerBytes = 64 * 1024 * 1024;
 /** How long an error's body may take: its words are only for the log. */
 const errorBodyMs = 2_000;
-
-/** A candidate that has spoken. */
-export interface Answer {
-  readonly candidate: Candidate;
-  /** What was said so far: the whole answer, or the chunks up to the first that means something. */
-  readonly first: readonly AnswerChunk[];
-  /** Where the rest of a stream comes from; null for a whole answer. */
-  readonly rest: ChunkSource | null;
-  /** Gives the engine's lane back and lets go of the connection; called once, whatever happened. */
-  release(): void;
-}
-
-/** How candidates are reached. */
-export interface Callers {
-  readonly provider: (slug: string) => Provider;
-  /** Connections to an engine of ours at this base URL. */
-  readonly engine: (baseUrl: string) => { request(path: string, body: string): UpstreamRequest };
-  readonly slots: Slots;
-  readonly engineDialect: Dialect;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly streamIdleTimeoutMs: number;
-  /** From the start of a call to its last byte; null: no such limit. */
-  readonly totalTimeoutMs: number | null;
-}
-
-/** Someone who can be called right now, and how to let go of him. */
-interface Line {
-  readonly dialect: Dialect;
-  readonly model: string;
-  readonly firstByteMs: number;
-  readonly lost: AbortSignal | null;
-  request(path: string, body: string): UpstreamRequest;
-  release(outcome: 'served' | 'unreachable'): void;
-}
 
 type Tried = { readonly outcome: Outcome; readonly waitedMs: number };
 
@@ -67,98 +30,50 @@ export async function tryCandidate(
   context: AttemptContext & { readonly budgetMs: number },
 ): Promise<Tried> {
   const line = await openLine(callers, candidate, context);
-  if (line.kind === 'loading') return { outcome: { kind: 'loading', retryAfterSec: line.retryAfterSec }, waitedMs: 0 };
+  if (line.kind === 'loading')
+    return { outcome: { kind: 'loading', retryAfterSec: line.retryAfterSec }, waitedMs: 0 };
   const startedMs = callers.clock.monotonic();
-  const call = new CallScope(callers, context.signal, line.lost, Math.min(context.budgetMs, line.firstByteMs));
+  const call = new CallScope(
+    callers.clock,
+    { firstByteMs: Math.min(context.budgetMs, line.firstByteMs), totalMs: callers.totalTimeoutMs },
+    context.signal,
+    line.lost,
+  );
   const outcome = await callOnce(callers, candidate, ask, line, call);
   if (outcome.kind !== 'answered') {
     call.end();
     line.release(outcome.kind === 'unreachable' ? 'unreachable' : 'served');
-    callers.log.info('attempt_failed', { candidate: candidate.label, outcome: outcome.kind, ...reasonOf(outcome) });
+    callers.log.info('attempt_failed', {
+      candidate: candidate.label,
+      outcome: outcome.kind,
+      ...reasonOf(outcome),
+    });
     if (context.signal.aborted) throw context.signal.reason;
   }
   return { outcome, waitedMs: callers.clock.monotonic() - startedMs };
 }
 
-async function openLine(
+async function callOnce(
   callers: Callers,
   candidate: Candidate,
-  context: AttemptContext,
-): Promise<({ readonly kind: 'line' } & Line) | { readonly kind: 'loading'; readonly retryAfterSec: number }> {
-  if (candidate.via.kind === 'provider') {
-    const provider = callers.provider(candidate.via.provider);
-    return {
-      kind: 'line',
-      dialect: provider.dialect,
-      model: candidate.upstreamModel,
-      firstByteMs: provider.firstByteTimeoutMs,
-      lost: null,
-      request: (path, body) => provider.request(path, body),
-      release: () => {},
-    };
-  }
-  const lease = await callers.slots.acquire(candidate.via.slot, { accountId: context.accountId, signal: context.signal });
-  if (lease.kind === 'loading') return lease;
-  return {
-    kind: 'line',
-    dialect: callers.engineDialect,
-    model: lease.model ?? candidate.upstreamModel,
-    firstByteMs: Number.POSITIVE_INFINITY,
-    lost: lease.lost,
-    request: (path, body) => callers.engine(lease.baseUrl).request(path, body),
-    release: (outcome) => lease.release(outcome),
-  };
-}
-
-/** Everything that can end one call from outside: the client, the time until the first byte, the loss of the engine. */
-class CallScope {
-  readonly #controller = new AbortController();
-  readonly #sources: readonly AbortSignal[];
-  readonly #onAbort: (event: Event) => void;
-  readonly #firstByte: Timer;
-  readonly #total: Timer | null;
-  timedOut = false;
-
-  constructor(callers: Callers, client: AbortSignal, lost: AbortSignal | null, firstByteMs: number) {
-    this.#sources = lost === null ? [client] : [client, lost];
-    this.#onAbort = (event) => {
-      const source = event.target as AbortSignal;
-      this.#controller.abort(source === lost ? new UpstreamBroke('the engine was lost') : source.reason);
-    };
-    for (const source of this.#sources) source.addEventListener('abort', this.#onAbort, { once: true });
-    this.#firstByte = callers.clock.after(firstByteMs, () => this.#giveUp('no answer in time'));
-    this.#total =
-      callers.totalTimeoutMs === null ? null : callers.clock.after(callers.totalTimeoutMs, () => this.#giveUp('the answer took too long'));
-    if (client.aborted) this.#controller.abort(client.reason);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  /** The first byte is here: from now on silence is limited by the chunk source. */
-  answered(): void {
-    this.#firstByte.cancel();
-  }
-
-  end(): void {
-    this.#firstByte.cancel();
-    this.#total?.cancel();
-    for (const source of this.#sources) source.removeEventListener('abort', this.#onAbort);
-  }
-
-  #giveUp(why: string): void {
-    this.timedOut = true;
-    this.#controller.abort(new UpstreamBroke(why, { timedOut: true, status: 408 }));
-  }
-}
-
-async function callOnce(callers: Callers, candidate: Candidate, ask: Ask, line: Line, call: CallScope): Promise<Outcome> {
-  const written = line.dialect.write(ask, { model: line.model, supportedParameters: candidate.supportedParameters });
+  ask: Ask,
+  line: Line,
+  call: CallScope,
+): Promise<Outcome> {
+  const written = line.dialect.write(ask, {
+    model: line.model,
+    supportedParameters: candidate.supportedParameters,
+  });
   try {
-    const response = await callUpstream(line.request(written.path, JSON.stringify(written.body)), call.signal);
+    const response = await callUpstream(
+      line.request(written.path, JSON.stringify(written.body)),
+      call.signal,
+    );
     if (response.status < 200 || response.status > 299) return await refusedBy(callers, line, response, call);
-    const spoken = isEventStream(response) && ask.stream ? await firstOfStream(callers, ask, line, response) : await wholeOf(callers, ask, line, response);
+    const spoken =
+      isEventStream(response) && ask.stream
+        ? await firstOfStream(callers, ask, line, response)
+        : await wholeOf(callers, ask, line, response);
     if ('outcome' in spoken) return { ...spoken.outcome, ...statusIfNone(spoken.outcome, response.status) };
     call.answered();
     let released = false;
@@ -175,13 +90,21 @@ async function callOnce(callers: Callers, candidate: Candidate, ask: Ask, line: 
 }
 
 function failureOf(error: unknown, call: CallScope): Outcome {
-  if (call.timedOut || (error instanceof UpstreamBroke && error.timedOut)) return { kind: 'timed_out', reason: 'no answer in time' };
-  if (error instanceof UpstreamBroke && error.status !== null) return { kind: 'refused', status: error.status, reason: error.message };
-  if (error instanceof Unreachable || error instanceof UpstreamBroke) return { kind: 'unreachable', reason: describeCause(error) };
+  if (call.timedOut || (error instanceof UpstreamBroke && error.timedOut))
+    return { kind: 'timed_out', reason: 'no answer in time' };
+  if (error instanceof UpstreamBroke && error.status !== null)
+    return { kind: 'refused', status: error.status, reason: error.message };
+  if (error instanceof Unreachable || error instanceof UpstreamBroke)
+    return { kind: 'unreachable', reason: describeCause(error) };
   return { kind: 'unreachable', reason: describeError(error) };
 }
 
-async function refusedBy(callers: Callers, line: Line, response: UpstreamResponse, call: CallScope): Promise<Outcome> {
+async function refusedBy(
+  callers: Callers,
+  line: Line,
+  response: UpstreamResponse,
+  call: CallScope,
+): Promise<Outcome> {
   const late = callers.clock.after(errorBodyMs, () => response.body.cancel(new Error('slow error body')));
   let words = '';
   try {
@@ -195,10 +118,17 @@ async function refusedBy(callers: Callers, line: Line, response: UpstreamRespons
   return { kind: 'refused', status: response.status, reason: words };
 }
 
-type Spoken = { readonly first: readonly AnswerChunk[]; readonly rest: ChunkSource | null } | { readonly outcome: Outcome };
+type Spoken =
+  | { readonly first: readonly AnswerChunk[]; readonly rest: ChunkSource | null }
+  | { readonly outcome: Outcome };
 
 /** Reads a stream up to the first chunk that means something. An end before that is a failed candidate. */
-async function firstOfStream(callers: Callers, ask: Ask, line: Line, response: UpstreamResponse): Promise<Spoken> {
+async function firstOfStream(
+  callers: Callers,
+  ask: Ask,
+  line: Line,
+  response: UpstreamResponse,
+): Promise<Spoken> {
   const source = new ChunkSource(response.body, {
     dialect: line.dialect,
     kind: ask.kind,
@@ -208,14 +138,20 @@ async function firstOfStream(callers: Callers, ask: Ask, line: Line, response: U
   const first: AnswerChunk[] = [];
   for (;;) {
     const chunks = await source.next();
-    if (chunks === null) return { outcome: { kind: 'refused', status: null, reason: 'the stream ended before it said anything' } };
+    if (chunks === null)
+      return {
+        outcome: { kind: 'refused', status: null, reason: 'the stream ended before it said anything' },
+      };
     first.push(...chunks);
     if (chunks.some(isMeaningful)) return { first, rest: source };
   }
 }
 
 async function wholeOf(callers: Callers, ask: Ask, line: Line, response: UpstreamResponse): Promise<Spoken> {
-  if (isEncoded(response)) return { outcome: { kind: 'refused', status: null, reason: 'the answer has an encoding that was not asked for' } };
+  if (isEncoded(response))
+    return {
+      outcome: { kind: 'refused', status: null, reason: 'the answer has an encoding that was not asked for' },
+    };
   const idle = new Watchdog(callers.clock, callers.streamIdleTimeoutMs, () =>
     response.body.cancel(new UpstreamBroke('the upstream fell silent', { timedOut: true })),
   );
@@ -224,7 +160,9 @@ async function wholeOf(callers: Callers, ask: Ask, line: Line, response: Upstrea
     const heard = line.dialect.readWhole(ask.kind, body.toString('utf8'));
     if (heard.kind === 'chunk') return { first: [heard.chunk], rest: null };
     const status = heard.kind === 'error' ? heard.status : null;
-    return { outcome: { kind: 'refused', status, reason: heard.kind === 'done' ? 'an empty answer' : heard.reason } };
+    return {
+      outcome: { kind: 'refused', status, reason: heard.kind === 'done' ? 'an empty answer' : heard.reason },
+    };
   } finally {
     idle.stop();
   }
@@ -253,7 +191,11 @@ function statusIfNone(outcome: Outcome, status: number): { readonly status?: num
 }
 
 function isEventStream(response: UpstreamResponse): boolean {
-  return String(response.headers['content-type'] ?? '').toLowerCase().includes('text/event-stream') && !isEncoded(response);
+  return (
+    String(response.headers['content-type'] ?? '')
+      .toLowerCase()
+      .includes('text/event-stream') && !isEncoded(response)
+  );
 }
 
 function isEncoded(response: UpstreamResponse): boolean {
@@ -267,6 +209,7 @@ function reasonOf(outcome: Outcome): { status?: number | null; reason?: string }
 }
 
 function describeCause(error: Error): string {
-  const cause = error.cause instanceof Error ? ` (${(error.cause as { code?: string }).code ?? error.cause.name})` : '';
+  const cause =
+    error.cause instanceof Error ? ` (${(error.cause as { code?: string }).code ?? error.cause.name})` : '';
   return `${error.message}${cause}`;
 }

@@ -28,7 +28,10 @@ export class JobRunner {
 
   #schedule(job: Job): void {
     if (this.#closed) return;
-    this.#timers.set(job.name, this.#clock.after(job.everyMs, () => void this.#run(job)));
+    this.#timers.set(
+      job.name,
+      this.#clock.after(job.everyMs, () => void this.#run(job)),
+    );
   }
 
   async #run(job: Job): Promise<void> {

@@ -1,7 +1,7 @@
 import { refuse } from '../errors/catalogue.ts';
 import { hashKey, type KeyHash, type KeyKind } from '../ids/api-key.ts';
-import { krwToDecimal } from '../money/krw.ts';
 import type { Krw } from '../money/krw.ts';
+import { krwToDecimal } from '../money/krw.ts';
 import type { Key } from './key.ts';
 
 /** What an endpoint asks of its caller (service.md §1). */
@@ -38,7 +38,10 @@ export function assertMayCall(
     throw refuse('expired_api_key', '만료된 API 키입니다. This API key has expired.');
   }
   if (row.adminSuspended) {
-    throw refuse('key_suspended', '관리자가 정지한 API 키입니다. This API key was suspended by an administrator.');
+    throw refuse(
+      'key_suspended',
+      '관리자가 정지한 API 키입니다. This API key was suspended by an administrator.',
+    );
   }
   const left = balance(row.accountId);
   if (left <= 0n) throw noCredit(left);
@@ -46,9 +49,13 @@ export function assertMayCall(
 
 /** `402 insufficient_credits` with the balance as it is now (service.md 7.3). */
 export function noCredit(balance: Krw): Error {
-  return refuse('insufficient_credits', '크레딧이 부족합니다. 충전 후 다시 시도하세요. Insufficient credits.', {
-    balance_krw: krwToDecimal(balance),
-  });
+  return refuse(
+    'insufficient_credits',
+    '크레딧이 부족합니다. 충전 후 다시 시도하세요. Insufficient credits.',
+    {
+      balance_krw: krwToDecimal(balance),
+    },
+  );
 }
 
 /** One body for every way in which a key is not valid: the answer tells a guesser nothing. */

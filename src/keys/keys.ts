@@ -2,8 +2,16 @@ import { type KeyHash, type KeyKind, newKey } from '../ids/api-key.ts';
 import type { Krw } from '../money/krw.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
+import {
+  findKeyByHash,
+  insertKey,
+  type KeyRow,
+  listKeys,
+  readKeySpend,
+  setAdminSuspended,
+  setRevoked,
+} from '../store/keys.ts';
 import type { Sql } from '../store/sql.ts';
-import { findKeyByHash, insertKey, type KeyRow, listKeys, readKeySpend, setAdminSuspended, setRevoked } from '../store/keys.ts';
 import { type LimitReset, seoulDayAt } from '../time/period.ts';
 import type { Spend } from './spend.ts';
 
@@ -28,7 +36,13 @@ export async function createKey(
   const { plaintext, hash, label } = newKey(order.kind, context.prefix);
   const id = await database.transaction(async (sql) => {
     const { limit, ...stated } = order;
-    const keyId = await insertKey(sql, { ...stated, limitMicro: limit, hash, label, createdAtMs: context.nowMs });
+    const keyId = await insertKey(sql, {
+      ...stated,
+      limitMicro: limit,
+      hash,
+      label,
+      createdAtMs: context.nowMs,
+    });
     await recordChange(sql, 'key', keyId);
     return keyId;
   });
@@ -54,7 +68,12 @@ export async function readSpend(database: Database, key: KeyRow, nowMs: number):
 /** Suspends a key for the administrator or lifts that suspension; false when there is no such key. */
 export function suspendKey(
   database: Database,
-  change: { readonly hash: KeyHash; readonly suspended: boolean; readonly reason: string | null; readonly atMs: number },
+  change: {
+    readonly hash: KeyHash;
+    readonly suspended: boolean;
+    readonly reason: string | null;
+    readonly atMs: number;
+  },
 ): Promise<boolean> {
   return changeKey(database, change.hash, (sql) => setAdminSuspended(sql, change));
 }
@@ -64,7 +83,11 @@ export function revokeKey(database: Database, hash: KeyHash, atMs: number): Prom
   return changeKey(database, hash, (sql) => setRevoked(sql, hash, atMs));
 }
 
-function changeKey(database: Database, hash: KeyHash, change: (sql: Sql) => Promise<boolean>): Promise<boolean> {
+function changeKey(
+  database: Database,
+  hash: KeyHash,
+  change: (sql: Sql) => Promise<boolean>,
+): Promise<boolean> {
   return database.transaction(async (sql) => {
     const key = await findKeyByHash(sql, hash);
     if (key === null || !(await change(sql))) return false;

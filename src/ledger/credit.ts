@@ -2,7 +2,14 @@ import type { Krw } from '../money/krw.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import { findEntryByIdempotencyKey, insertEntry } from '../store/ledger.ts';
-import { accountsWithDueLots, insertLot, lockBalance, moveTotals, openLots, setRemainders } from '../store/lots.ts';
+import {
+  accountsWithDueLots,
+  insertLot,
+  lockBalance,
+  moveTotals,
+  openLots,
+  setRemainders,
+} from '../store/lots.ts';
 import type { Sql } from '../store/sql.ts';
 import { dueAt, spend } from './lots.ts';
 
@@ -77,7 +84,11 @@ async function expireAccount(sql: Sql, accountId: number, atMs: number): Promise
       atMs,
     });
   }
-  await setRemainders(sql, accountId, due.map((lot) => ({ id: lot.id, remaining: 0n })));
+  await setRemainders(
+    sql,
+    accountId,
+    due.map((lot) => ({ id: lot.id, remaining: 0n })),
+  );
   await moveTotals(sql, accountId, { credits: 0n, usage: lost, lotApplied: lost, entries: due.length });
   await recordChange(sql, 'account', accountId);
   return due.length;

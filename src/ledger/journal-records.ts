@@ -39,14 +39,32 @@ export function encodeFinal(row: SettlementRow): string {
 
 /** Reads `encodeOpen` back. The journal has checked the bytes, so the shape is what was written. */
 export function decodeOpen(payload: string): OpenRecord {
-  const [uuid, accountId, keyId, createdAtMs, detail] = JSON.parse(payload) as [string, number, number, number, object];
+  const [uuid, accountId, keyId, createdAtMs, detail] = JSON.parse(payload) as [
+    string,
+    number,
+    number,
+    number,
+    object,
+  ];
   return { uuid, accountId, keyId, createdAtMs, detail: JSON.stringify(detail) };
 }
 
 /** Reads `encodeFinal` back. */
 export function decodeFinal(payload: string): SettlementRow {
   const cells = JSON.parse(payload) as FinalCells;
-  const [uuid, accountId, keyId, createdAtMs, settledAtMs, day, status, errorType, model, provider, finishReason] = cells;
+  const [
+    uuid,
+    accountId,
+    keyId,
+    createdAtMs,
+    settledAtMs,
+    day,
+    status,
+    errorType,
+    model,
+    provider,
+    finishReason,
+  ] = cells;
   const [, , , , , , , , , , , promptTokens, completionTokens, cost, priceVersion, detail] = cells;
   return {
     uuid,

@@ -7,7 +7,10 @@ export type { EntryRow } from '../store/ledger.ts';
 const pageSize = 5_000;
 
 /** Every entry in the order of account, then id; never more than a page of them in memory. */
-export async function* exportEntries(database: Database, onlyAccount: number | null): AsyncGenerator<EntryRow> {
+export async function* exportEntries(
+  database: Database,
+  onlyAccount: number | null,
+): AsyncGenerator<EntryRow> {
   let after = { accountId: -1, id: 0 };
   for (;;) {
     const page = await listEntries(database, { after, onlyAccount, limit: pageSize });

@@ -50,7 +50,13 @@ export class Settlements {
     this.#parts = parts;
     this.#settler = new Settler({
       ...parts,
-      onQuarantined: (row, reason) => parts.log.error('settlement_quarantined', { generation: row.uuid, account_id: row.accountId, cost: row.cost, detail: reason }),
+      onQuarantined: (row, reason) =>
+        parts.log.error('settlement_quarantined', {
+          generation: row.uuid,
+          account_id: row.accountId,
+          cost: row.cost,
+          detail: reason,
+        }),
     });
   }
 

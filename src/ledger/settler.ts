@@ -90,7 +90,10 @@ export class Settler {
         if (this.#queue.length > 0 && this.#queue.length < largestBatch) await this.#wait(gatherMs);
       } catch (error) {
         this.#inHand = 0;
-        this.#parts.log.warn('settlement_delayed', { backlog: this.#queue.length, detail: describeError(error) });
+        this.#parts.log.warn('settlement_delayed', {
+          backlog: this.#queue.length,
+          detail: describeError(error),
+        });
         await this.#wait(retryMs);
         retryMs = Math.min(retryMs * 2, retryAtMostMs);
       }

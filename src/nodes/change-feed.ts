@@ -53,7 +53,9 @@ export class ChangeFeed {
   fresh(): Promise<void> | undefined {
     if (this.#parts.clock.monotonic() - this.#currentMs <= staleAfterMs) return undefined;
     const waiting = Promise.withResolvers<void>();
-    const timer = this.#parts.clock.after(patienceMs, () => waiting.reject(new Error('the database is away')));
+    const timer = this.#parts.clock.after(patienceMs, () =>
+      waiting.reject(new Error('the database is away')),
+    );
     this.#waiting.push(waiting);
     return waiting.promise.finally(() => timer.cancel());
   }
@@ -65,7 +67,9 @@ export class ChangeFeed {
 
   async #run(): Promise<void> {
     while (!this.#closed) {
-      await new Promise<void>((resolve) => this.#parts.clock.after(this.#client === null ? reconnectEveryMs : pollEveryMs, resolve));
+      await new Promise<void>((resolve) =>
+        this.#parts.clock.after(this.#client === null ? reconnectEveryMs : pollEveryMs, resolve),
+      );
       if (!this.#closed) await this.#poll();
     }
   }

@@ -20,7 +20,9 @@ export function probeRoutes(readiness: () => Promise<Readiness>) {
       summary: 'Whether the process can serve',
       handle: async () => {
         const state = await readiness();
-        return state.ready ? { body: { status: 'ready' } } : { status: 503, body: { status: 'not ready', reason: state.reason } };
+        return state.ready
+          ? { body: { status: 'ready' } }
+          : { status: 503, body: { status: 'not ready', reason: state.reason } };
       },
     }),
   ];

@@ -76,7 +76,7 @@ function proceed(state: SlotState, turn: Turn): SlotState {
     case 'BACKOFF':
       return nowMs >= phase.untilMs ? { ...state, phase: { kind: 'COLD' } } : state;
     case 'STARTING':
-      if (nowMs - phase.startedMs >= config.startBudgetMs)
+      if (nowMs >= phase.startedMs + config.startBudgetMs)
         return failStart(state, `not ready within ${config.startBudgetMs} ms`, false, turn);
       if (nowMs < phase.probeAtMs) return state;
       out.push({ kind: 'probe', epoch: state.epoch });
@@ -104,7 +104,7 @@ function serve(state: SlotState, phase: SlotState['phase'] & { kind: 'READY' }, 
   const resting = phase.idleSinceMs !== Number.POSITIVE_INFINITY;
   if (busy === resting)
     return { ...state, phase: { ...phase, idleSinceMs: busy ? Number.POSITIVE_INFINITY : nowMs } };
-  if (config.idleStopMs <= 0 || nowMs - phase.idleSinceMs < config.idleStopMs) return state;
+  if (config.idleStopMs <= 0 || nowMs < phase.idleSinceMs + config.idleStopMs) return state;
   return halt(state, 'idle', turn);
 }
 

@@ -14,7 +14,8 @@ const date = 1082;
 const parsers = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (oid === int8) return (text: string) => BigInt(text);
-    if (oid === timestamptz) return (text: string) => Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
+    if (oid === timestamptz)
+      return (text: string) => Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
     if (oid === date) return (text: string) => text;
     return types.getTypeParser(oid, format);
   }) as typeof types.getTypeParser,

@@ -22,7 +22,10 @@ export class Database implements Sql {
   }
 
   /** Runs one READ; while the server restarts it is tried again for up to 4 s. */
-  async query<R extends QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<readonly R[]> {
+  async query<R extends QueryResultRow>(
+    text: string,
+    values: readonly unknown[] = [],
+  ): Promise<readonly R[]> {
     return patiently(async () => (await this.#pool.query<R>(text, [...values])).rows);
   }
 

@@ -1,5 +1,5 @@
-import type { Sql } from './sql.ts';
 import type { SettlementRow } from './settlement.ts';
+import type { Sql } from './sql.ts';
 
 interface RawGeneration {
   account_id: bigint;
@@ -26,8 +26,15 @@ SELECT account_id, id, key_id, created_at, settled_at, day - date '1970-01-01' A
 FROM generation`;
 
 /** The record of one generation of this account; null when it does not exist or belongs to another account. */
-export async function findGeneration(sql: Sql, accountId: number, uuid: string): Promise<SettlementRow | null> {
-  const [row] = await sql.query<RawGeneration>(`${select} WHERE account_id = $1 AND id = $2`, [accountId, uuid]);
+export async function findGeneration(
+  sql: Sql,
+  accountId: number,
+  uuid: string,
+): Promise<SettlementRow | null> {
+  const [row] = await sql.query<RawGeneration>(`${select} WHERE account_id = $1 AND id = $2`, [
+    accountId,
+    uuid,
+  ]);
   return row === undefined ? null : rowOf(row);
 }
 

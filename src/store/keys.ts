@@ -100,13 +100,20 @@ export async function findKeyById(sql: Sql, id: number): Promise<KeyRow | null> 
 
 /** Every key of an account, newest first, revoked ones included. */
 export async function listKeys(sql: Sql, accountId: number): Promise<readonly KeyRow[]> {
-  return (await sql.query<RawKey>(`${selectKey} WHERE account_id = $1 ORDER BY id DESC`, [accountId])).map(keyOf);
+  return (await sql.query<RawKey>(`${selectKey} WHERE account_id = $1 ORDER BY id DESC`, [accountId])).map(
+    keyOf,
+  );
 }
 
 /** Suspends a key on behalf of the administrator, or lifts that suspension; false when there is no such key. */
 export async function setAdminSuspended(
   sql: Sql,
-  change: { readonly hash: KeyHash; readonly suspended: boolean; readonly reason: string | null; readonly atMs: number },
+  change: {
+    readonly hash: KeyHash;
+    readonly suspended: boolean;
+    readonly reason: string | null;
+    readonly atMs: number;
+  },
 ): Promise<boolean> {
   const rows = await sql.query(
     'UPDATE api_key SET admin_suspended = $2, suspend_reason = $3, updated_at = to_timestamp($4::float8 / 1000) WHERE hash = $1 RETURNING id',
@@ -126,7 +133,11 @@ export async function setRevoked(sql: Sql, hash: KeyHash, atMs: number): Promise
 }
 
 /** What a key has spent in the day, week and month that contain the Seoul day `day`, and in all (decisions.md A-19). */
-export async function readKeySpend(sql: Sql, key: { id: number; accountId: number }, day: number): Promise<KeySpendRow> {
+export async function readKeySpend(
+  sql: Sql,
+  key: { id: number; accountId: number },
+  day: number,
+): Promise<KeySpendRow> {
   const [row] = await sql.query<{ daily: bigint; weekly: bigint; monthly: bigint; total: bigint }>(
     `SELECT coalesce(sum(cost) FILTER (WHERE day = $3), 0)::bigint AS daily,
             coalesce(sum(cost) FILTER (WHERE day >= $4 AND day <= $3), 0)::bigint AS weekly,

@@ -60,7 +60,11 @@ export async function listEntries(
 }
 
 /** The entry that an idempotency key of this account already made, or null. */
-export async function findEntryByIdempotencyKey(sql: Sql, accountId: number, key: string): Promise<EntryRow | null> {
+export async function findEntryByIdempotencyKey(
+  sql: Sql,
+  accountId: number,
+  key: string,
+): Promise<EntryRow | null> {
   const [row] = await sql.query<RawEntry>(
     'SELECT id, account_id, kind, amount, generation_id, memo, created_at FROM ledger WHERE account_id = $1 AND idempotency_key = $2',
     [accountId, key],

@@ -1,5 +1,5 @@
-import type { Sql } from './sql.ts';
 import { type EntryKind, entryKindNumber } from './ledger.ts';
+import type { Sql } from './sql.ts';
 
 /** The balance row of an account, locked until the transaction ends. */
 export interface LockedBalance {
@@ -50,7 +50,12 @@ export async function setRemainders(
 export async function moveTotals(
   sql: Sql,
   accountId: number,
-  by: { readonly credits: bigint; readonly usage: bigint; readonly lotApplied: bigint; readonly entries: number },
+  by: {
+    readonly credits: bigint;
+    readonly usage: bigint;
+    readonly lotApplied: bigint;
+    readonly entries: number;
+  },
 ): Promise<void> {
   await sql.query(
     `UPDATE account_balance SET balance = balance + $2 - $3, credits = credits + $2, usage = usage + $3,

@@ -51,13 +51,20 @@ async function apply(sql: Sql, step: Migration): Promise<void> {
   ]);
 }
 
-function assertUnchanged(applied: { version: number; name: string; checksum: string }, known: readonly Migration[]): void {
+function assertUnchanged(
+  applied: { version: number; name: string; checksum: string },
+  known: readonly Migration[],
+): void {
   const step = known.find((candidate) => candidate.version === applied.version);
   if (step === undefined) {
-    throw new Error(`the database has migration ${applied.name}, which this version of Naru does not know: it is newer`);
+    throw new Error(
+      `the database has migration ${applied.name}, which this version of Naru does not know: it is newer`,
+    );
   }
   if (step.checksum !== applied.checksum) {
-    throw new Error(`migration ${step.name} was edited after it was applied to this database; add a new one instead`);
+    throw new Error(
+      `migration ${step.name} was edited after it was applied to this database; add a new one instead`,
+    );
   }
 }
 

@@ -4,7 +4,12 @@ import type { Sql } from './sql.ts';
  * Makes the monthly partition of `generation` that begins at `fromMs` and ends at `toMs`, unless it is there. Ids are version 7
  * UUIDs, so a month is a range of ids: from the smallest id of its first millisecond to that of the next month's.
  */
-export async function ensureGenerationPartition(sql: Sql, name: string, fromMs: number, toMs: number): Promise<void> {
+export async function ensureGenerationPartition(
+  sql: Sql,
+  name: string,
+  fromMs: number,
+  toMs: number,
+): Promise<void> {
   await sql.query(
     `CREATE TABLE IF NOT EXISTS ${name} PARTITION OF generation FOR VALUES FROM ('${smallestIdAt(fromMs)}') TO ('${smallestIdAt(toMs)}')`,
   );

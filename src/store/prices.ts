@@ -37,7 +37,16 @@ export async function publishPrice(
   const [row] = await sql.query<{ id: bigint }>(
     `INSERT INTO price_version (model, candidate, prompt, completion, request, cache_read, cache_write, published_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000)) RETURNING id`,
-    [model, candidate, price.prompt, price.completion, price.request, price.cacheRead, price.cacheWrite, atMs],
+    [
+      model,
+      candidate,
+      price.prompt,
+      price.completion,
+      price.request,
+      price.cacheRead,
+      price.cacheWrite,
+      atMs,
+    ],
   );
   if (row === undefined) throw new Error('INSERT INTO price_version returned no row');
   return Number(row.id);

@@ -44,7 +44,8 @@ export interface SettlementResult {
   readonly replayed: ReadonlySet<string>;
 }
 
-const columns = 'account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail';
+const columns =
+  'account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail';
 
 const insertGenerations = `
 INSERT INTO generation (${columns})
@@ -78,7 +79,8 @@ ON CONFLICT (account_id, key_id, day) DO UPDATE
 SET cost = k.cost + excluded.cost, requests = k.requests + excluded.requests,
     prompt_tokens = k.prompt_tokens + excluded.prompt_tokens, completion_tokens = k.completion_tokens + excluded.completion_tokens`;
 
-const readBalances = 'SELECT account_id, credits, usage, version FROM account_balance WHERE account_id = ANY($1::bigint[])';
+const readBalances =
+  'SELECT account_id, credits, usage, version FROM account_balance WHERE account_id = ANY($1::bigint[])';
 
 /**
  * Settles a batch in one transaction of four portable statements: a generation that is already there moves nothing, so the
@@ -169,7 +171,9 @@ async function addUsage(client: Client, fresh: readonly SettlementRow[]): Promis
     sum.completionTokens += row.completionTokens;
     sums.set(name, sum);
   }
-  const keys = [...sums.values()].sort((a, b) => a.accountId - b.accountId || a.keyId - b.keyId || a.day - b.day);
+  const keys = [...sums.values()].sort(
+    (a, b) => a.accountId - b.accountId || a.keyId - b.keyId || a.day - b.day,
+  );
   await client.query({
     name: 'settle-usage',
     text: addKeyUsage,
@@ -196,5 +200,13 @@ interface UsageSum {
 }
 
 function emptySum(row: SettlementRow): UsageSum {
-  return { accountId: row.accountId, keyId: row.keyId, day: row.day, cost: 0n, requests: 0, promptTokens: 0, completionTokens: 0 };
+  return {
+    accountId: row.accountId,
+    keyId: row.keyId,
+    day: row.day,
+    cost: 0n,
+    requests: 0,
+    promptTokens: 0,
+    completionTokens: 0,
+  };
 }

@@ -84,14 +84,18 @@ export async function findDifferences(sql: Sql): Promise<readonly Difference[]> 
   await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
   const found: Difference[] = [];
   for (const row of checks) {
-    const differences = await sql.query<{ subject: string; expected: string; found: string }>(`${row.sql} LIMIT 100`);
+    const differences = await sql.query<{ subject: string; expected: string; found: string }>(
+      `${row.sql} LIMIT 100`,
+    );
     found.push(...differences.map((difference) => ({ check: row.check, ...difference })));
   }
   return found;
 }
 
 /** How much the books hold, for the report beside a verdict. */
-export async function countRows(sql: Sql): Promise<{ readonly accounts: number; readonly entries: number; readonly generations: number }> {
+export async function countRows(
+  sql: Sql,
+): Promise<{ readonly accounts: number; readonly entries: number; readonly generations: number }> {
   const [row] = await sql.query<{ accounts: bigint; entries: bigint; generations: bigint }>(
     'SELECT (SELECT count(*) FROM account) AS accounts, (SELECT count(*) FROM ledger) AS entries, (SELECT count(*) FROM generation) AS generations',
   );

@@ -72,7 +72,8 @@ export function callUpstream(request: UpstreamRequest, signal: AbortSignal): Pro
       },
       onResponseError: (_controller, error) => {
         finish();
-        if (!answered) head.reject(signal.aborted ? signal.reason : new Unreachable(error.message, { cause: error }));
+        if (!answered)
+          head.reject(signal.aborted ? signal.reason : new Unreachable(error.message, { cause: error }));
         body.fail(error);
       },
     },

@@ -36,7 +36,12 @@ export class Connections {
     const url = new URL(baseUrl);
     this.#origin = url.origin;
     this.#basePath = url.pathname.replace(/\/$/, '');
-    this.#headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', 'user-agent': 'naru', ...options.headers };
+    this.#headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'user-agent': 'naru',
+      ...options.headers,
+    };
     this.#pool = new Pool(url.origin, {
       connections: options.maxConnections,
       pipelining: 1,
@@ -48,7 +53,13 @@ export class Connections {
   }
 
   request(path: string, body: string): UpstreamRequest {
-    return { dispatcher: this.#pool, origin: this.#origin, path: `${this.#basePath}${path}`, headers: this.#headers, body };
+    return {
+      dispatcher: this.#pool,
+      origin: this.#origin,
+      path: `${this.#basePath}${path}`,
+      headers: this.#headers,
+      body,
+    };
   }
 
   close(): Promise<void> {
@@ -60,13 +71,18 @@ export class Connections {
 export function openProvider(config: ProviderConfig): Provider {
   const dialect = dialects[config.dialect];
   if (dialect === undefined) {
-    throw new Error(`provider ${config.slug}: the dialect "${config.dialect}" is not available in this version`);
+    throw new Error(
+      `provider ${config.slug}: the dialect "${config.dialect}" is not available in this version`,
+    );
   }
   const secret = config.apiKey?.reveal();
   const connections = new Connections(config.baseUrl, {
     connectTimeoutMs: config.connectTimeoutMs,
     maxConnections: config.maxConnections,
-    headers: { ...revealed(config.headers), ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }) },
+    headers: {
+      ...revealed(config.headers),
+      ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
+    },
   });
   return {
     slug: config.slug,

@@ -26,12 +26,18 @@ export class ChunkWriter {
   readonly #head: string;
   readonly #tail: string;
 
-  constructor(envelope: Envelope, extras: { readonly systemFingerprint: string | null; readonly serviceTier: string | null }) {
+  constructor(
+    envelope: Envelope,
+    extras: { readonly systemFingerprint: string | null; readonly serviceTier: string | null },
+  ) {
     this.#kind = envelope.kind;
     const object = envelope.kind === 'chat' ? 'chat.completion.chunk' : 'text_completion';
     const { id, created, model, provider } = envelope;
     this.#head = `${JSON.stringify({ id, object, created, model, provider }).slice(0, -1)},"choices":`;
-    this.#tail = withoutNulls({ system_fingerprint: extras.systemFingerprint, service_tier: extras.serviceTier });
+    this.#tail = withoutNulls({
+      system_fingerprint: extras.systemFingerprint,
+      service_tier: extras.serviceTier,
+    });
   }
 
   /** The event of one chunk; the empty string when the chunk has no choices. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type RunningEngine, startEngine, streamedAnswer } from './running-engine.ts';
+import { type RunningEngine, startEngine } from './running-engine.ts';
 
 let engine: RunningEngine;
 before(async () => {
@@ -53,16 +53,17 @@ test('no piece of a stream is cut inside a character, even when the model speaks
   }
 });
 
-test('a client that hangs up frees the lane at once', async () => {
-  // At this temperature an answer wanders on to its last token; the one lane is then taken for seconds.
-  const endless = { stream: true, temperature: 2, seed: 3, max_tokens: 20_000, messages: [{ role: 'user', content: 'hello' }] };
+test('a client that hangs up frees the lane at once, and one that waits leaves the queue', async () => {
   const gone = new AbortController();
-  const streams = await Promise.all([1, 2, 3].map(async () => await startStream(endless, gone.signal)));
+  const calls = [1, 2, 3].map(async () => await engine.post('/v1/chat/completions', slow, gone.signal));
+  const ended = Promise.allSettled(calls);
+  await untilBusy(engine);
   gone.abort();
-  await Promise.allSettled(streams);
-  const answer = await engine.ask('What is Naru?');
-  assert.equal(answer.finish, 'stop');
-  assert.equal(await busy(), 0);
+  const hungUpMs = performance.now();
+  assert.ok((await ended).every(({ status }) => status === 'rejected'));
+  assert.equal((await engine.ask('What is Naru?')).finish, 'stop');
+  assert.ok(performance.now() - hungUpMs < slowMs / 4, 'the answer waited for what nobody wanted any more');
+  assert.equal(await busy(engine), 0);
 });
 
 test('bad requests are refused in the shape of OpenAI, naming the field', async () => {
@@ -106,24 +107,30 @@ test('an unknown path is a 404 and the models are listed', async () => {
   assert.equal(data[0].id, 'naru-demo');
 });
 
-test('SIGTERM ends the server within a second, even while it generates', async () => {
+test('SIGTERM ends the server within a second, even while it is at work', async () => {
   const other = await startEngine(['--parallel', '1']);
-  const body = { stream: true, temperature: 2, max_tokens: 20_000, messages: [{ role: 'user', content: 'hello' }] };
-  const response = await other.post('/v1/chat/completions', body);
+  const call = other.post('/v1/chat/completions', slow).catch(() => null);
+  await untilBusy(other);
   const exit = once(other.process, 'exit', { signal: AbortSignal.timeout(1000) });
   other.process.kill('SIGTERM');
   await exit;
-  await response.text().catch(() => '');
+  assert.equal(await call, null);
 });
 
-async function startStream(body: object, signal: AbortSignal): Promise<void> {
-  const request = engine.post('/v1/chat/completions', body, signal).then(streamedAnswer);
-  request.catch(() => {});
-  // The first request has the lane once the engine counts it; the others wait behind it and never get that far.
-  const deadline = AbortSignal.timeout(5000);
-  while ((await busy()) === 0) await wait(5, undefined, { signal: deadline });
+test('health is 503 until the model is loaded, and so is everything else', async () => {
+  const url = await listeningUrl(['--start-delay-ms', '60000']);
+  for (const path of ['/health', '/v1/models']) assert.equal((await fetch(`${url}${path}`)).status, 503);
+});
+
+/** A request whose prompt alone takes the engine some seconds to read. */
+const slow = { messages: [{ role: 'user', content: 'read this word by word. '.repeat(5000) }] };
+const slowMs = 2000;
+
+async function untilBusy(running: RunningEngine): Promise<void> {
+  const limit = AbortSignal.timeout(5000);
+  while ((await busy(running)) === 0) await wait(5, undefined, { signal: limit });
 }
 
-async function busy(): Promise<number> {
-  return ((await (await fetch(`${engine.url}/health`)).json()) as { readonly busy: number }).busy;
+async function busy(running: RunningEngine): Promise<number> {
+  return ((await (await fetch(`${running.url}/health`)).json()) as { readonly busy: number }).busy;
 }

@@ -28,7 +28,7 @@ interface Asked {
 class World {
   readonly config: SlotConfig;
   state: SlotState;
-  nowMs = 0;
+  nowMs = 143.092697;
   readonly asked = new Map<number, Asked>();
   #lastId = 0;
   /** Of an account that waits: how often each other one was served since its own last turn. */
@@ -57,8 +57,14 @@ class World {
     this.happen({ kind: 'leave', id, unreachable });
   }
 
+  /** Time passes, not by whole milliseconds, and often to the very moment for which the slot asked. */
   pass(ms: number): void {
-    this.nowMs += ms;
+    const wakeMs = wakeAtMs(this.state, this.config);
+    this.passTo(ms > 1000 && wakeMs !== Number.POSITIVE_INFINITY ? wakeMs : this.nowMs + ms * 1.000_123);
+  }
+
+  passTo(atMs: number): void {
+    this.nowMs = atMs;
     this.happen({ kind: 'tick' });
   }
 
@@ -174,7 +180,7 @@ class World {
       this.engine(comesUp ? 'ready' : 'not yet');
       this.engine('end');
       const wakeMs = wakeAtMs(this.state, this.config);
-      if (wakeMs !== Number.POSITIVE_INFINITY && this.asked.size > 0) this.pass(wakeMs - this.nowMs);
+      if (wakeMs !== Number.POSITIVE_INFINITY && this.asked.size > 0) this.passTo(wakeMs);
     }
   }
 }

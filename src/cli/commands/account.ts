@@ -7,7 +7,15 @@ import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
 import type { Row } from '../output.ts';
 import { CliError, type Shell } from '../shell.ts';
 
-const columns = ['account_id', 'name', 'email', 'balance_krw', 'total_credits_krw', 'total_usage_krw', 'created_at'];
+const columns = [
+  'account_id',
+  'name',
+  'email',
+  'balance_krw',
+  'total_credits_krw',
+  'total_usage_krw',
+  'created_at',
+];
 
 /** `naru account create|list|show`. */
 export function addAccountCommands(program: Command, shell: Shell): void {
@@ -20,14 +28,20 @@ export function addAccountCommands(program: Command, shell: Shell): void {
     .action((flags: CommonOptions & { name: string; email?: string }) =>
       inOffice(shell, flags, async (office, output) => {
         const id = await office.createAccount({ name: flags.name, email: flags.email ?? null });
-        await output.one(`created account ${id}`, { account_id: id, name: flags.name, email: flags.email ?? null });
+        await output.one(`created account ${id}`, {
+          account_id: id,
+          name: flags.name,
+          email: flags.email ?? null,
+        });
       }),
     );
 
   withCommonOptions(account.command('list'))
     .description('every account with its money')
     .action((flags: CommonOptions) =>
-      inOffice(shell, flags, async (office, output) => output.rows(columns, (await office.readAccounts()).map(rowOf))),
+      inOffice(shell, flags, async (office, output) =>
+        output.rows(columns, (await office.readAccounts()).map(rowOf)),
+      ),
     );
 
   withCommonOptions(account.command('show'))

@@ -41,8 +41,16 @@ export function addCreditCommands(program: Command, shell: Shell): void {
         }
         const repeated = outcome.kind === 'repeated';
         const won = krwToDecimal(amount);
-        const text = repeated ? `granted before as entry ${outcome.entryId}` : `granted ${won} won as entry ${outcome.entryId}`;
-        await output.one(text, { entry_id: outcome.entryId, account_id: account, kind, amount_krw: won, repeated });
+        const text = repeated
+          ? `granted before as entry ${outcome.entryId}`
+          : `granted ${won} won as entry ${outcome.entryId}`;
+        await output.one(text, {
+          entry_id: outcome.entryId,
+          account_id: account,
+          kind,
+          amount_krw: won,
+          repeated,
+        });
       }),
     );
 }

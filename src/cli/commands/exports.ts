@@ -11,7 +11,18 @@ import type { Shell } from '../shell.ts';
 type ExportFlags = CommonOptions & { readonly account?: number };
 
 const entryColumns = ['id', 'account_id', 'kind', 'amount_krw', 'generation_id', 'created_at'];
-const generationColumns = ['id', 'account_id', 'model', 'provider_name', 'status', 'error_type', 'tokens_prompt', 'tokens_completion', 'cost_krw', 'created_at'];
+const generationColumns = [
+  'id',
+  'account_id',
+  'model',
+  'provider_name',
+  'status',
+  'error_type',
+  'tokens_prompt',
+  'tokens_completion',
+  'cost_krw',
+  'created_at',
+];
 
 /** `naru ledger export|verify` and `naru generation export`. */
 export function addExportCommands(program: Command, shell: Shell, state: { exitCode: number }): void {
@@ -21,7 +32,9 @@ export function addExportCommands(program: Command, shell: Shell, state: { exitC
     .description('every entry, one a line')
     .option('--account <id>', 'only this account', accountId)
     .action((flags: ExportFlags) =>
-      inOffice(shell, flags, (office, output) => output.rows(entryColumns, entries(office.exportEntries(flags.account ?? null)))),
+      inOffice(shell, flags, (office, output) =>
+        output.rows(entryColumns, entries(office.exportEntries(flags.account ?? null))),
+      ),
     );
 
   withCommonOptions(ledger.command('verify'))
@@ -39,7 +52,9 @@ export function addExportCommands(program: Command, shell: Shell, state: { exitC
     .description('every record, one a line')
     .option('--account <id>', 'only this account', accountId)
     .action((flags: ExportFlags) =>
-      inOffice(shell, flags, (office, output) => output.rows(generationColumns, office.exportGenerations(flags.account ?? null) as AsyncIterable<Row>)),
+      inOffice(shell, flags, (office, output) =>
+        output.rows(generationColumns, office.exportGenerations(flags.account ?? null) as AsyncIterable<Row>),
+      ),
     );
 }
 
@@ -50,7 +65,8 @@ async function* entries(rows: AsyncIterable<EntryRow>): AsyncGenerator<Row> {
       account_id: row.accountId,
       kind: row.kind,
       amount_krw: krwToDecimal(krwOfMicro(row.amountMicro)),
-      generation_id: row.generationUuid === null ? null : generationIdOf(row.generationUuid as GenerationUuid),
+      generation_id:
+        row.generationUuid === null ? null : generationIdOf(row.generationUuid as GenerationUuid),
       memo: row.memo,
       created_at: isoOf(row.createdAtMs),
     };
@@ -60,7 +76,16 @@ async function* entries(rows: AsyncIterable<EntryRow>): AsyncGenerator<Row> {
 async function report(verdict: Verdict, output: Output): Promise<void> {
   const { checks, differences, accounts, entries: count, generations } = verdict;
   const ok = differences.length === 0;
-  const lines = differences.map((row) => `${row.subject}: ${row.check}: expected ${row.expected}, found ${row.found}`);
+  const lines = differences.map(
+    (row) => `${row.subject}: ${row.check}: expected ${row.expected}, found ${row.found}`,
+  );
   const summary = `${accounts} accounts, ${count} entries, ${generations} generations, ${checks.length} checks: ${ok ? 'the books agree' : `${differences.length} differences`}`;
-  await output.one([...lines, summary].join('\n'), { ok, accounts, entries: count, generations, checks: checks.length, differences });
+  await output.one([...lines, summary].join('\n'), {
+    ok,
+    accounts,
+    entries: count,
+    generations,
+    checks: checks.length,
+    differences,
+  });
 }

@@ -20,7 +20,18 @@ interface CreateFlags extends CommonOptions {
   readonly expiresAt?: number;
 }
 
-const columns = ['hash', 'label', 'kind', 'name', 'state', 'limit_krw', 'limit_reset', 'usage_krw', 'expires_at', 'created_at'];
+const columns = [
+  'hash',
+  'label',
+  'kind',
+  'name',
+  'state',
+  'limit_krw',
+  'limit_reset',
+  'usage_krw',
+  'expires_at',
+  'created_at',
+];
 
 /** `naru key create|list|show|suspend|unsuspend|revoke`. */
 export function addKeyCommands(program: Command, shell: Shell): void {
@@ -30,11 +41,19 @@ export function addKeyCommands(program: Command, shell: Shell): void {
     .description('create a key; its plaintext is shown this once')
     .requiredOption('--account <id>', 'the account that it spends from', accountId)
     .requiredOption('--name <name>', 'what it is called', name)
-    .addOption(new Option('--kind <kind>', 'what it may do').choices(['inference', 'management']).default('inference'))
+    .addOption(
+      new Option('--kind <kind>', 'what it may do').choices(['inference', 'management']).default('inference'),
+    )
     .option('--limit <won>', 'the most it may spend in a period', limitKrw)
-    .addOption(new Option('--limit-reset <period>', 'when its spend counts anew').choices(limitResets).default('never'))
+    .addOption(
+      new Option('--limit-reset <period>', 'when its spend counts anew')
+        .choices(limitResets)
+        .default('never'),
+    )
     .option('--expires-at <instant>', 'from when on it is refused', instant)
-    .action((flags: CreateFlags) => inOffice(shell, flags, (office, output) => create(office, flags, output)));
+    .action((flags: CreateFlags) =>
+      inOffice(shell, flags, (office, output) => create(office, flags, output)),
+    );
 
   withCommonOptions(key.command('list'))
     .description('every key of an account, newest first, revoked ones included')
@@ -50,10 +69,16 @@ export function addKeyCommands(program: Command, shell: Shell): void {
     .description('one key')
     .argument('<hash>', 'the key', keyHash)
     .action((hash: KeyHash, flags: CommonOptions) =>
-      inOffice(shell, flags, async (office, output) => output.rows(columns, [await rowOf(office, await found(office, hash))])),
+      inOffice(shell, flags, async (office, output) =>
+        output.rows(columns, [await rowOf(office, await found(office, hash))]),
+      ),
     );
 
-  const change = (verb: string, description: string, act: (office: Office, hash: KeyHash, reason: string | null) => Promise<boolean>) =>
+  const change = (
+    verb: string,
+    description: string,
+    act: (office: Office, hash: KeyHash, reason: string | null) => Promise<boolean>,
+  ) =>
     withCommonOptions(key.command(verb))
       .description(description)
       .argument('<hash>', 'the key', keyHash)
@@ -65,13 +90,22 @@ export function addKeyCommands(program: Command, shell: Shell): void {
           await output.one(`${row['label']} is ${row['state']}`, row);
         }),
       );
-  change('suspend', 'suspend a key; a top-up does not lift it', (office, hash, reason) => office.suspendKey({ hash, suspended: true, reason }));
-  change('unsuspend', 'lift a suspension', (office, hash) => office.suspendKey({ hash, suspended: false, reason: null }));
+  change('suspend', 'suspend a key; a top-up does not lift it', (office, hash, reason) =>
+    office.suspendKey({ hash, suspended: true, reason }),
+  );
+  change('unsuspend', 'lift a suspension', (office, hash) =>
+    office.suspendKey({ hash, suspended: false, reason: null }),
+  );
   change('revoke', 'revoke a key for good', (office, hash) => office.revokeKey(hash));
 }
 
-async function create(office: Office, flags: CreateFlags, output: { one(text: string, row: object): Promise<void> }): Promise<void> {
-  if ((await office.readAccount(flags.account)) === null) throw new CliError(`there is no account ${flags.account}`);
+async function create(
+  office: Office,
+  flags: CreateFlags,
+  output: { one(text: string, row: object): Promise<void> },
+): Promise<void> {
+  if ((await office.readAccount(flags.account)) === null)
+    throw new CliError(`there is no account ${flags.account}`);
   const { hash, plaintext } = await office.createKey({
     accountId: flags.account,
     kind: flags.kind,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { port } from '../arguments.ts';
-import { Output } from '../output.ts';
 import { type CommonOptions, placesOf, withCommonOptions } from '../options.ts';
+import { Output } from '../output.ts';
 import { CliError, type Shell } from '../shell.ts';
 
 interface UpFlags extends CommonOptions {

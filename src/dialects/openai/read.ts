@@ -1,4 +1,12 @@
-import type { AnswerChunk, AskKind, ChunkChoice, Delta, FinishReason, ToolCallDelta, UsageClaim } from '../../wire/chat.ts';
+import type {
+  AnswerChunk,
+  AskKind,
+  ChunkChoice,
+  Delta,
+  FinishReason,
+  ToolCallDelta,
+  UsageClaim,
+} from '../../wire/chat.ts';
 import { doneData } from '../../wire/sse.ts';
 import type { Heard } from '../dialect.ts';
 
@@ -39,7 +47,9 @@ function readObject(kind: AskKind, text: string, member: 'delta' | 'message'): H
     .filter(isObject)
     .map((choice, position) => readChoice(kind, choice, position, member));
   if (member === 'message' && read.length === 0) return { kind: 'garbage', reason: 'no choices' };
-  const failed = Array.isArray(choices) ? choices.filter(isObject).find((choice) => choice['error'] != null) : undefined;
+  const failed = Array.isArray(choices)
+    ? choices.filter(isObject).find((choice) => choice['error'] != null)
+    : undefined;
   if (failed !== undefined) return heardError(failed['error'], text);
   const chunk: AnswerChunk = {
     choices: read,
@@ -141,7 +151,11 @@ function finishReasonOf(native: string): FinishReason {
 
 function heardError(error: unknown, text: string): Heard {
   const code = isObject(error) ? Number(error['code'] ?? error['status']) : Number.NaN;
-  return { kind: 'error', status: Number.isInteger(code) && code >= 400 && code < 600 ? code : null, reason: readReason(text) };
+  return {
+    kind: 'error',
+    status: Number.isInteger(code) && code >= 400 && code < 600 ? code : null,
+    reason: readReason(text),
+  };
 }
 
 function parse(text: string): unknown {

@@ -1,0 +1,41 @@
+import type { Key } from '../keys/key.ts';
+import type { LogFields } from '../log/log.ts';
+
+/** A request as the path of a call needs it; the transport has one such for each. */
+export interface Asked {
+  /** Names the request and all of its candidate attempts (service.md 7.1). */
+  readonly requestId: string;
+  /** Monotonic milliseconds of its arrival. */
+  readonly startedMs: number;
+  /** Aborts when the client leaves, with `ClientLeft`, or when the server gives the request up. */
+  readonly signal: AbortSignal;
+  /** What the request's one log line will say. */
+  readonly logFields: Record<string, LogFields[string]>;
+  /** The first value of a header by its lower-case name, or null. */
+  header(name: string): string | null;
+  /** The body, at most `maxBytes` of it; throws what the transport refuses. */
+  body(maxBytes: number): Promise<Buffer>;
+}
+
+/** An identified caller. */
+export interface Asker {
+  readonly key: Key;
+  readonly accountId: number;
+}
+
+/** A whole answer, ready to be sent. */
+export interface WholeAnswer {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: object;
+}
+
+/** A streamed answer: its head may be sent at once; `stream` writes the rest and never throws. */
+export interface StreamedAnswer {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly stream: (sink: AnswerSink) => Promise<void>;
+}
+
+/** Where a stream's text goes: resolves when the client takes more. Never throws. */
+export interface AnswerSink {
+  write(text: string): Promise<void> | undefined;
+}

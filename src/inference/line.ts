@@ -1,0 +1,68 @@
+import type { Candidate } from '../catalogue/model.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import type { Log } from '../log/log.ts';
+import type { Slots } from '../slots/slots.ts';
+import type { Clock } from '../time/clock.ts';
+import type { UpstreamRequest } from '../upstreams/call.ts';
+import type { Provider } from '../upstreams/providers.ts';
+import type { AttemptContext } from './outcome.ts';
+
+/** How candidates are reached. */
+export interface Callers {
+  readonly provider: (slug: string) => Provider;
+  /** Connections to an engine of ours at this base URL. */
+  readonly engine: (baseUrl: string) => { request(path: string, body: string): UpstreamRequest };
+  readonly slots: Slots;
+  readonly engineDialect: Dialect;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly streamIdleTimeoutMs: number;
+  /** From the start of a call to its last byte; null: no such limit. */
+  readonly totalTimeoutMs: number | null;
+}
+
+/** Someone who can be called right now, and how to let go of him. */
+export interface Line {
+  readonly dialect: Dialect;
+  readonly model: string;
+  readonly firstByteMs: number;
+  readonly lost: AbortSignal | null;
+  request(path: string, body: string): UpstreamRequest;
+  release(outcome: 'served' | 'unreachable'): void;
+}
+
+/** A line to a candidate: at once to a provider, from the slot's queue to an engine of ours, which may be loading instead. */
+export async function openLine(
+  callers: Callers,
+  candidate: Candidate,
+  context: AttemptContext,
+): Promise<
+  ({ readonly kind: 'line' } & Line) | { readonly kind: 'loading'; readonly retryAfterSec: number }
+> {
+  if (candidate.via.kind === 'provider') {
+    const provider = callers.provider(candidate.via.provider);
+    return {
+      kind: 'line',
+      dialect: provider.dialect,
+      model: candidate.upstreamModel,
+      firstByteMs: provider.firstByteTimeoutMs,
+      lost: null,
+      request: (path, body) => provider.request(path, body),
+      release: () => {},
+    };
+  }
+  const lease = await callers.slots.acquire(candidate.via.slot, {
+    accountId: context.accountId,
+    signal: context.signal,
+  });
+  if (lease.kind === 'loading') return lease;
+  return {
+    kind: 'line',
+    dialect: callers.engineDialect,
+    model: lease.model ?? candidate.upstreamModel,
+    firstByteMs: Number.POSITIVE_INFINITY,
+    lost: lease.lost,
+    request: (path, body) => callers.engine(lease.baseUrl).request(path, body),
+    release: (outcome) => lease.release(outcome),
+  };
+}

@@ -1,0 +1,32 @@
+import type { Candidate } from '../catalogue/model.ts';
+import type { AttemptRecord } from '../generations/generation.ts';
+import type { AnswerChunk } from '../wire/chat.ts';
+import type { ChunkSource } from './chunk-source.ts';
+
+/** A candidate that has spoken. */
+export interface Answer {
+  readonly candidate: Candidate;
+  /** What was said so far: the whole answer, or the chunks up to the first that means something. */
+  readonly first: readonly AnswerChunk[];
+  /** Where the rest of a stream comes from; null for a whole answer. */
+  readonly rest: ChunkSource | null;
+  /** Gives the engine's lane back and lets go of the connection; called once, whatever happened. */
+  release(): void;
+}
+
+/** How one candidate ended. A failed one is a value: the chain steps over it. */
+export type Outcome =
+  | { readonly kind: 'answered'; readonly answer: Answer }
+  | { readonly kind: 'refused'; readonly status: number | null; readonly reason: string }
+  | { readonly kind: 'unreachable'; readonly reason: string }
+  | { readonly kind: 'timed_out'; readonly reason: string }
+  | { readonly kind: 'loading'; readonly retryAfterSec: number };
+
+/** What an attempt at a chain is about. */
+export interface AttemptContext {
+  readonly accountId: number;
+  /** Aborts when the client leaves. */
+  readonly signal: AbortSignal;
+  /** What was tried so far; one line is added for each candidate. */
+  readonly attempts: AttemptRecord[];
+}

@@ -1,0 +1,138 @@
+/**
+ * Properties of the code itself, checked by reading it (after TigerBeetle's tidy.zig): floors, cycles, words that have one home.
+ */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { test } from 'node:test';
+
+const root = join(import.meta.dirname, '..');
+
+/** From the ground up. A file imports from its own room and from the floors below; rooms of one floor are strangers. */
+const floors: readonly (readonly string[])[] = [
+  ['errors', 'money', 'time', 'ids', 'log'],
+  ['wire', 'config'],
+  ['store', 'dialects'],
+  ['accounts', 'keys', 'ledger', 'catalogue', 'upstreams', 'slots', 'generations', 'nodes'],
+  ['http', 'inference'],
+  ['routes', 'jobs', 'cli'],
+  ['roof'],
+  ['main.ts'],
+];
+
+const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+  file.endsWith('.ts'),
+);
+const floorOf = new Map(floors.flatMap((rooms, floor) => rooms.map((room) => [room, floor] as const)));
+
+/** The room of a file: its first folder; files that stand in `src` itself are the roof, but for `main.ts`. */
+function roomOf(file: string): string {
+  const [first = ''] = file.split('/');
+  if (file.includes('/')) return first;
+  return file === 'main.ts' ? file : 'roof';
+}
+
+function importsOf(file: string, text: string): readonly string[] {
+  const found = text.matchAll(
+    /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]\s*\)/g,
+  );
+  return [...found].map((match) => relative('src', join('src', dirname(file), match[1] ?? match[2] ?? '')));
+}
+
+/** Imports that go up or sideways, as `from -> to`. */
+function wrongImports(file: string, text: string): readonly string[] {
+  const from = roomOf(file);
+  return importsOf(file, text)
+    .filter((target) => {
+      const to = roomOf(target);
+      return to !== from && (floorOf.get(to) ?? Number.POSITIVE_INFINITY) >= (floorOf.get(from) ?? -1);
+    })
+    .map((target) => `${file} -> ${target}`);
+}
+
+const sources = files.map((file) => ({ file, text: readFileSync(join(root, 'src', file), 'utf8') }));
+
+test('the guard sees the files and can fail', () => {
+  assert.ok(files.length > 80, `${files.length} files`);
+  assert.ok(sources.flatMap(({ file, text }) => importsOf(file, text)).length > 200);
+  assert.deepEqual(wrongImports('store/x.ts', "import { a } from '../keys/key.ts';"), [
+    'store/x.ts -> keys/key.ts',
+  ]);
+  assert.deepEqual(wrongImports('keys/x.ts', "import type { a } from '../ledger/credit.ts';"), [
+    'keys/x.ts -> ledger/credit.ts',
+  ]);
+  assert.deepEqual(wrongImports('keys/x.ts', "import { a } from '../store/keys.ts';"), []);
+});
+
+test('every import goes down the floors', () => {
+  assert.deepEqual(
+    sources.flatMap(({ file, text }) => wrongImports(file, text)),
+    [],
+  );
+});
+
+test('every room stands on a floor', () => {
+  assert.deepEqual(
+    [...new Set(files.map(roomOf))].filter((room) => !floorOf.has(room)),
+    [],
+  );
+});
+
+test('only rooms speak to the store', () => {
+  const above = ['http', 'inference', 'routes', 'jobs', 'cli'];
+  const wrong = sources
+    .filter(({ file }) => above.includes(roomOf(file)))
+    .flatMap(({ file, text }) =>
+      importsOf(file, text)
+        .filter((target) => roomOf(target) === 'store')
+        .map((target) => `${file} -> ${target}`),
+    );
+  assert.deepEqual(wrong, []);
+});
+
+test('no import closes a circle', () => {
+  const graph = new Map(sources.map(({ file, text }) => [file, importsOf(file, text)] as const));
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
+    if (done.has(file) || path.includes(file)) return;
+    for (const target of graph.get(file) ?? []) visit(target, [...path, file]);
+    done.add(file);
+  };
+  for (const file of graph.keys()) visit(file, []);
+  assert.deepEqual(circles, []);
+});
+
+/** Words that may stand in one place only, and where that is. */
+const banned: readonly { readonly word: RegExp; readonly home: RegExp; readonly instead: string }[] = [
+  { word: /\bDate\.now\(/, home: /^time\/clock\.ts$/, instead: 'take a Clock' },
+  { word: /\bperformance\.now\(/, home: /^time\/clock\.ts$/, instead: 'take a Clock' },
+  { word: /\bconsole\./, home: /^$/, instead: 'take a Log' },
+  {
+    word: /\bprocess\.(?:env|exit|argv|std\w+|pid|ppid|cwd|on|off|kill|platform|arch|\w*uid|execPath|hrtime|memoryUsage|nextTick)\b|from 'node:process'/,
+    home: /^main\.ts$/,
+    instead: 'take what is needed as a parameter',
+  },
+  { word: /\bMath\.random\(/, home: /^$/, instead: 'take random bytes from node:crypto' },
+  { word: /:\s*any\b|<any>|as any\b/, home: /^http\/route\.ts$/, instead: 'say the type' },
+  { word: /\b(?:TODO|FIXME|XXX)\b/, home: /^$/, instead: 'do it, or write it down where it will be read' },
+];
+
+test('words with one home stand nowhere else', () => {
+  const code = (text: string): string =>
+    text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, (comment) => (/TODO|FIXME|XXX/.test(comment) ? comment : ''));
+  const wrong = sources.flatMap(({ file, text }) =>
+    banned
+      .filter(({ word, home }) => !home.test(file) && word.test(code(text)))
+      .map(({ word, instead }) => `${file}: ${word.source}: ${instead}`),
+  );
+  assert.deepEqual(wrong, []);
+});
+
+test('a status is paired with an error type in the catalogue only', () => {
+  const wrong = sources
+    .filter(({ file, text }) => !file.startsWith('errors/') && /error_type:\s*'/.test(text))
+    .map(({ file }) => file);
+  assert.deepEqual(wrong, []);
+});
