@@ -109,9 +109,9 @@ async function made(place: Place, member: string, args: readonly string[]): Prom
   const lines: string[] = [];
   await naru(place, args, (line) => lines.push(line));
   const value = (JSON.parse(lines.join('\n')) as Readonly<Record<string, unknown>>)[member];
-  if (typeof value !== 'string')
+  if (typeof value !== 'string' && typeof value !== 'number')
     throw new Error(`naru ${args.join(' ')} gave no ${member}: ${lines.join(' ')}`);
-  return value;
+  return String(value);
 }
 
 /** Runs the operator's command on the generator's core. Rejects with its words unless it exits 0. */

@@ -1,9 +1,9 @@
 import { fallback, type Language, type Topic, topics } from '../corpus.ts';
 import { special } from './bpe.ts';
 import type { Example } from './learn.ts';
-import { cities, closings, intents, noise, openings, otherTools, strangerQuestions, strangers, systemPrompts, toolAnswers, toolPrefixes, toolSuffixes } from './surroundings.ts';
+import { cities, closings, type Intent, intents, noise, openings, otherTools, strangerQuestions, strangers, systemPrompts, toolAnswers, toolPrefixes, toolSuffixes } from './surroundings.ts';
 
-const firstTokenWeight = 3;
+const firstTokenWeight = 4;
 
 /**
  * Text as the model hears it from others: in small letters, and after a space, so that a word is the same token wherever it
@@ -106,9 +106,9 @@ export function createLessons(encode: (text: string) => readonly number[], rando
     };
     const useTool = (): void => {
       const tongue = language();
-      const intent = pick(intents);
+      const intent = chance(0.3) ? (intents[0] as Intent) : pick(intents);
       const question = pick(intent.questions[tongue]);
-      const place = chance(0.75) ? pick(cities[tongue]) : invented(tongue, random);
+      const place = tongue === 'ko' || chance(0.8) ? pick(cities[tongue]) : invented(tongue, random);
       const others = Array.from({ length: Math.floor(random() * 3) }, () => {
         const other = pick(intents);
         return other === intent || chance(0.5) ? pick(otherTools) : toolName(other);
@@ -119,11 +119,13 @@ export function createLessons(encode: (text: string) => readonly number[], rando
       ask(asked(question.replace('#', place), tongue));
       if (!has) return answer(fallback[tongue]);
       show([special.assistant]);
-      teach([special.call, ...encode(` ${tool}`), ...(question.includes('#') ? [special.argument, ...encode(heard(place))] : []), special.end]);
+      teach([special.call, ...encode(` ${tool}`), ...(question.includes('#') ? [special.argument] : [])]);
+      // Which word of the question it is has to be decided too, so its first token weighs more as well.
+      teach([...(question.includes('#') ? encode(heard(place)) : []), special.end]);
       show([special.toolResult, ...encode(heard(toolResult()))]);
       answer(toolAnswers[tongue]);
     };
-    const toolName = ({ tools }: (typeof intents)[number]): string => pick(toolPrefixes) + pick(tools) + pick(toolSuffixes);
+    const toolName = ({ tools }: Intent): string => pick(toolPrefixes) + pick(tools) + pick(toolSuffixes);
     const toolResult = (): string =>
       pick([`${Math.floor(random() * 1000)}`, babble(6), `{"value": ${Math.floor(random() * 100)}}`, `${Math.floor(random() * 40)} degrees`]);
     /** Text without turns, for plain completions: a question, or an answer to go on with. */
@@ -142,8 +144,8 @@ export function createLessons(encode: (text: string) => readonly number[], rando
     if (chance(0.45)) show([special.system, ...encode(heard(systemPrompt()))]);
     while (tokens.length < length) {
       const kind = random();
-      if (kind < 0.57) chat(known());
-      else if (kind < 0.79) chat(unknown());
+      if (kind < 0.56) chat(known());
+      else if (kind < 0.76) chat(unknown());
       else if (kind < 0.91) useTool();
       else plain();
     }

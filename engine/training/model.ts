@@ -11,7 +11,6 @@ export interface Shape {
   readonly vocabulary: number;
   readonly width: number;
   readonly layers: number;
-  readonly heads: number;
   readonly feedForward: number;
   readonly window: number;
 }

@@ -83,8 +83,8 @@ export const otherTools: readonly string[] = ['search', 'web_search', 'calculato
 
 /** Arguments of a tool that takes one. */
 export const cities: Readonly<Record<Language, readonly string[]>> = {
-  en: ['Seoul', 'Busan', 'Paris', 'London', 'Tokyo', 'New York', 'Boston', 'San Francisco', 'Berlin', 'Sydney', 'Jeju', 'Incheon', 'Beijing', 'Rome', 'Madrid', 'Chicago', 'Singapore', 'Los Angeles', 'Daegu', 'Moscow'],
-  ko: ['서울', '부산', '제주', '인천', '대구', '대전', '광주', '파리', '런던', '도쿄', '뉴욕', '베를린', '베이징', '수원', '강릉', '춘천'],
+  en: ['Seoul', 'Busan', 'Paris', 'London', 'Tokyo', 'New York', 'Boston', 'San Francisco', 'Berlin', 'Sydney', 'Jeju', 'Incheon', 'Beijing', 'Rome', 'Madrid', 'Chicago', 'Singapore', 'Los Angeles', 'Daegu', 'Moscow', 'Oslo', 'Vienna', 'Cairo', 'Delhi', 'Mumbai', 'Toronto', 'Seattle', 'Miami', 'Dublin', 'Lisbon', 'Prague', 'Warsaw', 'Athens', 'Bangkok', 'Hanoi', 'Jakarta', 'Shanghai', 'Osaka', 'Kyoto', 'Zurich', 'Munich', 'Milan', 'Helsinki', 'Stockholm'],
+  ko: ['서울', '부산', '제주', '인천', '대구', '대전', '광주', '파리', '런던', '도쿄', '뉴욕', '베를린', '베이징', '수원', '강릉', '춘천', '울산', '전주', '여수', '세종', '포항', '경주', '오사카', '상하이', '로마', '시드니', '하노이', '방콕', '모스크바', '보스턴'],
 };
 
 /** What stands before the word in a tool's name that tells what it is for. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type RunningEngine, startEngine } from './running-engine.ts';
+import { freePort, type RunningEngine, spawnEngine, startEngine } from './running-engine.ts';
 
 let engine: RunningEngine;
 before(async () => {
@@ -117,9 +117,18 @@ test('SIGTERM ends the server within a second, even while it is at work', async 
   assert.equal(await call, null);
 });
 
-test('health is 503 until the model is loaded, and so is everything else', async () => {
-  const url = await listeningUrl(['--start-delay-ms', '60000']);
-  for (const path of ['/health', '/v1/models']) assert.equal((await fetch(`${url}${path}`)).status, 503);
+test('until the model is loaded everything is answered with 503', async () => {
+  const port = await freePort();
+  const loading = spawnEngine(['--port', `${port}`, '--start-delay-ms', '60000']);
+  try {
+    const limit = AbortSignal.timeout(5000);
+    const get = async (path: string): Promise<number> => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+    while ((await get('/health').catch(() => 0)) === 0) await wait(20, undefined, { signal: limit });
+    assert.equal(await get('/health'), 503);
+    assert.equal(await get('/v1/models'), 503);
+  } finally {
+    loading.kill('SIGTERM');
+  }
 });
 
 /** A request whose prompt alone takes the engine some seconds to read. */

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 /** A demo engine in a process of its own, for tests. */
@@ -43,8 +44,7 @@ export interface StreamedAnswer {
 
 /** Starts the server on a free port and waits, 10 s at most, until it says that it is ready. */
 export async function startEngine(args: readonly string[] = []): Promise<RunningEngine> {
-  const server = fileURLToPath(new URL('../../engine/server.ts', import.meta.url));
-  const child = spawn(process.execPath, [server, '--port', '0', ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawnEngine(['--port', '0', ...args]);
   const url = await readyUrl(child);
   const post: RunningEngine['post'] = async (path, body, signal) =>
     await fetch(`${url}${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), signal: signal ?? null });
@@ -64,6 +64,22 @@ export async function startEngine(args: readonly string[] = []): Promise<Running
       await once(child, 'exit', { signal: AbortSignal.timeout(5000) });
     },
   };
+}
+
+/** The server's process, with its standard output to read and nothing else. */
+export function spawnEngine(args: readonly string[]): ChildProcess {
+  const server = fileURLToPath(new URL('../../engine/server.ts', import.meta.url));
+  return spawn(process.execPath, [server, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
+}
+
+/** A port that nobody listens on at the moment. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
 }
 
 /** Reads a whole chat answer. */

@@ -128,7 +128,8 @@ test('the lock is kept when its handle is forgotten', async () => {
       '--input-type=module',
       '-e',
       `import { holdDataDir } from ${JSON.stringify(door)};
-       await holdDataDir(${JSON.stringify(dir)}, { pid: process.pid, describe: 'forgetful' });
+       // In a function of its own, whose frame is gone when the collector comes.
+       await (async () => { await holdDataDir(${JSON.stringify(dir)}, { pid: process.pid, describe: 'forgetful' }); })();
        setInterval(gc, 5);
        setTimeout(() => process.send('collected'), 50);`,
     ],

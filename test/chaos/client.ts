@@ -1,0 +1,123 @@
+import { type Agent, type ClientRequest, type IncomingMessage, request as send } from 'node:http';
+
+/** One request of a client, and when the client itself hangs up. */
+export interface Order {
+  /** Names the request in its generation's record (it is sent as the referer). */
+  readonly tag: string;
+  readonly accountId: number;
+  readonly key: string;
+  readonly path: '/chat/completions' | '/completions';
+  readonly body: object;
+  /** The client hangs up after so many milliseconds; null: never. */
+  readonly leaveAfterMs: number | null;
+}
+
+/**
+ * What a client knows of a request. `success`: it saw the answer's end, with its price. `errored`: it saw an error in band.
+ * `refused`: a complete answer that is none. `unseen`: whatever the rest is: it was cut off, or left.
+ */
+export interface Sight {
+  readonly order: Order;
+  readonly kind: 'success' | 'errored' | 'refused' | 'unseen';
+  readonly status: number | null;
+  readonly errorType: string | null;
+  readonly generationId: string | null;
+  /** `usage.cost` in micro-won. */
+  readonly costMicro: bigint | null;
+  readonly leftByItself: boolean;
+}
+
+/** How a response ended, byte by byte. */
+interface Heard {
+  readonly status: number | null;
+  readonly generationId: string | null;
+  readonly streamed: boolean;
+  readonly text: string;
+  readonly complete: boolean;
+}
+
+/** Sends a request and sees what comes of it. Never rejects. */
+export async function ask(url: string, order: Order, agent: Agent): Promise<Sight> {
+  const left = { byItself: false };
+  const heard = await hear(url, order, agent, left);
+  const seen = heard.streamed ? seenInStream(heard) : seenWhole(heard);
+  return {
+    order,
+    status: heard.status,
+    generationId: heard.generationId,
+    leftByItself: left.byItself,
+    ...seen,
+  };
+}
+
+function hear(url: string, order: Order, agent: Agent, left: { byItself: boolean }): Promise<Heard> {
+  return new Promise((resolve) => {
+    let response: IncomingMessage | null = null;
+    let text = '';
+    const end = (complete: boolean): void => {
+      clearTimeout(leaving);
+      const id = response?.headers['x-service-generation-id'];
+      const type = String(response?.headers['content-type'] ?? '');
+      resolve({
+        status: response?.statusCode ?? null,
+        generationId: typeof id === 'string' ? id : null,
+        streamed: type.startsWith('text/event-stream'),
+        text,
+        complete,
+      });
+    };
+    const body = JSON.stringify(order.body);
+    const headers = {
+      authorization: `Bearer ${order.key}`,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      referer: order.tag,
+    };
+    const asking: ClientRequest = send(`${url}${order.path}`, { method: 'POST', agent, headers }, (got) => {
+      response = got;
+      got.setEncoding('utf8');
+      got.on('data', (part: string) => {
+        text += part;
+      });
+      got.on('end', () => end(got.complete));
+      got.on('error', () => end(false));
+    });
+    asking.on('error', () => end(false));
+    const leaving =
+      order.leaveAfterMs === null
+        ? undefined
+        : setTimeout(() => {
+            left.byItself = true;
+            asking.destroy();
+          }, order.leaveAfterMs);
+    asking.end(body);
+  });
+}
+
+type Seen = Pick<Sight, 'kind' | 'costMicro' | 'errorType'>;
+const unseen: Seen = { kind: 'unseen', costMicro: null, errorType: null };
+
+function seenWhole({ status, text, complete }: Heard): Seen {
+  if (!complete) return unseen;
+  const body = JSON.parse(text);
+  if (status !== 200)
+    return { kind: 'refused', costMicro: null, errorType: body.error.metadata.error_type as string };
+  return { kind: 'success', costMicro: microOf(body.usage.cost), errorType: null };
+}
+
+/** Every whole event counts, also when the connection broke behind it: a price that was seen must have been settled. */
+function seenInStream({ text }: Heard): Seen {
+  for (const event of text.split('\n\n').slice(0, -1)) {
+    if (!event.startsWith('data: {')) continue;
+    const chunk = JSON.parse(event.slice('data: '.length));
+    if (chunk.error !== undefined)
+      return { kind: 'errored', costMicro: null, errorType: chunk.error.metadata.error_type };
+    if (chunk.usage !== undefined)
+      return { kind: 'success', costMicro: microOf(chunk.usage.cost), errorType: null };
+  }
+  return unseen;
+}
+
+function microOf(won: number): bigint {
+  return BigInt(Math.round(won * 1e6));
+}

@@ -1,0 +1,231 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import type { Office } from '../../src/cli/office.ts';
+import { hashKey, type KeyHash } from '../../src/ids/api-key.ts';
+import { krwFromDecimal } from '../../src/money/krw.ts';
+import { openOffice } from '../../src/office.ts';
+import { Database } from '../../src/store/database.ts';
+import { attachEmbedded } from '../../src/store/embedded/embedded.ts';
+import { readPidFile } from '../../src/store/embedded/pid-file.ts';
+import { systemClock } from '../../src/time/clock.ts';
+
+const root = join(import.meta.dirname, '../..');
+const readyLimitMs = 60_000;
+const run = promisify(execFile);
+
+/** A data directory and a configuration for real `naru up` processes, one after another. */
+export interface Site {
+  readonly dataDir: string;
+  readonly configFile: string;
+  /** What the processes wrote to stderr so far. */
+  log(): string;
+  /** Runs another `naru` command and returns its exit code and the JSON lines that it printed. */
+  naru(...args: readonly string[]): Promise<{ readonly code: number; readonly lines: readonly JsonLine[] }>;
+  /** Opens the database beside the server that runs. */
+  openBooks(): Promise<Books>;
+  /** Deletes everything; the last process must be gone. */
+  remove(): void;
+}
+
+/** One line of `--json` output. */
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into output as a user would.
+export type JsonLine = any;
+
+/** The operator's side of a site. */
+export interface Books {
+  readonly database: Database;
+  readonly office: Office;
+  close(): Promise<void>;
+}
+
+/** A `naru up` that serves. */
+export interface NaruProcess {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  readonly port: number;
+  /** `http://127.0.0.1:PORT/api/v1` */
+  readonly url: string;
+  /** From the spawn to the line that says that it listens. */
+  readonly readyMs: number;
+  /** Resolves with the exit code or the signal's name when the process is gone. */
+  readonly ended: Promise<number | string>;
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves when it is gone. */
+  stop(): Promise<number | string>;
+}
+
+/** A site whose configuration offers one model of one upstream; `over` is laid over the members of naru.yaml. */
+export function createSite(upstreamUrl: string, over: Readonly<Record<string, unknown>> = {}): Site {
+  const folder = mkdtempSync(join(tmpdir(), 'naru-chaos-'));
+  // PostgreSQL runs as somebody else when we are root, and must be able to walk through.
+  chmodSync(folder, 0o755);
+  const configFile = join(folder, 'naru.yaml');
+  const dataDir = join(folder, 'data');
+  writeFileSync(configFile, JSON.stringify({ ...configFor(upstreamUrl), ...over }));
+  return {
+    dataDir,
+    configFile,
+    log: () => readFileSync(join(folder, 'stderr.log'), 'utf8'),
+    async naru(...args) {
+      const words = ['src/main.ts', ...args, '--json', '--config', configFile, '--data-dir', dataDir];
+      const done = await run(process.execPath, words, { cwd: root, maxBuffer: 2 ** 30 }).catch((error) => error);
+      const lines = String(done.stdout).split('\n').filter(Boolean);
+      return { code: done.code ?? 0, lines: lines.map((line) => JSON.parse(line)) };
+    },
+    async openBooks() {
+      const connection = await attachEmbedded(dataDir);
+      if (connection === null) throw new Error('no database runs on the data directory');
+      const database = new Database(connection, 2);
+      const office = openOffice(database, {
+        clock: systemClock,
+        keyPrefix: 'sk-naru-',
+        close: async () => {},
+      });
+      return { database, office, close: () => database.close() };
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
+  };
+}
+
+/** Starts `naru up` on a site, under `wrapper` (a command and its arguments) if there is one; resolves when it listens. */
+export async function startNaru(site: Site, wrapper: readonly string[] = []): Promise<NaruProcess> {
+  const startedMs = performance.now();
+  const up = [process.execPath, 'src/main.ts', 'up', '--json', '--port', '0'];
+  const [command = '', ...args] = [
+    ...wrapper,
+    ...up,
+    '--config',
+    site.configFile,
+    '--data-dir',
+    site.dataDir,
+  ];
+  const log = openSync(join(site.configFile, '../stderr.log'), 'a');
+  // The channel ends with this process, and Naru with the channel.
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', log, 'ipc'] });
+  closeSync(log);
+  const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string);
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${command} could not be started`);
+  const port = await Promise.race([listening(child), ended.then((how) => failed(site, how)), tooLate(site)]);
+  return {
+    child,
+    pid,
+    port,
+    url: `http://127.0.0.1:${port}/api/v1`,
+    readyMs: performance.now() - startedMs,
+    ended,
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+    stop() {
+      child.kill('SIGTERM');
+      return ended;
+    },
+  };
+}
+
+/** An account of a site with credit in won and so many inference keys. */
+export async function createPayer(office: Office, credit: string, keyCount: number): Promise<Payer> {
+  const accountId = await office.createAccount({ name: 'chaos', email: null });
+  const amount = krwFromDecimal(credit);
+  if (amount === null) throw new Error(`${credit} is no amount`);
+  const grant = { accountId, kind: 'topup', amount, expiresAtMs: null } as const;
+  await office.grantCredit({ ...grant, idempotencyKey: null, memo: null });
+  const keys: PayerKey[] = [];
+  for (let made = 0; made < keyCount; made += 1) {
+    const order = { accountId, kind: 'inference', name: `key ${made}`, limit: null } as const;
+    const { plaintext } = await office.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
+    keys.push({ key: plaintext, hash: hashKey(plaintext) });
+  }
+  return { accountId, grantedMicro: amount, keys };
+}
+
+/** Who pays for requests. */
+export interface Payer {
+  readonly accountId: number;
+  readonly grantedMicro: bigint;
+  readonly keys: readonly PayerKey[];
+}
+
+export interface PayerKey {
+  readonly key: string;
+  readonly hash: KeyHash;
+}
+
+/** The pid of the site's PostgreSQL; null when there is none. */
+export function postmasterOf(site: Site): number | null {
+  return readPidFile(join(site.dataDir, 'postgres'))?.pid ?? null;
+}
+
+/** Whether a process runs; one that has ended and waits for its parent does not. */
+export function isRunning(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+/** Waits until `holds` does; throws after `limitMs`. Returns how long it took, milliseconds. */
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  limitMs: number,
+): Promise<number> {
+  const beganMs = performance.now();
+  while (!(await holds())) {
+    if (performance.now() - beganMs > limitMs) throw new Error(`not within ${limitMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  return performance.now() - beganMs;
+}
+
+/** The price has six decimals a token, so that sums have something to lose. */
+function configFor(upstreamUrl: string): object {
+  return {
+    admin: { host: '127.0.0.1', port: 0 },
+    edge: { rate_limit: 'external' },
+    log: { level: 'warn' },
+    providers: [
+      { slug: 'up', name: 'Upstream', dialect: 'openai', base_url: upstreamUrl, api_key: 'secret-of-up' },
+    ],
+    models: [
+      {
+        id: 'test/echo',
+        context_length: 32_768,
+        price: { prompt: 0.013007, completion: 0.271, per: 'token' },
+        candidates: [{ provider: 'up', model: 'echo' }],
+      },
+    ],
+  };
+}
+
+function listening(child: ChildProcess): Promise<number> {
+  return new Promise((resolve) => {
+    if (child.stdout === null) return;
+    createInterface(child.stdout).on('line', (text) => {
+      const line = JSON.parse(text);
+      if (line.event === 'listening') resolve(Number(new URL(line.url).port));
+    });
+  });
+}
+
+function failed(site: Site, how: number | string): never {
+  throw new Error(`naru up ended with ${how}:\n${site.log().slice(-2000)}`);
+}
+
+function tooLate(site: Site): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    setTimeout(
+      () => reject(new Error(`naru up was not ready:\n${site.log().slice(-2000)}`)),
+      readyLimitMs,
+    ).unref();
+  });
+}

@@ -1,0 +1,110 @@
+import { type Reply, reply, usage } from '../harness/upstream.ts';
+import type { Order } from './client.ts';
+import type { Payer } from './naru-process.ts';
+
+/** Numbers that follow from a seed: the same choices again. From 0 up to 1. */
+export type Random = () => number;
+
+/** mulberry32. */
+export function randomFrom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Whole numbers from `least` to `most`. */
+export function between(random: Random, least: number, most: number): number {
+  return least + Math.floor(random() * (most - least + 1));
+}
+
+/** What the upstream is told to do, inside the prompt. */
+interface Script {
+  readonly act: 'answer' | 'slow' | 'fail' | 'cut' | 'hang';
+  readonly words: number;
+  readonly waitMs: number;
+  readonly prompt: number;
+}
+
+/** How often each kind of request is made, in a hundred. */
+const mix: readonly (readonly [Script['act'] | 'invalid' | 'unknown', number])[] = [
+  ['answer', 50],
+  ['slow', 22],
+  ['fail', 7],
+  ['cut', 8],
+  ['hang', 5],
+  ['invalid', 4],
+  ['unknown', 4],
+];
+
+/** A random request of a random key: whole or streamed, chat or text, well-behaved or not, of a client that may hang up. */
+export function drawOrder(random: Random, payers: readonly Payer[], tag: string): Order {
+  const payer = pick(random, payers);
+  const act = drawAct(random);
+  const stream = act === 'cut' || random() < 0.6;
+  const chat = random() < 0.75;
+  const script: Script = {
+    act: act === 'invalid' || act === 'unknown' ? 'answer' : act,
+    words: between(random, 1, 30),
+    waitMs: between(random, 1, act === 'slow' ? 40 : 5),
+    prompt: between(random, 1, 60),
+  };
+  const text = JSON.stringify(script);
+  const asked = chat ? { messages: [{ role: 'user', content: text }] } : { prompt: text };
+  const leaves = act === 'hang' || random() < 0.12;
+  return {
+    tag,
+    accountId: payer.accountId,
+    key: pick(random, payer.keys).key,
+    path: chat ? '/chat/completions' : '/completions',
+    body: {
+      model: act === 'unknown' ? 'test/nothing' : 'test/echo',
+      stream,
+      ...(act === 'invalid' ? { messages: 7, prompt: { no: 1 } } : asked),
+    },
+    leaveAfterMs: leaves ? between(random, 0, 120) : null,
+  };
+}
+
+/** The upstream's side: does what the prompt says. */
+export function scriptedReply(body: Readonly<Record<string, unknown>>): Reply {
+  const messages = body['messages'] as readonly { readonly content: string }[] | undefined;
+  const script = JSON.parse(messages?.[0]?.content ?? String(body['prompt'])) as Script;
+  const { act, words, waitMs, prompt } = script;
+  const counted = { usage: usage(prompt, words) };
+  const pieces = Array.from({ length: words }, (_, at) => `word${at} `);
+  switch (act) {
+    case 'answer':
+      return reply.chat(pieces, counted);
+    case 'slow':
+      if (body['stream'] !== true) return reply.chat(pieces, counted).waitAt(0, waitMs * 4);
+      return reply.stream(
+        pieces.flatMap((piece) => [piece, { waitMs }]),
+        counted,
+      );
+    case 'fail':
+      return reply.status(500);
+    case 'cut':
+      return reply.stream(pieces, { ...counted, finish: null, done: false }).cutAt(-7, 'rst');
+    case 'hang':
+      return reply.hang();
+  }
+}
+
+function drawAct(random: Random): Script['act'] | 'invalid' | 'unknown' {
+  let rest = random() * 100;
+  for (const [act, share] of mix) {
+    rest -= share;
+    if (rest < 0) return act;
+  }
+  return 'answer';
+}
+
+function pick<T>(random: Random, from: readonly T[]): T {
+  const one = from[Math.floor(random() * from.length)];
+  if (one === undefined) throw new Error('nothing to pick from');
+  return one;
+}
