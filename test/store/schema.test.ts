@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Database } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+
+const snapshotFile = join(import.meta.dirname, 'schema.snapshot.txt');
+let testDatabase: TestDatabase;
+let database: Database;
+
+before(async () => {
+  testDatabase = await createTestDatabase();
+  database = new Database(testDatabase.address);
+});
+after(async () => {
+  await database?.close();
+  await testDatabase?.drop();
+});
+
+/** Columns, constraints and indexes of every table, in an order of their own: what the migrations amount to. */
+async function schema(): Promise<string> {
+  const columns = await database.query<{ line: string }>(
+    `SELECT format('%s.%s %s%s%s%s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+       CASE WHEN a.attnotnull THEN ' not null' ELSE '' END, CASE WHEN a.attidentity <> '' THEN ' identity' ELSE '' END,
+       coalesce(' default ' || pg_get_expr(d.adbin, d.adrelid), '')) AS line
+     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+     ORDER BY c.relname, a.attnum`,
+  );
+  const constraints = await database.query<{ line: string }>(
+    `SELECT format('%s: %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) AS line FROM pg_constraint
+     WHERE connamespace = 'public'::regnamespace AND contype <> 'n' ORDER BY 1`,
+  );
+  const indexes = await database.query<{ line: string }>(
+    `SELECT indexdef || coalesce(' ' || array_to_string(c.reloptions, ','), '') AS line
+     FROM pg_indexes i JOIN pg_class c ON c.relname = i.tablename WHERE i.schemaname = 'public' ORDER BY 1`,
+  );
+  return `${[...columns, ...constraints, ...indexes].map((row) => row.line).join('\n')}\n`;
+}
+
+test('the migrations amount to the schema of the snapshot', async () => {
+  const found = await schema();
+  if (!existsSync(snapshotFile) || process.env['UPDATE_SNAPSHOTS'] === '1') writeFileSync(snapshotFile, found);
+  assert.equal(found, readFileSync(snapshotFile, 'utf8'), 'run UPDATE_SNAPSHOTS=1 npm test test/store/schema.test.ts after a migration');
+});
+
+test('migrating twice takes no step twice', async () => {
+  assert.deepEqual(await migrate(database), []);
+});
+
+test('a database that is newer than the program is refused', async () => {
+  await database.transaction((sql) =>
+    sql.query("INSERT INTO schema_migration (version, name, checksum) VALUES (9999, '9999-from-the-future', 'x')"),
+  );
+  await assert.rejects(migrate(database), /newer/);
+  await database.transaction((sql) => sql.query('DELETE FROM schema_migration WHERE version = 9999'));
+});
+
+test('a migration that was edited after it was applied is refused', async () => {
+  await database.transaction((sql) => sql.query("UPDATE schema_migration SET checksum = 'edited' WHERE version = 1"));
+  await assert.rejects(migrate(database), /was edited after it was applied/);
+});
