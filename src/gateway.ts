@@ -14,6 +14,7 @@ import { type Served, serve } from './http/serve.ts';
 import { type AdminServer, serveAdmin } from './http/serve-admin.ts';
 import { RouteTable } from './http/table.ts';
 import { JobRunner } from './jobs/jobs.ts';
+import { KeyDesk } from './keys/key-desk.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { expireCredit } from './ledger/credit.ts';
 import { Settlements } from './ledger/settlements.ts';
@@ -23,6 +24,7 @@ import { ChangeFeed } from './nodes/change-feed.ts';
 import { accountRoutes } from './routes/account.ts';
 import { generationRoutes } from './routes/generation.ts';
 import { inferenceRoutes } from './routes/inference.ts';
+import { keyRoutes } from './routes/keys.ts';
 import { modelRoutes } from './routes/models.ts';
 import { probeRoutes, type Readiness } from './routes/probes.ts';
 import type { Processes } from './slots/processes.ts';
@@ -112,6 +114,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const providers = new Map(config.providers.map((row) => [row.slug, openProvider(row)]));
   const engines = new Engines(limits.connectTimeoutMs);
 
+  const desk = new KeyDesk({ database, ring: keys, clock, keyPrefix: config.keys.prefix });
   const readiness = async (): Promise<Readiness> => {
     if (feed.fresh() !== undefined) return { ready: false, reason: 'the database does not answer' };
     const [row] = await database.query<{ n: bigint }>('SELECT count(*) AS n FROM schema_migration');
@@ -144,6 +147,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
       keepAliveMs: limits.keepAliveCommentMs,
       streamIdleTimeoutMs: limits.streamIdleTimeoutMs,
     }),
+    ...keyRoutes({ desk, accounts, maxBodyBytes: limits.bodyBytes }),
     ...accountRoutes({ accounts, clock }),
     ...generationRoutes({
       settlements,

@@ -50,6 +50,8 @@ export async function serve(
   address: { readonly host: string; readonly port: number },
 ): Promise<Served> {
   const open = new OpenExchanges();
+  const answer = (request: IncomingMessage, response: ServerResponse): void =>
+    void handle(parts, open, request, response);
   const server = createServer(
     {
       keepAliveTimeout: 75_000,
@@ -57,12 +59,16 @@ export async function serve(
       requestTimeout: 300_000,
       maxHeaderSize: 65_536,
       noDelay: true,
+      // Node's own answer to a missing Host would not be in our shape.
+      requireHostHeader: false,
     },
-    (request, response) => void handle(parts, open, request, response),
+    answer,
   );
   server.on('clientError', answerUnreadable);
-  // Upgrades are not offered; without a listener Node would cut the connection without a word.
-  server.on('upgrade', (_request, socket: Socket) => answerUnreadable(new Error('upgrade'), socket));
+  // An unknown expectation is ignored. Upgrades are too, since nobody listens for them: some clients offer one in every request.
+  server.on('checkExpectation', answer);
+  // Without a listener Node would cut the connection of a CONNECT without a word.
+  server.on('connect', (_request, socket: Socket) => answerUnreadable(new Error('CONNECT'), socket));
   await listen(server, address);
   const { port } = server.address() as AddressInfo;
   parts.log.debug('listening', { host: address.host, port });
@@ -103,6 +109,7 @@ async function handle(
   });
   try {
     if (isApi(exchange.path)) assertWithinRate(parts, exchange);
+    assertHost(request);
     if (declaresTooLarge(request, parts.maxBodyBytes)) throw new BodyTooLarge();
     const reply = await parts.answer(exchange);
     if ('allow' in reply) sendHead(response, 204, exchange, preflightHeaders(reply.allow)).end();
@@ -158,6 +165,12 @@ function assertWithinRate(parts: ServeParts, exchange: Exchange): void {
   throw refuse('rate_limit_exceeded', '요청이 너무 잦습니다. Too many requests.', {
     retry_after_sec: waitSec,
   });
+}
+
+/** HTTP/1.1 demands a Host; nothing here is decided by it. */
+function assertHost(request: IncomingMessage): void {
+  if (request.headers.host === undefined && request.httpVersion === '1.1')
+    throw refuse('invalid_request', 'The request has no Host header.');
 }
 
 function sendJson(response: ServerResponse, exchange: Exchange, reply: JsonReply): void {

@@ -1,5 +1,6 @@
 import { type Krw, krwOfMicro } from '../money/krw.ts';
 import type { KeyRow } from '../store/keys.ts';
+import { seoulDayAt } from '../time/period.ts';
 import { addDebit, rollTo, type Spend, spendOf } from './spend.ts';
 
 /**
@@ -27,6 +28,11 @@ export class Key {
     let spend = day > this.#committed.day ? rollTo(this.#committed, day) : this.#committed;
     for (const [pendingDay, amount] of this.#pending) spend = addDebit(spend, pendingDay, amount);
     return spend;
+  }
+
+  /** `spendAt` of the Seoul day of an instant. */
+  spendOn(atMs: number): Spend {
+    return this.spendAt(seoulDayAt(atMs));
   }
 
   /** Spend in the current limit period, all time when the limit never resets (service.md 2.1). */

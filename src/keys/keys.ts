@@ -4,18 +4,22 @@ import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import {
   findKeyByHash,
+  findOwnKey,
   insertKey,
+  type KeyChange,
   type KeyRow,
   listKeys,
+  pageOfKeys,
   readKeySpend,
   setAdminSuspended,
   setRevoked,
+  updateOwnKey,
 } from '../store/keys.ts';
 import type { Sql } from '../store/sql.ts';
 import { type LimitReset, seoulDayAt } from '../time/period.ts';
 import type { Spend } from './spend.ts';
 
-export type { KeyRow } from '../store/keys.ts';
+export type { KeyChange, KeyRow } from '../store/keys.ts';
 
 /** What a new key is to be. */
 export interface KeyOrder {
@@ -93,5 +97,36 @@ function changeKey(
     if (key === null || !(await change(sql))) return false;
     await recordChange(sql, 'key', key.id);
     return true;
+  });
+}
+
+/** How many keys a page of the listing has (decisions.md §1). */
+const pageSize = 100;
+
+/** A key of this account in any state; null when it does not exist or is another account's (service.md 4.1). */
+export function readOwnKey(database: Database, accountId: number, hash: KeyHash): Promise<KeyRow | null> {
+  return findOwnKey(database, accountId, hash);
+}
+
+/** A page of the account's keys, newest first; revoked ones are never listed (service.md 3, rule 1). */
+export function readKeyPage(
+  database: Database,
+  page: { readonly accountId: number; readonly offset: number; readonly includeDisabled: boolean },
+): Promise<readonly KeyRow[]> {
+  return pageOfKeys(database, { ...page, limit: pageSize });
+}
+
+/** Changes a key of this account, all of it or nothing; null when there is no such key (service.md 4.2). */
+export function changeOwnKey(
+  database: Database,
+  accountId: number,
+  hash: KeyHash,
+  change: KeyChange,
+  atMs: number,
+): Promise<KeyRow | null> {
+  return database.transaction(async (sql) => {
+    const row = await updateOwnKey(sql, accountId, hash, change, atMs);
+    if (row !== null) await recordChange(sql, 'key', row.id);
+    return row;
   });
 }

@@ -1,5 +1,9 @@
 import type { SettlementRow } from '../store/settlement.ts';
 
+/** The types of the journal's records: a request was admitted; it is settled. */
+export const openType = 1;
+export const finalType = 2;
+
 /** What is known of a request when it is admitted: enough to record it as failed if nothing more is ever heard. */
 export interface OpenRecord {
   readonly uuid: string;

@@ -4,15 +4,19 @@ import type { Journal, Ticket } from '../store/journal/journal.ts';
 import type { SettlementResult, SettlementRow } from '../store/settlement.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
-import { decodeFinal, decodeOpen, encodeFinal, encodeOpen, type OpenRecord } from './journal-records.ts';
-import { Settler } from './settler.ts';
+import { encodeFinal, finalType, type OpenRecord } from './journal-records.ts';
+import { type Opened, OpenRequests } from './open-requests.ts';
+import { readLeftovers } from './leftovers.ts';
+import { type SettlementOutcome, Settler } from './settler.ts';
 
 export type { SettlementRow } from '../store/settlement.ts';
+export type { Opened } from './open-requests.ts';
 
-const openType = 1;
-const finalType = 2;
-/** How long a settlement may wait for the database when the journal cannot be written. */
+/** How long a settlement may wait for the database when the journal cannot be written, and for a commit that is under way then. */
 const databasePatienceMs = 10_000;
+const commitPatienceMs = 250;
+/** A request in flight is journaled anew when so much was written behind it: an eighth of what the journal may hold. */
+const renewAfterBytes = 128 * 1024 * 1024;
 
 /** What settlements are made of. */
 export interface SettlementsParts {
@@ -23,12 +27,8 @@ export interface SettlementsParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult) => void;
-}
-
-/** A request that was admitted: it ends in exactly one settlement. */
-export interface Opened {
-  readonly record: OpenRecord;
-  readonly ticket: Ticket | null;
+  /** Told of a row that was promised and that the database will never take: its money has not moved. */
+  readonly onQuarantined: (row: SettlementRow) => void;
 }
 
 /** Neither the journal nor the database took a settlement: the answer cannot be billed, so it must not be completed. */
@@ -43,47 +43,54 @@ export class Unbillable extends Error {
 export class Settlements {
   readonly #parts: SettlementsParts;
   readonly #settler: Settler;
+  readonly #open: OpenRequests;
   /** Settled here, not yet in the database: readable all the same. */
   readonly #onTheWay = new Map<string, SettlementRow>();
 
   constructor(parts: SettlementsParts) {
     this.#parts = parts;
+    this.#open = new OpenRequests(parts.journal);
     this.#settler = new Settler({
       ...parts,
       onQuarantined: (row, reason) =>
-        parts.log.error('settlement_quarantined', {
-          generation: row.uuid,
-          account_id: row.accountId,
-          cost: row.cost,
-          detail: reason,
-        }),
+        parts.log.error('settlement_quarantined', { generation: row.uuid, account_id: row.accountId, cost: row.cost, detail: reason }),
     });
   }
 
-  /** Notes that a request was admitted. Throws `Unbillable` when the journal can take nothing and is what must be durable. */
+  /**
+   * Notes that a request was admitted. When the journal takes nothing, the database is relied on to take the settlement; throws
+   * `Unbillable` when that is away as well.
+   */
   open(record: OpenRecord): Opened {
     try {
-      return { record, ticket: this.#parts.journal.append(openType, encodeOpen(record)) };
+      return this.#open.add(record);
     } catch (error) {
-      if (this.#parts.ack === 'database') return { record, ticket: null };
-      throw new Unbillable('the journal takes no more requests', { cause: error });
+      if (this.#settler.isFailing) throw new Unbillable('neither the journal nor the database takes requests', { cause: error });
+      return { record, tickets: [] };
     }
+  }
+
+  /** Journals anew the requests that have been in flight for so long that their records keep much of the journal; see `OpenRequests`. */
+  renewOpen(bytes = renewAfterBytes): Promise<number> {
+    return this.#open.renew(bytes);
   }
 
   /** Settles a request; resolves when that is durable. Rejects with `Unbillable`; then nothing was or will be charged. */
   async settle(opened: Opened, row: SettlementRow): Promise<void> {
-    const committed = Promise.withResolvers<void>();
     const journaled = this.#journal(row);
-    const tickets = [opened.ticket, journaled?.ticket ?? null];
-    this.#push(row, tickets, committed.resolve);
+    const tickets = [...this.#open.end(opened), ...(journaled === null ? [] : [journaled])];
+    const { promise: outcome, resolve } = Promise.withResolvers<SettlementOutcome>();
+    this.#push(row, tickets, resolve);
     if (this.#parts.ack === 'journal' && journaled !== null) {
       try {
-        return await journaled.durable;
+        await this.#parts.journal.durable(journaled);
+        void outcome.then((how) => how === 'quarantined' && this.#parts.onQuarantined(row));
+        return;
       } catch (error) {
         this.#parts.log.error('journal_failed', { generation: row.uuid, detail: describeError(error) });
       }
     }
-    await this.#committedInTime(row, committed.promise);
+    await this.#committedInTime(row, tickets, outcome);
   }
 
   /** The record of a generation that is settled but not yet in the database. */
@@ -101,24 +108,13 @@ export class Settlements {
    * without one is a failed request at zero cost. Returns how many of each.
    */
   async recover(): Promise<{ readonly finals: number; readonly orphans: number }> {
-    const opens = new Map<string, { record: OpenRecord; ticket: Ticket }>();
-    let finals = 0;
-    for await (const record of this.#parts.journal.replay()) {
-      const payload = record.payload.toString('utf8');
-      if (record.type === openType) {
-        const open = decodeOpen(payload);
-        opens.set(open.uuid, { record: open, ticket: record.ticket });
-      } else if (record.type === finalType) {
-        const row = decodeFinal(payload);
-        const open = opens.get(row.uuid);
-        opens.delete(row.uuid);
-        this.#push(row, [open?.ticket ?? null, record.ticket], () => {});
-        finals += 1;
-      } else this.#parts.journal.release(record.ticket);
-    }
-    for (const { record, ticket } of opens.values()) this.#push(this.#diedWith(record), [ticket], () => {});
+    const { journal } = this.#parts;
+    const { settled, orphans, unknown } = await readLeftovers(journal);
+    for (const ticket of unknown) journal.release(ticket);
+    for (const { row, tickets } of settled) this.#push(row, tickets, () => {});
+    for (const { record, tickets } of orphans) this.#push(this.#diedWith(record), tickets, () => {});
     await this.#settler.drained();
-    return { finals, orphans: opens.size };
+    return { finals: settled.length, orphans: orphans.length };
   }
 
   /** Resolves when everything settled so far is in the database. */
@@ -132,39 +128,48 @@ export class Settlements {
     await this.#parts.journal.close();
   }
 
-  #journal(row: SettlementRow): { readonly ticket: Ticket; readonly durable: Promise<void> } | null {
+  #journal(row: SettlementRow): Ticket | null {
     try {
-      const ticket = this.#parts.journal.append(finalType, encodeFinal(row));
-      return { ticket, durable: this.#parts.journal.durable(ticket) };
+      return this.#parts.journal.append(finalType, encodeFinal(row));
     } catch (error) {
       this.#parts.log.error('journal_failed', { generation: row.uuid, detail: describeError(error) });
       return null;
     }
   }
 
-  #push(row: SettlementRow, tickets: readonly (Ticket | null)[], committed: () => void): void {
+  #push(row: SettlementRow, tickets: readonly Ticket[], done: (outcome: SettlementOutcome) => void): void {
     this.#onTheWay.set(row.uuid, row);
     this.#settler.push(row, (outcome) => {
       this.#onTheWay.delete(row.uuid);
       // A quarantined row keeps its place in the journal: it is money that a person must look at.
-      if (outcome === 'quarantined') return;
-      for (const ticket of tickets) if (ticket !== null) this.#parts.journal.release(ticket);
-      committed();
+      if (outcome === 'committed') for (const ticket of tickets) this.#parts.journal.release(ticket);
+      done(outcome);
     });
   }
 
   /** Waits for the database for a while, then gives the settlement up for a record of the failure. */
-  async #committedInTime(row: SettlementRow, committed: Promise<void>): Promise<void> {
-    const late = Promise.withResolvers<'late'>();
-    const timer = this.#parts.clock.after(databasePatienceMs, () => late.resolve('late'));
-    const first = await Promise.race([committed, late.promise]);
-    timer.cancel();
-    if (first !== 'late') return;
-    // A row that is just being committed is waited for: its outcome is near, and either one is the truth.
+  async #committedInTime(row: SettlementRow, tickets: Ticket[], outcome: Promise<SettlementOutcome>): Promise<void> {
+    for (let patienceMs = databasePatienceMs; ; patienceMs = commitPatienceMs) {
+      const late = Promise.withResolvers<'late'>();
+      const timer = this.#parts.clock.after(patienceMs, () => late.resolve('late'));
+      const first = await Promise.race([outcome, late.promise]);
+      timer.cancel();
+      if (first === 'committed') return;
+      if (first === 'quarantined') throw new Unbillable('the database refuses the settlement');
+      // A row that is just being committed is waited for: its outcome is near, and either one is the truth.
+      if (this.#giveUp(row, tickets)) throw new Unbillable('neither the journal nor the database took the settlement');
+    }
+  }
+
+  /** Puts the record of a failure in the place of a settlement; false when that is being committed this moment. */
+  #giveUp(row: SettlementRow, tickets: Ticket[]): boolean {
     const failed = { ...row, status: 500, errorType: 'server', cost: 0n };
-    if (!this.#settler.replace(row.uuid, failed)) return committed;
+    if (!this.#settler.replace(row.uuid, failed)) return false;
     this.#onTheWay.set(row.uuid, failed);
-    throw new Unbillable('neither the journal nor the database took the settlement');
+    // The journal may have kept what it called lost. Of two settlements of one request, replay believes the later.
+    const ticket = this.#journal(failed);
+    if (ticket !== null) tickets.push(ticket);
+    return true;
   }
 
   /** Naru died with the request in hand (decisions.md §2): failed, recorded, free. */

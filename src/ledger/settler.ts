@@ -13,8 +13,11 @@ const retryAtMostMs = 1_000;
 /** One settlement on its way to the database. */
 interface Queued {
   readonly row: SettlementRow;
-  readonly done: (outcome: 'committed' | 'quarantined') => void;
+  readonly done: (outcome: SettlementOutcome) => void;
 }
+
+/** How a settlement ended: in the database, or refused by it for good. */
+export type SettlementOutcome = 'committed' | 'quarantined';
 
 /** What a settler is made of. */
 export interface SettlerParts {
@@ -39,6 +42,7 @@ export class Settler {
   #inHand = 0;
   #running: Promise<void> | null = null;
   #stopped = false;
+  #failing = false;
 
   constructor(parts: SettlerParts) {
     this.#parts = parts;
@@ -47,6 +51,11 @@ export class Settler {
   /** Rows that are not committed yet. */
   get backlog(): number {
     return this.#queue.length;
+  }
+
+  /** Whether the last attempt failed: the database is away. */
+  get isFailing(): boolean {
+    return this.#failing;
   }
 
   /** Takes a settlement; `done` is called once, when it is committed or set aside. */
@@ -86,10 +95,12 @@ export class Settler {
       try {
         await this.#settle(batch);
         this.#inHand = 0;
+        this.#failing = false;
         retryMs = retryAtLeastMs;
         if (this.#queue.length > 0 && this.#queue.length < largestBatch) await this.#wait(gatherMs);
       } catch (error) {
         this.#inHand = 0;
+        this.#failing = true;
         this.#parts.log.warn('settlement_delayed', {
           backlog: this.#queue.length,
           detail: describeError(error),
@@ -103,27 +114,33 @@ export class Settler {
 
   /** Settles a batch or its halves; throws only what may go away by itself. */
   async #settle(batch: readonly Queued[]): Promise<void> {
+    const rows = batch.map((queued) => queued.row);
+    let result: SettlementResult;
     try {
-      const rows = batch.map((queued) => queued.row);
-      const result = await this.#parts.database.line.run((_sql, client) => settleBatch(client, rows));
-      this.#parts.onCommitted(rows, result);
-      this.#leaveQueue(batch, 'committed');
+      result = await this.#parts.database.line.run((_sql, client) => settleBatch(client, rows));
     } catch (error) {
       if (mayPass(error)) throw error;
-      const [only] = batch;
-      if (only !== undefined && batch.length === 1) {
-        this.#parts.onQuarantined(only.row, describeError(error));
-        this.#leaveQueue(batch, 'quarantined');
-        return;
-      }
-      const middle = Math.ceil(batch.length / 2);
-      await this.#settle(batch.slice(0, middle));
-      await this.#settle(batch.slice(middle));
+      return this.#settleInParts(batch, error);
     }
+    this.#parts.onCommitted(rows, result);
+    this.#leaveQueue(batch, 'committed');
+  }
+
+  /** The database refuses a batch for its content: its halves are tried, down to the row at fault, which is set aside. */
+  async #settleInParts(batch: readonly Queued[], error: unknown): Promise<void> {
+    const [only] = batch;
+    if (only !== undefined && batch.length === 1) {
+      this.#parts.onQuarantined(only.row, describeError(error));
+      this.#leaveQueue(batch, 'quarantined');
+      return;
+    }
+    const middle = Math.ceil(batch.length / 2);
+    await this.#settle(batch.slice(0, middle));
+    await this.#settle(batch.slice(middle));
   }
 
   /** Batches are taken from the front, halves in their order, so what is finished is always the front of the queue. */
-  #leaveQueue(batch: readonly Queued[], outcome: 'committed' | 'quarantined'): void {
+  #leaveQueue(batch: readonly Queued[], outcome: SettlementOutcome): void {
     this.#queue = this.#queue.slice(batch.length);
     this.#inHand -= batch.length;
     for (const queued of batch) queued.done(outcome);
@@ -134,9 +151,13 @@ export class Settler {
   }
 }
 
-/** Only what the database says about the rows themselves (data exceptions, integrity) is final: SQLSTATE classes 22 and 23. */
+/**
+ * Final is only what is said about the rows themselves: by the database (data exceptions, integrity, program limits: SQLSTATE
+ * classes 22, 23 and 54), or by ourselves when a value fits no column (RangeError).
+ */
 function mayPass(error: unknown): boolean {
   if (isConnectionLoss(error) || isConflict(error)) return true;
+  if (error instanceof RangeError) return false;
   const code = (error as { code?: unknown } | null)?.code;
-  return !(typeof code === 'string' && /^2[23]/.test(code));
+  return !(typeof code === 'string' && /^(22|23|54)/.test(code));
 }

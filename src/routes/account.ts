@@ -2,9 +2,9 @@ import type { Account } from '../accounts/account.ts';
 import type { AccountBook } from '../accounts/account-book.ts';
 import { route } from '../http/route.ts';
 import type { Key } from '../keys/key.ts';
-import { krwOfMicro, krwToNumber, zeroKrw } from '../money/krw.ts';
+import { krwToNumber } from '../money/krw.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
-import { seoulDayAt } from '../time/period.ts';
+import { spending, workspaceIdOf } from './key-object.ts';
 
 /** What the account's own endpoints read. */
 export interface AccountParts {
@@ -23,7 +23,7 @@ export function accountRoutes({ accounts, clock }: AccountParts) {
       path,
       credential: 'either',
       summary: 'Read the key that makes the request',
-      handle: ({ caller }) => ({ body: { data: keyInformation(caller.key, seoulDayAt(clock.now())) } }),
+      handle: ({ caller }) => ({ body: { data: keyInformation(caller.key, clock.now()) } }),
     });
   return [
     keyRow('/api/v1/key'),
@@ -46,26 +46,12 @@ function credits(account: Account): object {
   return { total_credits: krwToNumber(account.totalCredits), total_usage: krwToNumber(account.totalUsage) };
 }
 
-function keyInformation(key: Key, day: number): object {
-  const { row, limit } = key;
-  const spend = key.spendAt(day);
-  const usage = key.usageAt(day);
-  const left = limit === null ? null : limit > usage ? krwOfMicro(limit - usage) : zeroKrw;
+function keyInformation(key: Key, nowMs: number): object {
+  const { row } = key;
   const isManagement = row.kind === 'management';
   return {
     label: row.label,
-    limit: limit === null ? null : krwToNumber(limit),
-    limit_remaining: left === null ? null : krwToNumber(left),
-    limit_reset: row.limitReset,
-    usage: krwToNumber(usage),
-    usage_daily: krwToNumber(krwOfMicro(spend.daily)),
-    usage_weekly: krwToNumber(krwOfMicro(spend.weekly)),
-    usage_monthly: krwToNumber(krwOfMicro(spend.monthly)),
-    byok_usage: 0,
-    byok_usage_daily: 0,
-    byok_usage_weekly: 0,
-    byok_usage_monthly: 0,
-    include_byok_in_limit: false,
+    ...spending({ row, spend: key.spendOn(nowMs) }),
     is_free_tier: false,
     is_management_key: isManagement,
     is_provisioning_key: isManagement,
@@ -77,9 +63,4 @@ function keyInformation(key: Key, day: number): object {
     expires_at: row.expiresAtMs === null ? null : isoOf(row.expiresAtMs),
     rate_limit: rateLimit,
   };
-}
-
-/** The original groups keys in workspaces named by a UUID; here an account is its one workspace. */
-function workspaceIdOf(accountId: number): string {
-  return `00000000-0000-4000-8000-${accountId.toString(16).padStart(12, '0')}`;
 }

@@ -173,3 +173,68 @@ function keyOf(row: RawKey): KeyRow {
     updatedAtMs: row.updated_at,
   };
 }
+
+/** What changes about a key; absent members stay. */
+export interface KeyChange {
+  readonly name?: string;
+  readonly userDisabled?: boolean;
+  readonly limitMicro?: bigint | null;
+  readonly limitReset?: LimitReset;
+}
+
+/** The key with this hash if it is of this account. One statement for "none" and "another account's": they take the same time. */
+export async function findOwnKey(sql: Sql, accountId: number, hash: KeyHash): Promise<KeyRow | null> {
+  const values = [Buffer.from(hash, 'hex'), accountId];
+  const [row] = await sql.query<RawKey>(`${selectKey} WHERE hash = $1 AND account_id = $2`, values);
+  return row === undefined ? null : keyOf(row);
+}
+
+/** A page of an account's keys that are not revoked, newest first. */
+export async function pageOfKeys(
+  sql: Sql,
+  page: {
+    readonly accountId: number;
+    readonly offset: number;
+    readonly limit: number;
+    readonly includeDisabled: boolean;
+  },
+): Promise<readonly KeyRow[]> {
+  const rows = await sql.query<RawKey>(
+    `${selectKey} WHERE account_id = $1 AND revoked_at IS NULL AND ($2 OR NOT (user_disabled OR admin_suspended))
+     ORDER BY id DESC LIMIT $3 OFFSET $4`,
+    [page.accountId, page.includeDisabled, page.limit, page.offset],
+  );
+  return rows.map(keyOf);
+}
+
+/** Changes a key of this account and returns it; null when there is none. Only what is stated changes, and `updated_at`. */
+export async function updateOwnKey(
+  sql: Sql,
+  accountId: number,
+  hash: KeyHash,
+  change: KeyChange,
+  atMs: number,
+): Promise<KeyRow | null> {
+  const [row] = await sql.query<RawKey>(
+    `UPDATE api_key SET
+       name = coalesce($3, name),
+       user_disabled = coalesce($4, user_disabled),
+       limit_micro = CASE WHEN $5 THEN $6 ELSE limit_micro END,
+       limit_reset = coalesce($7, limit_reset),
+       updated_at = greatest(updated_at, to_timestamp($8::float8 / 1000))
+     WHERE hash = $1 AND account_id = $2
+     RETURNING id, hash, account_id, kind, name, label, user_disabled, admin_suspended, revoked_at, expires_at, limit_micro,
+               limit_reset, created_at, updated_at`,
+    [
+      Buffer.from(hash, 'hex'),
+      accountId,
+      change.name ?? null,
+      change.userDisabled ?? null,
+      change.limitMicro !== undefined,
+      change.limitMicro ?? null,
+      change.limitReset === undefined ? null : limitResets.indexOf(change.limitReset),
+      atMs,
+    ],
+  );
+  return row === undefined ? null : keyOf(row);
+}

@@ -74,7 +74,9 @@ export function createSite(upstreamUrl: string, over: Readonly<Record<string, un
     log: () => readFileSync(join(folder, 'stderr.log'), 'utf8'),
     async naru(...args) {
       const words = ['src/main.ts', ...args, '--json', '--config', configFile, '--data-dir', dataDir];
-      const done = await run(process.execPath, words, { cwd: root, maxBuffer: 2 ** 30 }).catch((error) => error);
+      const done = await run(process.execPath, words, { cwd: root, maxBuffer: 2 ** 30 }).catch(
+        (error) => error,
+      );
       const lines = String(done.stdout).split('\n').filter(Boolean);
       return { code: done.code ?? 0, lines: lines.map((line) => JSON.parse(line)) };
     },
@@ -96,22 +98,7 @@ export function createSite(upstreamUrl: string, over: Readonly<Record<string, un
 /** Starts `naru up` on a site, under `wrapper` (a command and its arguments) if there is one; resolves when it listens. */
 export async function startNaru(site: Site, wrapper: readonly string[] = []): Promise<NaruProcess> {
   const startedMs = performance.now();
-  const up = [process.execPath, 'src/main.ts', 'up', '--json', '--port', '0'];
-  const [command = '', ...args] = [
-    ...wrapper,
-    ...up,
-    '--config',
-    site.configFile,
-    '--data-dir',
-    site.dataDir,
-  ];
-  const log = openSync(join(site.configFile, '../stderr.log'), 'a');
-  // The channel ends with this process, and Naru with the channel.
-  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', log, 'ipc'] });
-  closeSync(log);
-  const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string);
-  const { pid } = child;
-  if (pid === undefined) throw new Error(`${command} could not be started`);
+  const { child, pid, ended } = spawnUp(site, wrapper);
   const port = await Promise.race([listening(child), ended.then((how) => failed(site, how)), tooLate(site)]);
   return {
     child,
@@ -129,6 +116,14 @@ export async function startNaru(site: Site, wrapper: readonly string[] = []): Pr
       return ended;
     },
   };
+}
+
+/** Starts `naru up` and kills it so many milliseconds later, wherever it is then. */
+export async function killWhileStarting(site: Site, afterMs: number): Promise<void> {
+  const { child, ended } = spawnUp(site, []);
+  await new Promise((resolve) => setTimeout(resolve, afterMs));
+  child.kill('SIGKILL');
+  await ended;
 }
 
 /** An account of a site with credit in won and so many inference keys. */
@@ -205,6 +200,22 @@ function configFor(upstreamUrl: string): object {
       },
     ],
   };
+}
+
+function spawnUp(
+  site: Site,
+  wrapper: readonly string[],
+): { readonly child: ChildProcess; readonly pid: number; readonly ended: Promise<number | string> } {
+  const up = [process.execPath, 'src/main.ts', 'up', '--json', '--port', '0'];
+  const places = ['--config', site.configFile, '--data-dir', site.dataDir];
+  const [command = '', ...args] = [...wrapper, ...up, ...places];
+  const log = openSync(join(site.configFile, '../stderr.log'), 'a');
+  // The channel ends with this process, and Naru with the channel.
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', log, 'ipc'] });
+  closeSync(log);
+  const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string);
+  if (child.pid === undefined) throw new Error(`${command} could not be started`);
+  return { child, pid: child.pid, ended };
 }
 
 function listening(child: ChildProcess): Promise<number> {

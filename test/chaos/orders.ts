@@ -1,4 +1,5 @@
-import { type Reply, reply, usage } from '../harness/upstream.ts';
+import { reply, usage } from '../harness/upstream.ts';
+import type { Reply } from '../harness/upstream-reply.ts';
 import type { Order } from './client.ts';
 import type { Payer } from './naru-process.ts';
 

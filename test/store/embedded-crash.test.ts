@@ -118,6 +118,30 @@ test('a killed server is up again by itself, with every committed row, on the sa
   });
 });
 
+test('a calculation that outlives its killed server does not hold up the next one', async (t) => {
+  const server = await start();
+  t.after(() => server.stop());
+  const busy = await connect(server.connection);
+  const [self] = (await busy.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows;
+  const endless = busy.query('DO $$ BEGIN LOOP END LOOP; END $$').catch(() => {});
+  await eventually('the calculation runs', async () => {
+    const rows = await run(
+      server.connection,
+      `SELECT FROM pg_stat_activity WHERE pid = ${self?.pid} AND state = 'active'`,
+    );
+    assert.equal(rows.length, 1);
+  });
+  const killed = pid();
+  process.kill(killed, 'SIGKILL');
+  await eventually('a new server answers', async () => {
+    await run(server.connection, 'SELECT 1');
+    assert.notEqual(pid(), killed);
+  });
+  await endless;
+  assertGone(self?.pid ?? 0);
+  await busy.end().catch(() => {});
+});
+
 test('a server being restarted can be stopped, and stays stopped', async () => {
   const server = await start();
   const killed = pid();

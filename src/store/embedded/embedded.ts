@@ -117,8 +117,7 @@ async function prepare(options: EmbeddedOptions): Promise<Site> {
 /** A container may run root without the right to become anybody else; said at once, and not as the failure of something else. */
 async function tryUser(user: ServerUser, env: Environment): Promise<void> {
   const tried = await runCommand('/bin/sh', ['-c', 'exit 0'], { user, env, timeoutMs: 5_000 });
-  if (!tried.ok)
-    throw troubleFrom(`PostgreSQL refuses root, and nothing can be run as ${user.name}`, tried.output);
+  if (!tried.ok) throw troubleFrom(`nothing can be run as ${user.name}`, tried.output);
 }
 
 async function findSetpriv(user: ServerUser | null, env: Environment): Promise<string | null> {

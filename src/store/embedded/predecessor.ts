@@ -8,8 +8,8 @@ import { type ProcessIdentity, stillRuns } from './process-identity.ts';
 import { runCommand } from './run-command.ts';
 import { EmbeddedError, troubleFrom } from './trouble.ts';
 
-/** How long a server of an earlier Naru may take: to recover, to shut down, to answer at all, to go after SIGQUIT. */
-const patienceMs = { starting: 15 * 60_000, stopping: 60_000, silent: 5_000, quitting: 30_000 };
+/** How long an earlier server may take: to recover, to shut down, to answer at all, to go after SIGQUIT; and its orphans to see its death. */
+const patienceMs = { starting: 15 * 60_000, stopping: 60_000, silent: 5_000, quitting: 30_000, orphans: 500 };
 
 /**
  * Brings the server up: takes over the one that an earlier Naru left, after it has proved that it is ours, or waits until that
@@ -36,8 +36,22 @@ export async function bringUp(site: Site, signal: AbortSignal): Promise<Running>
     occupiedSince ??= clock.monotonic();
     if (clock.monotonic() - occupiedSince > patienceMs.stopping)
       throw troubleFrom(`an earlier PostgreSQL still uses ${site.clusterDir}`, launch.output);
+    if (clock.monotonic() - occupiedSince > patienceMs.orphans) await endOrphans(site);
     await sleep(100, undefined, { signal });
   }
+}
+
+/**
+ * The processes of a killed postmaster end by themselves as soon as they look up from their work; one in a long calculation does
+ * not, and keeps the cluster occupied. SIGQUIT ends it at once, as a crash would: nothing committed is lost. Asked as the
+ * server's own user, who can hit nobody else's; without /proc it finds nobody.
+ */
+async function endOrphans(site: Site): Promise<void> {
+  const script = `for d in /proc/[0-9]*; do
+    if [ "$(readlink "$d/cwd")" = "$1" ] && [ "$(cat "$d/comm")" = postgres ]; then kill -s QUIT "\${d#/proc/}"; fi
+  done 2>/dev/null`;
+  const args = ['-c', script, 'naru', site.clusterDir];
+  await runCommand('/bin/sh', args, { user: site.user, env: site.env, timeoutMs: 10_000 });
 }
 
 /** Null when the process is gone. It is told to go when it can neither be used nor ends by itself. */

@@ -1,0 +1,91 @@
+import type { KeyHash } from '../ids/api-key.ts';
+import type { Database } from '../store/database.ts';
+import type { Clock } from '../time/clock.ts';
+import type { KeyRing } from './key-ring.ts';
+import {
+  changeOwnKey,
+  createKey,
+  type KeyChange,
+  type KeyOrder,
+  type KeyRow,
+  readKeyPage,
+  readOwnKey,
+  readSpend,
+  revokeKey,
+} from './keys.ts';
+import type { Spend } from './spend.ts';
+
+/** A key with what it has spent, this process's latest charges included. */
+export interface KeyWithSpend {
+  readonly row: KeyRow;
+  readonly spend: Spend;
+}
+
+/**
+ * The keys of one account as its management keys handle them. Every change is true in this process's memory before it is
+ * answered; other processes follow within a second.
+ */
+export class KeyDesk {
+  readonly #database: Database;
+  readonly #ring: KeyRing;
+  readonly #clock: Clock;
+  readonly #prefix: string;
+
+  constructor(parts: {
+    readonly database: Database;
+    readonly ring: KeyRing;
+    readonly clock: Clock;
+    readonly keyPrefix: string;
+  }) {
+    this.#database = parts.database;
+    this.#ring = parts.ring;
+    this.#clock = parts.clock;
+    this.#prefix = parts.keyPrefix;
+  }
+
+  /** Creates a key; the plaintext leaves the service here and nowhere else. */
+  async create(order: KeyOrder): Promise<KeyWithSpend & { readonly plaintext: string }> {
+    const { hash, plaintext } = await createKey(this.#database, order, {
+      prefix: this.#prefix,
+      nowMs: this.#clock.now(),
+    });
+    const row = await readOwnKey(this.#database, order.accountId, hash);
+    if (row === null) throw new Error('a key that was just created is there');
+    return { ...(await this.#withSpend(row)), plaintext };
+  }
+
+  async read(accountId: number, hash: KeyHash): Promise<KeyWithSpend | null> {
+    const row = await readOwnKey(this.#database, accountId, hash);
+    return row === null ? null : this.#withSpend(row);
+  }
+
+  async page(accountId: number, offset: number, includeDisabled: boolean): Promise<readonly KeyWithSpend[]> {
+    const rows = await readKeyPage(this.#database, { accountId, offset, includeDisabled });
+    return Promise.all(rows.map((row) => this.#withSpend(row)));
+  }
+
+  async change(accountId: number, hash: KeyHash, change: KeyChange): Promise<KeyWithSpend | null> {
+    const row = await changeOwnKey(this.#database, accountId, hash, change, this.#clock.now());
+    if (row === null) return null;
+    await this.#ring.refresh(row.id);
+    return this.#withSpend(row);
+  }
+
+  /** Revokes a key for good; true also when it was revoked before, false when the account has no such key. */
+  async revoke(accountId: number, hash: KeyHash): Promise<boolean> {
+    const row = await readOwnKey(this.#database, accountId, hash);
+    if (row === null) return false;
+    if (row.revokedAtMs === null) await revokeKey(this.#database, hash, this.#clock.now());
+    await this.#ring.refresh(row.id);
+    return true;
+  }
+
+  async #withSpend(row: KeyRow): Promise<KeyWithSpend> {
+    const known = this.#ring.peekId(row.id);
+    const nowMs = this.#clock.now();
+    return {
+      row,
+      spend: known === undefined ? await readSpend(this.#database, row, nowMs) : known.spendOn(nowMs),
+    };
+  }
+}

@@ -1,0 +1,90 @@
+import { refuse } from '../errors/catalogue.ts';
+import { type JsonObject, member } from '../http/json-body.ts';
+import type { KeyChange } from '../keys/keys.ts';
+import { type Krw, krwFromNumber } from '../money/krw.ts';
+import { parseInstant } from '../time/clock.ts';
+import { type LimitReset, limitResets } from '../time/period.ts';
+
+const longestName = 500;
+
+/** What a new key is to be, as the body of `POST /keys` says (decisions.md §1). */
+export interface NewKeyBody {
+  readonly name: string;
+  readonly limit: Krw | null;
+  readonly limitReset: LimitReset;
+  readonly expiresAtMs: number | null;
+}
+
+/** Reads the body of `POST /keys`; refuses with `400 invalid_request`. */
+export function readNewKey(body: JsonObject): NewKeyBody {
+  const name = member(body, 'name');
+  if (name === undefined) throw invalid('`name`이 없습니다. `name` is missing.');
+  return {
+    name: nameOf(name),
+    limit: limitOf(member(body, 'limit') ?? null),
+    limitReset: limitResetOf(member(body, 'limit_reset') ?? null),
+    expiresAtMs: expiryOf(member(body, 'expires_at') ?? null),
+  };
+}
+
+/** Reads the body of `PATCH /keys/{hash}` (service.md 4.2): what is not sent is not in the result. Refuses the whole of it or nothing. */
+export function readKeyChange(body: JsonObject): KeyChange {
+  const name = member(body, 'name');
+  const disabled = member(body, 'disabled');
+  const limit = member(body, 'limit');
+  const limitReset = member(body, 'limit_reset');
+  return {
+    ...(name === undefined ? {} : { name: nameOf(name) }),
+    ...(disabled === undefined ? {} : { userDisabled: flagOf(disabled) }),
+    ...(limit === undefined ? {} : { limitMicro: limitOf(limit) }),
+    ...(limitReset === undefined ? {} : { limitReset: limitResetOf(limitReset) }),
+  };
+}
+
+/** A name has something to see in it: spaces and signs without a shape of their own are nothing. */
+function nameOf(value: unknown): string {
+  if (typeof value !== 'string') throw invalid('`name`은 문자열이어야 합니다. `name` must be a string.');
+  if (!/[^\s\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/u.test(value)) {
+    throw invalid('`name`이 비어 있습니다. `name` must not be empty.');
+  }
+  if (value.length > longestName || value.includes('\0') || !value.isWellFormed()) {
+    throw invalid(`\`name\` must be well-formed text of at most ${longestName} characters.`);
+  }
+  return value;
+}
+
+function flagOf(value: unknown): boolean {
+  if (typeof value !== 'boolean')
+    throw invalid('`disabled`는 참/거짓이어야 합니다. `disabled` must be a boolean.');
+  return value;
+}
+
+/** Null is no limit; 0 refuses every request; more than six decimals are rounded half up (decisions.md A-13). */
+function limitOf(value: unknown): Krw | null {
+  if (value === null) return null;
+  const limit = typeof value === 'number' ? krwFromNumber(value) : null;
+  if (limit === null || limit < 0n || Object.is(value, -0)) {
+    throw invalid(
+      '`limit`은 0 이상 10^15 이하의 수 또는 null이어야 합니다. `limit` must be null or a number from 0 to 10^15.',
+    );
+  }
+  return limit;
+}
+
+function limitResetOf(value: unknown): LimitReset {
+  if (value === null) return 'never';
+  const reset = limitResets.find((name) => name === value);
+  if (reset === undefined) throw invalid(`\`limit_reset\` must be null or one of ${limitResets.join(', ')}.`);
+  return reset;
+}
+
+function expiryOf(value: unknown): number | null {
+  if (value === null) return null;
+  const atMs = typeof value === 'string' ? parseInstant(value) : null;
+  if (atMs === null) throw invalid('`expires_at` must be null or an instant such as 2026-12-31T23:59:59Z.');
+  return atMs;
+}
+
+function invalid(message: string): Error {
+  return refuse('invalid_request', message);
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertError } from '../harness/answer-rules.ts';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { rawly } from '../harness/raw-client.ts';
+import { startUpstream, type Upstream } from '../harness/upstream.ts';
+
+const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
+let upstream: Upstream;
+let naru: TestGateway;
+let account: TestAccount;
+
+before(async () => {
+  upstream = await startUpstream();
+  naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
+  account = await naru.account({ credit: '1000000' });
+});
+after(async () => {
+  await naru?.close();
+  await upstream?.close();
+});
+
+const chat = (key?: string) => naru.send('POST', '/chat/completions', { body: ask, ...(key === undefined ? {} : { key }) });
+
+/** Resolves once the gateway has noticed what the operator did; fails after two seconds, twice what decisions.md §4 allows. */
+async function noticed(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const endMs = performance.now() + 2000;
+  while (!(await holds())) {
+    if (performance.now() > endMs) assert.fail(`not noticed within two seconds: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+// rows 192, 193, 194, 196
+test('whatever is no key of ours is refused with one and the same body', async () => {
+  const bodies = new Set<string>();
+  for (const authorization of [
+    '',
+    'Bearer',
+    'Bearer ',
+    'Basic x',
+    `Bearer  ${account.key}`,
+    `Bearer ${account.key} x`,
+    `Bearer ${account.key},`,
+    `Bearer ${account.key}${'x'.repeat(10_000)}`,
+    `Bearer ${'y'.repeat(10_240)}`,
+    `Token ${account.key}`,
+    account.key,
+    'Bearer sk-or-v1-0000000000000000000000000000000000000000000000000000000000000000',
+    `Bearer sk-naru-v1-${'0'.repeat(64)}`,
+    `Bearer ${account.key.toUpperCase()}`,
+    `Bearer ${account.hash}`,
+    "Bearer ' OR '1'='1",
+    "Bearer x'; DROP TABLE keys--",
+    `Bearer sk-naru-'; DROP TABLE api_key; --`,
+    'Bearer sk-naru-\u00e9\u00ff',
+  ]) {
+    const answer = await naru.send('POST', '/chat/completions', { body: ask, headers: { authorization } });
+    assertError(answer, 401, 'invalid_api_key');
+    bodies.add(answer.text);
+  }
+  bodies.add((await chat()).text);
+  assert.equal(bodies.size, 1);
+});
+
+// row 192
+test('control characters in the credential are a 401, not a failure', async () => {
+  for (const byte of ['\0', '\x01', '\x7f']) {
+    const [answer] = await rawly(
+      naru.gateway.server.port,
+      `GET /api/v1/key HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}${byte}\r\n\r\n`,
+    );
+    assert.equal(answer?.status, 401, JSON.stringify(byte));
+    assert.equal(JSON.parse(answer.body).error.metadata.error_type, 'invalid_api_key');
+  }
+});
+
+// row 192
+test('the word Bearer is read in any case', async () => {
+  for (const word of ['bearer', 'BEARER'])
+    assert.equal((await naru.send('GET', '/key', { headers: { authorization: `${word} ${account.key}` } })).status, 200);
+});
+
+// row 195
+test('a key anywhere but in the header is no key', async () => {
+  const { key } = account;
+  for (const headers of [{ 'x-api-key': key }, { 'api-key': key }, { cookie: `key=${key}; Authorization=Bearer ${key}` }])
+    assertError(await naru.send('POST', `/chat/completions?api_key=${key}&key=${key}`, { body: ask, headers }), 401, 'invalid_api_key');
+});
+
+// row 197
+test('of two credentials the first is used', async () => {
+  const other = await naru.account();
+  const at = (first: string, second: string) =>
+    rawly(
+      naru.gateway.server.port,
+      `GET /api/v1/key HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${first}\r\nauthorization: Bearer ${second}\r\n\r\n`,
+    );
+  const label = async (key: string): Promise<string> => (await naru.send('GET', '/key', { key })).json.data.label;
+  const [answer] = await at(account.key, other.key);
+  assert.equal(JSON.parse(answer?.body ?? '').data.label, await label(account.key));
+  assert.equal((await at('garbage', account.key))[0]?.status, 401);
+});
+
+// row 199
+test('a bad key is refused before its body or its model is looked at', async () => {
+  for (const body of ['{bad', { model: 'no/such', messages: [] }, { ...ask, model: 'no/such' }, ''])
+    assertError(await naru.send('POST', '/chat/completions', { key: 'sk-naru-v1-nobody', body }), 401, 'invalid_api_key');
+});
+
+// rows 26, 27
+test('a management key cannot run inference', async () => {
+  const { key } = await account.another({ kind: 'management' });
+  assertError(await chat(key), 401, 'invalid_api_key');
+  assertError(await naru.send('POST', '/completions', { key, body: { model: 'test/echo', prompt: 'x' } }), 401, 'invalid_api_key');
+});
+
+// rows 129, 130
+test('a key is valid until the millisecond of its expiry, and expired from it on, everywhere', async () => {
+  const at = Date.parse('2026-12-01T00:00:00.000Z');
+  const { key } = await account.another({ expiresAtMs: at });
+  const { clock } = naru;
+  const frozen = clock.now;
+  try {
+    clock.now = () => at - 1;
+    assert.equal((await chat(key)).status, 200);
+    for (const now of [at, at + 1]) {
+      clock.now = () => now;
+      assertError(await chat(key), 401, 'expired_api_key');
+      assertError(await naru.send('GET', '/key', { key }), 401, 'expired_api_key');
+      assertError(await naru.send('GET', '/credits', { key }), 401, 'expired_api_key');
+      assertError(await naru.send('GET', '/generation?id=x', { key }), 401, 'expired_api_key');
+    }
+    clock.now = () => at - 1;
+    assert.equal((await naru.send('GET', '/key', { key })).status, 200);
+  } finally {
+    clock.now = frozen;
+  }
+});
+
+// row 112
+test('a revoked key is refused within a second, and for good', async () => {
+  const other = await account.another();
+  assert.equal((await chat(other.key)).status, 200);
+  assert.equal(await naru.office.revokeKey(other.hash), true);
+  await noticed('revocation', async () => (await chat(other.key)).status === 401);
+  await account.topUp('1');
+  assertError(await chat(other.key), 401, 'invalid_api_key');
+});
+
+// rows 122, 127
+test('a key that the administrator suspended is refused with 403, also after a top-up, and works again when lifted', async () => {
+  const other = await account.another();
+  const upstreamCalls = upstream.requests.length;
+  await naru.office.suspendKey({ hash: other.hash, suspended: true, reason: 'abuse' });
+  assertError(await chat(other.key), 403, 'key_suspended');
+  await account.topUp('1000');
+  assertError(await naru.send('GET', '/key', { key: other.key }), 403, 'key_suspended');
+  assertError(await chat(other.key), 403, 'key_suspended');
+  assert.equal(upstream.requests.length, upstreamCalls);
+  assert.equal((await chat(account.key)).status, 200, 'the other key of the account works');
+  await naru.office.suspendKey({ hash: other.hash, suspended: false, reason: null });
+  await noticed('lifting', async () => (await chat(other.key)).status === 200);
+});
+
+// rows 119, 120, 121, 126 (A-01, A-17)
+test('a balance of exactly zero stops every key of the account with 402, and a top-up releases all of them', async () => {
+  const poor = await naru.account({ credit: '20' });
+  const second = await poor.another();
+  assert.equal((await chat(poor.key)).json.usage.cost, 20);
+  for (const key of [poor.key, second.key]) {
+    assert.equal(assertError(await chat(key), 402, 'insufficient_credits')['balance_krw'], '0.000000');
+    for (const path of ['/key', '/auth/key', '/credits', '/generation?id=x'])
+      assertError(await naru.send('GET', path, { key }), 402, 'insufficient_credits');
+  }
+  await poor.topUp('0.000001');
+  await noticed('top-up', async () => (await naru.send('GET', '/key', { key: second.key })).status === 200);
+  assert.equal((await chat(poor.key)).status, 200);
+});
+
+test('an account that was never topped up has no credit', async () => {
+  const broke = await naru.account({ credit: '0' });
+  assert.equal(assertError(await chat(broke.key), 402, 'insufficient_credits')['balance_krw'], '0.000000');
+});
+
+// row 123
+test('a top-up does not bring back a key that was revoked while the account had no credit', async () => {
+  const poor = await naru.account({ credit: '20' });
+  await chat(poor.key);
+  await naru.office.revokeKey(poor.hash);
+  await poor.topUp('100');
+  const other = await poor.another();
+  await noticed('top-up', async () => (await chat(other.key)).status === 200);
+  await noticed('revocation', async () => (await chat(poor.key)).status === 401);
+});
+
+// decisions.md §2, step 2
+test('of several reasons the first in the order of refusals is given', async () => {
+  const { account: make, office } = naru;
+  const expired = await make({ credit: '0', expiresAtMs: 1000 });
+  assertError(await chat(expired.key), 401, 'expired_api_key');
+  await office.suspendKey({ hash: expired.hash, suspended: true, reason: null });
+  assertError(await chat(expired.key), 401, 'expired_api_key');
+  const suspended = await make({ credit: '0' });
+  await office.suspendKey({ hash: suspended.hash, suspended: true, reason: null });
+  assertError(await chat(suspended.key), 403, 'key_suspended');
+  await office.revokeKey(suspended.hash);
+  await noticed('revocation', async () => (await chat(suspended.key)).status === 401);
+});
+
+test('a key that was unknown works as soon as it exists', async () => {
+  const fresh = await account.another();
+  assert.equal((await chat(fresh.key)).status, 200);
+});

@@ -1,0 +1,222 @@
+/** Promises that every endpoint makes, looped over the route table: a new row is held to them without a word here. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { AnyRoute } from '../../src/http/route.ts';
+import { assertCommonHeaders, assertError } from '../harness/answer-rules.ts';
+import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { rawly } from '../harness/raw-client.ts';
+import { startUpstream, type Upstream } from '../harness/upstream.ts';
+
+const garbage = `sk-naru-v1-${'0'.repeat(64)}`;
+let upstream: Upstream;
+let naru: TestGateway;
+let account: TestAccount;
+let management: string;
+let generationId: string;
+
+before(async () => {
+  upstream = await startUpstream();
+  naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
+  account = await naru.account({ credit: '1000000' });
+  management = (await account.another({ kind: 'management' })).key;
+  const body = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
+  const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
+  generationId = answer.headers.get('x-service-generation-id') ?? '';
+});
+after(async () => {
+  await naru?.close();
+  await upstream?.close();
+});
+
+/** What a valid request to a row needs beside its path. */
+const bodies: Readonly<Record<string, object>> = {
+  'POST /api/v1/chat/completions': { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] },
+  'POST /api/v1/completions': { model: 'test/echo', prompt: 'hi' },
+};
+
+function nameOf(row: AnyRoute): string {
+  return `${row.method} ${row.path}`;
+}
+
+function pathOf(row: AnyRoute): string {
+  const path = row.path.replace('{author}/{slug}', 'test/echo').replace('{hash}', account.hash);
+  return `${path.replace('/api/v1', '')}${path.endsWith('/generation') ? `?id=${generationId}` : ''}`;
+}
+
+function call(row: AnyRoute, key: string | null, more: { method?: string; headers?: Record<string, string> } = {}): Promise<Answered> {
+  const body = bodies[nameOf(row)];
+  return naru.send(more.method ?? row.method, pathOf(row), {
+    ...(key === null ? {} : { key }),
+    ...(body === undefined || more.method !== undefined ? {} : { body }),
+    ...(more.headers === undefined ? {} : { headers: more.headers }),
+  });
+}
+
+function goodKey(row: AnyRoute): string | null {
+  if (row.credential === 'none') return null;
+  return row.credential === 'management' ? management : account.key;
+}
+
+/** Rows that can be called over and over with no effect on the others, which is all but key creation and revocation. */
+function rows(): readonly AnyRoute[] {
+  const found = naru.gateway.routes.filter((row) => row.method === 'GET' || bodies[nameOf(row)] !== undefined);
+  assert.ok(found.length >= 9, 'the loop must see the endpoints');
+  return found;
+}
+
+// rows 1, 5, 14, 17, 256
+test('every success says the currency once, its request id, its type and nothing of the software', async () => {
+  for (const row of rows()) {
+    const answer = await call(row, goodKey(row));
+    assert.equal(answer.status, 200, `${nameOf(row)}: ${answer.text}`);
+    assertCommonHeaders(answer);
+    assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+    assert.equal(answer.headers.get('retry-after'), null);
+    assert.equal(typeof answer.json, 'object');
+  }
+});
+
+// row 1
+test('the currency header has exactly one value on the wire', async () => {
+  for (const row of rows().filter((each) => each.method === 'GET')) {
+    const target = row.path.startsWith('/api/v1') ? `/api/v1${pathOf(row)}` : row.path;
+    const [answer] = await rawly(
+      naru.gateway.server.port,
+      `GET ${target} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${goodKey(row)}\r\n\r\n`,
+    );
+    assert.deepEqual(answer?.all('x-service-currency'), ['KRW'], nameOf(row));
+  }
+});
+
+// row 6
+test('every account, catalogue and record endpoint wraps its answer in `data`', async () => {
+  for (const row of rows().filter((each) => each.method === 'GET' && each.path.startsWith('/api/v1'))) {
+    assert.ok('data' in (await call(row, goodKey(row))).json, nameOf(row));
+  }
+});
+
+// rows 24, 25, 26, 27, 28, 29, 30, 31, 33, 34, 37
+test('every endpoint takes the credentials of service.md §1 and refuses all others with 401', async () => {
+  for (const row of rows()) {
+    const open = row.credential === 'none';
+    const admits = (kind: string): boolean => open || row.credential === 'either' || row.credential === kind;
+    const matrix: readonly [string | null, boolean][] = [
+      [null, open],
+      [garbage, open],
+      ['garbage', open],
+      [account.key, admits('inference')],
+      [management, admits('management')],
+    ];
+    for (const [key, admitted] of matrix) {
+      const answer = await call(row, key);
+      if (admitted) assert.equal(answer.status, 200, `${nameOf(row)} with ${key}: ${answer.text}`);
+      else assertError(answer, 401, 'invalid_api_key');
+    }
+  }
+});
+
+// rows 179, 180
+test('every path answers a method it does not have with 405, Allow and the same list in the body', async () => {
+  const paths = new Map(rows().map((row) => [row.path, row]));
+  for (const [path, row] of paths) {
+    const own = naru.gateway.routes.filter((each) => each.path === path).map((each) => each.method as string);
+    const accepted = new Set([...own, 'OPTIONS', ...(own.includes('GET') ? ['HEAD'] : [])]);
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'].filter((each) => !accepted.has(each))) {
+      const target = path.startsWith('/api/v1') ? `/api/v1${pathOf(row)}` : path;
+      const [raw] = await rawly(naru.gateway.server.port, `${method} ${target} HTTP/1.1\r\nhost: x\r\n\r\n`);
+      assert.ok(raw !== undefined);
+      const headers = new Headers(raw.headers.map(([name, value]) => [name, value]));
+      const text = raw.body;
+      const metadata = assertError({ status: raw.status, headers, text, json: JSON.parse(text) }, 405, 'not_supported');
+      assert.equal(metadata['method'], method);
+      assert.deepEqual(new Set(metadata['allow'] as string[]), accepted);
+      assert.deepEqual(new Set(raw.all('allow').join(', ').split(', ')), accepted);
+    }
+  }
+});
+
+// row 180 (A-10)
+test('OPTIONS answers 204 without a credential, with Allow and what a browser asks for', async () => {
+  for (const row of rows()) {
+    const answer = await call(row, null, { method: 'OPTIONS', headers: { origin: 'https://app.example' } });
+    assert.equal(answer.status, 204, nameOf(row));
+    assert.equal(answer.text, '');
+    assertCommonHeaders(answer);
+    assert.ok(answer.headers.get('allow')?.split(', ').includes(row.method));
+    assert.ok(answer.headers.get('access-control-allow-methods')?.includes(row.method));
+    assert.match(answer.headers.get('access-control-allow-headers') ?? '', /authorization.*content-type/i);
+  }
+});
+
+// row 180 (A-10)
+test('HEAD answers as GET does, without a body', async () => {
+  for (const row of rows().filter((each) => each.method === 'GET')) {
+    const [head, get] = [await call(row, goodKey(row), { method: 'HEAD' }), await call(row, goodKey(row))];
+    assert.equal(head.status, get.status, nameOf(row));
+    assert.equal(head.text, '');
+    assert.equal(head.headers.get('content-type'), get.headers.get('content-type'));
+    assertCommonHeaders(head);
+  }
+});
+
+test('browsers may read every header that a client needs', async () => {
+  const exposed = (await naru.send('GET', '/models')).headers.get('access-control-expose-headers')?.toLowerCase() ?? '';
+  for (const name of ['x-service-currency', 'x-service-request-id', 'x-service-generation-id', 'x-service-model', 'x-service-provider', 'x-generation-id', 'retry-after'])
+    assert.ok(exposed.split(', ').includes(name), name);
+});
+
+// row 12
+test('a thousand errors at once have a thousand request ids, and none is the one that the client sent', async () => {
+  const seen = new Set<string>();
+  const headers = { 'x-service-request-id': 'mine-mine-mine', 'x-request-id': 'mine-mine-mine' };
+  const worker = async (): Promise<void> => {
+    for (let n = 0; n < 125; n += 1) seen.add((await naru.send('GET', '/nowhere', { headers })).headers.get('x-service-request-id') ?? '');
+  };
+  await Promise.all(Array.from({ length: 8 }, worker));
+  assert.equal(seen.size, 1000);
+  assert.ok(!seen.has('mine-mine-mine'));
+});
+
+// row 18
+test('the API is served below /api/v1 only', async () => {
+  for (const path of ['/models', '/chat/completions', '/v1/models', '/api/models', '/API/v1/models', '//api/v1/models']) {
+    const response = await fetch(`${naru.origin}${path}`, { redirect: 'manual' });
+    assert.equal(response.status, 404, path);
+  }
+});
+
+// row 258
+test('neither the Host nor an absolute-form target decides anything', async () => {
+  const { port } = naru.gateway.server;
+  const bearer = `authorization: Bearer ${account.key}`;
+  const [plain] = await rawly(port, `GET /api/v1/credits HTTP/1.1\r\nhost: localhost\r\n${bearer}\r\n\r\n`);
+  for (const head of [
+    `GET /api/v1/credits HTTP/1.1\r\nhost: evil.example\r\nx-forwarded-host: evil.example\r\n${bearer}`,
+    `GET http://evil.example/api/v1/credits HTTP/1.1\r\nhost: localhost\r\n${bearer}`,
+    `GET https://user:pw@evil.example:99/api/v1/credits?x=1 HTTP/1.1\r\nhost: localhost\r\n${bearer}`,
+  ]) {
+    const [answer] = await rawly(port, `${head}\r\n\r\n`);
+    assert.equal(answer?.status, 200, head);
+    assert.equal(answer?.body, plain?.body);
+    assert.doesNotMatch(JSON.stringify(answer?.headers), /evil/);
+  }
+});
+
+test('a client that offers an upgrade is answered without one', async () => {
+  const [answer] = await rawly(
+    naru.gateway.server.port,
+    'GET /api/v1/models HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n\r\n',
+  );
+  assert.equal(answer?.status, 200);
+});
+
+// rows 2, 7
+test('a request without Host or with an unknown expectation is refused in our shape', async () => {
+  for (const head of ['GET /api/v1/models HTTP/1.1', 'GET /api/v1/models HTTP/1.1\r\nhost: x\r\nexpect: miracles']) {
+    const [answer] = await rawly(naru.gateway.server.port, `${head}\r\n\r\n`);
+    if (answer?.status === 200) continue;
+    assert.equal(answer?.status, 400, head);
+    assert.deepEqual(answer.all('x-service-currency'), ['KRW']);
+    assert.equal(JSON.parse(answer.body).error.metadata.error_type, 'invalid_request');
+  }
+});

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertError } from '../harness/answer-rules.ts';
+import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { RawClient, rawly } from '../harness/raw-client.ts';
+
+let naru: TestGateway;
+before(async () => {
+  naru = await startTestGateway();
+});
+after(() => naru?.close());
+
+/** The families of service.md 4.3, by conformance row. */
+const families: Readonly<Record<number, readonly string[]>> = {
+  157: ['/embeddings'],
+  158: ['/images', '/images/generations'],
+  159: ['/videos', '/videos/x'],
+  160: ['/audio/speech', '/audio/transcriptions'],
+  161: ['/responses'],
+  162: ['/messages'],
+  163: ['/rerank'],
+  164: ['/files', '/files/x/content'],
+  165: ['/guardrails', '/guardrails/x'],
+  166: ['/byok', '/byok/x'],
+  167: ['/presets', '/presets/x'],
+  168: ['/workspaces', '/workspaces/x'],
+  169: ['/scim/v2/Users'],
+  170: ['/oauth/token', '/auth/keys'],
+  171: ['/observability/x'],
+  172: ['/containers/x'],
+  173: ['/analytics/x', '/activity'],
+  174: ['/classifications/x'],
+  175: ['/batches', '/totally/unknown', `/keys/${'0'.repeat(64)}/x`],
+};
+
+// rows 157, 158, 159, 160, 161, 162, 163, 164, 165, 166, 167, 168, 169, 170, 171, 172, 173, 174, 175, 177
+for (const [row, paths] of Object.entries(families)) {
+  test(`row ${row}: ${paths.join(', ')} is a 404 that names the path, in English`, async () => {
+    for (const path of paths) {
+      for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
+        const answer = await naru.send(method, path, method === 'POST' ? { body: {} } : {});
+        assert.equal(assertError(answer, 404, 'not_supported')['path'], `/api/v1${path}`);
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII is what the row says.
+        assert.match(answer.json.error.message, /^[\x00-\x7f]+$/);
+      }
+    }
+  });
+}
+
+// row 176 (A-09)
+test('the path is repeated as it was received: not decoded, not normalised, without its query', async () => {
+  for (const path of [
+    '/Embeddings',
+    '/a%2Fb',
+    '/%ED%95%9C',
+    '/x;x=1',
+    '/..%2fmodels',
+    '/../x',
+    '/./models',
+    '//models',
+    '/models//',
+    '/%00',
+    '/%zz',
+    '/a+b%20c',
+    '/"quotes"\\',
+    '/__proto__',
+    '/constructor',
+  ]) {
+    const [answer] = await rawly(naru.gateway.server.port, `GET /api/v1${path}?q=1&r=%2F HTTP/1.1\r\nhost: x\r\n\r\n`);
+    assert.equal(answer?.status, 404, path);
+    assert.equal(JSON.parse(answer?.body ?? '').error.metadata.path, `/api/v1${path}`);
+  }
+});
+
+// row 178 (A-29)
+test('no credential is asked for, a body of 1 MB is no trouble, and the connection stays usable', async () => {
+  const client = await RawClient.open(naru.gateway.server.port);
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'GET', 'PROPFIND']) {
+    const body = 'x'.repeat(1024 * 1024);
+    client.write(`${method} /api/v1/embeddings HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    assert.equal((await client.answer())?.status, 404, method);
+  }
+  client.write('GET /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n');
+  assert.equal((await client.answer())?.status, 200);
+  client.close();
+});
+
+// row 182
+test('only an unimplemented path is named in the body of a 404', async () => {
+  const { key } = await naru.account();
+  const unknown = await naru.send('GET', '/generation?id=gen-1795219200-000000000000000', { key });
+  assert.ok(!('path' in assertError(unknown, 404, 'not_supported')));
+  assert.ok('path' in assertError(await naru.send('GET', '/nowhere'), 404, 'not_supported'));
+});

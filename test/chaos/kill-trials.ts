@@ -1,0 +1,199 @@
+import { rmSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { startUpstream } from '../harness/upstream.ts';
+import { auditHistory, auditMemory, exportBooks, type Goal } from './audit.ts';
+import { ask, type Sight } from './client.ts';
+import {
+  type Books,
+  createPayer,
+  createSite,
+  isRunning,
+  killWhileStarting,
+  type NaruProcess,
+  type Payer,
+  postmasterOf,
+  type Site,
+  startNaru,
+  until,
+} from './naru-process.ts';
+import { between, drawOrder, type Random, randomFrom, scriptedReply } from './orders.ts';
+
+/** What a run of kills is made of. */
+export interface KillOptions {
+  readonly trials: number;
+  readonly clients: number;
+  readonly seed: number;
+  /**
+   * A negative control, which must miss its goals. `journal`: it is deleted between the kill and the next start, as if Naru
+   * had never written it. `idempotency`: the database is made to take a generation twice.
+   */
+  readonly sabotage: 'none' | 'journal' | 'idempotency';
+  readonly print: (line: string) => void;
+}
+
+/** What the trials have gathered. */
+interface Tally {
+  readonly sights: Sight[];
+  readonly readyMs: number[];
+  readonly inFlight: number[];
+  readonly faultsAtRestart: string[];
+  killsWhileStarting: number;
+}
+
+/** The longest that a start after a kill may take here, milliseconds; on a quiet machine it is about one second. */
+const slowestStartMs = 15_000;
+
+/** Kills the real server under load again and again, and compares what its clients saw with its books. */
+export async function runKills(options: KillOptions): Promise<readonly Goal[]> {
+  const upstream = await startUpstream();
+  upstream.answer(({ body }) => scriptedReply(body));
+  const site = createSite(upstream.url);
+  try {
+    return await trials(site, options);
+  } finally {
+    await upstream.close();
+    site.remove();
+  }
+}
+
+async function trials(site: Site, options: KillOptions): Promise<readonly Goal[]> {
+  const random = randomFrom(options.seed);
+  const tally: Tally = { sights: [], readyMs: [], inFlight: [], faultsAtRestart: [], killsWhileStarting: 0 };
+  let naru = await startNaru(site);
+  try {
+    const payers = await open(site, options);
+    for (let trial = 1; trial <= options.trials; trial += 1) {
+      await loadAndKill(naru, payers, { ...options, random, trial }, tally);
+      if (options.sabotage === 'journal') rmSync(join(site.dataDir, 'journal'), { recursive: true });
+      if (random() < 0.15) {
+        await killWhileStarting(site, between(random, 150, 900));
+        tally.killsWhileStarting += 1;
+      }
+      naru = await startNaru(site);
+      tally.readyMs.push(naru.readyMs);
+      await checkAtRestart(site, payers, trial, tally);
+      if (trial % 10 === 0) options.print(`... ${trial} trials, ${tally.sights.length} requests`);
+    }
+    const books = await exportBooks(site);
+    const memory = await auditMemory(naru.url, payers, books.entries, books.generations);
+    return [
+      ...auditHistory(tally.sights, books),
+      memory,
+      ...goalsOfKills(options, tally, await end(site, naru)),
+    ];
+  } finally {
+    if (isRunning(naru.pid)) await naru.kill();
+    const postmaster = postmasterOf(site);
+    if (postmaster !== null) await until('PostgreSQL is gone', () => !isRunning(postmaster), 30_000);
+  }
+}
+
+async function open(site: Site, { sabotage }: KillOptions): Promise<readonly Payer[]> {
+  return withBooks(site, async ({ office, database }) => {
+    if (sabotage === 'idempotency') {
+      await database.query('ALTER TABLE generation DROP CONSTRAINT generation_pkey');
+      await database.query('DROP INDEX ledger_one_entry_per_generation');
+    }
+    return [await createPayer(office, '100000000', 2), await createPayer(office, '70000000.123456', 2)];
+  });
+}
+
+/** Clients ask as fast as they are answered until the server is killed at a random instant. */
+async function loadAndKill(
+  naru: NaruProcess,
+  payers: readonly Payer[],
+  trial: { readonly clients: number; readonly random: Random; readonly trial: number },
+  tally: Tally,
+): Promise<void> {
+  const agent = new Agent({ keepAlive: true });
+  let killed = false;
+  let inFlight = 0;
+  const client = async (number: number, random: Random): Promise<void> => {
+    for (let n = 1; !killed; n += 1) {
+      const order = drawOrder(random, payers, `t${trial.trial}-c${number}-${n}`);
+      inFlight += 1;
+      tally.sights.push(await ask(naru.url, order, agent));
+      inFlight -= 1;
+    }
+  };
+  const clients = Array.from({ length: trial.clients }, (_, number) =>
+    client(number, randomFrom(trial.random() * 2 ** 32)),
+  );
+  await new Promise((resolve) => setTimeout(resolve, between(trial.random, 40, 1100)));
+  killed = true;
+  tally.inFlight.push(inFlight);
+  await naru.kill();
+  await Promise.all(clients);
+  agent.destroy();
+}
+
+async function checkAtRestart(
+  site: Site,
+  payers: readonly Payer[],
+  trial: number,
+  tally: Tally,
+): Promise<void> {
+  await withBooks(site, async ({ office }) => {
+    const { differences } = await office.verifyLedger();
+    for (const row of differences) tally.faultsAtRestart.push(`trial ${trial}: ${JSON.stringify(row)}`);
+    for (const { accountId, grantedMicro } of payers) {
+      const account = await office.readAccount(accountId);
+      if (account?.credits !== grantedMicro)
+        tally.faultsAtRestart.push(`trial ${trial}: account ${accountId} has credits ${account?.credits}`);
+    }
+  });
+}
+
+/** Stops the server as an operator would; returns its exit code and the processes that it left. */
+async function end(
+  site: Site,
+  naru: NaruProcess,
+): Promise<{ readonly code: number | string; readonly left: number }> {
+  const postmaster = postmasterOf(site);
+  const code = await naru.stop();
+  return { code, left: postmaster !== null && isRunning(postmaster) ? 1 : 0 };
+}
+
+function goalsOfKills(
+  { trials: wanted }: KillOptions,
+  tally: Tally,
+  ended: { readonly code: number | string; readonly left: number },
+): readonly Goal[] {
+  const ready = [...tally.readyMs].sort((a, b) => a - b);
+  const middle = ready[Math.floor(ready.length / 2)] ?? 0;
+  const slowest = ready.at(-1) ?? 0;
+  const busy = tally.inFlight.filter((count) => count > 0).length;
+  const sum = tally.inFlight.reduce((total, count) => total + count, 0);
+  return [
+    {
+      goal: 'the books agree after every restart',
+      counts: `${tally.readyMs.length} restarts, ${tally.killsWhileStarting} more kills while starting`,
+      faults: tally.faultsAtRestart,
+    },
+    {
+      goal: 'every kill met requests in flight',
+      counts: `${busy} of ${wanted} kills, ${sum} requests in flight in all`,
+      faults: busy === wanted ? [] : ['a kill met nothing'],
+    },
+    {
+      goal: `ready again within ${slowestStartMs} ms`,
+      counts: `median ${Math.round(middle)} ms, slowest ${Math.round(slowest)} ms`,
+      faults: slowest <= slowestStartMs ? [] : ['too slow'],
+    },
+    {
+      goal: 'SIGTERM ends with code 0 and leaves no PostgreSQL',
+      counts: `code ${ended.code}, ${ended.left} left`,
+      faults: ended.code === 0 && ended.left === 0 ? [] : ['not a clean end'],
+    },
+  ];
+}
+
+async function withBooks<T>(site: Site, use: (books: Books) => Promise<T>): Promise<T> {
+  const books = await site.openBooks();
+  try {
+    return await use(books);
+  } finally {
+    await books.close();
+  }
+}
