@@ -1,7 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { type FoundEngine, foundEnginesFile } from './found-engines.ts';
+import { type FoundEngine, type FoundModel, readFoundEngines } from './found-engines.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** What local models cost unless a file says otherwise, in won per million tokens. */
@@ -12,13 +11,12 @@ const localPrice = { prompt: 400, completion: 1200, currency: 'KRW', per: '1M' }
  * engines were found at the first start. It is text, and goes through the same checks as a file.
  */
 export function builtInConfig(dataDir: string, around: Surroundings): string {
-  const found = readFound(dataDir);
+  const found = readFoundEngines(dataDir).flatMap((engine) =>
+    engine.models.map((model) => ({ engine, model })),
+  );
   return stringify({
-    slots: [demoSlot(around), ...found.map(externalSlot)],
-    models: [
-      demoModel,
-      ...found.flatMap((engine) => engine.models.map((model) => foundModel(engine, model))),
-    ],
+    slots: [demoSlot(around), ...found.map(({ engine, model }) => externalSlot(engine, model))],
+    models: [demoModel, ...found.map(({ engine, model }) => foundModel(engine, model))],
   });
 }
 
@@ -56,26 +54,22 @@ const demoModel = {
   candidates: [{ slot: 'demo' }],
 };
 
-function externalSlot(engine: FoundEngine): object {
+function externalSlot(engine: FoundEngine, model: FoundModel): object {
   return {
-    name: engine.name,
+    name: model.slot,
     external: { base_url: engine.baseUrl, health_path: '/v1/models' },
+    model: model.engineName,
     max_concurrency: 4,
   };
 }
 
-function foundModel(engine: FoundEngine, model: FoundEngine['models'][number]): object {
+function foundModel(engine: FoundEngine, model: FoundModel): object {
   return {
     id: model.id,
     name: `${engine.title}: ${model.engineName}`,
     description: `Found on this machine at ${engine.baseUrl}.`,
     context_length: model.contextLength,
     price: localPrice,
-    candidates: [{ slot: engine.name }],
+    candidates: [{ slot: model.slot }],
   };
-}
-
-function readFound(dataDir: string): readonly FoundEngine[] {
-  const file = join(dataDir, foundEnginesFile);
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as FoundEngine[]) : [];
 }

@@ -1,53 +1,84 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { request } from 'undici';
 
 /** A local engine that somebody else runs on this machine, with what it serves. */
 export interface FoundEngine {
-  /** The slot's name. */
+  /** What its slots and its models' ids begin with. */
   readonly name: string;
   readonly title: string;
   readonly baseUrl: string;
-  readonly models: readonly {
-    readonly id: string;
-    readonly engineName: string;
-    readonly contextLength: number;
-  }[];
+  readonly models: readonly FoundModel[];
 }
 
-/** Where the finds of the first start are kept, inside the data directory. */
-export const foundEnginesFile = 'found-engines.json';
+/** A model of a found engine. */
+export interface FoundModel {
+  /** The id that Naru offers it under. */
+  readonly id: string;
+  /** The slot that asks for it: engines know a model by their own name, which belongs to a slot. */
+  readonly slot: string;
+  /** The engine's name for it. */
+  readonly engineName: string;
+  readonly contextLength: number;
+}
 
-/** Where the well-known engines listen by default. */
-const usualPlaces = [
+/** Where a well-known engine listens by default. */
+export interface UsualPlace {
+  readonly title: string;
+  readonly name: string;
+  readonly port: number;
+}
+
+const foundEnginesFile = 'found-engines.json';
+
+const usualPlaces: readonly UsualPlace[] = [
   { title: 'Ollama', name: 'ollama', port: 11_434 },
   { title: 'llama-server', name: 'llama-server', port: 8080 },
   { title: 'vLLM', name: 'vllm', port: 8000 },
   { title: 'LM Studio', name: 'lm-studio', port: 1234 },
-] as const;
+];
 
 const lookForMs = 400;
 const largestListing = 1_000_000;
+const mostModels = 100;
 const contextUnlessStated = 8_192;
 
-/** Looks once, at the first start of a data directory, for engines on this machine and remembers them. Returns them. */
-export async function findEngines(dataDir: string): Promise<readonly FoundEngine[]> {
+/**
+ * Looks once, at the first start of a data directory, for engines on this machine and remembers them there. Returns the finds
+ * of this time: nothing at every later start.
+ */
+export async function findEngines(
+  dataDir: string,
+  places: readonly UsualPlace[] = usualPlaces,
+): Promise<readonly FoundEngine[]> {
   const file = join(dataDir, foundEnginesFile);
   if (existsSync(file)) return [];
-  const found = (await Promise.all(usualPlaces.map(look))).filter((engine) => engine !== null);
+  const found = (await Promise.all(places.map(look))).filter((engine) => engine !== null);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  writeFileSync(file, JSON.stringify(found), { mode: 0o600 });
+  writeFileSync(file, `${JSON.stringify(found, null, 2)}\n`, { mode: 0o600 });
   return found;
 }
 
-async function look({ title, name, port }: (typeof usualPlaces)[number]): Promise<FoundEngine | null> {
+/** What the first start of this data directory found; nothing when it has not been, or when the note cannot be read. */
+export function readFoundEngines(dataDir: string): readonly FoundEngine[] {
+  try {
+    return JSON.parse(readFileSync(join(dataDir, foundEnginesFile), 'utf8')) as readonly FoundEngine[];
+  } catch {
+    return [];
+  }
+}
+
+async function look({ title, name, port }: UsualPlace): Promise<FoundEngine | null> {
   const baseUrl = `http://127.0.0.1:${port}`;
   try {
-    const response = await request(`${baseUrl}/v1/models`, { signal: AbortSignal.timeout(lookForMs) });
-    const text = await response.body.text();
-    if (response.statusCode !== 200 || text.length > largestListing) return null;
-    const listing = JSON.parse(text) as { data?: unknown };
-    const models = (Array.isArray(listing.data) ? listing.data : []).flatMap((row) => modelOf(name, row));
+    // Once in the life of a data directory, so the slow built-in client will do; undici takes 100 ms to load.
+    const response = await fetch(`${baseUrl}/v1/models`, {
+      signal: AbortSignal.timeout(lookForMs),
+      redirect: 'error',
+    });
+    const text = await response.text();
+    if (response.status !== 200 || text.length > largestListing) return null;
+    const { data } = JSON.parse(text) as { data?: unknown };
+    const models = modelsOf(name, Array.isArray(data) ? data.slice(0, mostModels) : []);
     return models.length === 0 ? null : { name, title, baseUrl, models };
   } catch {
     // Nobody there, or somebody who is no engine.
@@ -55,15 +86,37 @@ async function look({ title, name, port }: (typeof usualPlaces)[number]): Promis
   }
 }
 
-function modelOf(engine: string, row: unknown): FoundEngine['models'] {
-  const { id, context_length: stated, max_model_len: limit } = row as Record<string, unknown>;
-  if (typeof id !== 'string' || id === '') return [];
-  const slug = id
-    .toLowerCase()
-    .replace(/[^a-z0-9._-]+/g, '-')
-    .replace(/^-+|-+$/g, '');
+/** The listed models; of two whose names look alike in an id, the first. */
+function modelsOf(engine: string, rows: readonly unknown[]): readonly FoundModel[] {
+  const models = new Map<string, FoundModel>();
+  for (const row of rows) {
+    const model = modelOf(engine, row);
+    if (model !== null && !models.has(model.id)) models.set(model.id, model);
+  }
+  return [...models.values()];
+}
+
+function modelOf(engine: string, row: unknown): FoundModel | null {
+  const { id, context_length: stated, max_model_len: limit } = (row ?? {}) as Record<string, unknown>;
+  if (typeof id !== 'string') return null;
+  const slug = slugOf(id);
+  if (slug === '') return null;
   const context = [stated, limit].find((value) => Number.isSafeInteger(value) && Number(value) > 0);
-  return slug === ''
-    ? []
-    : [{ id: `${engine}/${slug}`, engineName: id, contextLength: Number(context ?? contextUnlessStated) }];
+  return {
+    id: `${engine}/${slug}`,
+    slot: `${engine}-${slug}`.slice(0, 63),
+    engineName: id,
+    contextLength: Number(context ?? contextUnlessStated),
+  };
+}
+
+/** `llama3.2:3b` becomes `llama3.2-3b`, and `/models/Qwen3.gguf` becomes `qwen3`. */
+function slugOf(id: string): string {
+  const name = id.startsWith('/') ? (id.split('/').at(-1) ?? '') : id;
+  return name
+    .toLowerCase()
+    .replace(/\.gguf$/, '')
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[._-]+|[._-]+$/g, '')
+    .slice(0, 50);
 }

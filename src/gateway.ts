@@ -92,6 +92,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     clock,
     log,
     onCommitted,
+    onQuarantined: (row) => giveBack({ accounts, keys }, row),
   });
   const recovered = await settlements.recover();
   if (recovered.finals + recovered.orphans > 0) log.info('recovered', recovered);
@@ -116,7 +117,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
 
   const desk = new KeyDesk({ database, ring: keys, clock, keyPrefix: config.keys.prefix });
   const readiness = async (): Promise<Readiness> => {
-    if (feed.fresh() !== undefined) return { ready: false, reason: 'the database does not answer' };
+    if (!feed.isFresh) return { ready: false, reason: 'the database does not answer' };
     const [row] = await database.query<{ n: bigint }>('SELECT count(*) AS n FROM schema_migration');
     return row?.n === BigInt(knownMigrations())
       ? { ready: true }
@@ -187,6 +188,8 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   );
   const jobs = new JobRunner(
     [
+      { name: 'renew-open-requests', everyMs: 5_000, run: () => settlements.renewOpen() },
+      { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshDoubtful() },
       { name: 'expire-credit', everyMs: 1_000, run: (nowMs) => expireCredit(database, nowMs) },
       { name: 'ensure-partitions', everyMs: 3_600_000, run: (nowMs) => ensurePartitions(database, nowMs) },
     ],
@@ -230,9 +233,19 @@ function takeCommitted(
     else {
       // An earlier attempt whose answer was lost had moved it: how much the key has spent is read again.
       key.uncharge(row.day, cost);
-      void keys.refresh(row.keyId).catch(() => {});
+      keys.doubt(row.keyId);
     }
   }
+}
+
+/** Takes back what was charged in memory for a row that the database will never take. */
+function giveBack(
+  { accounts, keys }: { readonly accounts: AccountBook; readonly keys: KeyRing },
+  row: SettlementRow,
+): void {
+  const cost = krwOfMicro(row.cost);
+  accounts.peek(row.accountId)?.uncharge(cost);
+  keys.peekId(row.keyId)?.uncharge(row.day, cost);
 }
 
 function reportJournal(log: Log, event: JournalEvent): void {

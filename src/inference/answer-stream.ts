@@ -80,18 +80,18 @@ async function pass(answering: Answering, { tally, writer, sink, silence }: Pass
 
 /** The next chunks. An upstream that breaks off after it said the end has said everything but what it used. */
 async function nextOf(
-  { answer, ask }: Answering,
+  { answer }: Answering,
   tally: Tally,
 ): Promise<Answering['answer']['first'] | null> {
   if (answer.rest === null) return null;
   try {
     const chunks = await answer.rest.next();
-    if (chunks === null && !answer.rest.saidDone && !tally.hasFinished(ask.choices)) {
+    if (chunks === null && !answer.rest.saidDone && !tally.isComplete) {
       throw new UpstreamBroke('the upstream ended the stream before the answer');
     }
     return chunks;
   } catch (error) {
-    if (error instanceof UpstreamBroke && tally.hasFinished(ask.choices)) return null;
+    if (error instanceof UpstreamBroke && tally.isComplete) return null;
     throw error;
   }
 }
@@ -112,7 +112,7 @@ async function complete(
 async function left(answering: Answering, tally: Tally): Promise<string> {
   const priced = await priceAnswer(answering.ask, answering.answer.candidate, tally);
   const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
-  await settle(answering, tally, tally.text === '' ? free : priced, {
+  await settle(answering, tally, tally.spoke ? priced : free, {
     errorType: null,
     cancelled: true,
   }).catch(() => {});

@@ -83,9 +83,10 @@ export class Session {
 
   /**
    * Charges and records the ending; resolves when it is durable. Rejects with `Unbillable`: then nothing was charged, and the
-   * request is on record as failed.
+   * request is on record as failed. The first ending stands: another does nothing.
    */
   async end(ending: Ending): Promise<void> {
+    if (this.#ended) return;
     this.#ended = true;
     const { account, key, settlements, exchange } = this.#parts;
     const row = this.#rowOf(ending);

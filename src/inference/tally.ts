@@ -1,4 +1,4 @@
-import type { AnswerChunk, FinishReason, UsageClaim } from '../wire/chat.ts';
+import { type AnswerChunk, type FinishReason, saysSomething, type UsageClaim } from '../wire/chat.ts';
 
 /** Keeps account of an answer as it passes, so that one cut short can still be priced. */
 export class Tally {
@@ -11,6 +11,9 @@ export class Tally {
   systemFingerprint: string | null = null;
   /** Every word that passed: contents, thoughts, refusals and the arguments of tool calls. */
   text = '';
+  /** Whether anything was said beside the end: then a client that leaves is not served for nothing. */
+  spoke = false;
+  readonly #seen = new Set<number>();
   readonly #finished = new Set<number>();
 
   take(chunk: AnswerChunk): void {
@@ -19,6 +22,8 @@ export class Tally {
     this.serviceTier ??= chunk.serviceTier;
     this.systemFingerprint ??= chunk.systemFingerprint;
     for (const { index, delta, finish_reason, native_finish_reason } of chunk.choices) {
+      this.#seen.add(index);
+      this.spoke ||= saysSomething(delta);
       if (delta.content !== undefined) this.text += delta.content;
       if (delta.reasoning !== undefined) this.text += delta.reasoning;
       if (delta.refusal !== undefined) this.text += delta.refusal;
@@ -29,6 +34,11 @@ export class Tally {
       this.finishReason = finish_reason;
       this.nativeFinishReason = native_finish_reason;
     }
+  }
+
+  /** Whether every choice that was begun is at its end: an upstream may give fewer than were asked for. */
+  get isComplete(): boolean {
+    return this.#finished.size > 0 && this.#finished.size >= this.#seen.size;
   }
 
   /** Whether so many choices have said that they are at their end. */

@@ -16,6 +16,7 @@ export class KeyRing {
   readonly #byId = new Map<number, Key>();
   readonly #unknown = new Set<KeyHash>();
   readonly #loading = new Map<KeyHash, Promise<Key | null>>();
+  readonly #doubtful = new Set<number>();
 
   constructor(database: Database, clock: Clock) {
     this.#database = database;
@@ -49,6 +50,24 @@ export class KeyRing {
       const row = await findKeyById(sql, keyId);
       if (row !== null && (this.#byId.has(keyId) || this.#unknown.has(row.hash))) await this.#take(sql, row);
     });
+  }
+
+  /** Notes that the database may have moved a key's spend without our knowledge: `refreshDoubtful` reads it again. */
+  doubt(keyId: number): void {
+    this.#doubtful.add(keyId);
+  }
+
+  /** Reads every doubted key again; one that cannot be read stays doubted. */
+  async refreshDoubtful(): Promise<void> {
+    for (const keyId of [...this.#doubtful]) {
+      this.#doubtful.delete(keyId);
+      try {
+        await this.refresh(keyId);
+      } catch (error) {
+        this.#doubtful.add(keyId);
+        throw error;
+      }
+    }
   }
 
   async #read(hash: KeyHash): Promise<Key | null> {

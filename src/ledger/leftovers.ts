@@ -22,7 +22,7 @@ interface Traces {
  * Reads the journal that an earlier process left, request by request. A long one was journaled as admitted more than once; of two
  * settlements, of which the first was given up, the later is the truth.
  */
-export async function readLeftovers(journal: Journal): Promise<Leftovers> {
+export function readLeftovers(journal: Journal): Leftovers {
   const requests = new Map<string, Traces>();
   const unknown: Ticket[] = [];
   const tracesOf = (uuid: string, ticket: Ticket): Traces => {
@@ -31,7 +31,7 @@ export async function readLeftovers(journal: Journal): Promise<Leftovers> {
     traces.tickets.push(ticket);
     return traces;
   };
-  for await (const { type, payload, ticket } of journal.replay()) {
+  for (const { type, payload, ticket } of journal.replay()) {
     const text = payload.toString('utf8');
     if (type === openType) {
       const open = decodeOpen(text);
@@ -44,7 +44,9 @@ export async function readLeftovers(journal: Journal): Promise<Leftovers> {
   const all = [...requests.values()];
   return {
     settled: all.flatMap(({ final, tickets }) => (final === null ? [] : [{ row: final, tickets }])),
-    orphans: all.flatMap(({ final, open, tickets }) => (final !== null || open === null ? [] : [{ record: open, tickets }])),
+    orphans: all.flatMap(({ final, open, tickets }) =>
+      final !== null || open === null ? [] : [{ record: open, tickets }],
+    ),
     unknown,
   };
 }

@@ -5,8 +5,8 @@ import type { SettlementResult, SettlementRow } from '../store/settlement.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import { encodeFinal, finalType, type OpenRecord } from './journal-records.ts';
-import { type Opened, OpenRequests } from './open-requests.ts';
 import { readLeftovers } from './leftovers.ts';
+import { type Opened, OpenRequests } from './open-requests.ts';
 import { type SettlementOutcome, Settler } from './settler.ts';
 
 export type { SettlementRow } from '../store/settlement.ts';
@@ -53,7 +53,12 @@ export class Settlements {
     this.#settler = new Settler({
       ...parts,
       onQuarantined: (row, reason) =>
-        parts.log.error('settlement_quarantined', { generation: row.uuid, account_id: row.accountId, cost: row.cost, detail: reason }),
+        parts.log.error('settlement_quarantined', {
+          generation: row.uuid,
+          account_id: row.accountId,
+          cost: row.cost,
+          detail: reason,
+        }),
     });
   }
 
@@ -65,7 +70,8 @@ export class Settlements {
     try {
       return this.#open.add(record);
     } catch (error) {
-      if (this.#settler.isFailing) throw new Unbillable('neither the journal nor the database takes requests', { cause: error });
+      if (this.#settler.isFailing)
+        throw new Unbillable('neither the journal nor the database takes requests', { cause: error });
       return { record, tickets: [] };
     }
   }
@@ -109,7 +115,7 @@ export class Settlements {
    */
   async recover(): Promise<{ readonly finals: number; readonly orphans: number }> {
     const { journal } = this.#parts;
-    const { settled, orphans, unknown } = await readLeftovers(journal);
+    const { settled, orphans, unknown } = readLeftovers(journal);
     for (const ticket of unknown) journal.release(ticket);
     for (const { row, tickets } of settled) this.#push(row, tickets, () => {});
     for (const { record, tickets } of orphans) this.#push(this.#diedWith(record), tickets, () => {});
@@ -148,7 +154,11 @@ export class Settlements {
   }
 
   /** Waits for the database for a while, then gives the settlement up for a record of the failure. */
-  async #committedInTime(row: SettlementRow, tickets: Ticket[], outcome: Promise<SettlementOutcome>): Promise<void> {
+  async #committedInTime(
+    row: SettlementRow,
+    tickets: Ticket[],
+    outcome: Promise<SettlementOutcome>,
+  ): Promise<void> {
     for (let patienceMs = databasePatienceMs; ; patienceMs = commitPatienceMs) {
       const late = Promise.withResolvers<'late'>();
       const timer = this.#parts.clock.after(patienceMs, () => late.resolve('late'));
@@ -157,7 +167,8 @@ export class Settlements {
       if (first === 'committed') return;
       if (first === 'quarantined') throw new Unbillable('the database refuses the settlement');
       // A row that is just being committed is waited for: its outcome is near, and either one is the truth.
-      if (this.#giveUp(row, tickets)) throw new Unbillable('neither the journal nor the database took the settlement');
+      if (this.#giveUp(row, tickets))
+        throw new Unbillable('neither the journal nor the database took the settlement');
     }
   }
 

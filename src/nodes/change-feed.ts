@@ -33,7 +33,8 @@ export class ChangeFeed {
   #pollAgain = false;
   #polling = false;
   #closed = false;
-  #waiting: PromiseWithResolvers<void>[] = [];
+  #isLost = false;
+  readonly #waiting = new Set<PromiseWithResolvers<void>>();
 
   private constructor(parts: ChangeFeedParts) {
     this.#parts = parts;
@@ -49,15 +50,23 @@ export class ChangeFeed {
     return feed;
   }
 
+  /** Whether memory is current: the database answered within the last second. */
+  get isFresh(): boolean {
+    return this.#parts.clock.monotonic() - this.#currentMs <= staleAfterMs;
+  }
+
   /** Undefined when memory is current; otherwise resolves once it is, or rejects after 5 s: the database is away. */
   fresh(): Promise<void> | undefined {
-    if (this.#parts.clock.monotonic() - this.#currentMs <= staleAfterMs) return undefined;
+    if (this.isFresh) return undefined;
     const waiting = Promise.withResolvers<void>();
     const timer = this.#parts.clock.after(patienceMs, () =>
       waiting.reject(new Error('the database is away')),
     );
-    this.#waiting.push(waiting);
-    return waiting.promise.finally(() => timer.cancel());
+    this.#waiting.add(waiting);
+    return waiting.promise.finally(() => {
+      timer.cancel();
+      this.#waiting.delete(waiting);
+    });
   }
 
   async close(): Promise<void> {
@@ -92,7 +101,9 @@ export class ChangeFeed {
         await this.#look();
       }
     } catch (error) {
-      if (!this.#closed) this.#parts.log.warn('change_feed_lost', { detail: describeError(error) });
+      if (!this.#closed && !this.#isLost)
+        this.#parts.log.warn('change_feed_lost', { detail: describeError(error) });
+      this.#isLost = true;
       await this.#client?.end().catch(() => {});
       this.#client = null;
     } finally {
@@ -109,6 +120,8 @@ export class ChangeFeed {
     this.#lastId = Math.max(this.#lastId, ...changes.map((change) => change.id));
     this.#seen = new Set(changes.map((change) => change.id));
     this.#currentMs = askedMs;
-    for (const waiting of this.#waiting.splice(0)) waiting.resolve();
+    if (this.#isLost) this.#parts.log.info('change_feed_found');
+    this.#isLost = false;
+    for (const waiting of this.#waiting) waiting.resolve();
   }
 }

@@ -1,4 +1,5 @@
 import { Pool, type PoolClient, type QueryResultRow } from 'pg';
+import { systemClock } from '../time/clock.ts';
 import { clientConfig, connect, type DatabaseAddress, isConflict, isConnectionLoss } from './connection.ts';
 import { OrderedLine } from './ordered-line.ts';
 import { type Sql, sqlOver } from './sql.ts';
@@ -77,11 +78,13 @@ async function rollBack(client: PoolClient): Promise<void> {
 }
 
 async function patiently<T>(read: () => Promise<T>): Promise<T> {
-  for (let waitedMs = 0; ; waitedMs += retryEveryMs) {
+  const beganMs = systemClock.monotonic();
+  for (;;) {
     try {
       return await read();
     } catch (error) {
-      if (!isConnectionLoss(error) || waitedMs >= patienceMs) throw error;
+      // An attempt may itself take seconds, where nothing answers at the address.
+      if (!isConnectionLoss(error) || systemClock.monotonic() - beganMs >= patienceMs) throw error;
       await new Promise((resolve) => setTimeout(resolve, retryEveryMs));
     }
   }

@@ -90,7 +90,8 @@ export function isMeaningful(chunk: AnswerChunk): boolean {
   return chunk.choices.some((choice) => choice.finish_reason !== null || saysSomething(choice.delta));
 }
 
-function saysSomething(delta: Delta): boolean {
+/** Whether a delta adds anything to its choice. */
+export function saysSomething(delta: Delta): boolean {
   return (
     (delta.content !== undefined && delta.content !== '') ||
     (delta.reasoning !== undefined && delta.reasoning !== '') ||

@@ -120,21 +120,20 @@ test('a key is valid until the millisecond of its expiry, and expired from it on
   const at = Date.parse('2026-12-01T00:00:00.000Z');
   const { key } = await account.another({ expiresAtMs: at });
   const { clock } = naru;
-  const frozen = clock.now;
   try {
-    clock.now = () => at - 1;
+    clock.freeze(at - 1);
     assert.equal((await chat(key)).status, 200);
     for (const now of [at, at + 1]) {
-      clock.now = () => now;
+      clock.freeze(now);
       assertError(await chat(key), 401, 'expired_api_key');
       assertError(await naru.send('GET', '/key', { key }), 401, 'expired_api_key');
       assertError(await naru.send('GET', '/credits', { key }), 401, 'expired_api_key');
       assertError(await naru.send('GET', '/generation?id=x', { key }), 401, 'expired_api_key');
     }
-    clock.now = () => at - 1;
+    clock.freeze(at - 1);
     assert.equal((await naru.send('GET', '/key', { key })).status, 200);
   } finally {
-    clock.now = frozen;
+    clock.thaw();
   }
 });
 

@@ -3,9 +3,10 @@ import { type Clock, systemClock, type Timer } from '../../src/time/clock.ts';
 /** A clock whose civil time a test sets; durations are real, so sockets and timers behave. */
 export class TestClock implements Clock {
   #offsetMs = 0;
+  #frozenMs: number | null = null;
 
   now(): number {
-    return systemClock.now() + this.#offsetMs;
+    return this.#frozenMs ?? systemClock.now() + this.#offsetMs;
   }
 
   monotonic(): number {
@@ -23,5 +24,15 @@ export class TestClock implements Clock {
 
   advance(ms: number): void {
     this.#offsetMs += ms;
+  }
+
+  /** Makes it this instant, and keeps it so: for what changes from one millisecond to the next. */
+  freeze(instant: string | number): void {
+    this.#frozenMs = typeof instant === 'number' ? instant : Date.parse(instant);
+  }
+
+  /** Lets time go on as before. */
+  thaw(): void {
+    this.#frozenMs = null;
   }
 }

@@ -16,7 +16,7 @@ export interface PidFile {
 
 /** Who uses a cluster: a live postmaster, or nobody. Then `stalePid` is what an old pid file still says, if there is one. */
 export type Occupant =
-  | { readonly kind: 'postmaster'; readonly process: ProcessIdentity }
+  | { readonly kind: 'postmaster'; readonly identity: ProcessIdentity }
   | { readonly kind: 'nobody'; readonly stalePid: number | null };
 
 /** The pid file of a cluster; null when there is none. Throws the file system's error when it may not be read. */
@@ -48,10 +48,10 @@ export async function occupantOf(
 ): Promise<Occupant> {
   const file = readPidFile(clusterDir);
   if (file === null || !(file.pid > 0)) return { kind: 'nobody', stalePid: null };
-  const process = await identify(file.pid, env);
+  const identity = await identify(file.pid, env);
   const isPostmaster =
-    process !== null &&
-    process.program === 'postgres' &&
+    identity !== null &&
+    identity.program === 'postgres' &&
     (await worksIn(file.pid, clusterDir, user, env)) !== false;
-  return isPostmaster ? { kind: 'postmaster', process } : { kind: 'nobody', stalePid: file.pid };
+  return isPostmaster ? { kind: 'postmaster', identity } : { kind: 'nobody', stalePid: file.pid };
 }

@@ -22,8 +22,8 @@ export async function bringUp(site: Site, signal: AbortSignal): Promise<Running>
     signal.throwIfAborted();
     const occupant = await occupantOf(site.clusterDir, site.user, site.env);
     if (occupant.kind === 'postmaster') {
-      const waiting = `waiting for the earlier PostgreSQL (process ${occupant.process.pid})`;
-      const work = takeOverOrOutlive(site, occupant.process, signal);
+      const waiting = `waiting for the earlier PostgreSQL (process ${occupant.identity.pid})`;
+      const work = takeOverOrOutlive(site, occupant.identity, signal);
       const running = await sayWhenSlow(work, waiting, progress, clock);
       if (running !== null) return running;
       continue;
@@ -57,26 +57,26 @@ async function endOrphans(site: Site): Promise<void> {
 /** Null when the process is gone. It is told to go when it can neither be used nor ends by itself. */
 async function takeOverOrOutlive(
   site: Site,
-  process: ProcessIdentity,
+  earlier: ProcessIdentity,
   signal: AbortSignal,
 ): Promise<Running | null> {
   const beganAt = site.clock.monotonic();
   let told: 'nothing' | 'SIGINT' | 'SIGQUIT' = 'nothing';
-  while (await stillRuns(process, site.env)) {
+  while (await stillRuns(earlier, site.env)) {
     const file = readPidFile(site.clusterDir);
     const answer = file === null ? 'busy' : await askWho(file, site.clusterDir);
-    if (file !== null && answer === 'ours') return adopted(site, process, file);
+    if (file !== null && answer === 'ours') return adopted(site, earlier, file);
     if (answer === 'other')
       throw new EmbeddedError(
-        `process ${process.pid} holds ${site.clusterDir} but does not answer as its server: end it, and start Naru again`,
+        `process ${earlier.pid} holds ${site.clusterDir} but does not answer as its server: end it, and start Naru again`,
       );
     const waitedMs = site.clock.monotonic() - beganAt;
     const limitMs = file?.status === 'starting' ? patienceMs.starting : patienceMs.stopping;
     if (waitedMs > limitMs + patienceMs.quitting)
-      throw new EmbeddedError(`an earlier PostgreSQL (process ${process.pid}) does not end: end it by hand`);
+      throw new EmbeddedError(`an earlier PostgreSQL (process ${earlier.pid}) does not end: end it by hand`);
     if (waitedMs > limitMs && told !== 'SIGQUIT') {
       told = 'SIGQUIT';
-      await tell(site, process, told);
+      await tell(site, earlier, told);
     } else if (
       answer === 'silent' &&
       file?.status === 'ready' &&
@@ -84,7 +84,7 @@ async function takeOverOrOutlive(
       told === 'nothing'
     ) {
       told = 'SIGINT';
-      await tell(site, process, told);
+      await tell(site, earlier, told);
     }
     await sleep(25, undefined, { signal });
   }
@@ -92,24 +92,24 @@ async function takeOverOrOutlive(
 }
 
 /** A server that is not our child: its end is seen by looking. */
-function adopted(site: Site, process: ProcessIdentity, file: PidFile): Running {
+function adopted(site: Site, earlier: ProcessIdentity, file: PidFile): Running {
   const ended = new Promise<string>((resolve) => {
     const look = async (): Promise<void> => {
-      if (await stillRuns(process, site.env)) site.clock.after(200, () => void look());
-      else resolve(`process ${process.pid} is gone`);
+      if (await stillRuns(earlier, site.env)) site.clock.after(200, () => void look());
+      else resolve(`process ${earlier.pid} is gone`);
     };
     void look();
   });
   return {
-    pid: process.pid,
+    pid: earlier.pid,
     connection: connectionIn(file.socketDir, file.port),
     ended,
-    signal: (name) => void tell(site, process, name),
+    signal: (name) => void tell(site, earlier, name),
   };
 }
 
-async function tell(site: Site, process: ProcessIdentity, name: 'SIGINT' | 'SIGQUIT'): Promise<void> {
-  if (!(await stillRuns(process, site.env))) return;
-  const script = `kill -s ${name.slice(3)} ${process.pid}`;
+async function tell(site: Site, earlier: ProcessIdentity, name: 'SIGINT' | 'SIGQUIT'): Promise<void> {
+  if (!(await stillRuns(earlier, site.env))) return;
+  const script = `kill -s ${name.slice(3)} ${earlier.pid}`;
   await runCommand('/bin/sh', ['-c', script], { user: site.user, env: site.env, timeoutMs: 5_000 });
 }

@@ -22,8 +22,8 @@ export async function identify(pid: number, env: Environment = {}): Promise<Proc
 }
 
 /** Whether exactly this process still runs. */
-export async function stillRuns(process: ProcessIdentity, env: Environment): Promise<boolean> {
-  return (await identify(process.pid, env))?.born === process.born;
+export async function stillRuns(known: ProcessIdentity, env: Environment): Promise<boolean> {
+  return (await identify(known.pid, env))?.born === known.born;
 }
 
 /**

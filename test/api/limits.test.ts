@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertError } from '../harness/answer-rules.ts';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+
+let upstream: Upstream;
+let naru: TestGateway;
+
+before(async () => {
+  upstream = await startUpstream();
+  upstream.always(reply.chat('hello there', { usage: usage(10, 5) }));
+  naru = await startTestGateway({
+    models: [
+      { id: 'test/echo', upstreams: [upstream.url] },
+      // One prompt token costs one micro-won, and nothing else costs anything: for boundaries.
+      { id: 'test/micro', upstreams: [upstream.url], model: { price: { prompt: '0.000001', completion: 0, per: 'token' } } },
+    ],
+  });
+});
+after(async () => {
+  await naru?.close();
+  await upstream?.close();
+});
+
+/** Costs 20 won. */
+const chat = (key: string, gateway = naru) =>
+  gateway.send('POST', '/chat/completions', { key, body: { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] } });
+/** Costs `promptTokens` micro-won. */
+const micro = (key: string, promptTokens: number) => {
+  upstream.next(reply.chat('ok', { usage: usage(promptTokens, 1) }));
+  return naru.send('POST', '/chat/completions', {
+    key,
+    body: { model: 'test/micro', messages: [{ role: 'user', content: 'word '.repeat(100) }] },
+  });
+};
+const usageOf = async (key: string): Promise<number> => (await naru.send('GET', '/key', { key })).json.data.usage;
+
+// rows 219, 238, 239, 240 (A-02)
+test('a key works one micro-won below its limit and is refused at the limit exactly, with no attempt upstream', async () => {
+  const { key } = await naru.account({ limit: '0.000011' });
+  assert.equal((await micro(key, 10)).json.usage.cost, 0.00001);
+  assert.equal((await micro(key, 1)).json.usage.cost, 0.000001);
+  assert.equal(await usageOf(key), 0.000011);
+  const attempts = upstream.requests.length;
+  const answer = await chat(key);
+  const metadata = assertError(answer, 402, 'key_limit_exceeded');
+  assert.deepEqual(metadata, { error_type: 'key_limit_exceeded', limit_krw: '0.000011', usage_krw: '0.000011' });
+  assert.equal(upstream.requests.length, attempts);
+});
+
+// row 219
+test('usage beyond the limit is said as it is', async () => {
+  const { key } = await naru.account({ limit: '19.999999' });
+  assert.equal((await chat(key)).status, 200);
+  const metadata = assertError(await chat(key), 402, 'key_limit_exceeded');
+  assert.equal(metadata['limit_krw'], '19.999999');
+  assert.equal(metadata['usage_krw'], '20.000000');
+});
+
+// row 149 (A-13)
+test('a limit of zero refuses every request', async () => {
+  const { key } = await naru.account({ limit: '0' });
+  assertError(await chat(key), 402, 'key_limit_exceeded');
+});
+
+// decisions.md §2, step 4
+test('the key limit is looked at before the body', async () => {
+  const { key } = await naru.account({ limit: '0' });
+  for (const body of ['{bad', { model: 'no/such', messages: [] }, {}])
+    assertError(await naru.send('POST', '/chat/completions', { key, body }), 402, 'key_limit_exceeded');
+});
+
+// row 243
+test('a key at its limit does not stop another key of the account', async () => {
+  const account = await naru.account({ limit: '20' });
+  const other = await account.another();
+  assert.equal((await chat(account.key)).status, 200);
+  assertError(await chat(account.key), 402, 'key_limit_exceeded');
+  assert.equal((await chat(other.key)).status, 200);
+});
+
+// row 244
+test('a key without a limit is never refused for one', async () => {
+  const { key } = await naru.account({ credit: '1000000' });
+  for (let n = 0; n < 5; n += 1) assert.equal((await chat(key)).status, 200);
+  const { data } = (await naru.send('GET', '/key', { key })).json;
+  assert.equal(data.limit, null);
+  assert.equal(data.limit_remaining, null);
+});
+
+/** The last millisecond of a period and the first of the next, in Seoul. */
+const turns: Readonly<Record<'daily' | 'weekly' | 'monthly', readonly [string, string]>> = {
+  daily: ['2027-03-09T23:59:59.999+09:00', '2027-03-10T00:00:00.000+09:00'],
+  // A Sunday and a Monday.
+  weekly: ['2027-03-14T23:59:59.999+09:00', '2027-03-15T00:00:00.000+09:00'],
+  monthly: ['2028-02-29T23:59:59.999+09:00', '2028-03-01T00:00:00.000+09:00'],
+};
+
+// rows 71, 241, 242 (A-19, A-20)
+for (const limitReset of ['daily', 'weekly', 'monthly'] as const) {
+  test(`a ${limitReset} limit reached in the last millisecond of its Seoul period is open in the first of the next`, async () => {
+    const [last, first] = turns[limitReset];
+    naru.clock.freeze(last);
+    try {
+      const account = await naru.account({ limit: '20', limitReset, credit: '1000000' });
+      const unlimited = await account.another({ limit: '20', limitReset: 'never' });
+      for (const { key } of [account, unlimited]) {
+        assert.equal((await chat(key)).status, 200);
+        assertError(await chat(key), 402, 'key_limit_exceeded');
+        assert.equal(await usageOf(key), 20);
+      }
+      naru.clock.freeze(first);
+      assert.equal(await usageOf(account.key), 0);
+      const { data } = (await naru.send('GET', '/key', { key: account.key })).json;
+      assert.equal(data.limit_remaining, 20);
+      assert.equal(data.usage, data[`usage_${limitReset}`]);
+      assert.equal((await chat(account.key)).status, 200);
+      assertError(await chat(account.key), 402, 'key_limit_exceeded');
+      assertError(await chat(unlimited.key), 402, 'key_limit_exceeded');
+      assert.equal(await usageOf(unlimited.key), 20, 'never does not reset');
+    } finally {
+      naru.clock.thaw();
+    }
+  });
+}
+
+// row 242
+test('a weekly limit does not open in the middle of a week, nor a monthly one at the end of a week', async () => {
+  naru.clock.freeze('2027-03-10T12:00:00+09:00');
+  try {
+    const weekly = await naru.account({ limit: '20', limitReset: 'weekly' });
+    const monthly = await naru.account({ limit: '20', limitReset: 'monthly' });
+    for (const { key } of [weekly, monthly]) assert.equal((await chat(key)).status, 200);
+    naru.clock.freeze('2027-03-11T00:00:00+09:00');
+    assertError(await chat(weekly.key), 402, 'key_limit_exceeded');
+    naru.clock.freeze('2027-03-15T00:00:00+09:00');
+    assert.equal((await chat(weekly.key)).status, 200);
+    assertError(await chat(monthly.key), 402, 'key_limit_exceeded');
+  } finally {
+    naru.clock.thaw();
+  }
+});
+
+// A-20
+test('a debit belongs to the period of the instant of its settlement, not of its request', async () => {
+  naru.clock.freeze('2027-05-01T23:59:59.999+09:00');
+  try {
+    const { key } = await naru.account({ limit: '1000', limitReset: 'daily', credit: '1000000' });
+    const hold = gate();
+    upstream.next(reply.chat('x', { usage: usage(10, 5) }).holdAt(0, hold));
+    const answer = chat(key);
+    await hold.reached;
+    naru.clock.freeze('2027-05-02T00:00:00.000+09:00');
+    hold.open();
+    assert.equal((await answer).status, 200);
+    assert.equal(await usageOf(key), 20);
+    naru.clock.freeze('2027-05-01T23:59:59.999+09:00');
+    await naru.settled();
+    const [row] = await naru.database.query<{ day: string }>('SELECT max(day)::text AS day FROM key_usage_day');
+    assert.equal(row?.day, '2027-05-02');
+  } finally {
+    naru.clock.thaw();
+  }
+});
+
+/** Holds a request of exactly this many won of estimate open, and runs `then` beside it. */
+async function beside(account: TestAccount, holdWon: number, then: () => Promise<void>, gateway = naru): Promise<void> {
+  // The estimate is the body's bytes at one won each, and two won for each of max_tokens (A-25).
+  const frame = JSON.stringify({ model: 'test/echo', max_tokens: 1, messages: [{ role: 'user', content: '' }] });
+  const body = frame.replace('""', `"${'x'.repeat(holdWon - 2 - frame.length)}"`);
+  const hold = gate();
+  upstream.next(reply.chat('x', { usage: usage(10, 5) }).holdAt(0, hold));
+  const answer = gateway.send('POST', '/chat/completions', { key: account.key, body });
+  await hold.reached;
+  try {
+    await then();
+  } finally {
+    hold.open();
+    assert.equal((await answer).status, 200);
+  }
+}
+
+// rows 235, 240, 77 (A-02, A-25)
+test('what may still be spent stops at the floor: exactly at it is admitted, a micro-won below is not', async () => {
+  const at = await naru.account({ credit: '1000' });
+  await beside(at, 6000, async () => assert.equal((await chat(at.key)).status, 200));
+  const below = await naru.account({ credit: '999.999999' });
+  await beside(below, 6000, async () => {
+    const attempts = upstream.requests.length;
+    const metadata = assertError(await chat(below.key), 402, 'insufficient_credits');
+    assert.equal(metadata['balance_krw'], '999.999999', 'the balance as it is, without holds');
+    assert.equal(upstream.requests.length, attempts);
+  });
+  const above = await naru.account({ credit: '1000.000001' });
+  await beside(above, 6000, async () => assert.equal((await chat(above.key)).status, 200));
+});
+
+// row 236
+test('an account below its floor is refused before its body is parsed', async () => {
+  const account = await naru.account({ credit: '999' });
+  await beside(account, 6000, async () => {
+    for (const body of ['{bad', { model: 'no/such', messages: [{ role: 'user', content: 'x' }] }, { model: 'test/echo' }, ''])
+      assertError(await naru.send('POST', '/chat/completions', { key: account.key, body }), 402, 'insufficient_credits');
+  });
+});
+
+// row 237
+test('a floor that is configured rules', async () => {
+  const other = await startTestGateway({
+    models: [{ id: 'test/echo', upstreams: [upstream.url] }],
+    config: { limits: { debt_floor_krw: '100.5' } },
+  });
+  try {
+    const at = await other.account({ credit: '899.5' });
+    await beside(at, 1000, async () => assert.equal((await chat(at.key, other)).status, 200), other);
+    const below = await other.account({ credit: '899.499999' });
+    await beside(below, 1000, async () => void assertError(await chat(below.key, other), 402, 'insufficient_credits'), other);
+  } finally {
+    await other.close();
+  }
+});
+
+// row 119
+test('one request may carry a balance below zero, and the next is refused with the debt in won', async () => {
+  const account = await naru.account({ credit: '0.000001' });
+  assert.equal((await chat(account.key)).status, 200);
+  assert.equal(assertError(await chat(account.key), 402, 'insufficient_credits')['balance_krw'], '-19.999999');
+});
+
+// A-25
+test('of many requests at once near the floor, the account overdraws by no more than one', async () => {
+  const account = await naru.account({ credit: '30' });
+  const body = { model: 'test/echo', max_tokens: 3000, messages: [{ role: 'user', content: 'hi' }] };
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, () => naru.send('POST', '/chat/completions', { key: account.key, body })),
+  );
+  const served = answers.filter((answer) => answer.status === 200).length;
+  assert.ok(served >= 1);
+  for (const answer of answers.filter((each) => each.status !== 200)) assertError(answer, 402, 'insufficient_credits');
+  await naru.settled();
+  const row = await naru.office.readAccount(account.accountId);
+  assert.ok(row !== null && row.credits - row.usage >= -5_020_000_000n, 'the floor and one request');
+});
+
+// A-25
+test('of many requests at once near the limit of a key, one may pass it', async () => {
+  const account = await naru.account({ credit: '100000000', limit: '40' });
+  const answers = await Promise.all(Array.from({ length: 40 }, () => chat(account.key)));
+  assert.equal(answers.filter((answer) => answer.status === 200).length, 1, 'its estimate alone is above the limit');
+  for (const answer of answers.filter((each) => each.status !== 200)) assertError(answer, 402, 'key_limit_exceeded');
+  assert.equal((await chat(account.key)).status, 200, 'the hold ended with its request');
+  assert.equal(await usageOf(account.key), 40);
+});
+
+// A-25
+test('an account far from the floor never notices that requests hold', async () => {
+  const account = await naru.account({ credit: '1000000000' });
+  const answers = await Promise.all(Array.from({ length: 60 }, () => chat(account.key)));
+  assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([200]));
+});
+
+// A-25
+test('a hold ends with its request however that ends', async () => {
+  const account = await naru.account({ credit: '10' });
+  const { key } = account;
+  const body = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
+  upstream.next(reply.status(500), reply.drop(), reply.status(400));
+  for (let n = 0; n < 3; n += 1) assertError(await chat(key), 502, 'provider_error');
+  const leave = new AbortController();
+  const hold = gate();
+  upstream.next(reply.chat('x').holdAt(0, hold));
+  const lost = naru.send('POST', '/chat/completions', { key, body, signal: leave.signal });
+  await hold.reached;
+  leave.abort();
+  await assert.rejects(lost);
+  assertError(await naru.send('POST', '/chat/completions', { key, body: '{bad' }), 400, 'invalid_request');
+  assertError(await naru.send('POST', '/chat/completions', { key, body: { ...body, model: 'no/such' } }), 400, 'model_not_found');
+  // A hold that was left would be at least 65,536 won, far beyond the floor.
+  const endMs = performance.now() + 1000;
+  let answer = await chat(key);
+  while (answer.status !== 200 && performance.now() < endMs) answer = await chat(key);
+  assert.equal(answer.status, 200, answer.text);
+});
