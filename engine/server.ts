@@ -15,7 +15,12 @@ import { type Options, optionsOf, usage } from './serving/options.ts';
 import { errorBodyOf, Refusal } from './serving/refusal.ts';
 import { modelId } from './serving/reply.ts';
 
-type Handler = (engine: Engine, request: IncomingMessage, response: ServerResponse, signal: AbortSignal) => Promise<void> | void;
+type Handler = (
+  engine: Engine,
+  request: IncomingMessage,
+  response: ServerResponse,
+  signal: AbortSignal,
+) => Promise<void> | void;
 
 const handlers: Readonly<Record<string, Handler>> = {
   'GET /health': (engine, _request, response) => sendJson(response, 200, { status: 'ok', busy: engine.busy }),
@@ -35,7 +40,11 @@ const handlers: Readonly<Record<string, Handler>> = {
 };
 
 /** Answers one request; whatever goes wrong becomes an error body, unless nobody is there to read it. */
-async function handle(engine: Engine | null, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function handle(
+  engine: Engine | null,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const gone = new AbortController();
   response.on('close', () => gone.abort(new Error('the client hung up')));
   try {
@@ -47,7 +56,8 @@ async function handle(engine: Engine | null, request: IncomingMessage, response:
   } catch (thrown) {
     if (response.headersSent || gone.signal.aborted) return void response.destroy();
     const { status, body } = errorBodyOf(thrown);
-    if (status === 500) process.stderr.write(`demo engine: ${thrown instanceof Error ? thrown.stack : String(thrown)}\n`);
+    if (status === 500)
+      process.stderr.write(`demo engine: ${thrown instanceof Error ? thrown.stack : String(thrown)}\n`);
     sendJson(response, status, body);
   }
 }
@@ -76,6 +86,8 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => pr
 try {
   await serve(optionsOf(process.argv.slice(2)));
 } catch (thrown) {
-  process.stderr.write(`demo engine: ${thrown instanceof Error ? thrown.message : String(thrown)}\n${usage}\n`);
+  process.stderr.write(
+    `demo engine: ${thrown instanceof Error ? thrown.message : String(thrown)}\n${usage}\n`,
+  );
   process.exit(1);
 }

@@ -35,8 +35,15 @@ async function main(args: readonly string[]): Promise<number> {
   });
   try {
     await createTemplate(server.connection);
-    const tests = files.length === 0 ? globSync('test/**/*.test.ts', { cwd: root }).sort() : files.flatMap(testsIn);
-    const nodeFlags = ['--test', '--test-concurrency=2', `--test-timeout=${testTimeoutMs}`, '--test-reporter=spec', ...flags];
+    const tests =
+      files.length === 0 ? globSync('test/**/*.test.ts', { cwd: root }).sort() : files.flatMap(testsIn);
+    const nodeFlags = [
+      '--test',
+      '--test-concurrency=2',
+      `--test-timeout=${testTimeoutMs}`,
+      '--test-reporter=spec',
+      ...flags,
+    ];
     return await run([...nodeFlags, ...tests], { [serverVariable]: JSON.stringify(server.connection) });
   } finally {
     await server.stop();
@@ -44,7 +51,12 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-async function createTemplate(connection: { host: string; port: number; user: string; database: string }): Promise<void> {
+async function createTemplate(connection: {
+  host: string;
+  port: number;
+  user: string;
+  database: string;
+}): Promise<void> {
   const admin = new Client(connection);
   await admin.connect();
   await admin.query(`CREATE DATABASE ${templateDatabase}`);
@@ -60,6 +72,10 @@ function testsIn(path: string): readonly string[] {
 }
 
 function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<number> {
-  const child = spawn(process.execPath, [...args], { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
+  const child = spawn(process.execPath, [...args], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  });
   return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
 }

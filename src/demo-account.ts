@@ -1,8 +1,10 @@
 import type { Office } from './cli/office.ts';
 import { krwOfMicro } from './money/krw.ts';
+import type { Database } from './store/database.ts';
 
 /** What the demo account begins with: ₩10,000. */
 const bonus = krwOfMicro(10_000_000_000n);
+const demoName = 'demo';
 
 /** The demo account's keys, in plaintext: shown once. */
 export interface DemoAccount {
@@ -11,10 +13,16 @@ export interface DemoAccount {
   readonly managementKey: string;
 }
 
-/** Creates the demo account when there is no account at all; null when there is one. */
-export async function createDemoAccount(office: Office): Promise<DemoAccount | null> {
-  if ((await office.readAccounts()).length > 0) return null;
-  const accountId = await office.createAccount({ name: 'demo', email: null });
+/**
+ * Creates the demo account when there is no account at all, and finishes one that a first start left without keys because it
+ * was killed; null when there is nothing to do.
+ */
+export async function createDemoAccount(office: Office, database: Database): Promise<DemoAccount | null> {
+  const accounts = await database.query<{ id: bigint; name: string }>(
+    'SELECT id, name FROM account ORDER BY id LIMIT 2',
+  );
+  const accountId = await unfinished(office, accounts);
+  if (accountId === null) return null;
   await office.grantCredit({
     accountId,
     kind: 'bonus',
@@ -27,4 +35,14 @@ export async function createDemoAccount(office: Office): Promise<DemoAccount | n
   const inference = await office.createKey({ ...unlimited, kind: 'inference', name: 'demo' });
   const management = await office.createKey({ ...unlimited, kind: 'management', name: 'demo management' });
   return { accountId, inferenceKey: inference.plaintext, managementKey: management.plaintext };
+}
+
+async function unfinished(
+  office: Office,
+  accounts: readonly { readonly id: bigint; readonly name: string }[],
+): Promise<number | null> {
+  const [first, second] = accounts;
+  if (first === undefined) return office.createAccount({ name: demoName, email: null });
+  if (second !== undefined || first.name !== demoName) return null;
+  return (await office.readKeys(Number(first.id))).length === 0 ? Number(first.id) : null;
 }

@@ -22,6 +22,7 @@ import { describeError, type Log } from './log/log.ts';
 import { krwOfMicro } from './money/krw.ts';
 import { ChangeFeed } from './nodes/change-feed.ts';
 import { accountRoutes } from './routes/account.ts';
+import { documentationRoutes } from './routes/documentation.ts';
 import { generationRoutes } from './routes/generation.ts';
 import { inferenceRoutes } from './routes/inference.ts';
 import { keyRoutes } from './routes/keys.ts';
@@ -63,9 +64,13 @@ export interface Gateway {
   close(hurry: AbortSignal): Promise<void>;
 }
 
+/** How long a probe waits for the database: a load balancer wants an answer, not patience. */
+const readinessMs = 1_000;
 /** How long closing waits for the database to take what is settled; the journal keeps the rest. */
 const settleOnCloseMs = 3_000;
 const usualAdminPort = 8788;
+/** The version of the API's document; the paths have their own (service.md §9). */
+const apiVersion = '1.0.0';
 
 /** Builds every room once and starts to serve. Throws when the database, the journal or an address cannot be had. */
 export async function startGateway(parts: GatewayParts): Promise<Gateway> {
@@ -117,11 +122,16 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
 
   const desk = new KeyDesk({ database, ring: keys, clock, keyPrefix: config.keys.prefix });
   const readiness = async (): Promise<Readiness> => {
-    if (!feed.isFresh) return { ready: false, reason: 'the database does not answer' };
-    const [row] = await database.query<{ n: bigint }>('SELECT count(*) AS n FROM schema_migration');
-    return row?.n === BigInt(knownMigrations())
-      ? { ready: true }
-      : { ready: false, reason: 'the schema is not current' };
+    const away: Readiness = { ready: false, reason: 'the database does not answer' };
+    if (!feed.isFresh) return away;
+    const asked = database.query<{ n: bigint }>('SELECT count(*) AS n FROM schema_migration').then(
+      ([row]): Readiness =>
+        row?.n === BigInt(knownMigrations())
+          ? { ready: true }
+          : { ready: false, reason: 'the schema is not current' },
+      () => away,
+    );
+    return within(clock, readinessMs, asked, away);
   };
   const routes: readonly AnyRoute[] = [
     ...inferenceRoutes({
@@ -156,6 +166,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     }),
     ...modelRoutes(() => catalogue),
     ...probeRoutes(readiness),
+    ...documentationRoutes(() => routes, apiVersion),
   ];
   const metrics = new Metrics();
   const table = new RouteTable(routes);
@@ -208,7 +219,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
       await server.close();
       await admin.close();
       await slots.close();
-      await within(clock, settleOnCloseMs, settlements.drained());
+      await within(clock, settleOnCloseMs, settlements.drained(), undefined);
       await feed.close();
       await settlements.close();
       await Promise.all([...providers.values()].map((provider) => provider.close()));
@@ -274,11 +285,15 @@ async function drain(server: Served, limitMs: number, clock: Clock, hurry: Abort
   hurry.removeEventListener('abort', cut);
 }
 
-async function within(clock: Clock, limitMs: number, work: Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = clock.after(limitMs, late.resolve);
-  await Promise.race([work, late.promise]);
-  timer.cancel();
+/** What the work resolves with, or `otherwise` when that takes longer. */
+async function within<T>(clock: Clock, limitMs: number, work: Promise<T>, otherwise: T): Promise<T> {
+  const late = Promise.withResolvers<T>();
+  const timer = clock.after(limitMs, () => late.resolve(otherwise));
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    timer.cancel();
+  }
 }
 
 /** The usual admin port is nobody's wish: when another gateway of this machine has it, any other does. */

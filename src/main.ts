@@ -1,22 +1,20 @@
 #!/usr/bin/env node
-import { dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runCli } from './cli/program.ts';
-import { CliError, type Shell } from './cli/shell.ts';
-import { openOffice } from './office.ts';
-import { openDatabaseBeside } from './open-database.ts';
-import { faultsOf, readConfig, settingsOf } from './settings.ts';
-import { migrate } from './store/migrate.ts';
+import type { Shell } from './cli/shell.ts';
 import type { Surroundings } from './surroundings.ts';
 import { systemClock } from './time/clock.ts';
-import { up } from './up.ts';
 
 /** The process: environment, signals, exit code. Nothing below this file knows that there is one. */
 const around: Surroundings = {
   env: process.env,
   pid: process.pid,
   uid: process.getuid?.() ?? -1,
+  isWatched: process.stderr.isTTY === true,
   nodePath: process.execPath,
+  nodeVersion: process.versions.node,
   root: dirname(dirname(fileURLToPath(import.meta.url))),
   cwd: process.cwd(),
   out: (text) =>
@@ -26,40 +24,48 @@ const around: Surroundings = {
   err: (text) => void process.stderr.write(text),
   kill: (pid, signal) => void process.kill(pid, signal),
   onStop(stop) {
-    const signals = ['SIGINT', 'SIGTERM'] as const;
-    for (const signal of signals) process.on(signal, stop);
+    let lastMs = Number.NEGATIVE_INFINITY;
+    const once = (): void => {
+      // One Ctrl-C comes up to three times: from the terminal, from npm and from the wrapper, which pass it on.
+      const nowMs = systemClock.monotonic();
+      if (nowMs - lastMs > 500) stop();
+      lastMs = nowMs;
+    };
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+    for (const signal of signals) process.on(signal, once);
     // The process that started us holds the other end: when it is gone, nobody is left to stop us.
-    process.on('disconnect', stop);
+    process.on('disconnect', once);
+    if (process.connected === false) queueMicrotask(once);
     return () => {
-      for (const signal of signals) process.off(signal, stop);
-      process.off('disconnect', stop);
+      for (const signal of signals) process.off(signal, once);
+      process.off('disconnect', once);
     };
   },
 };
 
+// Each command loads what it needs and no more: listing the accounts does not load the gateway.
 const shell: Shell = {
   out: around.out,
   err: around.err,
-  async openOffice(places) {
-    const settings = settingsOf(places, around);
-    const config = readConfig(settings, around);
-    const { database, close } = await openDatabaseBeside(config, settings.dataDir, around);
-    await migrate(database);
-    return openOffice(database, { clock: systemClock, keyPrefix: config.keys.prefix, close });
+  version: () => JSON.parse(readFileSync(join(around.root, 'package.json'), 'utf8')).version,
+  openOffice: async (places) => (await import('./open-office.ts')).openOfficeOf(places, around),
+  up: async (options) => (await import('./up.ts')).up(options, around),
+  async checkConfig(places) {
+    const { faultsOf, settingsOf } = await import('./settings.ts');
+    return faultsOf(settingsOf(places, around), around);
   },
-  up: (options) => up(options, around),
-  checkConfig: (places) => faultsOf(settingsOf(places, around), around),
+  examine: async (places) => (await import('./examine.ts')).examine(places, around),
 };
 
 process.channel?.unref();
+// Whoever reads us may stop reading, as `head` does: that ends the command, and is no fault.
 process.stdout.on('error', () => process.exit(1));
+process.stderr.on('error', () => {});
 runCli(shell, process.argv.slice(2)).then(
   (code) => process.exit(code),
-  (error: unknown) => {
-    const expected = error instanceof CliError || (error instanceof Error && error.name === 'EmbeddedError');
-    around.err(
-      `naru: ${expected ? (error as Error).message : error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-    );
+  async (error: unknown) => {
+    const { explain } = await import('./explain.ts');
+    around.err(`naru: ${explain(error)}\n`);
     process.exit(1);
   },
 );

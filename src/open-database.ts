@@ -1,15 +1,25 @@
-import { existsSync } from 'node:fs';
 import type { Config } from './config/config.ts';
 import { Database } from './store/database.ts';
-import { holdDataDir } from './store/embedded/data-dir-lock.ts';
+import {
+  DataDirHeld,
+  type DataDirHolder,
+  type DataDirLock,
+  holdDataDir,
+} from './store/embedded/data-dir-lock.ts';
 import { attachEmbedded, startEmbedded } from './store/embedded/embedded.ts';
 import type { Surroundings } from './surroundings.ts';
+import { pause, systemClock } from './time/clock.ts';
 
 /** An open database and how to let go of it. */
 export interface OpenedDatabase {
   readonly database: Database;
   close(): Promise<void>;
 }
+
+/** How a command that holds a data directory is described; those who find it held wait for its end, which is near. */
+const commandWords = 'a naru command';
+const commandsEndWithinMs = 30_000;
+const serversStartWithinMs = 15_000;
 
 /**
  * Opens the database for the process that serves: the configured server, or the embedded one, which this process then owns.
@@ -40,21 +50,57 @@ export async function openDatabaseBeside(
   around: Surroundings,
 ): Promise<OpenedDatabase> {
   if (config.database.url !== 'embedded') return openOwnDatabase(config, dataDir, around, () => {});
-  const running = existsSync(dataDir) ? await attachEmbedded(dataDir) : null;
-  if (running !== null) return opened(new Database(running), async () => {});
-  const lock = await holdDataDir(dataDir, { pid: around.pid, describe: 'a naru command' });
+  const running = await attachUnlessFree(dataDir, around);
+  if ('database' in running) return running;
   try {
     const own = await openOwnDatabase(config, dataDir, around, (line) => around.err(`naru: ${line}\n`));
     return {
       database: own.database,
       close: async () => {
         await own.close();
-        lock.release();
+        running.release();
       },
     };
   } catch (error) {
-    lock.release();
+    running.release();
     throw error;
+  }
+}
+
+/** Takes the data directory as `holdDataDir` does, and waits for a command that has it at the moment. */
+export async function holdAfterCommands(dataDir: string, info: DataDirHolder): Promise<DataDirLock> {
+  const beganMs = systemClock.monotonic();
+  for (;;) {
+    try {
+      return await holdDataDir(dataDir, info);
+    } catch (error) {
+      const isHeldBriefly = error instanceof DataDirHeld && error.message.includes(`(${commandWords})`);
+      if (!isHeldBriefly || systemClock.monotonic() - beganMs > commandsEndWithinMs) throw error;
+      await pause(systemClock, 50, new AbortController().signal);
+    }
+  }
+}
+
+/**
+ * The database of the server that has the data directory, or else the directory itself. Which one, the lock decides: a database
+ * that another command has started for itself answers too, and is gone in a moment.
+ */
+async function attachUnlessFree(
+  dataDir: string,
+  around: Surroundings,
+): Promise<OpenedDatabase | DataDirLock> {
+  const beganMs = systemClock.monotonic();
+  for (;;) {
+    try {
+      return await holdAfterCommands(dataDir, { pid: around.pid, describe: commandWords });
+    } catch (error) {
+      if (!(error instanceof DataDirHeld)) throw error;
+      const running = await attachEmbedded(dataDir);
+      if (running !== null) return opened(new Database(running), async () => {});
+      // A server that starts has the directory before it has a database.
+      if (systemClock.monotonic() - beganMs > serversStartWithinMs) throw error;
+      await pause(systemClock, 100, new AbortController().signal);
+    }
   }
 }
 

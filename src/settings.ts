@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { builtInConfig } from './built-in-config.ts';
 import { CliError, type Places } from './cli/shell.ts';
@@ -41,7 +41,9 @@ export function settingsOf(places: Places, around: Surroundings): Settings {
 /** Notes the configuration file of this data directory for later commands. */
 export function rememberConfig({ dataDir, configFile }: Settings): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  writeFileSync(join(dataDir, rememberedName), configFile ?? '', { mode: 0o600 });
+  const file = join(dataDir, rememberedName);
+  if (configFile === null) rmSync(file, { force: true });
+  else writeFileSync(file, `${configFile}\n`, { mode: 0o600 });
 }
 
 /** Every fault of the configuration as the operator reads it; empty when there is none. */

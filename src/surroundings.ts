@@ -3,8 +3,12 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
   readonly uid: number;
+  /** Whether a person watches stderr. */
+  readonly isWatched: boolean;
   /** The program that runs us: engines of the box run on it too. */
   readonly nodePath: string;
+  /** The version of the program that runs us, such as `26.10.0`. */
+  readonly nodeVersion: string;
   /** The project's own folder: default configuration and data stand in it. */
   readonly root: string;
   /** Where relative paths of the command line begin. */

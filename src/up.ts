@@ -1,31 +1,35 @@
 import { CliError, type UpOptions } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
-import { createDemoAccount, type DemoAccount } from './demo-account.ts';
-import { findEngines } from './found-engines.ts';
-import { type Gateway, startGateway } from './gateway.ts';
-import { createLog } from './log/log.ts';
+import { createDemoAccount } from './demo-account.ts';
+import { type FoundEngine, findEngines } from './found-engines.ts';
+import type { Gateway, GatewayParts } from './gateway.ts';
+import { createLog, type LogSink } from './log/log.ts';
+import { openLogFile } from './log-file.ts';
 import { openOffice } from './office.ts';
-import { openOwnDatabase } from './open-database.ts';
+import { holdAfterCommands, openOwnDatabase } from './open-database.ts';
 import { readConfig, rememberConfig, settingsOf } from './settings.ts';
 import { createProcesses } from './slots/processes.ts';
-import { type DataDirLock, holdDataDir } from './store/embedded/data-dir-lock.ts';
+import type { DataDirLock } from './store/embedded/data-dir-lock.ts';
 import type { Surroundings } from './surroundings.ts';
 import { systemClock } from './time/clock.ts';
+import { urlOf, welcome, welcomeRow } from './welcome.ts';
 
 /** `naru up`: serves until it is told to stop; resolves with the exit code. Throws a `CliError` for what the operator can mend. */
 export async function up(options: UpOptions, around: Surroundings): Promise<number> {
   const settings = settingsOf(options, around);
   const say = (line: string): void => around.err(`naru: ${line}\n`);
-  const lock = await holdDataDir(settings.dataDir, { pid: around.pid, describe: 'naru up' });
+  // Read before anything is touched: a file with faults leaves no trace.
+  let config = readConfig(settings, around);
+  const lock = await holdAfterCommands(settings.dataDir, { pid: around.pid, describe: 'naru up' });
   try {
     if (settings.configFile === null) {
-      for (const engine of await findEngines(settings.dataDir))
-        say(`found ${engine.title} at ${engine.baseUrl}: its models are offered`);
+      const found = await findEngines(settings.dataDir);
+      for (const engine of found) say(foundWords(engine));
+      if (found.length > 0) config = readConfig(settings, around);
     }
-    const config = withAddress(readConfig(settings, around), options);
     rememberConfig(settings);
     return await serveUntilStopped({
-      config,
+      config: withAddress(config, options),
       dataDir: settings.dataDir,
       lock,
       say,
@@ -46,7 +50,8 @@ interface Serving {
   readonly json: boolean;
 }
 
-async function serveUntilStopped({ config, dataDir, lock, say, around, json }: Serving): Promise<number> {
+async function serveUntilStopped(serving: Serving): Promise<number> {
+  const { config, dataDir, lock, say, around, json } = serving;
   const stop = Promise.withResolvers<void>();
   const hurry = new AbortController();
   let asked = 0;
@@ -55,59 +60,82 @@ async function serveUntilStopped({ config, dataDir, lock, say, around, json }: S
     if (asked === 1) stop.resolve();
     else hurry.abort();
   });
-  const log = createLog(around.err, config.log.level, systemClock.now);
+  const { sink, note, close: closeLog } = openSink(serving);
+  const log = createLog(sink, config.log.level, systemClock.now);
+  // The gateway's code is loaded while the database starts.
+  const loading = import('./gateway.ts');
   const { database, close } = await openOwnDatabase(config, dataDir, around, say);
   try {
+    const { startGateway } = await loading;
+    if (asked > 0) return 0;
     const parts = { database, dataDir, clock: systemClock, log, processes: createProcesses(around.kill) };
-    const gateway = await startAt({ ...parts, config });
-    const url = `http://${config.listen.host}:${gateway.server.port}`;
+    const gateway = await startAt(startGateway, { ...parts, config });
+    const { port } = gateway.server;
+    const url = urlOf(config.listen.host, port);
     lock.describe(`naru up, listening on ${url}`);
     const office = openOffice(database, {
       clock: systemClock,
       keyPrefix: config.keys.prefix,
       close: async () => {},
     });
-    const demo = await createDemoAccount(office);
-    if (demo !== null) await around.out(json ? `${JSON.stringify(demoRow(demo))}\n` : welcome(demo, url));
-    await around.out(
-      json
-        ? `${JSON.stringify({ event: 'listening', url, admin_port: gateway.admin.port })}\n`
-        : `listening on ${url}\n`,
-    );
+    const demo = await createDemoAccount(office, database);
+    if (demo !== null) await around.out(json ? row(welcomeRow(demo)) : welcome(demo, config, port));
+    if (note !== null) say(note);
+    const listening = { event: 'listening', url, admin_port: gateway.admin.port };
+    await around.out(json ? row(listening) : `listening on ${url}\n`);
     await stop.promise;
-    say('stopping: no more connections, the requests in flight may end; once more to hurry');
+    const inFlight = gateway.server.inFlight();
+    say(inFlight === 0 ? 'stopping' : `stopping when ${inFlight} requests have ended; once more to cut them`);
     await gateway.close(hurry.signal);
     return 0;
   } finally {
     forget();
     await close();
+    closeLog();
   }
+}
+
+/**
+ * Where the log goes. A person who watches sees what concerns him, in words, and finds the rest in a file; a program or a file
+ * that stderr leads to gets every line as JSON.
+ */
+function openSink({ around, dataDir, say }: Serving): {
+  readonly sink: LogSink;
+  readonly note: string | null;
+  readonly close: () => void;
+} {
+  if (!around.isWatched) return { sink: around.err, note: null, close: () => {} };
+  const { path, sink, close } = openLogFile(dataDir, say);
+  return { sink, note: `every request is in ${path}; Ctrl-C stops`, close };
 }
 
 /** Starts the gateway; says which option mends an address that cannot be had. */
-async function startAt(parts: Parameters<typeof startGateway>[0]): Promise<Gateway> {
+async function startAt(
+  startGateway: (parts: GatewayParts) => Promise<Gateway>,
+  parts: GatewayParts,
+): Promise<Gateway> {
   try {
     return await startGateway(parts);
   } catch (error) {
-    throw explained(error, parts.config);
+    throw aboutAddress(error, parts.config);
   }
 }
 
-function explained(error: unknown, config: Config): unknown {
-  const { code, port, address } = error as { code?: unknown; port?: unknown; address?: unknown };
+function aboutAddress(error: unknown, config: Config): unknown {
+  const { code, port, address, syscall, hostname } = error as Record<string, unknown>;
+  const isOfName = syscall === 'getaddrinfo' && hostname === config.listen.host;
+  if (syscall !== 'listen' && !isOfName) return error;
+  const isAdmin = port === config.admin.port && port !== config.listen.port;
   if (code === 'EADDRINUSE') {
-    const isAdmin = port === config.admin.port && port !== config.listen.port;
     const remedy = isAdmin
       ? 'choose another with admin.port in naru.yaml'
       : 'choose another with --port N, or listen.port in naru.yaml';
     return new CliError(`port ${String(port)} on ${String(address)} is taken by another program: ${remedy}`);
   }
-  if (code === 'EADDRNOTAVAIL' || code === 'EACCES') {
-    return new CliError(
-      `cannot listen on ${String(address)} port ${String(port)} (${code}): choose others with --host and --port`,
-    );
-  }
-  return error;
+  const where = isAdmin ? config.admin : config.listen;
+  return new CliError(
+    `cannot listen on ${where.host} port ${where.port} (${String(code)}): choose others with --host and --port`,
+  );
 }
 
 function withAddress(config: Config, options: UpOptions): Config {
@@ -115,25 +143,12 @@ function withAddress(config: Config, options: UpOptions): Config {
   return { ...config, listen };
 }
 
-function demoRow(demo: DemoAccount): object {
-  return {
-    event: 'demo_account',
-    account_id: demo.accountId,
-    key: demo.inferenceKey,
-    management_key: demo.managementKey,
-  };
+function foundWords({ title, baseUrl, models }: FoundEngine): string {
+  const ids = models.slice(0, 5).map((model) => model.id);
+  const more = models.length > ids.length ? ` and ${models.length - ids.length} more` : '';
+  return `found ${title} at ${baseUrl}; it serves as ${ids.join(', ')}${more}`;
 }
 
-function welcome(demo: DemoAccount, url: string): string {
-  return `
-  A demo account with ₩10,000 of credit is ready. Its keys are shown this once:
-
-    inference key    ${demo.inferenceKey}
-    management key   ${demo.managementKey}
-
-  Ask it something:
-
-curl ${url}/api/v1/chat/completions -H 'Authorization: Bearer ${demo.inferenceKey}' -H 'Content-Type: application/json' -d '{"model":"naru/demo","messages":[{"role":"user","content":"나루가 뭐야?"}]}'
-
-`;
+function row(value: object): string {
+  return `${JSON.stringify(value)}\n`;
 }

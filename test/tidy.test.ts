@@ -13,7 +13,7 @@ const floors: readonly (readonly string[])[] = [
   ['errors', 'money', 'time', 'ids', 'log'],
   ['wire', 'config'],
   ['store', 'dialects'],
-  ['accounts', 'keys', 'ledger', 'catalogue', 'upstreams', 'slots', 'generations', 'nodes'],
+  ['accounts', 'keys', 'ledger', 'catalogue', 'upstreams', 'slots', 'generations', 'nodes', 'datasets'],
   ['http', 'inference'],
   ['routes', 'jobs', 'cli'],
   ['roof'],

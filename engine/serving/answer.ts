@@ -6,7 +6,12 @@ import { errorBodyOf } from './refusal.ts';
 import { mayBeCall, replyTo } from './reply.ts';
 
 /** Generates what is asked for and answers with it, whole or as a stream. Stops at once when `signal` aborts. */
-export async function answer(engine: Engine, ask: Ask, response: ServerResponse, signal: AbortSignal): Promise<void> {
+export async function answer(
+  engine: Engine,
+  ask: Ask,
+  response: ServerResponse,
+  signal: AbortSignal,
+): Promise<void> {
   const id = `${ask.kind === 'chat' ? 'chatcmpl' : 'cmpl'}-${randomUUID().replaceAll('-', '')}`;
   const reply = replyTo(ask, id, Math.floor(Date.now() / 1000));
   if (ask.stream) return await answerInChunks(engine, ask, reply, response, signal);
@@ -21,20 +26,32 @@ export async function answer(engine: Engine, ask: Ask, response: ServerResponse,
 /** Answers with a JSON body. */
 export function sendJson(response: ServerResponse, status: number, body: object): void {
   const bytes = Buffer.from(JSON.stringify(body));
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': bytes.length });
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': bytes.length,
+  });
   response.end(bytes);
 }
 
 type Reply = ReturnType<typeof replyTo>;
 
-async function answerInChunks(engine: Engine, ask: Ask, reply: Reply, response: ServerResponse, signal: AbortSignal): Promise<void> {
+async function answerInChunks(
+  engine: Engine,
+  ask: Ask,
+  reply: Reply,
+  response: ServerResponse,
+  signal: AbortSignal,
+): Promise<void> {
   const send = (chunk: object): void => {
     response.write(`data: ${JSON.stringify(chunk)}\n\n`);
   };
   /** The status is decided by the first token: until then a refusal can still be one. */
   const open = (): void => {
     if (response.headersSent) return;
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
+    response.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+    });
     const opening = reply.opening();
     if (opening !== null) send(opening);
   };

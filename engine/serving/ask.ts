@@ -26,7 +26,12 @@ export function chatAskOf(body: Fields): Ask {
   const toolUse = toolUseOf(body);
   const question = turns.findLast(({ role }) => role === 'user')?.text ?? '';
   const grammar = grammarOptionsOf(toolUse, question);
-  return { kind: 'chat', ...commonOf(body, promptOf(turns, toolUse.tools), grammar), tools: toolUse.tools, question };
+  return {
+    kind: 'chat',
+    ...commonOf(body, promptOf(turns, toolUse.tools), grammar),
+    tools: toolUse.tools,
+    question,
+  };
 }
 
 /** Reads the body of `POST /v1/completions`; throws a 400. The prompt is text, not tokens. */
@@ -39,7 +44,12 @@ export function textAskOf(body: Fields): Ask {
 function commonOf(body: Fields, prompt: string, grammar: object): Omit<Ask, 'kind' | 'tools' | 'question'> {
   integerIn(body, 'n', [1, 1], 1);
   const tokens = [1, contextTokens] as const;
-  const maxTokens = integerIn(body, 'max_completion_tokens', tokens, integerIn(body, 'max_tokens', tokens, defaultMaxTokens));
+  const maxTokens = integerIn(
+    body,
+    'max_completion_tokens',
+    tokens,
+    integerIn(body, 'max_tokens', tokens, defaultMaxTokens),
+  );
   const stream = flagOf(body, 'stream');
   const streamOptions = objectOf(body['stream_options'] ?? {}, 'stream_options');
   return {
@@ -65,7 +75,10 @@ function samplingOf(body: Fields): Sampling {
 function stopsOf(stop: unknown): readonly string[] {
   if (stop === undefined || stop === null) return [];
   const stops = typeof stop === 'string' ? [stop] : stop;
-  const fine = Array.isArray(stops) && stops.length <= 16 && stops.every((text) => typeof text === 'string' && text !== '');
+  const fine =
+    Array.isArray(stops) &&
+    stops.length <= 16 &&
+    stops.every((text) => typeof text === 'string' && text !== '');
   if (!fine) throw new Refusal(400, 'stop must be a string or up to 16 strings, none of them empty', 'stop');
   return stops as string[];
 }

@@ -47,7 +47,9 @@ export interface Engine {
 /** An engine on `context`, which was loaded for `parallel` lanes. */
 export function createEngine(context: NativeContext, parallel: number): Engine {
   const lanes = createLanes(parallel);
-  const tokenize = async (text: string): Promise<readonly number[]> => [...(await context.tokenize(text)).tokens];
+  const tokenize = async (text: string): Promise<readonly number[]> => [
+    ...(await context.tokenize(text)).tokens,
+  ];
   return {
     tokenize,
     get busy() {
@@ -61,7 +63,12 @@ export function createEngine(context: NativeContext, parallel: number): Engine {
       }
       const lane = await lanes.enter(signal);
       try {
-        return await run(context, { ...request, maxTokens: Math.min(request.maxTokens, contextTokens - length) }, onText, signal);
+        return await run(
+          context,
+          { ...request, maxTokens: Math.min(request.maxTokens, contextTokens - length) },
+          onText,
+          signal,
+        );
       } finally {
         lane.leave();
       }
@@ -69,7 +76,12 @@ export function createEngine(context: NativeContext, parallel: number): Engine {
   };
 }
 
-function run(context: NativeContext, request: GenerateRequest, onText: (text: string) => void, signal: AbortSignal): Promise<Outcome> {
+function run(
+  context: NativeContext,
+  request: GenerateRequest,
+  onText: (text: string) => void,
+  signal: AbortSignal,
+): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const filter = createStopFilter(request.stop);

@@ -22,7 +22,12 @@ export function stringOf(value: unknown, parameter: string): string {
 }
 
 /** A number of the body within its bounds, or `otherwise` when it is absent or null; anything else is a 400. */
-export function numberIn<T>(body: Fields, name: string, [least, most]: readonly [number, number], otherwise: T): number | T {
+export function numberIn<T>(
+  body: Fields,
+  name: string,
+  [least, most]: readonly [number, number],
+  otherwise: T,
+): number | T {
   const value = body[name];
   if (value === undefined || value === null) return otherwise;
   if (typeof value === 'number' && value >= least && value <= most) return value;
@@ -30,9 +35,15 @@ export function numberIn<T>(body: Fields, name: string, [least, most]: readonly 
 }
 
 /** Like `numberIn`, for whole numbers. */
-export function integerIn<T>(body: Fields, name: string, bounds: readonly [number, number], otherwise: T): number | T {
+export function integerIn<T>(
+  body: Fields,
+  name: string,
+  bounds: readonly [number, number],
+  otherwise: T,
+): number | T {
   const value = numberIn(body, name, bounds, otherwise);
-  if (typeof value === 'number' && !Number.isInteger(value)) throw new Refusal(400, `${name} must be a whole number`, name);
+  if (typeof value === 'number' && !Number.isInteger(value))
+    throw new Refusal(400, `${name} must be a whole number`, name);
   return value;
 }
 

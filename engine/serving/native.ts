@@ -34,7 +34,11 @@ export interface NativeRequest {
   readonly stop: readonly string[];
   readonly grammar?: string;
   readonly grammar_lazy?: boolean;
-  readonly grammar_triggers?: readonly { readonly type: number; readonly value: string; readonly token: number }[];
+  readonly grammar_triggers?: readonly {
+    readonly type: number;
+    readonly value: string;
+    readonly token: number;
+  }[];
   readonly preserved_tokens?: readonly string[];
 }
 
@@ -80,6 +84,7 @@ export function loadModel(modelPath: string, parallel: number): NativeContext {
     n_gpu_layers: 0,
     ctx_shift: false,
   });
-  if (!context.enableParallelMode({ n_parallel: parallel, n_batch: 512 })) throw new Error('llama.cpp refused the parallel mode');
+  if (!context.enableParallelMode({ n_parallel: parallel, n_batch: 512 }))
+    throw new Error('llama.cpp refused the parallel mode');
   return context;
 }

@@ -25,7 +25,10 @@ export function optionsOf(args: readonly string[]): Options {
       port: { type: 'string' },
       host: { type: 'string', default: '127.0.0.1' },
       parallel: { type: 'string', default: '4' },
-      'model-path': { type: 'string', default: fileURLToPath(new URL('../model/naru-demo.gguf', import.meta.url)) },
+      'model-path': {
+        type: 'string',
+        default: fileURLToPath(new URL('../model/naru-demo.gguf', import.meta.url)),
+      },
       'start-delay-ms': { type: 'string', default: '0' },
     },
   });

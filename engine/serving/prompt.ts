@@ -24,7 +24,8 @@ export function turnsOf(messages: unknown): readonly Turn[] {
   return entries.map((entry, index) => {
     const message = objectOf(entry, `messages[${index}]`);
     const role = roles[stringOf(message['role'], `messages[${index}].role`)];
-    if (role === undefined) throw new Refusal(400, `messages[${index}].role is none that is known`, `messages[${index}].role`);
+    if (role === undefined)
+      throw new Refusal(400, `messages[${index}].role is none that is known`, `messages[${index}].role`);
     const calls = arrayOf(message['tool_calls'] ?? [], `messages[${index}].tool_calls`).map(earlierCall);
     return { role, text: [textOf(message['content'], `messages[${index}].content`), ...calls].join('') };
   });
@@ -65,7 +66,9 @@ function harmless(text: string): string {
 function earlierCall(entry: unknown): string {
   const called = objectOf(objectOf(entry, 'messages.tool_calls')['function'], 'messages.tool_calls.function');
   const name = stringOf(called['name'], 'messages.tool_calls.function.name');
-  const argument = firstStringIn(stringOf(called['arguments'] ?? '{}', 'messages.tool_calls.function.arguments'));
+  const argument = firstStringIn(
+    stringOf(called['arguments'] ?? '{}', 'messages.tool_calls.function.arguments'),
+  );
   return callText(harmless(name), argument === null ? null : harmless(argument));
 }
 

@@ -16,7 +16,10 @@ export class Refusal extends Error {
 /** The body of an error response; what is not a `Refusal` keeps its message to itself. */
 export function errorBodyOf(thrown: unknown): { readonly status: number; readonly body: object } {
   if (!(thrown instanceof Refusal)) {
-    return { status: 500, body: { error: { message: 'internal error', type: 'server_error', param: null, code: null } } };
+    return {
+      status: 500,
+      body: { error: { message: 'internal error', type: 'server_error', param: null, code: null } },
+    };
   }
   const type = thrown.status === 503 ? 'unavailable_error' : 'invalid_request_error';
   return {

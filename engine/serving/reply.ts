@@ -33,11 +33,17 @@ export function replyTo(ask: Ask, id: string, created: number): Reply {
   return {
     whole(text, outcome) {
       const call = callOf(ask, text);
-      const message = { role: 'assistant', content: call === null ? text : null, ...(call === null ? {} : { tool_calls: [callShape(call, id)] }) };
+      const message = {
+        role: 'assistant',
+        content: call === null ? text : null,
+        ...(call === null ? {} : { tool_calls: [callShape(call, id)] }),
+      };
       const finishReason = call === null ? outcome.finish : 'tool_calls';
       return {
         ...head(chat ? 'chat.completion' : 'text_completion'),
-        choices: [{ index: 0, ...(chat ? { message } : { text }), logprobs: null, finish_reason: finishReason }],
+        choices: [
+          { index: 0, ...(chat ? { message } : { text }), logprobs: null, finish_reason: finishReason },
+        ],
         usage: usageOf(outcome),
       };
     },
@@ -46,8 +52,13 @@ export function replyTo(ask: Ask, id: string, created: number): Reply {
     ending(heldBack, outcome) {
       const call = callOf(ask, heldBack);
       const end = chunk(chat ? delta({}) : { text: '' }, call === null ? outcome.finish : 'tool_calls');
-      const said = call === null ? [] : [chunk(delta({ tool_calls: [{ index: 0, ...callShape(call, id) }] }), null)];
-      const usage = { ...head(chat ? 'chat.completion.chunk' : 'text_completion'), choices: [], usage: usageOf(outcome) };
+      const said =
+        call === null ? [] : [chunk(delta({ tool_calls: [{ index: 0, ...callShape(call, id) }] }), null)];
+      const usage = {
+        ...head(chat ? 'chat.completion.chunk' : 'text_completion'),
+        choices: [],
+        usage: usageOf(outcome),
+      };
       return [...said, end, ...(ask.includeUsage ? [usage] : [])];
     },
   };

@@ -21,7 +21,9 @@ export function createStopFilter(stops: readonly string[]): StopFilter {
       held += piece;
       const found = stops.map((stop) => held.indexOf(stop)).filter((at) => at >= 0);
       stopped = found.length > 0;
-      const cut = stopped ? Math.min(...found) : held.length - Math.max(0, ...stops.map((stop) => overlap(held, stop)));
+      const cut = stopped
+        ? Math.min(...found)
+        : held.length - Math.max(0, ...stops.map((stop) => overlap(held, stop)));
       const shown = held.slice(0, cut);
       held = stopped ? '' : held.slice(cut);
       return shown;

@@ -43,7 +43,12 @@ export function toolUseOf(body: Fields): ToolUse {
   const { function: wanted } = objectOf(choice, 'tool_choice');
   const name = stringOf(objectOf(wanted, 'tool_choice.function')['name'], 'tool_choice.function.name');
   const named = usable.filter((tool) => tool.name === name);
-  if (named.length === 0) throw new Refusal(400, `tool_choice names "${name}", which is no tool this model can call`, 'tool_choice');
+  if (named.length === 0)
+    throw new Refusal(
+      400,
+      `tool_choice names "${name}", which is no tool this model can call`,
+      'tool_choice',
+    );
   return { tools: named, forced: true };
 }
 
@@ -53,9 +58,16 @@ export function toolUseOf(body: Fields): ToolUse {
  */
 export function grammarOptionsOf({ tools, forced }: ToolUse, question: string): object {
   if (tools.length === 0) return {};
-  const options = { grammar: callGrammarOf(tools, argumentsIn(question)), preserved_tokens: [callMark, argumentMark] };
+  const options = {
+    grammar: callGrammarOf(tools, argumentsIn(question)),
+    preserved_tokens: [callMark, argumentMark],
+  };
   if (forced) return options;
-  return { ...options, grammar_lazy: true, grammar_triggers: [{ type: 0, value: callMark, token: callToken }] };
+  return {
+    ...options,
+    grammar_lazy: true,
+    grammar_triggers: [{ type: 0, value: callMark, token: callToken }],
+  };
 }
 
 /** The grammar, in llama.cpp's notation, of a call of one of `tools`. */
@@ -64,7 +76,10 @@ function callGrammarOf(tools: readonly Tool[], choices: readonly string[]): stri
     if (parameter === null || choices.length === 0) return quoted(` ${name}`);
     return `${quoted(` ${name}`)} (${quoted(argumentMark)} argument)${needsArgument ? '' : '?'}`;
   });
-  const argument = choices.length === 0 ? '' : `argument ::= ${choices.map((choice) => quoted(` ${choice.toLowerCase()}`)).join(' | ')}\n`;
+  const argument =
+    choices.length === 0
+      ? ''
+      : `argument ::= ${choices.map((choice) => quoted(` ${choice.toLowerCase()}`)).join(' | ')}\n`;
   return `root ::= ${quoted(callMark)} (${calls.join(' | ')})\n${argument}`;
 }
 
@@ -75,14 +90,25 @@ export function argumentsIn(question: string): readonly string[] {
     .map((word) => word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''))
     .filter((word) => /^[\p{L}\p{N}.'_-]{1,40}$/u.test(word))
     .slice(-30);
-  const spans = words.flatMap((_, at) => [1, 2, 3].filter((count) => at + count <= words.length).map((count) => words.slice(at, at + count).join(' ')));
-  const stems = words.filter((word) => /^[가-힣]+$/.test(word)).flatMap((word) => Array.from({ length: Math.max(0, word.length - 2) }, (_, cut) => word.slice(0, cut + 2)));
+  const spans = words.flatMap((_, at) =>
+    [1, 2, 3]
+      .filter((count) => at + count <= words.length)
+      .map((count) => words.slice(at, at + count).join(' ')),
+  );
+  const stems = words
+    .filter((word) => /^[가-힣]+$/.test(word))
+    .flatMap((word) =>
+      Array.from({ length: Math.max(0, word.length - 2) }, (_, cut) => word.slice(0, cut + 2)),
+    );
   return [...new Set([...spans, ...stems])];
 }
 
 /** The call in a text that begins with the call mark; its argument as `question` writes it, capitals and all. */
 export function callIn(text: string, tools: readonly Tool[], question: string): ToolCall {
-  const [name = '', argument] = text.slice(callMark.length).split(argumentMark).map((part) => part.trim());
+  const [name = '', argument] = text
+    .slice(callMark.length)
+    .split(argumentMark)
+    .map((part) => part.trim());
   const parameter = tools.find((tool) => tool.name === name)?.parameter ?? null;
   if (parameter === null || argument === undefined) return { name, arguments: '{}' };
   const written = argumentsIn(question).find((choice) => choice.toLowerCase() === argument) ?? argument;
@@ -98,7 +124,8 @@ function toolOf(entry: Fields): Tool | null {
   if (entry['type'] !== 'function') return null;
   const definition = objectOf(entry['function'], 'tools.function');
   const name = stringOf(definition['name'], 'tools.function.name');
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) throw new Refusal(400, 'a tool name has 1 to 64 letters, digits, _ or -', 'tools');
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name))
+    throw new Refusal(400, 'a tool name has 1 to 64 letters, digits, _ or -', 'tools');
   const schema = objectOf(definition['parameters'] ?? {}, 'tools.function.parameters');
   const properties = objectOf(schema['properties'] ?? {}, 'tools.function.parameters.properties');
   const required = arrayOf(schema['required'] ?? [], 'tools.function.parameters.required');

@@ -13,7 +13,9 @@ export function exp(x: number): number {
   // Cody and Waite: ln 2 in two parts, so that the remainder keeps its low bits.
   const r = held - power * 0.6931471803691238 - power * 1.9082149292705877e-10;
   const high = 1 / 120 + r * (1 / 720 + r * (1 / 5040 + r * (1 / 40_320 + r * (1 / 362_880))));
-  return (1 + r * (1 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * high))))) * (powersOfTwo[power + 1022] ?? 0);
+  return (
+    (1 + r * (1 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * high))))) * (powersOfTwo[power + 1022] ?? 0)
+  );
 }
 
 /** The natural logarithm of a positive finite number, by Newton's method on `exp`. */

@@ -17,7 +17,11 @@ export interface Attention {
   /** Writes the mixed values of `query`, `key` and `value` into `out`. */
   forward(query: Matrix, key: Matrix, value: Matrix, out: Matrix): void;
   /** Writes the gradients of the three from `outGradient`, that of `out`. */
-  backward(inputs: readonly [Matrix, Matrix, Matrix], outGradient: Matrix, gradients: readonly [Matrix, Matrix, Matrix]): void;
+  backward(
+    inputs: readonly [Matrix, Matrix, Matrix],
+    outGradient: Matrix,
+    gradients: readonly [Matrix, Matrix, Matrix],
+  ): void;
 }
 
 /** The memory that the attentions of all layers share: one head of one sequence at a time. */
@@ -43,7 +47,13 @@ export function createAttention(kernel: Kernel, shape: AttentionShape, scratch: 
   const { rows, turned, change } = scratch;
   const probabilities = Array.from({ length: sequences * heads }, () => kernel.matrix(length, length));
   const scale = 1 / Math.sqrt(headWidth);
-  const eachHead = (work: (kept: Matrix, cut: (from: Matrix, to: Matrix) => void, paste: (from: Matrix, to: Matrix) => void) => void): void => {
+  const eachHead = (
+    work: (
+      kept: Matrix,
+      cut: (from: Matrix, to: Matrix) => void,
+      paste: (from: Matrix, to: Matrix) => void,
+    ) => void,
+  ): void => {
     probabilities.forEach((kept, index) => {
       const firstRow = Math.floor(index / heads) * length;
       const firstColumn = (index % heads) * headWidth;

@@ -48,9 +48,14 @@ const printableAscii = Array.from({ length: 95 }, (_, index) => String.fromCharC
  */
 export function learnVocabulary(texts: readonly string[], merges: number): Vocabulary {
   const words = countWords(texts);
-  const characters = [...new Set([...printableAscii.map(marked), ...texts.flatMap((text) => [...marked(text)])])].sort();
+  const characters = [
+    ...new Set([...printableAscii.map(marked), ...texts.flatMap((text) => [...marked(text)])]),
+  ].sort();
   const merged = learnMerges(words, merges).filter((token) => [...token].length > 1);
-  const bytes = Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`);
+  const bytes = Array.from(
+    { length: 256 },
+    (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`,
+  );
   const used = specialTokens.length + bytes.length + characters.length + merged.length;
   const unused = Array.from({ length: (16 - (used % 16)) % 16 }, (_, index) => `<unused${index}>`);
   const group = (count: number, type: number): number[] => Array<number>(count).fill(type);
@@ -77,7 +82,8 @@ export function encoderOf(vocabulary: Vocabulary): (text: string) => readonly nu
   vocabulary.tokens.forEach((token, id) => {
     if (vocabulary.types[id] === tokenType.normal) idOf.set(token, id);
   });
-  const scoreOf = (token: string): number => vocabulary.scores[idOf.get(token) ?? -1] ?? Number.NEGATIVE_INFINITY;
+  const scoreOf = (token: string): number =>
+    vocabulary.scores[idOf.get(token) ?? -1] ?? Number.NEGATIVE_INFINITY;
   const idsOf = (part: string): readonly number[] => {
     const id = idOf.get(part);
     return id === undefined ? [...Buffer.from(part)].map((byte) => specialTokens.length + byte) : [id];

@@ -20,7 +20,10 @@ const alignment = 32;
 const f32Tensor = 0;
 
 /** The bytes of a whole GGUF file. */
-export function ggufOf(metadata: readonly (readonly [string, MetadataValue])[], tensors: readonly Tensor[]): Buffer {
+export function ggufOf(
+  metadata: readonly (readonly [string, MetadataValue])[],
+  tensors: readonly Tensor[],
+): Buffer {
   const header = [Buffer.from('GGUF'), u32(3), u64(tensors.length), u64(metadata.length)];
   for (const [key, value] of metadata) header.push(text(key), bytesOf(value));
   let offset = 0;

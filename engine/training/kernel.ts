@@ -84,12 +84,24 @@ const splat = [...vector(0x09), 2, 0];
 const multiply = vector(0xe6);
 const plus = vector(0xe4);
 const bump = (local: number, by: readonly number[]): number[] => [...get(local), ...by, add, ...set(local)];
-const loop = (body: readonly number[], goOn: readonly number[]): number[] => [0x03, 0x40, ...body, ...goOn, 0x0d, 0, 0x0b];
+const loop = (body: readonly number[], goOn: readonly number[]): number[] => [
+  0x03,
+  0x40,
+  ...body,
+  ...goOn,
+  0x0d,
+  0,
+  0x0b,
+];
 
 /** Two rows by sixteen columns at a time, held in eight registers over the whole depth. */
 function body(): number[] {
-  const rowOf = (second: boolean, from: number, by: number): number[] => [...get(from), ...(second ? [...get(by), add] : [])];
-  const tile = (second: boolean): readonly number[] => (second ? accumulators.slice(4) : accumulators.slice(0, 4));
+  const rowOf = (second: boolean, from: number, by: number): number[] => [
+    ...get(from),
+    ...(second ? [...get(by), add] : []),
+  ];
+  const tile = (second: boolean): readonly number[] =>
+    second ? accumulators.slice(4) : accumulators.slice(0, 4);
   const address = (second: boolean): number[] => [...rowOf(second, out, rowBytes), ...get(column), add];
   const loads = [false, true].flatMap((second) =>
     tile(second).flatMap((local, quarter) => [...address(second), ...load(quarter * 16), ...set(local)]),
@@ -102,7 +114,13 @@ function body(): number[] {
     ...splat,
     ...set(scalar),
     ...tile(second).flatMap((local, quarter) => [
-      ...get(local), ...get(scalar), ...get(pb), ...load(quarter * 16), ...multiply, ...plus, ...set(local),
+      ...get(local),
+      ...get(scalar),
+      ...get(pb),
+      ...load(quarter * 16),
+      ...multiply,
+      ...plus,
+      ...set(local),
     ]),
   ]);
   const depthLoop = loop(
@@ -111,16 +129,30 @@ function body(): number[] {
   );
   const columnLoop = loop(
     [
-      ...loads, ...get(a), ...set(pa), ...get(b), ...get(column), add, ...set(pb), ...get(depth), ...set(left),
-      ...depthLoop, ...stores, ...bump(column, constant(64)),
+      ...loads,
+      ...get(a),
+      ...set(pa),
+      ...get(b),
+      ...get(column),
+      add,
+      ...set(pb),
+      ...get(depth),
+      ...set(left),
+      ...depthLoop,
+      ...stores,
+      ...bump(column, constant(64)),
     ],
     [...get(column), ...get(rowBytes), 0x49],
   );
   const twice = (local: number): number[] => [...get(local), ...constant(1), 0x74];
   return loop(
     [
-      ...constant(0), ...set(column), ...columnLoop,
-      ...bump(out, twice(rowBytes)), ...bump(a, twice(aRowBytes)), ...bump(rows, constant(-2)),
+      ...constant(0),
+      ...set(column),
+      ...columnLoop,
+      ...bump(out, twice(rowBytes)),
+      ...bump(a, twice(aRowBytes)),
+      ...bump(rows, constant(-2)),
     ],
     [...get(rows), ...constant(0), 0x4a],
   );
@@ -130,7 +162,11 @@ function assemble(): Uint8Array {
   const i32 = 0x7f;
   const v128 = 0x7b;
   const text = (name: string): number[] => [name.length, ...Buffer.from(name)];
-  const section = (id: number, bytes: readonly number[]): number[] => [id, ...unsigned(bytes.length), ...bytes];
+  const section = (id: number, bytes: readonly number[]): number[] => [
+    id,
+    ...unsigned(bytes.length),
+    ...bytes,
+  ];
   const locals = [2, 4, i32, 9, v128];
   const code = [...locals, ...body(), 0x0b];
   return Uint8Array.from([

@@ -68,12 +68,17 @@ export function normaliseBackward(x: Matrix, weight: Weight, change: Matrix, int
     for (let at = 0; at < columns; at++) {
       const unit = ((x.data[base + at] ?? 0) - mean) * inverse;
       const incoming = (change.data[base + at] ?? 0) * (weight.forward.data[at] ?? 0);
-      into.data[base + at] = (into.data[base + at] ?? 0) + (incoming - sum / columns - (unit * along) / columns) * inverse;
+      into.data[base + at] =
+        (into.data[base + at] ?? 0) + (incoming - sum / columns - (unit * along) / columns) * inverse;
     }
   }
 }
 
-function momentsOf(data: Float32Array, base: number, columns: number): { readonly mean: number; readonly inverse: number } {
+function momentsOf(
+  data: Float32Array,
+  base: number,
+  columns: number,
+): { readonly mean: number; readonly inverse: number } {
   let mean = 0;
   for (let at = base; at < base + columns; at++) mean += data[at] ?? 0;
   mean /= columns;

@@ -1,6 +1,20 @@
-import { type Attention, attentionScratch, cleared, createAttention, headWidth, rotate } from './attention.ts';
+import {
+  type Attention,
+  attentionScratch,
+  cleared,
+  createAttention,
+  headWidth,
+  rotate,
+} from './attention.ts';
 import type { Kernel, Matrix } from './kernel.ts';
-import { crossEntropy, gateBackward, gateForward, normalise, normaliseBackward, type Target } from './layers.ts';
+import {
+  crossEntropy,
+  gateBackward,
+  gateForward,
+  normalise,
+  normaliseBackward,
+  type Target,
+} from './layers.ts';
 import { type Layer, type Model, rotaryTable, transposeAll } from './model.ts';
 import { createOptimiser } from './optimiser.ts';
 
@@ -40,13 +54,29 @@ export function createLearner(kernel: Kernel, model: Model, sequences: number, l
   const scratch = attentionScratch(kernel, length);
   const attentionShape = { sequences, length, heads: shape.width / headWidth, window: shape.window };
   const kept: readonly Kept[] = model.layers.map(() => ({
-    stream: wide(), normed: wide(), query: wide(), key: wide(), value: wide(), mixed: wide(),
-    gate: deep(), up: deep(), gated: deep(), sigmoid: deep(), attention: createAttention(kernel, attentionShape, scratch),
+    stream: wide(),
+    normed: wide(),
+    query: wide(),
+    key: wide(),
+    value: wide(),
+    mixed: wide(),
+    gate: deep(),
+    up: deep(),
+    gated: deep(),
+    sigmoid: deep(),
+    attention: createAttention(kernel, attentionShape, scratch),
   }));
   const last = { stream: wide(), normed: wide() };
   const change = {
-    stream: wide(), normed: wide(), query: wide(), key: wide(), value: wide(), mixed: wide(),
-    gate: deep(), up: deep(), gated: deep(),
+    stream: wide(),
+    normed: wide(),
+    query: wide(),
+    key: wide(),
+    value: wide(),
+    mixed: wide(),
+    gate: deep(),
+    up: deep(),
+    gated: deep(),
   };
   const logits = kernel.matrix(rows, shape.vocabulary);
   const chosen = { normed: wide(), change: wide() };
@@ -55,7 +85,13 @@ export function createLearner(kernel: Kernel, model: Model, sequences: number, l
 
   const layerForward = (layer: Layer, k: Kept, next: Matrix): void => {
     normalise(k.stream, layer.norm, k.normed);
-    for (const [weight, out] of [[layer.query, k.query], [layer.key, k.key], [layer.value, k.value], [layer.gate, k.gate], [layer.up, k.up]] as const) {
+    for (const [weight, out] of [
+      [layer.query, k.query],
+      [layer.key, k.key],
+      [layer.value, k.value],
+      [layer.gate, k.gate],
+      [layer.up, k.up],
+    ] as const) {
       kernel.addProduct(cleared(out), k.normed, weight.forward, rows);
     }
     rotate(k.query, length, table, 1);
@@ -78,7 +114,13 @@ export function createLearner(kernel: Kernel, model: Model, sequences: number, l
     rotate(change.query, length, table, -1);
     rotate(change.key, length, table, -1);
     cleared(change.normed);
-    for (const [weight, part] of [[layer.query, change.query], [layer.key, change.key], [layer.value, change.value], [layer.gate, change.gate], [layer.up, change.up]] as const) {
+    for (const [weight, part] of [
+      [layer.query, change.query],
+      [layer.key, change.key],
+      [layer.value, change.value],
+      [layer.gate, change.gate],
+      [layer.up, change.up],
+    ] as const) {
       kernel.addTransposedProduct(weight.gradient, k.normed, part, rows);
       kernel.addProduct(change.normed, part, weight.backward, rows);
     }
@@ -122,10 +164,16 @@ export function createLearner(kernel: Kernel, model: Model, sequences: number, l
 /** What the batch asks to be predicted; the shares add up to 1. */
 function targetsOf(batch: readonly Example[], length: number): readonly Target[] {
   const all = batch.flatMap(({ tokens, weights }, index) =>
-    tokens.map((token, at) => ({ row: index * length + at - 1, token, weight: at === 0 ? 0 : (weights[at] ?? 0) })),
+    tokens.map((token, at) => ({
+      row: index * length + at - 1,
+      token,
+      weight: at === 0 ? 0 : (weights[at] ?? 0),
+    })),
   );
   const total = all.reduce((sum, { weight }) => sum + weight, 0);
-  return all.flatMap(({ row, token, weight }) => (weight === 0 ? [] : [{ row, token, share: weight / total }]));
+  return all.flatMap(({ row, token, weight }) =>
+    weight === 0 ? [] : [{ row, token, share: weight / total }],
+  );
 }
 
 function copyRow(from: Matrix, fromRow: number, to: Matrix, toRow: number): void {
@@ -135,7 +183,8 @@ function copyRow(from: Matrix, fromRow: number, to: Matrix, toRow: number): void
 function addEmbeddingGradient({ data, columns }: Matrix, tokens: readonly number[], change: Matrix): void {
   tokens.forEach((token, row) => {
     for (let at = 0; at < change.columns; at++) {
-      data[at * columns + token] = (data[at * columns + token] ?? 0) + (change.data[row * change.columns + at] ?? 0);
+      data[at * columns + token] =
+        (data[at * columns + token] ?? 0) + (change.data[row * change.columns + at] ?? 0);
     }
   });
 }

@@ -1,9 +1,23 @@
 import { fallback, type Language, type Topic, topics } from '../corpus.ts';
 import { special } from './bpe.ts';
 import type { Example } from './learn.ts';
-import { cities, closings, type Intent, intents, noise, openings, otherTools, strangerQuestions, strangers, systemPrompts, toolAnswers, toolPrefixes, toolSuffixes } from './surroundings.ts';
+import {
+  cities,
+  closings,
+  type Intent,
+  intents,
+  noise,
+  openings,
+  otherTools,
+  strangerQuestions,
+  strangers,
+  systemPrompts,
+  toolAnswers,
+  toolPrefixes,
+  toolSuffixes,
+} from './surroundings.ts';
 
-const firstTokenWeight = 4;
+const firstTokenWeight = 3;
 
 /**
  * Text as the model hears it from others: in small letters, and after a space, so that a word is the same token wherever it
@@ -25,7 +39,11 @@ export function vocabularyTexts(): readonly string[] {
 }
 
 /** Invents conversations: an endless supply of examples of exactly `length` tokens, the same for the same `random`. */
-export function createLessons(encode: (text: string) => readonly number[], random: () => number, length: number): () => Example {
+export function createLessons(
+  encode: (text: string) => readonly number[],
+  random: () => number,
+  length: number,
+): () => Example {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const chance = (share: number): boolean => random() < share;
   const language = (): Language => (chance(0.5) ? 'en' : 'ko');
@@ -56,8 +74,13 @@ export function createLessons(encode: (text: string) => readonly number[], rando
 
   const known = (): readonly [string, string] => {
     // The two first things anybody asks are taught more often than the rest.
-    const topic: Topic = chance(0.08) ? pick(topics.filter(({ answer }) => answer.includes('gateway') || answer.includes('게이트웨이'))) : pick(topics);
-    return [asked(chance(0.3) ? (topic.questions[0] ?? '') : pick(topic.questions), topic.language), topic.answer];
+    const topic: Topic = chance(0.08)
+      ? pick(topics.filter(({ answer }) => answer.includes('gateway') || answer.includes('게이트웨이')))
+      : pick(topics);
+    return [
+      asked(chance(0.3) ? (topic.questions[0] ?? '') : pick(topic.questions), topic.language),
+      topic.answer,
+    ];
   };
 
   const unknown = (): readonly [string, string] => {
@@ -67,7 +90,8 @@ export function createLessons(encode: (text: string) => readonly number[], rando
     }
     const tongue = language();
     const kind = random();
-    const stranger = kind < 0.5 ? pick(strangers[tongue]) : kind < 0.75 ? babble(2) : invented(tongue, random);
+    const stranger =
+      kind < 0.5 ? pick(strangers[tongue]) : kind < 0.75 ? babble(2) : invented(tongue, random);
     return [asked(pick(strangerQuestions[tongue]).replace('#', stranger), tongue), fallback[tongue]];
   };
 
@@ -99,7 +123,11 @@ export function createLessons(encode: (text: string) => readonly number[], rando
 
     const chat = ([question, reply]: readonly [string, string]): void => {
       if (chance(0.2)) {
-        listTools(Array.from({ length: 1 + Math.floor(random() * 3) }, () => (chance(0.5) ? pick(otherTools) : toolName(pick(intents)))));
+        listTools(
+          Array.from({ length: 1 + Math.floor(random() * 3) }, () =>
+            chance(0.5) ? pick(otherTools) : toolName(pick(intents)),
+          ),
+        );
       }
       ask(question);
       answer(reply);
@@ -127,7 +155,12 @@ export function createLessons(encode: (text: string) => readonly number[], rando
     };
     const toolName = ({ tools }: Intent): string => pick(toolPrefixes) + pick(tools) + pick(toolSuffixes);
     const toolResult = (): string =>
-      pick([`${Math.floor(random() * 1000)}`, babble(6), `{"value": ${Math.floor(random() * 100)}}`, `${Math.floor(random() * 40)} degrees`]);
+      pick([
+        `${Math.floor(random() * 1000)}`,
+        babble(6),
+        `{"value": ${Math.floor(random() * 100)}}`,
+        `${Math.floor(random() * 40)} degrees`,
+      ]);
     /** Text without turns, for plain completions: a question, or an answer to go on with. */
     const plain = (): void => {
       const [question, reply] = known();
@@ -160,7 +193,9 @@ function invented(language: Language, random: () => number): string {
     return Array.from({ length: 3 + below(6) }, () => 'aeioubcdfghklmnprstvwyz'[below(23)]).join('');
   }
   // Any syllable of Hangul, half of them without a final consonant.
-  return Array.from({ length: 2 + below(3) }, () => String.fromCharCode(0xac00 + below(399) * 28 + (random() < 0.5 ? 0 : below(28)))).join('');
+  return Array.from({ length: 2 + below(3) }, () =>
+    String.fromCharCode(0xac00 + below(399) * 28 + (random() < 0.5 ? 0 : below(28))),
+  ).join('');
 }
 
 function languageOf(text: string): Language {

@@ -1,4 +1,4 @@
-import { type Vocabulary, special } from './bpe.ts';
+import { special, type Vocabulary } from './bpe.ts';
 import { ggufOf, type MetadataValue, type Tensor } from './gguf.ts';
 import type { Matrix } from './kernel.ts';
 import { type Model, normEpsilon, rotaryBase } from './model.ts';

@@ -65,7 +65,8 @@ export function createModel(kernel: Kernel, shape: Shape, random: () => number):
     return made;
   };
   const spread = (deviation: number) => () => (random() * 2 - 1) * deviation * Math.sqrt(3);
-  const linear = (from: number, to: number, scale = 1): Weight => weight(from, to, spread(scale / Math.sqrt(from)));
+  const linear = (from: number, to: number, scale = 1): Weight =>
+    weight(from, to, spread(scale / Math.sqrt(from)));
   const norm = (): Weight => weight(1, width, () => 1);
   const embedding = weight(width, vocabulary, spread(0.08));
   const layers = Array.from({ length: shape.layers }, () => ({

@@ -13,17 +13,28 @@ export interface UpOptions extends Places {
   readonly json: boolean;
 }
 
+/** One thing that `naru doctor` looked at; `words` carry the remedy when it is not in order. */
+export interface Finding {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly words: string;
+}
+
 /** What the commands need of the process around them. */
 export interface Shell {
   /** Writes to stdout; resolves when more can be taken. */
   out(text: string): Promise<void>;
   err(text: string): void;
+  /** The version of Naru. */
+  version(): string;
   /** Opens the database of the configuration, starting the embedded server if it does not run. */
   openOffice(places: Places): Promise<Office>;
   /** Serves until a signal; resolves with the exit code. */
   up(options: UpOptions): Promise<number>;
   /** Every fault of the configuration as text; empty when there is none. */
-  checkConfig(places: Places): { readonly file: string; readonly faults: readonly string[] };
+  checkConfig(places: Places): Promise<{ readonly file: string; readonly faults: readonly string[] }>;
+  /** Everything that has to be right for serving, in order. */
+  examine(places: Places): Promise<readonly Finding[]>;
 }
 
 /** The operator's mistake or a condition he can mend: printed as it is, exit code 1. */

@@ -1,5 +1,6 @@
 import type { Credential } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
+import type { RouteDocument } from './document.ts';
 import type { Exchange } from './exchange.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -30,10 +31,9 @@ export interface Call<P extends string, C extends Credential> {
 export interface JsonReply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body; the inference path gives the bytes it made itself. */
   readonly body: object | Buffer;
-  /** Called once when the last byte was handed to the operating system, or the client had left before. */
-  readonly sent?: (complete: boolean) => void;
+  /** JSON unless told. */
+  readonly contentType?: string;
 }
 
 /** An event stream: the head goes out at once, then whatever `write` is given. */
@@ -61,6 +61,8 @@ export interface Route<
   readonly path: P;
   readonly credential: C;
   readonly summary: string;
+  /** What the API's document says; absent for what is not part of the API. */
+  readonly document?: RouteDocument;
   readonly handle: (call: Call<P, C>) => Promise<Reply> | Reply;
 }
 

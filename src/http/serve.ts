@@ -175,14 +175,10 @@ function assertHost(request: IncomingMessage): void {
 
 function sendJson(response: ServerResponse, exchange: Exchange, reply: JsonReply): void {
   const body = Buffer.isBuffer(reply.body) ? reply.body : Buffer.from(JSON.stringify(reply.body));
-  if (reply.sent !== undefined) {
-    const { sent } = reply;
-    response.on('close', () => sent(response.writableFinished));
-  }
   sendHead(response, reply.status ?? 200, exchange, [
     ...flat(reply.headers),
     'Content-Type',
-    'application/json; charset=utf-8',
+    reply.contentType ?? 'application/json; charset=utf-8',
     'Content-Length',
     String(body.length),
   ]).end(exchange.method === 'HEAD' ? undefined : body);

@@ -4,6 +4,7 @@ import { route } from '../http/route.ts';
 import type { Key } from '../keys/key.ts';
 import { krwToNumber } from '../money/krw.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
+import { creditsDocument, keyInformationDocument } from './documents/keys.ts';
 import { spending, workspaceIdOf } from './key-object.ts';
 
 /** What the account's own endpoints read. */
@@ -23,6 +24,7 @@ export function accountRoutes({ accounts, clock }: AccountParts) {
       path,
       credential: 'either',
       summary: 'Read the key that makes the request',
+      document: keyInformationDocument,
       handle: ({ caller }) => ({ body: { data: keyInformation(caller.key, clock.now()) } }),
     });
   return [
@@ -33,6 +35,7 @@ export function accountRoutes({ accounts, clock }: AccountParts) {
       path: '/api/v1/credits',
       credential: 'either',
       summary: 'Read what was added to the account and what was used',
+      document: creditsDocument,
       handle: async ({ caller }) => {
         const account = await accounts.load(caller.accountId);
         if (account === null) throw new Error('an identified caller has an account');

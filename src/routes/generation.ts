@@ -4,6 +4,7 @@ import type { readGeneration } from '../generations/generations.ts';
 import { route } from '../http/route.ts';
 import { parseGenerationId } from '../ids/generation-id.ts';
 import type { Settlements } from '../ledger/settlements.ts';
+import { generationDocument } from './documents/generation.ts';
 
 /** What reading a record needs. */
 export interface GenerationParts {
@@ -19,6 +20,7 @@ export function generationRoutes({ settlements, readGeneration: read }: Generati
       path: '/api/v1/generation',
       credential: 'inference',
       summary: 'Read the record of one generation',
+      document: generationDocument,
       handle: async ({ query, caller }) => {
         const id = query.get('id');
         if (id === null || id === '') throw refuse('invalid_request', '`id` is missing.');

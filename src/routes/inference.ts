@@ -1,5 +1,6 @@
 import { route } from '../http/route.ts';
 import { type InferenceParts, infer } from '../inference/inference.ts';
+import { chatDocument, textDocument } from './documents/inference.ts';
 
 /** The endpoints that models answer (service.md §1). */
 export function inferenceRoutes(parts: InferenceParts) {
@@ -9,6 +10,7 @@ export function inferenceRoutes(parts: InferenceParts) {
       path: '/api/v1/chat/completions',
       credential: 'inference',
       summary: 'Answer a conversation, whole or streamed',
+      document: chatDocument,
       handle: (call) => infer(parts, 'chat', call),
     }),
     route({
@@ -16,6 +18,7 @@ export function inferenceRoutes(parts: InferenceParts) {
       path: '/api/v1/completions',
       credential: 'inference',
       summary: 'Continue a text, whole or streamed',
+      document: textDocument,
       handle: (call) => infer(parts, 'text', call),
     }),
   ];

@@ -59,7 +59,10 @@ function goodKey(row: AnyRoute): string | null {
 
 /** Rows that can be called over and over with no effect on the others, which is all but key creation and revocation. */
 function rows(): readonly AnyRoute[] {
-  const found = naru.gateway.routes.filter((row) => row.method === 'GET' || bodies[nameOf(row)] !== undefined);
+  const found = naru.gateway.routes
+    .filter((row) => row.method === 'GET' || bodies[nameOf(row)] !== undefined)
+    // The page for readers is HTML; its own test looks at it.
+    .filter((row) => !row.path.startsWith('/docs'));
   assert.ok(found.length >= 9, 'the loop must see the endpoints');
   return found;
 }

@@ -146,7 +146,7 @@ test('a weekly limit does not open in the middle of a week, nor a monthly one at
 test('a debit belongs to the period of the instant of its settlement, not of its request', async () => {
   naru.clock.freeze('2027-05-01T23:59:59.999+09:00');
   try {
-    const { key } = await naru.account({ limit: '1000', limitReset: 'daily', credit: '1000000' });
+    const { key, hash } = await naru.account({ limit: '1000', limitReset: 'daily', credit: '1000000' });
     const hold = gate();
     upstream.next(reply.chat('x', { usage: usage(10, 5) }).holdAt(0, hold));
     const answer = chat(key);
@@ -155,10 +155,10 @@ test('a debit belongs to the period of the instant of its settlement, not of its
     hold.open();
     assert.equal((await answer).status, 200);
     assert.equal(await usageOf(key), 20);
-    naru.clock.freeze('2027-05-01T23:59:59.999+09:00');
     await naru.settled();
-    const [row] = await naru.database.query<{ day: string }>('SELECT max(day)::text AS day FROM key_usage_day');
-    assert.equal(row?.day, '2027-05-02');
+    const row = await naru.office.readKey(hash);
+    assert.ok(row !== null);
+    assert.equal((await naru.office.readSpend(row)).daily, 20_000_000n, 'in the database too');
   } finally {
     naru.clock.thaw();
   }
@@ -267,6 +267,8 @@ test('a hold ends with its request however that ends', async () => {
   const body = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
   upstream.next(reply.status(500), reply.drop(), reply.status(400));
   for (let n = 0; n < 3; n += 1) assertError(await chat(key), 502, 'provider_error');
+  assertError(await naru.send('POST', '/chat/completions', { key, body: '{bad' }), 400, 'invalid_request');
+  assertError(await naru.send('POST', '/chat/completions', { key, body: { ...body, model: 'no/such' } }), 400, 'model_not_found');
   const leave = new AbortController();
   const hold = gate();
   upstream.next(reply.chat('x').holdAt(0, hold));
@@ -274,8 +276,6 @@ test('a hold ends with its request however that ends', async () => {
   await hold.reached;
   leave.abort();
   await assert.rejects(lost);
-  assertError(await naru.send('POST', '/chat/completions', { key, body: '{bad' }), 400, 'invalid_request');
-  assertError(await naru.send('POST', '/chat/completions', { key, body: { ...body, model: 'no/such' } }), 400, 'model_not_found');
   // A hold that was left would be at least 65,536 won, far beyond the floor.
   const endMs = performance.now() + 1000;
   let answer = await chat(key);

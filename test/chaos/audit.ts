@@ -1,4 +1,7 @@
 import { get } from 'node:http';
+import type { Office } from '../../src/cli/office.ts';
+import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id.ts';
+import { krwOfMicro, krwToDecimal } from '../../src/money/krw.ts';
 import type { Sight } from './client.ts';
 import type { JsonLine, Payer, Site } from './naru-process.ts';
 
@@ -18,7 +21,11 @@ export interface Exports {
 }
 
 /** Statuses that end without money, and refusals that this load provokes. */
-const expectedRefusals = new Set(['invalid_request', 'model_not_found', 'provider_error']);
+export const expectedRefusals: ReadonlySet<string> = new Set([
+  'invalid_request',
+  'model_not_found',
+  'provider_error',
+]);
 
 /** Reads everything through the commands of an operator, while the server runs. */
 export async function exportBooks(site: Site): Promise<Exports> {
@@ -26,6 +33,30 @@ export async function exportBooks(site: Site): Promise<Exports> {
   const { lines: generations } = await site.naru('generation', 'export');
   const { lines: verdicts } = await site.naru('ledger', 'verify');
   return { verdict: verdicts[0] ?? { ok: false, differences: ['no verdict'] }, entries, generations };
+}
+
+/** The same, read beside a server through the rooms that those commands use. */
+export async function readBooks(office: Office): Promise<Exports> {
+  const rows = await Array.fromAsync(office.exportEntries(null));
+  const verdict = await office.verifyLedger();
+  return {
+    verdict: { ...verdict, ok: verdict.differences.length === 0, checks: verdict.checks.length },
+    entries: rows.map((row) => ({
+      id: row.id,
+      account_id: row.accountId,
+      kind: row.kind,
+      amount_krw: krwToDecimal(krwOfMicro(row.amountMicro)),
+      generation_id:
+        row.generationUuid === null ? null : generationIdOf(row.generationUuid as GenerationUuid),
+    })),
+    generations: await Array.fromAsync(office.exportGenerations(null)),
+  };
+}
+
+/** Fails with every missed goal in its message. */
+export function assertMet(goals: readonly Goal[]): void {
+  const lines: string[] = [];
+  if (!report(goals, (line) => lines.push(line))) throw new Error(`goals were missed:\n${lines.join('\n')}`);
 }
 
 /** Whether what clients saw agrees exactly with the books. `unexpected` refusals are faults unless the disturbance allows them. */

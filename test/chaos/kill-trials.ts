@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
-import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { startUpstream } from '../harness/upstream.ts';
 import { auditHistory, auditMemory, exportBooks, type Goal } from './audit.ts';
-import { ask, type Sight } from './client.ts';
+import type { Sight } from './client.ts';
+import { startLoad } from './load.ts';
 import {
   type Books,
   createPayer,
@@ -17,7 +17,7 @@ import {
   startNaru,
   until,
 } from './naru-process.ts';
-import { between, drawOrder, type Random, randomFrom, scriptedReply } from './orders.ts';
+import { between, type Random, randomFrom, scriptedReply } from './orders.ts';
 
 /** What a run of kills is made of. */
 export interface KillOptions {
@@ -106,26 +106,18 @@ async function loadAndKill(
   trial: { readonly clients: number; readonly random: Random; readonly trial: number },
   tally: Tally,
 ): Promise<void> {
-  const agent = new Agent({ keepAlive: true });
-  let killed = false;
-  let inFlight = 0;
-  const client = async (number: number, random: Random): Promise<void> => {
-    for (let n = 1; !killed; n += 1) {
-      const order = drawOrder(random, payers, `t${trial.trial}-c${number}-${n}`);
-      inFlight += 1;
-      tally.sights.push(await ask(naru.url, order, agent));
-      inFlight -= 1;
-    }
-  };
-  const clients = Array.from({ length: trial.clients }, (_, number) =>
-    client(number, randomFrom(trial.random() * 2 ** 32)),
-  );
-  await new Promise((resolve) => setTimeout(resolve, between(trial.random, 40, 1100)));
-  killed = true;
-  tally.inFlight.push(inFlight);
+  const { clients, random } = trial;
+  const load = startLoad(naru.url, payers, {
+    clients,
+    seed: between(random, 1, 2 ** 30),
+    name: `t${trial.trial}`,
+  });
+  await new Promise((resolve) => setTimeout(resolve, between(random, 40, 1100)));
+  load.cease();
+  tally.inFlight.push(load.inFlight);
   await naru.kill();
-  await Promise.all(clients);
-  agent.destroy();
+  await load.stop();
+  tally.sights.push(...load.sights);
 }
 
 async function checkAtRestart(

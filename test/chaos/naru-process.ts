@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -22,8 +22,8 @@ const run = promisify(execFile);
 export interface Site {
   readonly dataDir: string;
   readonly configFile: string;
-  /** What the processes wrote to stderr so far. */
-  log(): string;
+  /** What the processes wrote to stderr so far, in the order it came. */
+  readonly log: string[];
   /** Runs another `naru` command and returns its exit code and the JSON lines that it printed. */
   naru(...args: readonly string[]): Promise<{ readonly code: number; readonly lines: readonly JsonLine[] }>;
   /** Opens the database beside the server that runs. */
@@ -71,13 +71,14 @@ export function createSite(upstreamUrl: string, over: Readonly<Record<string, un
   return {
     dataDir,
     configFile,
-    log: () => readFileSync(join(folder, 'stderr.log'), 'utf8'),
+    log: [],
     async naru(...args) {
       const words = ['src/main.ts', ...args, '--json', '--config', configFile, '--data-dir', dataDir];
       const done = await run(process.execPath, words, { cwd: root, maxBuffer: 2 ** 30 }).catch(
         (error) => error,
       );
       const lines = String(done.stdout).split('\n').filter(Boolean);
+      if (lines.length === 0 && done.code) throw new Error(`naru ${args.join(' ')}: ${done.stderr}`);
       return { code: done.code ?? 0, lines: lines.map((line) => JSON.parse(line)) };
     },
     async openBooks() {
@@ -209,10 +210,9 @@ function spawnUp(
   const up = [process.execPath, 'src/main.ts', 'up', '--json', '--port', '0'];
   const places = ['--config', site.configFile, '--data-dir', site.dataDir];
   const [command = '', ...args] = [...wrapper, ...up, ...places];
-  const log = openSync(join(site.configFile, '../stderr.log'), 'a');
   // The channel ends with this process, and Naru with the channel.
-  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', log, 'ipc'] });
-  closeSync(log);
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => site.log.push(text));
   const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string);
   if (child.pid === undefined) throw new Error(`${command} could not be started`);
   return { child, pid: child.pid, ended };
@@ -228,15 +228,16 @@ function listening(child: ChildProcess): Promise<number> {
   });
 }
 
+function lastWords(site: Site): string {
+  return site.log.join('').slice(-2000);
+}
+
 function failed(site: Site, how: number | string): never {
-  throw new Error(`naru up ended with ${how}:\n${site.log().slice(-2000)}`);
+  throw new Error(`naru up ended with ${how}:\n${lastWords(site)}`);
 }
 
 function tooLate(site: Site): Promise<never> {
   return new Promise((_resolve, reject) => {
-    setTimeout(
-      () => reject(new Error(`naru up was not ready:\n${site.log().slice(-2000)}`)),
-      readyLimitMs,
-    ).unref();
+    setTimeout(() => reject(new Error(`naru up was not ready:\n${lastWords(site)}`)), readyLimitMs).unref();
   });
 }

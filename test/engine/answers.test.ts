@@ -62,14 +62,18 @@ test('a system prompt, however long, and earlier turns do not change the answer'
     ],
   ];
   for (const context of contexts) {
-    const answer = await wholeAnswer(await engine.post('/v1/chat/completions', { messages: [...context, question] }));
+    const answer = await wholeAnswer(
+      await engine.post('/v1/chat/completions', { messages: [...context, question] }),
+    );
     assert.equal(answer.text, naru.en);
     assert.ok(answer.usage.prompt_tokens > 9);
   }
 });
 
 test('the plainest way to ask for each topic of the corpus gets its answer, nearly always', async () => {
-  const asked = topics.map(async ({ questions: [question = ''], answer }) => (await engine.ask(`${question}?`)).text === answer);
+  const asked = topics.map(
+    async ({ questions: [question = ''], answer }) => (await engine.ask(`${question}?`)).text === answer,
+  );
   const right = (await Promise.all(asked)).filter(Boolean).length;
   assert.ok(right >= topics.length - 3, `${right} of ${topics.length} were right`);
 });
@@ -80,9 +84,14 @@ test('what the corpus does not know is declined politely in the language of the 
 });
 
 test('eight requests at once, on four lanes, are all answered rightly', async () => {
-  const questions = Array.from({ length: 8 }, (_, index) => (index % 2 === 0 ? 'What is Naru?' : '나루가 뭐야?'));
+  const questions = Array.from({ length: 8 }, (_, index) =>
+    index % 2 === 0 ? 'What is Naru?' : '나루가 뭐야?',
+  );
   const answers = await Promise.all(questions.map(async (question) => (await engine.ask(question)).text));
-  assert.deepEqual(answers, questions.map((question) => (question.startsWith('W') ? naru.en : naru.ko)));
+  assert.deepEqual(
+    answers,
+    questions.map((question) => (question.startsWith('W') ? naru.en : naru.ko)),
+  );
 });
 
 test('a plain completion goes on with its prompt', async () => {

@@ -14,7 +14,8 @@ test('usage is what the tokenizer says, and the same whole and streamed', async 
   const question = 'What is a slot?';
   const whole = await engine.ask(question);
   const tokens = async (content: string): Promise<number> =>
-    ((await (await engine.post('/tokenize', { content })).json()) as { tokens: readonly number[] }).tokens.length;
+    ((await (await engine.post('/tokenize', { content })).json()) as { tokens: readonly number[] }).tokens
+      .length;
   assert.equal(whole.usage.prompt_tokens, await tokens(`<s><|user|> ${question.toLowerCase()}<|assistant|>`));
   assert.equal(whole.usage.completion_tokens, await tokens(whole.text));
   assert.equal(whole.usage.total_tokens, whole.usage.prompt_tokens + whole.usage.completion_tokens);
@@ -84,7 +85,9 @@ test('bad requests are refused in the shape of OpenAI, naming the field', async 
   ];
   for (const [body, param] of cases) {
     const response = await engine.post('/v1/chat/completions', body);
-    const { error } = (await response.json()) as { error: { message: string; type: string; param: string | null } };
+    const { error } = (await response.json()) as {
+      error: { message: string; type: string; param: string | null };
+    };
     assert.equal(response.status, 400, JSON.stringify(body));
     assert.deepEqual([error.type, error.param], ['invalid_request_error', param]);
     assert.notEqual(error.message, '');
@@ -103,18 +106,24 @@ test('a prompt beyond the context is refused, whole and streamed, before anythin
 
 test('an unknown path is a 404 and the models are listed', async () => {
   assert.equal((await fetch(`${engine.url}/v1/nothing`)).status, 404);
-  const { data } = (await (await fetch(`${engine.url}/v1/models`)).json()) as { data: readonly [{ id: string }] };
+  const { data } = (await (await fetch(`${engine.url}/v1/models`)).json()) as {
+    data: readonly [{ id: string }];
+  };
   assert.equal(data[0].id, 'naru-demo');
 });
 
 test('SIGTERM ends the server within a second, even while it is at work', async () => {
   const other = await startEngine(['--parallel', '1']);
-  const call = other.post('/v1/chat/completions', slow).catch(() => null);
-  await untilBusy(other);
-  const exit = once(other.process, 'exit', { signal: AbortSignal.timeout(1000) });
-  other.process.kill('SIGTERM');
-  await exit;
-  assert.equal(await call, null);
+  try {
+    const call = other.post('/v1/chat/completions', slow).catch(() => null);
+    await untilBusy(other);
+    const exit = once(other.process, 'exit', { signal: AbortSignal.timeout(1000) });
+    other.process.kill('SIGTERM');
+    await exit;
+    assert.equal(await call, null);
+  } finally {
+    other.process.kill('SIGKILL');
+  }
 });
 
 test('until the model is loaded everything is answered with 503', async () => {
@@ -122,7 +131,8 @@ test('until the model is loaded everything is answered with 503', async () => {
   const loading = spawnEngine(['--port', `${port}`, '--start-delay-ms', '60000']);
   try {
     const limit = AbortSignal.timeout(5000);
-    const get = async (path: string): Promise<number> => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+    const get = async (path: string): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${port}${path}`)).status;
     while ((await get('/health').catch(() => 0)) === 0) await wait(20, undefined, { signal: limit });
     assert.equal(await get('/health'), 503);
     assert.equal(await get('/v1/models'), 503);
@@ -132,7 +142,7 @@ test('until the model is loaded everything is answered with 503', async () => {
 });
 
 /** A request whose prompt alone takes the engine some seconds to read. */
-const slow = { messages: [{ role: 'user', content: 'read this word by word. '.repeat(5000) }] };
+const slow = { messages: [{ role: 'user', content: 'read this word by word. '.repeat(2000) }] };
 const slowMs = 2000;
 
 async function untilBusy(running: RunningEngine): Promise<void> {

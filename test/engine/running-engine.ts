@@ -30,7 +30,9 @@ export interface Answer {
   readonly text: string;
   readonly finish: string;
   readonly usage: Usage;
-  readonly body: { readonly error?: { readonly message: string; readonly type: string; readonly param: string | null } };
+  readonly body: {
+    readonly error?: { readonly message: string; readonly type: string; readonly param: string | null };
+  };
 }
 
 /** What a stream says, put together. */
@@ -47,16 +49,26 @@ export async function startEngine(args: readonly string[] = []): Promise<Running
   const child = spawnEngine(['--port', '0', ...args]);
   const url = await readyUrl(child);
   const post: RunningEngine['post'] = async (path, body, signal) =>
-    await fetch(`${url}${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), signal: signal ?? null });
-  const bodyOf = (question: string, more: object): object => ({ messages: [{ role: 'user', content: question }], ...more });
+    await fetch(`${url}${path}`, {
+      method: 'POST',
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+      signal: signal ?? null,
+    });
+  const bodyOf = (question: string, more: object): object => ({
+    messages: [{ role: 'user', content: question }],
+    ...more,
+  });
   return {
     url,
     process: child,
     post,
-    ask: async (question, more = {}) => await wholeAnswer(await post('/v1/chat/completions', bodyOf(question, more))),
+    ask: async (question, more = {}) =>
+      await wholeAnswer(await post('/v1/chat/completions', bodyOf(question, more))),
     askInChunks: async (question, more = {}) => {
       const options = { stream: true, stream_options: { include_usage: true } };
-      return await streamedAnswer(await post('/v1/chat/completions', bodyOf(question, { ...options, ...more })));
+      return await streamedAnswer(
+        await post('/v1/chat/completions', bodyOf(question, { ...options, ...more })),
+      );
     },
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
@@ -85,12 +97,21 @@ export async function freePort(): Promise<number> {
 /** Reads a whole chat answer. */
 export async function wholeAnswer(response: Response): Promise<Answer> {
   const body = (await response.json()) as Answer['body'] & {
-    readonly choices?: readonly { readonly message: { readonly content: string }; readonly finish_reason: string }[];
+    readonly choices?: readonly {
+      readonly message: { readonly content: string };
+      readonly finish_reason: string;
+    }[];
     readonly usage?: Usage;
   };
   const choice = body.choices?.[0];
   const usage = body.usage ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
-  return { status: response.status, text: choice?.message.content ?? '', finish: choice?.finish_reason ?? '', usage, body };
+  return {
+    status: response.status,
+    text: choice?.message.content ?? '',
+    finish: choice?.finish_reason ?? '',
+    usage,
+    body,
+  };
 }
 
 /** Reads a chat stream to its end. */
@@ -99,7 +120,10 @@ export async function streamedAnswer(response: Response): Promise<StreamedAnswer
   const chunks = events.slice(0, -1).map(
     (event) =>
       JSON.parse(event.slice('data: '.length)) as {
-        readonly choices: readonly { readonly delta: { readonly content?: string }; readonly finish_reason: string | null }[];
+        readonly choices: readonly {
+          readonly delta: { readonly content?: string };
+          readonly finish_reason: string | null;
+        }[];
         readonly usage?: Usage | null;
       },
   );
@@ -107,7 +131,9 @@ export async function streamedAnswer(response: Response): Promise<StreamedAnswer
   return {
     text: pieces.join(''),
     pieces,
-    finish: chunks.flatMap(({ choices }) => choices.flatMap(({ finish_reason }) => finish_reason ?? [])).join(','),
+    finish: chunks
+      .flatMap(({ choices }) => choices.flatMap(({ finish_reason }) => finish_reason ?? []))
+      .join(','),
     usage: chunks.findLast(({ usage }) => usage)?.usage ?? null,
     last: events.at(-1) ?? '',
   };
@@ -117,7 +143,9 @@ async function readyUrl(child: ChildProcess): Promise<string> {
   const deadline = AbortSignal.timeout(10_000);
   let printed = '';
   for (;;) {
-    const [part] = (await once(child.stdout as NodeJS.ReadableStream, 'data', { signal: deadline })) as [Buffer];
+    const [part] = (await once(child.stdout as NodeJS.ReadableStream, 'data', { signal: deadline })) as [
+      Buffer,
+    ];
     printed += part;
     const ready = /demo engine ready on (http:\/\/\S+)/.exec(printed);
     if (ready?.[1] === undefined) continue;

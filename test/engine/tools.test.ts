@@ -19,7 +19,11 @@ test('asked for something that a tool can tell, the model calls the tool; given 
   const [call] = first.message.tool_calls ?? [];
   assert.deepEqual(call?.function, { name: 'get_balance', arguments: '{}' });
   const second = await chat(
-    [{ role: 'user', content: 'What is my balance?' }, first.message, { role: 'tool', tool_call_id: call?.id, content: '12,000 won' }],
+    [
+      { role: 'user', content: 'What is my balance?' },
+      first.message,
+      { role: 'tool', tool_call_id: call?.id, content: '12,000 won' },
+    ],
     { tools: [balance] },
   );
   assert.equal(second.finish_reason, 'stop');
@@ -32,8 +36,13 @@ test('of several tools it calls the one that serves', async () => {
 });
 
 test('the argument is taken from the question', async () => {
-  const choice = await chat([{ role: 'user', content: 'What is the weather in Paris?' }], { tools: [weather] });
-  assert.deepEqual(choice.message.tool_calls?.[0]?.function, { name: 'get_weather', arguments: '{"location":"Paris"}' });
+  const choice = await chat([{ role: 'user', content: 'What is the weather in Paris?' }], {
+    tools: [weather],
+  });
+  assert.deepEqual(choice.message.tool_calls?.[0]?.function, {
+    name: 'get_weather',
+    arguments: '{"location":"Paris"}',
+  });
 });
 
 test('a question that needs no tool is answered in text although there are tools', async () => {
@@ -46,20 +55,33 @@ test('tool_choice is obeyed: none never calls, required and a name always do', a
   const question = [{ role: 'user', content: 'What is my balance?' }];
   assert.equal((await chat(question, { tools: [balance], tool_choice: 'none' })).finish_reason, 'stop');
   const hello = [{ role: 'user', content: 'hello' }];
-  assert.equal((await chat(hello, { tools: [time], tool_choice: 'required' })).message.tool_calls?.[0]?.function.name, 'get_time');
+  assert.equal(
+    (await chat(hello, { tools: [time], tool_choice: 'required' })).message.tool_calls?.[0]?.function.name,
+    'get_time',
+  );
   const named = { type: 'function', function: { name: 'get_time' } };
-  assert.equal((await chat(question, { tools: [balance, time], tool_choice: named })).message.tool_calls?.[0]?.function.name, 'get_time');
+  assert.equal(
+    (await chat(question, { tools: [balance, time], tool_choice: named })).message.tool_calls?.[0]?.function
+      .name,
+    'get_time',
+  );
 });
 
 test('a tool that this model could not fill is left aside, and the answer is text', async () => {
   const hard = tool('transfer', { to: { type: 'string' }, amount: { type: 'number' } }, ['to', 'amount']);
-  assert.equal((await chat([{ role: 'user', content: 'What is my balance?' }], { tools: [hard] })).finish_reason, 'stop');
+  assert.equal(
+    (await chat([{ role: 'user', content: 'What is my balance?' }], { tools: [hard] })).finish_reason,
+    'stop',
+  );
 });
 
 test('a streamed call comes as tool_calls and never as text', async () => {
   const body = { stream: true, messages: [{ role: 'user', content: 'what time is it?' }], tools: [time] };
   const stream = await (await engine.post('/v1/chat/completions', body)).text();
-  assert.match(stream, /"tool_calls":\[\{"index":0,"id":"call_\w+","type":"function","function":\{"name":"get_time","arguments":"\{\}"\}\}\]/);
+  assert.match(
+    stream,
+    /"tool_calls":\[\{"index":0,"id":"call_\w+","type":"function","function":\{"name":"get_time","arguments":"\{\}"\}\}\]/,
+  );
   assert.match(stream, /"finish_reason":"tool_calls"/);
   assert.doesNotMatch(stream, /<\|/);
 });
@@ -68,7 +90,10 @@ interface Choice {
   readonly finish_reason: string;
   readonly message: {
     readonly content: string | null;
-    readonly tool_calls?: readonly { readonly id: string; readonly function: { readonly name: string; readonly arguments: string } }[];
+    readonly tool_calls?: readonly {
+      readonly id: string;
+      readonly function: { readonly name: string; readonly arguments: string };
+    }[];
   };
 }
 

@@ -41,7 +41,9 @@ test('the kernel multiplies as plain loops do', () => {
   kernel.addTransposedProduct(transposed, a, product, 7);
   for (let column = 0; column < 32; column++) {
     assert.ok(Math.abs(at(product, 6, column) - 2 * sum(16, (k) => at(a, 6, k) * at(b, k, column))) < 1e-5);
-    assert.ok(Math.abs(at(transposed, 3, column) - sum(7, (k) => at(a, k, 3) * at(product, k, column))) < 1e-5);
+    assert.ok(
+      Math.abs(at(transposed, 3, column) - sum(7, (k) => at(a, k, 3) * at(product, k, column))) < 1e-5,
+    );
   }
 });
 
@@ -61,10 +63,16 @@ test('every gradient is the slope of the loss', () => {
   };
   model.all.forEach((weight, place) => {
     learner.step(batch, 0);
-    const steepest = weight.gradient.data.reduce((best, value, index, all) => (Math.abs(value) > Math.abs(all[best] ?? 0) ? index : best), 0);
+    const steepest = weight.gradient.data.reduce(
+      (best, value, index, all) => (Math.abs(value) > Math.abs(all[best] ?? 0) ? index : best),
+      0,
+    );
     const gradient = weight.gradient.data[steepest] ?? 0;
     const slope = slopeOf(weight.forward, steepest);
-    assert.ok(Math.abs(slope - gradient) < 0.02 * Math.abs(gradient) + 2e-4, `weight ${place}: ${gradient}, but the slope is ${slope}`);
+    assert.ok(
+      Math.abs(slope - gradient) < 0.02 * Math.abs(gradient) + 2e-4,
+      `weight ${place}: ${gradient}, but the slope is ${slope}`,
+    );
   });
 });
 
@@ -79,7 +87,10 @@ test('what is trained twice from one seed is the same file, and it has learned',
 });
 
 test('encoding loses nothing, whatever the text', () => {
-  const vocabulary = learnVocabulary(topics.map(({ answer }) => answer), 60);
+  const vocabulary = learnVocabulary(
+    topics.map(({ answer }) => answer),
+    60,
+  );
   const encode = encoderOf(vocabulary);
   for (const text of [...topics.map(({ answer }) => answer), 'Zebra  quiz', '뷁 😀\n']) {
     const bytes = encode(text).map((id) => {
@@ -98,7 +109,10 @@ function smallLearner() {
   const vocabulary = learnVocabulary(['a naru is a ferry landing'], 5);
   const shape = { vocabulary: vocabulary.tokens.length, width: 32, layers: 2, feedForward: 32, window: 12 };
   const model: Model = createModel(kernel, shape, random);
-  const text = [special.begin, ...encoderOf(vocabulary)('a naru is a ferry landing: the place where you cross over')];
+  const text = [
+    special.begin,
+    ...encoderOf(vocabulary)('a naru is a ferry landing: the place where you cross over'),
+  ];
   const tokens = Array.from({ length: 32 }, (_, index) => text[index % text.length] ?? 0);
   const weights = tokens.map((_, index) => (index % 3 === 0 ? 2 : 1));
   const batch = [

@@ -11,6 +11,7 @@ import { createLog } from '../../src/log/log.ts';
 import { type Krw, krwFromDecimal } from '../../src/money/krw.ts';
 import { openOffice } from '../../src/office.ts';
 import { createProcesses } from '../../src/slots/processes.ts';
+import type { DatabaseAddress } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
 import type { LimitReset } from '../../src/time/period.ts';
 import { createTestDatabase } from './database.ts';
@@ -50,7 +51,9 @@ export interface TestAccount {
   readonly key: string;
   readonly hash: KeyHash;
   /** Another key of the account. */
-  another(options?: AccountOptions & { readonly kind?: KeyKind }): Promise<{ readonly key: string; readonly hash: KeyHash }>;
+  another(
+    options?: AccountOptions & { readonly kind?: KeyKind },
+  ): Promise<{ readonly key: string; readonly hash: KeyHash }>;
   topUp(won: string): Promise<void>;
 }
 
@@ -84,6 +87,8 @@ export interface TestGatewayOptions {
   /** Members of naru.yaml laid over the test's own. */
   readonly config?: Readonly<Record<string, object>>;
   readonly clock?: TestClock;
+  /** Puts something between the gateway and its database: given the real address, returns the one to use. */
+  readonly through?: (address: DatabaseAddress) => DatabaseAddress | Promise<DatabaseAddress>;
   /** A gateway of before whose database and data directory this one takes over, as after a restart. */
   readonly after?: TestGateway;
 }
@@ -142,9 +147,13 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const testDatabase = options.after === undefined ? await createTestDatabase() : null;
   const address = testDatabase?.address ?? options.after?.database.address;
   if (address === undefined) throw new Error('a gateway to take over has a database');
-  const database = new Database(address);
+  const database = new Database((await options.through?.(address)) ?? address);
   const logged: Record<string, unknown>[] = [];
-  const log = createLog((line) => logged.push(JSON.parse(line)), 'debug', () => clock.now());
+  const log = createLog(
+    (line) => logged.push(JSON.parse(line)),
+    'debug',
+    () => clock.now(),
+  );
   const processes = createProcesses((pid, signal) => process.kill(pid, signal));
   const gateway = await startGateway({ config, database, dataDir, clock, log, processes });
   const origin = `http://127.0.0.1:${gateway.server.port}`;
@@ -161,7 +170,12 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     dataDir,
     logged,
     account: (accountOptions) => createTestAccount(office, accountOptions ?? {}),
-    send: (method, path, sendOptions) => send(`${origin}${path.startsWith('/healthz') || path.startsWith('/readyz') ? '' : '/api/v1'}${path}`, method, sendOptions ?? {}),
+    send: (method, path, sendOptions) =>
+      send(
+        `${origin}${/^\/(healthz|readyz|openapi\.json|docs)/.test(path) ? '' : '/api/v1'}${path}`,
+        method,
+        sendOptions ?? {},
+      ),
     settled: () => gateway.settlements.drained(),
     async close() {
       if (closed) return;
@@ -178,7 +192,14 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
 async function createTestAccount(office: Office, options: AccountOptions): Promise<TestAccount> {
   const accountId = await office.createAccount({ name: 'test', email: null });
   const topUp = async (amount: string): Promise<void> => {
-    await office.grantCredit({ accountId, kind: 'topup', amount: won(amount), expiresAtMs: null, idempotencyKey: null, memo: null });
+    await office.grantCredit({
+      accountId,
+      kind: 'topup',
+      amount: won(amount),
+      expiresAtMs: null,
+      idempotencyKey: null,
+      memo: null,
+    });
   };
   if (options.credit !== '0') await topUp(options.credit ?? '10000');
   const another: TestAccount['another'] = async (key = {}) => {
@@ -202,7 +223,8 @@ function won(text: string): Krw {
 }
 
 async function send(url: string, method: string, options: SendOptions): Promise<Answered> {
-  const isJson = options.body !== undefined && typeof options.body !== 'string' && !Buffer.isBuffer(options.body);
+  const isJson =
+    options.body !== undefined && typeof options.body !== 'string' && !Buffer.isBuffer(options.body);
   const response = await fetch(url, {
     method,
     headers: {
@@ -210,7 +232,9 @@ async function send(url: string, method: string, options: SendOptions): Promise<
       ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
       ...options.headers,
     },
-    ...(options.body === undefined ? {} : { body: isJson ? JSON.stringify(options.body) : (options.body as string) }),
+    ...(options.body === undefined
+      ? {}
+      : { body: isJson ? JSON.stringify(options.body) : (options.body as string) }),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
   const text = await response.text();

@@ -33,7 +33,7 @@ export function addServerCommands(program: Command, shell: Shell, state: { exitC
   withCommonOptions(config.command('check'))
     .description('every fault of the configuration with its line; exit code 1 if there is one')
     .action(async (flags: CommonOptions) => {
-      const { file, faults } = shell.checkConfig(placesOf(flags));
+      const { file, faults } = await shell.checkConfig(placesOf(flags));
       const output = new Output(shell, flags.json === true);
       if (faults.length === 0) return output.one(`${file}: no fault`, { file, ok: true, faults: [] });
       state.exitCode = 1;

@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import { catalogue, type Failure } from '../errors/catalogue.ts';
+import { errorTypeOf } from '../errors/error-body.ts';
+import type { Credential } from '../keys/authenticate.ts';
+import { errorShape } from '../wire/shapes/error.ts';
+import type { Bilingual, RouteDocument } from './document.ts';
+import type { AnyRoute } from './route.ts';
+
+type Json = Record<string, unknown>;
+type Language = keyof Bilingual;
+
+const apiPrefix = '/api/v1';
+const errorSchema = { $ref: '#/components/schemas/Error' };
+
+/** The OpenAPI 3.1 document of the routes that have one, in one language. Derived from the rows and nothing else. */
+export function openapi(
+  routes: readonly AnyRoute[],
+  about: { readonly version: string; readonly language: Language },
+): Json {
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    if (route.document === undefined || !route.path.startsWith(apiPrefix)) continue;
+    const path = route.path.slice(apiPrefix.length);
+    paths[path] = {
+      ...paths[path],
+      [route.method.toLowerCase()]: operation(route, route.document, about.language),
+    };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Naru', version: about.version, description: introduction[about.language] },
+    servers: [{ url: apiPrefix }],
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      schemas: { Error: schemaOf(errorShape, 'output') },
+    },
+  };
+}
+
+const introduction: Bilingual = {
+  ko: 'OpenAI 호환 추론 API. 모든 금액은 원(KRW)이며 소수 여섯 자리까지 정확합니다. 오류는 `error.metadata.error_type`으로 구분하세요.',
+  en: 'An OpenAI-compatible inference API. All amounts are in won (KRW), exact to six decimals. Tell errors apart by `error.metadata.error_type`.',
+};
+
+const credentialFailures: Readonly<Record<Credential, readonly Failure[]>> = {
+  none: [],
+  inference: ['invalid_api_key', 'expired_api_key', 'insufficient_credits', 'key_suspended'],
+  management: ['invalid_api_key', 'expired_api_key', 'insufficient_credits', 'key_suspended'],
+  either: ['invalid_api_key', 'expired_api_key', 'insufficient_credits', 'key_suspended'],
+};
+
+function operation(route: AnyRoute, document: RouteDocument, language: Language): Json {
+  const { answer, event } = document;
+  const content: Json = { 'application/json': { schema: schemaOf(answer.shape, 'output') } };
+  if (event !== undefined) content['text/event-stream'] = { schema: schemaOf(event, 'output') };
+  return {
+    operationId: operationId(route),
+    summary: document.summary[language],
+    description: document.description[language],
+    security: route.credential === 'none' ? [] : [{ bearer: [] }],
+    parameters: [...pathParameters(route.path), ...queryParameters(document.query)],
+    ...(document.body === undefined
+      ? {}
+      : { requestBody: requestBody(document.body, document.example?.body) }),
+    responses: {
+      [answer.status]: { description: 'OK', content },
+      ...errorResponses(route.credential, document),
+    },
+  };
+}
+
+/** `GET /keys/{hash}` is `get_keys_hash`. */
+function operationId(route: AnyRoute): string {
+  const words = route.path.slice(apiPrefix.length).split(/[^A-Za-z0-9]+/);
+  return [route.method.toLowerCase(), ...words].filter((word) => word !== '').join('_');
+}
+
+function pathParameters(path: string): readonly Json[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+}
+
+function queryParameters(query: z.ZodObject | undefined): readonly Json[] {
+  if (query === undefined) return [];
+  const schema = schemaOf(query, 'input');
+  const required = new Set((schema['required'] as readonly string[] | undefined) ?? []);
+  return Object.entries(schema['properties'] as Record<string, Json>).map(([name, property]) => {
+    const { description, ...rest } = property;
+    return {
+      name,
+      in: 'query',
+      required: required.has(name),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    };
+  });
+}
+
+function requestBody(body: z.ZodType, example: object | undefined): Json {
+  const media = { schema: schemaOf(body, 'input'), ...(example === undefined ? {} : { example }) };
+  return { required: true, content: { 'application/json': media } };
+}
+
+/** One response for each status, naming the error types that it may carry. */
+function errorResponses(credential: Credential, document: RouteDocument): Json {
+  const byStatus = new Map<number, Set<string>>();
+  for (const failure of [
+    ...credentialFailures[credential],
+    ...document.failures,
+    'rate_limit_exceeded',
+    'server',
+  ] as const) {
+    const { status } = catalogue[failure];
+    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(errorTypeOf(failure)));
+  }
+  const rows = [...byStatus].sort(([a], [b]) => a - b);
+  return Object.fromEntries(
+    rows.map(([status, types]) => [
+      status,
+      {
+        description: [...types].map((type) => `\`${type}\``).join(', '),
+        content: { 'application/json': { schema: errorSchema } },
+      },
+    ]),
+  );
+}
+
+function schemaOf(shape: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _, ...schema } = z.toJSONSchema(shape, { io, unrepresentable: 'any' }) as Json;
+  return schema;
+}

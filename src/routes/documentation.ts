@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { refuse } from '../errors/catalogue.ts';
+import { openapi } from '../http/openapi.ts';
+import { type AnyRoute, type JsonReply, route } from '../http/route.ts';
+
+/** The files of the reader's page that come from its package, by the name under `/docs/`. */
+const bundle: Readonly<Record<string, string>> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+};
+
+/** `GET /openapi.json`, and `/docs` to read it and try it with one's own key, in Korean and English. Everything is served from here. */
+export function documentationRoutes(routes: () => readonly AnyRoute[], version: string) {
+  return [
+    route({
+      method: 'GET',
+      path: '/openapi.json',
+      credential: 'none',
+      summary: 'The API as an OpenAPI 3.1 document',
+      handle: ({ query }) => ({
+        body: openapi(routes(), { version, language: query.get('lang') === 'ko' ? 'ko' : 'en' }),
+      }),
+    }),
+    route({
+      method: 'GET',
+      path: '/docs',
+      credential: 'none',
+      summary: 'A page to read and try the API',
+      handle: ({ query }) => page(query.get('lang') === 'en' ? 'en' : 'ko'),
+    }),
+    route({
+      method: 'GET',
+      path: '/docs/{file}',
+      credential: 'none',
+      summary: 'What the page is made of',
+      handle: ({ params, exchange }) => bundled(params.file, exchange.path),
+    }),
+  ];
+}
+
+function bundled(file: string, path: string): JsonReply {
+  const contentType = Object.hasOwn(bundle, file) ? bundle[file] : undefined;
+  if (contentType === undefined)
+    throw refuse('no_such_path', `${path} is not supported by this service.`, { path });
+  return { body: fileOf(file), contentType, headers: { 'Cache-Control': 'public, max-age=86400' } };
+}
+
+const files = new Map<string, Buffer>();
+
+/** A file of the page's package, read once. */
+function fileOf(name: string): Buffer {
+  const known = files.get(name);
+  if (known !== undefined) return known;
+  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  const read = readFileSync(join(folder, name));
+  files.set(name, read);
+  return read;
+}
+
+const words = {
+  ko: {
+    title: 'Naru API 문서',
+    other: 'English',
+    otherHref: '/docs?lang=en',
+    hint: 'Authorize를 눌러 자기 키를 넣으면 바로 호출해 볼 수 있습니다.',
+  },
+  en: {
+    title: 'Naru API',
+    other: '한국어',
+    otherHref: '/docs?lang=ko',
+    hint: 'Press Authorize and enter your key to try every call.',
+  },
+} as const;
+
+function page(language: 'ko' | 'en'): JsonReply {
+  const { title, other, otherHref, hint } = words[language];
+  const html = `<!doctype html>
+<html lang="${language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<style>body{margin:0}header{display:flex;gap:1rem;align-items:baseline;padding:1rem 2rem;font-family:system-ui,sans-serif;border-bottom:1px solid #ddd}header h1{font-size:1.2rem;margin:0}header p{margin:0;color:#555;flex:1}</style>
+</head>
+<body>
+<header><h1>${title}</h1><p>${hint}</p><a href="${otherHref}">${other}</a></header>
+<main id="api"></main>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script>SwaggerUIBundle({ url: '/openapi.json?lang=${language}', dom_id: '#api', deepLinking: true, persistAuthorization: false, tryItOutEnabled: true });</script>
+</body>
+</html>
+`;
+  return {
+    body: Buffer.from(html),
+    contentType: 'text/html; charset=utf-8',
+    headers: {
+      'Content-Security-Policy':
+        "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
+    },
+  };
+}

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+
+/** The body of every error under `/api/v1` but 413 (service.md 7.1). */
+export const errorShape = z.strictObject({
+  error: z.strictObject({
+    code: z.int().min(400).max(599).describe('Equals the HTTP status'),
+    message: z.string().min(1).describe('For people; its wording may change'),
+    metadata: z
+      .object({ error_type: z.string().min(1).describe('The machine value; branch on this') })
+      .catchall(z.unknown())
+      .describe('Further members depend on the error type'),
+  }),
+});

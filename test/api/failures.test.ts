@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertChatAnswer, assertError } from '../harness/answer-rules.ts';
+import { booksOf } from '../harness/books.ts';
+import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+
+const messages = [{ role: 'user', content: 'hi' }];
+let ups: readonly Upstream[];
+let naru: TestGateway;
+let account: TestAccount;
+
+before(async () => {
+  ups = await Promise.all([startUpstream(), startUpstream(), startUpstream()]);
+  const [one, two, three] = ups.map((up) => up.url);
+  assert.ok(one !== undefined && two !== undefined && three !== undefined);
+  naru = await startTestGateway({
+    models: [
+      { id: 'test/echo', upstreams: [one] },
+      { id: 'test/three', upstreams: [one, two, three] },
+      { id: 'test/other', upstreams: [two] },
+      { id: 'test/small', upstreams: [one, two], candidates: [{ context_length: 1000 }, { context_length: 5000 }], model: { context_length: 1000 } },
+      { id: 'test/dead', upstreams: ['http://127.0.0.1:1/v1'] },
+    ],
+    config: { limits: { upstream_timeout_ms: 300 } },
+  });
+  account = await naru.account({ credit: '1000000' });
+});
+after(async () => {
+  await naru?.close();
+  for (const up of ups ?? []) await up.close();
+});
+
+const chat = (body: object, key = account.key): Promise<Answered> =>
+  naru.send('POST', '/chat/completions', { key, body: { messages, ...body } });
+const attempts = (): number[] => ups.map((up) => up.requests.length);
+/** How many attempts each upstream got while `work` ran. */
+async function attemptsOf(work: () => Promise<void>): Promise<number[]> {
+  const before = attempts();
+  await work();
+  return attempts().map((count, at) => count - (before[at] ?? 0));
+}
+const up = (at: number): Upstream => {
+  const found = ups[at];
+  if (found === undefined) throw new Error(`no upstream ${at}`);
+  return found;
+};
+
+// row 213
+test('a body that is no JSON object is refused', async () => {
+  for (const path of ['/chat/completions', '/completions'])
+    for (const body of ['[]', '"x"', '1', 'null', '{bad', '', 'undefined', '{"model":"test/echo"', '\ufeff', 'NaN', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])])
+      assertError(await naru.send('POST', path, { key: account.key, body }), 400, 'invalid_request');
+});
+
+// rows 214, 215, 216
+test('messages that are none are refused', async () => {
+  const { key } = account;
+  const refused = async (body: object): Promise<void> => void assertError(await naru.send('POST', '/chat/completions', { key, body }), 400, 'invalid_request');
+  await refused({ model: 'test/echo' });
+  for (const bad of [{}, 'x', [], [1], [null], [[]], null, [{ content: 'x' }], [{ role: '' }], [{ role: 1 }], [{ role: 'user', content: 1 }], [{ role: 'user', content: [1] }], [{ role: 'user', content: [{}] }], [{ role: 'user', content: {} }]])
+    await refused({ model: 'test/echo', messages: bad });
+  await refused({ model: 'test/echo', messages: [...messages, { content: 'no role' }] });
+});
+
+// row 217
+test('a prompt that is none is refused', async () => {
+  for (const prompt of [undefined, null, {}, [], [{}], [[]], [1.5], [-1], true])
+    assertError(await naru.send('POST', '/completions', { key: account.key, body: { model: 'test/echo', prompt } }), 400, 'invalid_request');
+});
+
+test('a parameter with a value that it cannot have is refused and named', async () => {
+  for (const [name, value] of Object.entries({ temperature: 3, top_p: -1, max_tokens: 0, n: 0, stream: 'yes', stop: [1], tools: {}, logit_bias: [], user: 1, seed: 1.5, top_logprobs: 21, provider: [], models: 'x', session_id: 5, model: 7 })) {
+    const answer = await chat({ model: 'test/echo', [name]: value });
+    assertError(answer, 400, 'invalid_request');
+    assert.ok(answer.json.error.message.includes(`\`${name}`), answer.json.error.message);
+  }
+  assertError(await chat({}), 400, 'invalid_request');
+  assertError(await chat({ models: [] }), 400, 'invalid_request');
+});
+
+// rows 40, 41, 42, 43
+test('an id that is not exactly one of the catalogue is a 400 that repeats it', async () => {
+  for (const model of ['no/such', 'test/echo:nitro', 'test/echo:floor', 'test/echo:free', 'test/echo:online', 'openrouter/auto', 'naru/auto', 'auto', 'Test/Echo', 'TEST/ECHO', ' test/echo', 'test/echo ', 'test/echo/', 'test//echo', '/test/echo', 'test/e\u0063\u0327ho', '', '__proto__', 'constructor']) {
+    assert.equal(assertError(await chat({ model }), 400, 'model_not_found')['model'], model);
+    assert.equal(assertError(await naru.send('POST', '/completions', { key: account.key, body: { model, prompt: 'x' } }), 400, 'model_not_found')['model'], model);
+  }
+});
+
+// row 40 (A-23)
+test('of a list of models the first unknown one is named, and nothing is tried', async () => {
+  const tried = await attemptsOf(async () => {
+    assert.equal(assertError(await chat({ models: ['test/echo', 'no/1', 'no/2'] }), 400, 'model_not_found')['model'], 'no/1');
+    assert.equal(assertError(await chat({ model: 'no/0', models: ['test/echo'] }), 400, 'model_not_found')['model'], 'no/0');
+  });
+  assert.deepEqual(tried, [0, 0, 0]);
+});
+
+// rows 44, 16
+test('the next model of a list answers when the first fails, and says so', async () => {
+  up(0).next(reply.status(500));
+  const answer = await chat({ models: ['test/echo', 'test/other'] });
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get('x-service-model'), 'test/other');
+  assert.equal(answer.headers.get('x-service-provider'), 'up2');
+  assert.equal(answer.json.model, 'test/other');
+});
+
+// row 45
+test('the first of a list answers when it can, and no other is tried', async () => {
+  const tried = await attemptsOf(async () => {
+    const answer = await chat({ model: 'test/echo', models: ['test/echo', 'test/other'] });
+    assert.equal(answer.headers.get('x-service-model'), 'test/echo');
+  });
+  assert.deepEqual(tried, [1, 0, 0]);
+});
+
+// rows 225, 222
+test('502 comes after every candidate was tried once, with the status of the last', async () => {
+  up(0).next(reply.status(500));
+  up(1).next(reply.drop('rst'));
+  up(2).next(reply.status(418));
+  const tried = await attemptsOf(async () => {
+    assert.equal(assertError(await chat({ model: 'test/three' }), 502, 'provider_error')['provider_code'], 418);
+  });
+  assert.deepEqual(tried, [1, 1, 1]);
+});
+
+// rows 226, 186, 16, 234
+test('the last candidate saves the request, and its record lists the three attempts in order', async () => {
+  up(0).next(reply.status(503, { error: { message: 'first secret words' } }));
+  up(1).next(reply.drop());
+  up(2).next(reply.whole('saved', { usage: usage(10, 5) }));
+  const answer = await chat({ model: 'test/three' });
+  assert.equal(answer.status, 200);
+  assertChatAnswer(answer.json);
+  assert.equal(answer.json.choices[0].message.content, 'saved');
+  assert.equal(answer.headers.get('x-service-provider'), 'up3');
+  assert.equal(answer.json.provider, 'Upstream 3');
+  assert.doesNotMatch(answer.text, /secret words|up1|up2/);
+  const record = (await naru.send('GET', `/generation?id=${answer.headers.get('x-service-generation-id')}`, { key: account.key })).json.data;
+  assert.deepEqual(
+    // biome-ignore lint/suspicious/noExplicitAny: a record as a client sees it.
+    record.provider_responses.map((each: any) => [each.provider_name, each.status, each.is_byok]),
+    [['Upstream 1', 503, false], ['Upstream 2', null, false], ['Upstream 3', 200, false]],
+  );
+  assert.equal(record.request_id, answer.headers.get('x-service-request-id'));
+  assert.doesNotMatch(JSON.stringify(record), /secret words/);
+});
+
+// rows 231, 232, 233
+test('whatever status an upstream gives is its own: the client sees 502 and that status', async () => {
+  for (const status of [400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529, 301, 302]) {
+    up(0).next(status === 429 ? reply.tooMany('7') : reply.status(status));
+    const metadata = assertError(await chat({ model: 'test/echo' }), 502, 'provider_error');
+    assert.deepEqual(metadata, { error_type: 'provider_error', provider_code: status });
+  }
+});
+
+// row 222 (A-08)
+test('an upstream that gave no status is a null', async () => {
+  assert.equal(assertError(await chat({ model: 'test/dead' }), 502, 'provider_error')['provider_code'], null);
+  up(0).next(reply.raw('\0garbage\r\n\r\n'));
+  assert.equal(assertError(await chat({ model: 'test/echo' }), 502, 'provider_error')['provider_code'], null);
+});
+
+test('a whole answer that is none is a failed candidate', async () => {
+  for (const bad of [reply.json({}), reply.json([]), reply.json(null), reply.json({ choices: [] }), reply.json({ choices: [1] }), reply.json({ error: { message: 'no', code: 500 } }), reply.status(200, '<html>'), reply.whole('cut').cutAt(-10), reply.whole('x', { framing: { length: 10_000 } }).thenClose(), reply.whole('x', { headers: { 'content-encoding': 'gzip' } })]) {
+    up(0).next(bad);
+    assertError(await chat({ model: 'test/echo' }), 502, 'provider_error');
+  }
+});
+
+// rows 221, 255 (A-04)
+test('an upstream that stays silent is a 408 at the limit, give or take 5 per cent', async () => {
+  for (const stream of [false, true]) {
+    up(0).next(reply.hang());
+    const startMs = naru.clock.monotonic();
+    const metadata = assertError(await chat({ model: 'test/echo', stream }), 408, 'timeout');
+    const tookMs = naru.clock.monotonic() - startMs;
+    assert.equal(metadata['timeout_sec'], 0.3);
+    assert.ok(tookMs >= 299 && tookMs < 300 * 1.05 + 100, `${tookMs} ms`);
+  }
+});
+
+// row 255 (A-04, A-05)
+test('the limit is one for all candidates together', async () => {
+  for (const each of ups) each.next(reply.hang());
+  const startMs = naru.clock.monotonic();
+  const tried = await attemptsOf(async () => void assertError(await chat({ model: 'test/three' }), 408, 'timeout'));
+  assert.ok(naru.clock.monotonic() - startMs < 450);
+  assert.deepEqual(tried, [1, 0, 0]);
+  for (const each of ups.slice(1)) {
+    assert.equal(each.unused, 1);
+    each.always(reply.chat('Hello from upstream.'));
+    while (each.unused > 0) await chat({ model: each === up(1) ? 'test/other' : 'test/three', models: ['test/three'] }).then(() => up(0).next(reply.status(500)));
+  }
+});
+
+// rows 229, 230 (A-24)
+test('a candidate whose context is too small is never tried; with none left it is a 404 that names the models', async () => {
+  const words = (count: number): object => ({ model: 'test/small', messages: [{ role: 'user', content: '나루 '.repeat(count) }] });
+  const fits = await attemptsOf(async () => {
+    const answer = await chat(words(1500));
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(answer.headers.get('x-service-provider'), 'up2');
+  });
+  assert.deepEqual(fits, [0, 1, 0]);
+  const none = await attemptsOf(async () => {
+    const metadata = assertError(await chat({ ...words(20_000), models: ['test/small', 'test/echo'].slice(0, 1) }), 404, 'no_endpoints_found');
+    assert.deepEqual(metadata['models'], ['test/small']);
+  });
+  assert.deepEqual(none, [0, 0, 0]);
+});
+
+// row 230 (A-24)
+test('an image for a model without image input drops the candidate', async () => {
+  const image = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }] }];
+  const tried = await attemptsOf(async () => {
+    const metadata = assertError(await chat({ models: ['test/echo', 'test/other'], messages: image }), 404, 'no_endpoints_found');
+    assert.deepEqual(metadata['models'], ['test/echo', 'test/other']);
+  });
+  assert.deepEqual(tried, [0, 0, 0]);
+});
+
+// row 20
+test('a failure of our own is a 500 that says nothing of what it was; the log does', async () => {
+  const { settlements } = naru.gateway;
+  const own = settlements.settle;
+  settlements.settle = () => Promise.reject(new Error('disk /var/lib/secret is full at 10.1.2.3'));
+  let answer: Answered;
+  try {
+    answer = await chat({ model: 'test/echo' });
+  } finally {
+    settlements.settle = own;
+  }
+  assertError(answer, 500, 'server');
+  assert.doesNotMatch(answer.text, /secret|10\.1\.2\.3|\.ts|Error:/);
+  assert.ok(naru.logged.some((line) => line['event'] === 'internal_error' && line['request_id'] === answer.headers.get('x-service-request-id')));
+});
+
+// rows 190, 227, 228
+test('every failure after identification is on record at zero cost, and moves no money', async () => {
+  const own = await naru.account({ credit: '1000000' });
+  await chat({ model: 'test/echo' }, own.key);
+  const before = await booksOf(naru, own);
+  const small = 'x '.repeat(40_000);
+  const failing: readonly [string, () => Promise<Answered>][] = [
+    ['400 invalid_request', () => naru.send('POST', '/chat/completions', { key: own.key, body: '{bad' })],
+    ['400 model_not_found', () => chat({ model: 'no/such' }, own.key)],
+    ['404 no_endpoints_found', () => chat({ model: 'test/small', messages: [{ role: 'user', content: small }] }, own.key)],
+    ['408 timeout', () => (up(0).next(reply.hang()), chat({ model: 'test/echo' }, own.key))],
+    ['502 provider_error', () => (up(0).next(reply.status(500)), chat({ model: 'test/echo' }, own.key))],
+  ];
+  for (const [pair, fail] of failing) {
+    const [status, type] = pair.split(' ');
+    const answer = await fail();
+    assertError(answer, Number(status), type ?? '');
+    const now = await booksOf(naru, own);
+    const record = now.records.at(-1);
+    assert.equal(`${record.status} ${record.error_type}`, pair);
+    assert.equal(record.cost_krw, '0.000000');
+    assert.equal(record.request_id, answer.headers.get('x-service-request-id'));
+    assert.deepEqual({ ...now, records: [] }, { ...before, records: [] });
+  }
+  assert.equal((await booksOf(naru, own)).records.length, before.records.length + failing.length);
+  const record = (await booksOf(naru, own)).records.at(-1);
+  assert.equal((await naru.send('GET', `/generation?id=${record.id}`, { key: own.key })).json.data.total_cost, 0);
+});
+
+// rows 227, 228
+test('refusals for the floor and for the key limit are on record too', async () => {
+  const own = await naru.account({ credit: '10' });
+  const capped = await own.another({ limit: '0' });
+  assertError(await chat({ model: 'test/echo' }, capped.key), 402, 'key_limit_exceeded');
+  const hold = gate();
+  up(0).next(reply.chat('x').holdAt(0, hold));
+  const first = chat({ model: 'test/echo' }, own.key);
+  await hold.reached;
+  assertError(await chat({ model: 'test/echo' }, own.key), 402, 'insufficient_credits');
+  hold.open();
+  assert.equal((await first).status, 200);
+  const { records } = await booksOf(naru, own);
+  assert.deepEqual(records.map((record) => record.error_type).sort(), ['insufficient_credits', 'key_limit_exceeded', null].sort());
+});
+
+// rows 227
+test('a caller who was not identified leaves no record', async () => {
+  const own = await naru.account({ credit: '0' });
+  await chat({ model: 'test/echo' }, own.key);
+  await naru.send('POST', '/chat/completions', { body: { model: 'test/echo', messages } });
+  assert.deepEqual((await booksOf(naru, own)).records, []);
+});
+
+// row 14
+test('an upstream that says Retry-After does not make us say it', async () => {
+  up(0).next(reply.status(503, undefined, { 'retry-after': '99' }));
+  assertError(await chat({ model: 'test/echo' }), 502, 'provider_error');
+});

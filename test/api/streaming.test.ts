@@ -1,0 +1,370 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertBrokenStream, assertCommonHeaders, assertCompleteStream, assertError } from '../harness/answer-rules.ts';
+import { booksOf, numberOf } from '../harness/books.ts';
+import { providerKey, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { eventsOf, textOf } from '../harness/stream.ts';
+import { gate, piece, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+
+const korean = '나루는 강을 건너는 곳 👩‍👩‍👧‍👦 — ferry, 渡し場 🇰🇷';
+const words = ['나루는 ', '강을 건너는 곳 ', '👩‍👩‍👧‍👦 — ferry, ', '渡し場 🇰🇷'];
+const ask = { model: 'test/echo', stream: true, messages: [{ role: 'user', content: '안녕' }] };
+let upstream: Upstream;
+let second: Upstream;
+let naru: TestGateway;
+let account: TestAccount;
+
+before(async () => {
+  upstream = await startUpstream();
+  second = await startUpstream();
+  naru = await startTestGateway({
+    models: [
+      { id: 'test/echo', upstreams: [upstream.url] },
+      { id: 'test/pair', upstreams: [upstream.url, second.url] },
+    ],
+    config: { limits: { keep_alive_comment_ms: 40, stream_idle_timeout_ms: 400 } },
+  });
+  account = await naru.account({ credit: '100000000' });
+});
+after(async () => {
+  await naru?.close();
+  await upstream?.close();
+  await second?.close();
+});
+
+const chat = (body: object = ask) => naru.send('POST', '/chat/completions', { key: account.key, body });
+
+/** Opens a stream and reads it piece by piece. */
+async function opened(body: object = ask, from: { key: string } = account) {
+  const leave = new AbortController();
+  const response = await fetch(`${naru.url}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${from.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: leave.signal,
+  });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  assert.ok(reader !== undefined);
+  let text = '';
+  return {
+    response,
+    leave: () => leave.abort(),
+    /** Everything so far, once it contains `mark`. */
+    async until(mark: string): Promise<string> {
+      while (!text.includes(mark)) {
+        const { value, done } = await reader.read();
+        assert.ok(!done, `ended before ${mark}: ${text}`);
+        text += value;
+      }
+      return text;
+    },
+    /** Everything to the end. */
+    async rest(): Promise<string> {
+      for (let read = await reader.read(); !read.done; read = await reader.read()) text += read.value;
+      return text;
+    },
+  };
+}
+
+/** The first record of the account that `holds`, once it is there. */
+// biome-ignore lint/suspicious/noExplicitAny: a record as a client sees it.
+async function recordOf(id: string | null): Promise<any> {
+  const endMs = performance.now() + 2000;
+  for (;;) {
+    const answer = await naru.send('GET', `/generation?id=${id}`, { key: account.key });
+    if (answer.status === 200) return answer.json.data;
+    if (performance.now() > endMs) assert.fail(`no record ${id}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+// rows 4, 15, 17, 201, 202, 203
+test('a stream is events of chunks with the headers in its head, one usage chunk, and one [DONE] before its end', async () => {
+  upstream.next(reply.stream(words));
+  const answer = await chat();
+  assert.equal(answer.status, 200);
+  assertCommonHeaders(answer);
+  assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+  assert.equal(answer.headers.get('cache-control'), 'no-cache');
+  for (const name of ['x-service-generation-id', 'x-service-model', 'x-service-provider']) assert.ok(answer.headers.get(name), name);
+  const events = eventsOf(answer.text);
+  assert.equal(assertCompleteStream(events)['usage'].cost, 20);
+  assert.equal(textOf(events), korean);
+  assert.deepEqual(new Set(events.slice(0, -1).map((event) => event.json.id)), new Set([answer.headers.get('x-service-generation-id')]));
+});
+
+// row 183
+test('the generation id can be read before the first word has been followed by another', async () => {
+  const hold = gate();
+  upstream.next(reply.stream(['first', hold, ' last']));
+  const stream = await opened();
+  assert.match(stream.response.headers.get('x-service-generation-id') ?? '', /^gen-/);
+  await stream.until('first');
+  hold.open();
+  assert.equal(textOf(eventsOf(await stream.rest())), 'first last');
+});
+
+// row 211
+test('text cut at every byte by the upstream reaches the client whole', async () => {
+  const script = reply.stream([korean], { framing: 'close', role: false, usage: null });
+  const bytes = script.bytes({ ...ask, model: 'upstream-echo' }).length;
+  for (let first = 0; first < bytes; first += 50) {
+    const cuts = Array.from({ length: Math.min(50, bytes - first) }, (_, n) => first + n);
+    upstream.next(...cuts.map((at) => script.splitAt(at)));
+    const answers = await Promise.all(cuts.map(() => chat()));
+    for (const answer of answers) assert.equal(textOf(eventsOf(answer.text)), korean);
+  }
+  upstream.next(script.byteByByte());
+  assert.equal(textOf(eventsOf((await chat()).text)), korean);
+});
+
+// row 211
+test('every line end and a byte order mark are read', async () => {
+  for (const newline of ['\n', '\r\n', '\r'] as const) {
+    upstream.next(reply.stream(words, { newline, bom: true }), reply.stream(words, { newline, bom: true, framing: 'close' }).drip(7, 0));
+    for (let n = 0; n < 2; n += 1) assert.equal(textOf(eventsOf((await chat()).text)), korean);
+  }
+});
+
+// rows 204, 205, 206, 207, 208 (A-07)
+for (const [how, script] of Object.entries({
+  'is closed': reply.stream(words).cutAt(-500, 'fin'),
+  'is reset': reply.stream(words).cutAt(-500, 'rst'),
+  'says an error': reply.stream(['나루', piece.error(500, `boom ${providerKey} at http://10.0.0.1/v1`)], { done: false, finish: null }),
+  'says an error with a word for its code': reply.stream(['나루', piece.error('overloaded', 'busy')], { finish: null }),
+  'sends nonsense': reply.stream(['나루', { data: '{"half":' }]),
+  'ends without saying that it is done': reply.stream(['나루'], { finish: null, done: false, usage: null }),
+})) {
+  test(`an upstream that ${how} in the middle ends the stream with one error chunk, and costs nothing`, async () => {
+    const before = await booksOf(naru, account);
+    upstream.next(script);
+    const answer = await chat();
+    assert.equal(answer.status, 200);
+    const error = assertBrokenStream(eventsOf(answer.text), '502 provider_error');
+    assert.doesNotMatch(answer.text, new RegExp(`${providerKey}|10\\.0\\.0\\.1|boom|busy|127\\.0\\.0\\.1`));
+    assert.ok(!('usage' in error));
+    const now = await booksOf(naru, account);
+    assert.deepEqual({ ...now, records: [] }, { ...before, records: [] });
+    const record = await recordOf(answer.headers.get('x-service-generation-id'));
+    assert.equal(record.total_cost, 0);
+    assert.equal(record.error_type, 'provider_error');
+    assert.ok(record.tokens_completion > 0, 'the tokens are on record');
+  });
+}
+
+// rows 204, 205 (A-05)
+test('an upstream that falls silent in the middle is a 408 in the stream', async () => {
+  upstream.next(reply.stream(['나루']).cutAt(-300, 'never'));
+  const answer = await chat();
+  const error = assertBrokenStream(eventsOf(answer.text), '408 timeout');
+  assert.equal(error['metadata'].timeout_sec, 0.4);
+  assert.equal((await recordOf(answer.headers.get('x-service-generation-id'))).total_cost, 0);
+});
+
+// row 209
+test('a failure before the first word is an ordinary error with its status', async () => {
+  upstream.next(reply.status(500), reply.drop('rst'), reply.stream([], { finish: null, usage: null }), reply.stream([piece.error(503, 'no')], { finish: null }));
+  for (const code of [500, null, 200, 503]) {
+    const answer = await chat();
+    assert.equal(assertError(answer, 502, 'provider_error')['provider_code'], code);
+  }
+});
+
+// row 210
+test('not one byte of a candidate that failed before its first word reaches the client', async () => {
+  for (const failing of [
+    reply.status(500, { error: { message: 'FIRST' } }),
+    reply.stream([{ comment: 'FIRST' }, { delta: { role: 'assistant', content: '' } }, piece.error(500, 'FIRST')], { finish: null }),
+    reply.stream([{ comment: 'FIRST' }], { finish: null, done: false, usage: null }),
+    reply.json({ error: { message: 'FIRST', code: 500 } }),
+  ]) {
+    upstream.next(failing);
+    second.next(reply.stream(['SECOND']));
+    const answer = await chat({ ...ask, model: 'test/pair' });
+    assert.equal(answer.status, 200);
+    assert.doesNotMatch(answer.text, /FIRST/);
+    assert.equal(textOf(eventsOf(answer.text)), 'SECOND');
+    assert.equal(answer.headers.get('x-service-provider'), 'up2');
+    assertCompleteStream(eventsOf(answer.text));
+  }
+});
+
+// A-27
+test('no comment comes before the first word, and some in the silence after it', async () => {
+  const [head, middle] = [gate(), gate()];
+  upstream.next(reply.stream([{ comment: 'early' }, head, '나루', middle, '터']));
+  const reached = upstream.request(upstream.requests.length + 1);
+  const stream = opened();
+  await reached;
+  await head.reached;
+  // Several times the interval of comments, in which nothing may be sent.
+  await new Promise((resolve) => setTimeout(resolve, 120));
+  head.open();
+  const { until, rest } = await stream;
+  const first = await until('나루');
+  assert.ok(first.startsWith('data: '), first);
+  await until(': keep-alive\n\n');
+  middle.open();
+  const text = await rest();
+  assert.equal(textOf(eventsOf(text)), '나루터');
+  assertCompleteStream(eventsOf(text));
+});
+
+// rows 212, 185 (A-06)
+test('a client that hangs up ends the upstream within a second, and pays for what was generated', async () => {
+  const before = await booksOf(naru, account);
+  const hold = gate();
+  upstream.next(reply.stream(['하나 둘 셋 넷 다섯', hold, 'never']));
+  const reached = upstream.request(upstream.requests.length + 1);
+  const stream = await opened();
+  await stream.until('다섯');
+  const leftMs = naru.clock.monotonic();
+  stream.leave();
+  assert.ok((await (await reached).aborted) - leftMs < 1000);
+  const record = await recordOf(stream.response.headers.get('x-service-generation-id'));
+  assert.equal(record.cancelled, true);
+  assert.equal(record.usage_source, 'counted');
+  assert.ok(record.tokens_completion >= 5 && record.tokens_completion <= 20, String(record.tokens_completion));
+  assert.equal(record.total_cost, record.tokens_prompt + 2 * record.tokens_completion);
+  const now = await booksOf(naru, account);
+  assert.equal(now.debits.length, before.debits.length + 1);
+  assert.equal(numberOf(now.debits.at(-1) ?? ''), record.total_cost);
+  await assert.rejects(stream.rest());
+});
+
+// row 212 (A-06)
+test('usage that the upstream had said before the client hung up is what is billed', async () => {
+  const hold = gate();
+  upstream.next(reply.stream(['하나', { chunk: { choices: [], usage: usage(7, 3) } }, hold]));
+  const stream = await opened();
+  await stream.until('하나');
+  await hold.reached;
+  stream.leave();
+  const record = await recordOf(stream.response.headers.get('x-service-generation-id'));
+  assert.equal(record.total_cost, 13);
+  assert.equal(record.usage_source, 'upstream');
+});
+
+// row 212
+test('a client that hangs up before the first word ends the upstream too, for nothing', async () => {
+  const before = await booksOf(naru, account);
+  upstream.next(reply.hang());
+  const reached = upstream.request(upstream.requests.length + 1);
+  const leave = new AbortController();
+  const lost = naru.send('POST', '/chat/completions', { key: account.key, body: ask, signal: leave.signal });
+  const received = await reached;
+  const leftMs = naru.clock.monotonic();
+  leave.abort();
+  await assert.rejects(lost);
+  assert.ok((await received.aborted) - leftMs < 1000);
+  const endMs = performance.now() + 1000;
+  let now = await booksOf(naru, account);
+  while (now.records.length === before.records.length && performance.now() < endMs) now = await booksOf(naru, account);
+  assert.equal(now.records.at(-1)?.cancelled, true);
+  assert.equal(now.records.at(-1)?.total_cost, 0);
+  assert.deepEqual(now.debits, before.debits);
+});
+
+// decisions.md §3
+test('what says that an answer is complete is held back until its bill is durable', async () => {
+  const hold = gate();
+  upstream.next(reply.stream(['끝', { delta: {} }]).holdAt(-1, hold));
+  const stream = await opened();
+  const early = await stream.until('끝');
+  assert.doesNotMatch(early, /"finish_reason":"stop"|DONE/);
+  hold.open();
+  const events = eventsOf(await stream.rest());
+  assertCompleteStream(events);
+  assert.ok(events.some((event) => event.json?.choices[0]?.finish_reason === 'stop'));
+});
+
+// decisions.md §1
+test('the record can be read before the last byte of the stream has been sent', async () => {
+  upstream.next(reply.stream(['a', 'b']));
+  const stream = await opened();
+  await stream.until('[DONE]');
+  const answer = await naru.send('GET', `/generation?id=${stream.response.headers.get('x-service-generation-id')}`, { key: account.key });
+  assert.equal(answer.status, 200);
+});
+
+test('an upstream that keeps its connection open after [DONE] does not keep the client', async () => {
+  upstream.next(reply.stream(['a']).cutAt(-5, 'never'));
+  const events = eventsOf((await chat()).text);
+  assertCompleteStream(events);
+});
+
+test('an upstream that closes after its last word without [DONE] has answered', async () => {
+  upstream.next(reply.stream(['a', 'b'], { done: false }), reply.stream(['a', 'b'], { done: false, usage: null, framing: 'close' }));
+  for (let n = 0; n < 2; n += 1) assert.equal(textOf(eventsOf((await chat()).text)), 'ab');
+});
+
+test('a whole answer to a streamed question is streamed', async () => {
+  upstream.next(reply.whole(korean));
+  const answer = await chat();
+  assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+  const events = eventsOf(answer.text);
+  assert.equal(assertCompleteStream(events)['usage'].cost, 20);
+  assert.equal(textOf(events), korean);
+});
+
+test('words that arrive one by one are passed on one by one', async () => {
+  const gates = [gate(), gate(), gate()];
+  upstream.next(reply.stream(gates.flatMap((each, n) => [`w${n}`, each])));
+  const stream = await opened();
+  for (const [n, each] of gates.entries()) {
+    await stream.until(`w${n}`);
+    each.open();
+  }
+  assertCompleteStream(eventsOf(await stream.rest()));
+});
+
+test('a client that reads nothing stops the upstream, and gets everything once it reads', async () => {
+  const block = 'x'.repeat(64 * 1024);
+  upstream.next(reply.stream(Array.from({ length: 400 }, () => block)));
+  const reached = upstream.request(upstream.requests.length + 1);
+  const response = await fetch(`${naru.url}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(ask),
+  });
+  let sent = false;
+  (await reached).ended.then(() => {
+    sent = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  assert.equal(sent, false, '26 MB are not held in memory for a client that does not read');
+  assert.equal(textOf(eventsOf(await response.text())).length, 400 * block.length);
+});
+
+// decisions.md §2: empty completion
+test('a stream of thoughts and tool calls passes them on by the rules of strict clients', async () => {
+  upstream.next(reply.stream([{ reasoning: '생각' }, ...piece.tool(0, 'weather', '{"city"', ':"서울"}'), ...piece.tool(1, 'time', '{}')], { finish: 'tool_calls' }));
+  const events = eventsOf((await chat()).text);
+  assertCompleteStream(events);
+  const calls = events.flatMap((event) => event.json?.choices[0]?.delta.tool_calls ?? []);
+  assert.deepEqual(calls.filter((call) => call.id !== undefined).map((call) => [call.index, call.id, call.type, call.function.name]), [
+    [0, 'call_0', 'function', 'weather'],
+    [1, 'call_1', 'function', 'time'],
+  ]);
+  assert.equal(calls.filter((call) => call.index === 0).map((call) => call.function.arguments ?? '').join(''), '{"city":"서울"}');
+});
+
+// surface §14
+test('an upstream that sends nulls everywhere makes no strict client throw', async () => {
+  const nulls = { content: null, role: null, refusal: null, reasoning: null, reasoning_details: null, tool_calls: null, images: null, audio: null, annotations: null, function_call: null };
+  upstream.next(
+    reply.stream(
+      [
+        { chunk: { id: null, system_fingerprint: null, service_tier: null, error: null, usage: null, choices: [{ index: 0, delta: nulls, finish_reason: null, logprobs: null }] } },
+        { chunk: { choices: [{ delta: { ...nulls, content: '나루' } }] } },
+        { delta: { tool_calls: [{ index: 0, id: null, type: null, function: { name: null, arguments: null } }] } },
+        { delta: { tool_calls: [{ index: 0 }] } },
+        { chunk: { choices: [{ index: 0, finish_reason: 'eos' }] } },
+      ],
+      { finish: null, usageOn: 'always', usage: { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: null, audio_tokens: null }, completion_tokens_details: null, cost: null } },
+    ),
+  );
+  const events = eventsOf((await chat()).text);
+  assertCompleteStream(events);
+  assert.equal(textOf(events), '나루');
+});

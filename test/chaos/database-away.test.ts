@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openOffice } from '../../src/office.ts';
+import { Database } from '../../src/store/database.ts';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { startUpstream } from '../harness/upstream.ts';
+import { createPayer, until } from './naru-process.ts';
+import { type Cutter, startCutter } from './proxy.ts';
+
+const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hello' }] };
+
+/** A gateway that reaches its database through a proxy, and an office of another process that does not. */
+async function openBoth(
+  t: TestContext,
+): Promise<{ naru: TestGateway; proxy: Cutter; office: TestGateway['office'] }> {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const opened: { proxy?: Cutter; direct?: Database } = {};
+  const naru = await startTestGateway({
+    models: [{ id: 'test/echo', upstreams: [upstream.url] }],
+    through: async (address) => {
+      opened.direct = new Database(address, 2);
+      opened.proxy = await startCutter(address);
+      return opened.proxy.address;
+    },
+  });
+  const { proxy, direct } = opened;
+  assert.ok(proxy !== undefined && direct !== undefined);
+  t.after(async () => {
+    proxy.up();
+    await direct.close();
+    await naru.close();
+    await proxy.close();
+  });
+  const office = openOffice(direct, { clock: naru.clock, keyPrefix: 'sk-naru-', close: async () => {} });
+  return { naru, proxy, office };
+}
+
+const send = (naru: TestGateway, key: string) => naru.send('POST', '/chat/completions', { key, body: ask });
+
+test('what another process does is effective within a second', async (t) => {
+  const { naru, office } = await openBoth(t);
+  const account = await naru.account({ credit: '5' });
+  assert.equal((await send(naru, account.key)).status, 200);
+  assert.equal((await send(naru, account.key)).status, 402, 'the first answer cost 20 won');
+
+  await topUp(office, account.accountId, 1000n);
+  assert.ok((await untilStatus(naru, account.key, 200)) < 1_000, 'a top-up');
+  await office.revokeKey(account.hash);
+  assert.ok((await untilStatus(naru, account.key, 401)) < 1_000, 'a revocation');
+
+  const foreign = await createPayer(office, '0.000001', 1);
+  assert.equal((await send(naru, foreign.keys[0]?.key ?? '')).status, 200, 'a key of another process');
+});
+
+test('three seconds without the database: nobody is refused for it, and what changed meanwhile is known within a second', async (t) => {
+  const { naru, proxy, office } = await openBoth(t);
+  const [stays, revoked, poor] = [
+    await naru.account(),
+    await naru.account(),
+    await naru.account({ credit: '1' }),
+  ];
+  for (const account of [stays, revoked, poor]) assert.equal((await send(naru, account.key)).status, 200);
+  await naru.settled();
+
+  proxy.down();
+  const awayMs = performance.now();
+  const fresh = await createPayer(office, '500', 1);
+  await office.revokeKey(revoked.hash);
+  await topUp(office, poor.accountId, 1000n);
+  await until('memory is stale', async () => (await naru.send('GET', '/readyz')).status === 503, 2_000);
+  assert.equal((await naru.send('GET', '/models')).status, 200);
+  // These wait for the database; none of them may be answered from what was true before.
+  const waiting = [stays.key, revoked.key, poor.key, fresh.keys[0]?.key ?? ''].map((key) => send(naru, key));
+  await sleep(Math.max(0, 3_000 - (performance.now() - awayMs)));
+  proxy.up();
+  const backMs = performance.now();
+  const statuses = (await Promise.all(waiting)).map((answer) => answer.status);
+  assert.deepEqual(statuses, [200, 401, 200, 200]);
+  const recoveredMs = performance.now() - backMs;
+  assert.ok(recoveredMs < 1_000, `after ${recoveredMs} ms`);
+  await assertExact(naru, [stays, revoked, poor]);
+});
+
+test('a longer absence is a 500 and nothing else, and the process lives on', async (t) => {
+  const { naru, proxy } = await openBoth(t);
+  const account = await naru.account();
+  assert.equal((await send(naru, account.key)).status, 200);
+  proxy.down();
+  await until('memory is stale', async () => (await naru.send('GET', '/readyz')).status === 503, 2_000);
+  const answers = await Promise.all([
+    send(naru, account.key),
+    send(naru, 'sk-naru-v1-unknown'),
+    naru.send('GET', '/credits', { key: account.key }),
+  ]);
+  for (const answer of answers) {
+    assert.equal(answer.status, 500);
+    assert.equal(answer.json.error.metadata.error_type, 'server');
+  }
+  assert.equal((await naru.send('GET', '/models')).status, 200);
+  const lost = naru.logged.filter((line) => line['event'] === 'change_feed_lost');
+  assert.ok(lost.length <= 2, `said ${lost.length} times`);
+  proxy.up();
+  await until('it serves again', async () => (await send(naru, account.key)).status === 200, 5_000);
+  await assertExact(naru, [account]);
+});
+
+function topUp(office: TestGateway['office'], accountId: number, won: bigint): Promise<unknown> {
+  const amount = (won * 1_000_000n) as Parameters<typeof office.grantCredit>[0]['amount'];
+  return office.grantCredit({
+    accountId,
+    kind: 'topup',
+    amount,
+    expiresAtMs: null,
+    idempotencyKey: null,
+    memo: null,
+  });
+}
+
+/** Milliseconds until requests with the key are answered so. */
+function untilStatus(naru: TestGateway, key: string, status: number): Promise<number> {
+  return until(`status ${status}`, async () => (await send(naru, key)).status === status, 5_000);
+}
+
+async function assertExact(naru: TestGateway, accounts: readonly TestAccount[]): Promise<void> {
+  await naru.settled();
+  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  for (const { accountId } of accounts) {
+    const row = await naru.office.readAccount(accountId);
+    const entries = await Array.fromAsync(naru.office.exportEntries(accountId));
+    const sum = entries.reduce((total, entry) => total + entry.amountMicro, 0n);
+    assert.equal(row === null ? null : row.credits - row.usage, sum);
+  }
+}

@@ -1,0 +1,56 @@
+import { Agent } from 'node:http';
+import { ask, type Sight } from './client.ts';
+import type { Payer } from './naru-process.ts';
+import { drawOrder, randomFrom } from './orders.ts';
+
+/** Clients that ask as fast as they are answered. */
+export interface Load {
+  /** What they saw so far. */
+  readonly sights: readonly Sight[];
+  /** Requests that have been sent and not ended. */
+  readonly inFlight: number;
+  /** No client begins another request; resolves when the last has ended. */
+  stop(): Promise<void>;
+  /** The same, without waiting. */
+  cease(): void;
+}
+
+/** Starts clients with mixed orders; `name` begins the tags of their requests, and must be one of its own. */
+export function startLoad(
+  url: string,
+  payers: readonly Payer[],
+  options: { readonly clients: number; readonly seed: number; readonly name: string },
+): Load {
+  const agent = new Agent({ keepAlive: true });
+  const sights: Sight[] = [];
+  let inFlight = 0;
+  let ceased = false;
+  const client = async (number: number): Promise<void> => {
+    const random = randomFrom(options.seed + number * 7919);
+    for (let n = 1; !ceased; n += 1) {
+      const order = drawOrder(random, payers, `${options.name}-c${number}-${n}`);
+      inFlight += 1;
+      const sight = await ask(url, order, agent);
+      inFlight -= 1;
+      sights.push(sight);
+      // A server that is gone refuses at once: not to be asked a thousand times meanwhile.
+      if (sight.status === null && !sight.leftByItself)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+  const clients = Array.from({ length: options.clients }, (_, number) => client(number));
+  return {
+    sights,
+    get inFlight() {
+      return inFlight;
+    },
+    cease: () => {
+      ceased = true;
+    },
+    async stop() {
+      ceased = true;
+      await Promise.all(clients);
+      agent.destroy();
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { newGenerationUuid } from '../../src/ids/generation-id.ts';
+import { type SettlementRow, Settlements } from '../../src/ledger/settlements.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { openOffice } from '../../src/office.ts';
+import { Database } from '../../src/store/database.ts';
+import { Journal } from '../../src/store/journal/journal.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { seoulDayAt } from '../../src/time/period.ts';
+import { createTestDatabase } from '../harness/database.ts';
+
+const segmentBytes = 32 * 1024;
+const rounds = 12;
+const clock = systemClock;
+
+test('requests of an hour do not fill the journal, and are on record after a crash', async (t) => {
+  const home = await createTestDatabase();
+  const database = new Database(home.address);
+  const dir = mkdtempSync(join(tmpdir(), 'naru-long-'));
+  t.after(async () => {
+    await database.close();
+    await home.drop();
+    rmSync(dir, { recursive: true });
+  });
+  const office = openOffice(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const accountId = await office.createAccount({ name: 'patient', email: null });
+  const key = await office.createKey({
+    accountId,
+    kind: 'inference',
+    name: 'k',
+    limit: null,
+    limitReset: 'never',
+    expiresAtMs: null,
+  });
+  const keyId = (await office.readKey(key.hash))?.id ?? assert.fail('no key');
+  const start = async (): Promise<{ journal: Journal; settlements: Settlements }> => {
+    const journal = await Journal.open({ dir, clock, segmentBytes, maxBytes: 64 * segmentBytes });
+    const hooks = { onCommitted: () => {}, onQuarantined: () => assert.fail('nothing is poisoned') };
+    return {
+      journal,
+      settlements: new Settlements({ database, journal, ack: 'journal', clock, log: silentLog, ...hooks }),
+    };
+  };
+  const record = () => {
+    const createdAtMs = clock.now();
+    const detail = JSON.stringify({
+      request_id: 'r',
+      api_type: 'completions',
+      endpoint: 'chat',
+      title: 't'.repeat(200),
+    });
+    return { uuid: newGenerationUuid(createdAtMs), accountId, keyId, createdAtMs, detail };
+  };
+
+  const { journal, settlements } = await start();
+  const inFlight: ReturnType<typeof settlements.open>[] = [];
+  let [most, renewed] = [0, 0];
+  for (let round = 0; round < rounds; round += 1) {
+    inFlight.push(settlements.open(record()));
+    for (let n = 0; n < 60; n += 1) {
+      const short = settlements.open(record());
+      await settlements.settle(short, rowOf(short.record, 0n));
+    }
+    await settlements.drained();
+    const renewing = settlements.renewOpen(3 * segmentBytes);
+    // The oldest ends while it is being written anew.
+    const [oldest] = inFlight;
+    if (round === rounds - 1 && oldest !== undefined)
+      await settlements.settle(oldest, rowOf(oldest.record, 7_000_000n));
+    renewed += await renewing;
+    most = Math.max(most, journal.stats().segments);
+  }
+  assert.ok(renewed >= rounds, `renewed ${renewed} times`);
+  assert.ok(most <= 8, `${most} segments were kept`);
+  await settlements.drained();
+  assert.equal(journal.stats().liveRecords, rounds - 1, 'the long requests are live, once each');
+  await settlements.close();
+
+  const next = await start();
+  const recovered = await next.settlements.recover();
+  assert.ok(recovered.orphans >= rounds - 1);
+  assert.equal(next.journal.stats().liveRecords, 0);
+  await next.settlements.close();
+  const records = (await Array.fromAsync(office.exportGenerations(accountId))) as readonly {
+    status: number;
+    cost_krw: string;
+  }[];
+  assert.equal(records.length, 61 * rounds);
+  assert.deepEqual(
+    records.filter((row) => row.status === 500).map((row) => row.cost_krw),
+    Array(rounds - 1).fill('0.000000'),
+  );
+  assert.deepEqual(
+    records.filter((row) => row.cost_krw !== '0.000000').map((row) => row.cost_krw),
+    ['7.000000'],
+  );
+  assert.deepEqual((await office.verifyLedger()).differences, []);
+});
+
+function rowOf(record: Parameters<Settlements['open']>[0], cost: bigint): SettlementRow {
+  const settledAtMs = clock.now();
+  return {
+    ...record,
+    settledAtMs,
+    day: seoulDayAt(settledAtMs),
+    status: 200,
+    errorType: null,
+    model: 'test/echo',
+    provider: 'up',
+    finishReason: 'stop',
+    promptTokens: 1,
+    completionTokens: 1,
+    cost,
+    priceVersion: null,
+  };
+}

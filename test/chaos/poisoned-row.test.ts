@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { eventsOf } from '../harness/stream.ts';
+import { startUpstream } from '../harness/upstream.ts';
+import { until } from './naru-process.ts';
+
+const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hello' }] };
+const poison = { 'x-title': 'poison' };
+
+async function open(t: TestContext, ack: 'journal' | 'database'): Promise<TestGateway> {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const naru = await startTestGateway({
+    models: [{ id: 'test/echo', upstreams: [upstream.url] }],
+    config: { settlement: { ack } },
+  });
+  t.after(() => naru.close());
+  await naru.database.query(
+    "ALTER TABLE generation ADD CONSTRAINT taste CHECK (detail->>'title' IS DISTINCT FROM 'poison')",
+  );
+  return naru;
+}
+
+const quarantined = (naru: TestGateway) =>
+  naru.logged.filter((line) => line['event'] === 'settlement_quarantined');
+
+async function usageOf(naru: TestGateway, key: string): Promise<readonly number[]> {
+  const credits = await naru.send('GET', '/credits', { key });
+  const ofKey = await naru.send('GET', '/key', { key });
+  return [credits.json.data.total_usage, ofKey.json.data.usage];
+}
+
+test('a row that the database refuses is set aside, the rest of its batch is settled, and it settles once it is wanted', async (t) => {
+  const naru = await open(t, 'journal');
+  const account = await naru.account({ credit: '10000000' });
+  const answers = await Promise.all(
+    Array.from({ length: 24 }, (_, n) =>
+      naru.send('POST', '/chat/completions', {
+        key: account.key,
+        body: ask,
+        ...(n === 11 ? { headers: poison } : {}),
+      }),
+    ),
+  );
+  assert.ok(answers.every((answer) => answer.status === 200));
+  await naru.settled();
+  assert.equal(quarantined(naru).length, 1);
+  assert.equal(quarantined(naru)[0]?.['level'], 'error');
+  assert.equal((await Array.fromAsync(naru.office.exportGenerations(account.accountId))).length, 23);
+  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  assert.deepEqual(await usageOf(naru, account.key), [23 * 20, 23 * 20], 'memory says what the books say');
+
+  await naru.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
+  const mended = await startTestGateway({ models: [], after: naru });
+  t.after(() => mended.close());
+  await mended.settled();
+  assert.deepEqual(await usageOf(mended, account.key), [24 * 20, 24 * 20], 'the journal had kept it');
+  assert.deepEqual((await mended.office.verifyLedger()).differences, []);
+});
+
+test('with ack: database nobody is told that a refused row is settled', async (t) => {
+  const naru = await open(t, 'database');
+  const account = await naru.account();
+  const options = { key: account.key, headers: poison };
+  const whole = await naru.send('POST', '/chat/completions', { ...options, body: ask });
+  assert.equal(whole.status, 500);
+  const streamed = await naru.send('POST', '/chat/completions', {
+    ...options,
+    body: { ...ask, stream: true },
+  });
+  assert.equal(eventsOf(streamed.text).at(-2)?.json.error.metadata.error_type, 'server');
+  const fine = await naru.send('POST', '/chat/completions', { key: account.key, body: ask });
+  assert.equal(fine.status, 200);
+  await until('memory says so', async () => String(await usageOf(naru, account.key)) === '20,20', 1_000);
+});

@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import type { DatabaseAddress } from '../../src/store/connection.ts';
+
+/**
+ * What becomes of a COMMIT. `answered`: it passes, and so does its answer. `unanswered`: the server commits, and the connection is
+ * cut before the client hears of it. `unasked`: the connection is cut before the server hears of it.
+ */
+export type Fate = 'answered' | 'unanswered' | 'unasked';
+
+/** Stands between a gateway and its PostgreSQL, and cuts connections. */
+export interface Cutter {
+  /** The address to use in the database's place. */
+  readonly address: DatabaseAddress;
+  readonly port: number;
+  /** Connections cut at a COMMIT so far. */
+  readonly cuts: number;
+  /** Decides over every COMMIT to come. */
+  onCommit(decide: () => Fate): void;
+  /** Cuts every connection and lets nobody through until `up`. */
+  down(): void;
+  up(): void;
+  close(): Promise<void>;
+}
+
+/** Starts a proxy in front of the server at `target`, which listens on a unix socket. */
+export async function startCutter(target: DatabaseAddress): Promise<Cutter> {
+  const path = join(target.host ?? '', `.s.PGSQL.${target.port}`);
+  const open = new Set<Socket>();
+  let decide: () => Fate = () => 'answered';
+  let cuts = 0;
+  let isUp = true;
+  const server = createServer({ noDelay: true }, (client) => {
+    if (!isUp) return void client.resetAndDestroy();
+    const upstream = connect(path);
+    const cut = (): void => {
+      client.destroy();
+      upstream.destroy();
+      open.delete(client);
+    };
+    open.add(client);
+    for (const socket of [client, upstream]) socket.on('error', cut).on('close', cut);
+    let fate: Fate = 'answered';
+    upstream.on('data', (bytes) => {
+      if (fate === 'answered') client.write(bytes);
+      else cut();
+    });
+    const messages = new Messages();
+    client.on('data', (bytes) => {
+      if (messages.hasCommit(bytes)) fate = decide();
+      if (fate !== 'answered') cuts += 1;
+      if (fate === 'unasked') cut();
+      else upstream.write(bytes);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = server.address();
+  if (bound === null || typeof bound === 'string') throw new Error('no port');
+  const drop = (): void => {
+    for (const socket of open) socket.destroy();
+  };
+  return {
+    address: { ...target, host: '127.0.0.1', port: bound.port },
+    port: bound.port,
+    get cuts() {
+      return cuts;
+    },
+    onCommit: (decider) => {
+      decide = decider;
+    },
+    down: () => {
+      isUp = false;
+      drop();
+    },
+    up: () => {
+      isUp = true;
+    },
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      drop();
+      await closed;
+    },
+  };
+}
+
+/** Reads what a client sends: a start-up message without a type, then messages of type, length, body. */
+class Messages {
+  #rest: Buffer = Buffer.alloc(0);
+  #isStarted = false;
+
+  /** Whether the bytes complete a plain query that is COMMIT. */
+  hasCommit(bytes: Buffer | string): boolean {
+    this.#rest = Buffer.concat([this.#rest, Buffer.from(bytes)]);
+    let found = false;
+    for (;;) {
+      const head = this.#isStarted ? 1 : 0;
+      if (this.#rest.length < head + 4) return found;
+      const end = head + this.#rest.readUInt32BE(head);
+      if (this.#rest.length < end) return found;
+      if (this.#isStarted && this.#rest.toString('latin1', 0, 1) === 'Q') {
+        if (this.#rest.toString('latin1', 5, end - 1) === 'COMMIT') found = true;
+      }
+      this.#isStarted = true;
+      this.#rest = this.#rest.subarray(end);
+    }
+  }
+}
