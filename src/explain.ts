@@ -44,6 +44,8 @@ export function explain(error: unknown): string {
     return redact(
       `the database cannot be used: ${cause} (${error.message || known}): see database.url in naru.yaml`,
     );
+  if (known === '22003')
+    return 'the sum would be more than the books can hold, which is 9223372036854.775807 won';
   // The two words of store/migrate.ts about a schema that this program does not know.
   if (/^(the database has migration|migration \S+ was edited)/.test(error.message)) return error.message;
   return redact(error.stack ?? error.message);

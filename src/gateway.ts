@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { AccountBook } from './accounts/account-book.ts';
 import { publishCatalogue } from './catalogue/catalogue.ts';
 import type { Config } from './config/config.ts';
+import { DatasetSync } from './datasets/sync.ts';
 import { openaiDialect } from './dialects/openai/index.ts';
 import { readGeneration } from './generations/generations.ts';
 import { ensurePartitions } from './generations/partitions.ts';
@@ -22,12 +23,14 @@ import { describeError, type Log } from './log/log.ts';
 import { krwOfMicro } from './money/krw.ts';
 import { ChangeFeed } from './nodes/change-feed.ts';
 import { accountRoutes } from './routes/account.ts';
+import { datasetRoutes } from './routes/datasets.ts';
 import { documentationRoutes } from './routes/documentation.ts';
 import { generationRoutes } from './routes/generation.ts';
 import { inferenceRoutes } from './routes/inference.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { modelRoutes } from './routes/models.ts';
 import { probeRoutes, type Readiness } from './routes/probes.ts';
+import { providerRoutes } from './routes/providers.ts';
 import type { Processes } from './slots/processes.ts';
 import { createSlots, type Slots } from './slots/slots.ts';
 import type { Database } from './store/database.ts';
@@ -36,6 +39,7 @@ import type { JournalEvent } from './store/journal/unavailable.ts';
 import { knownMigrations, migrate } from './store/migrate.ts';
 import type { SettlementResult, SettlementRow } from './store/settlement.ts';
 import type { Clock } from './time/clock.ts';
+import { Health } from './upstreams/health.ts';
 import { Engines, openProvider } from './upstreams/providers.ts';
 
 /** What a gateway is made of. */
@@ -119,8 +123,11 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   });
   const providers = new Map(config.providers.map((row) => [row.slug, openProvider(row)]));
   const engines = new Engines(limits.connectTimeoutMs);
+  const health = new Health(clock);
 
   const desk = new KeyDesk({ database, ring: keys, clock, keyPrefix: config.keys.prefix });
+  const { samples, syncKey } = config.datasets;
+  const datasetSync = new DatasetSync({ settings: config.datasets, database, clock, log });
   const readiness = async (): Promise<Readiness> => {
     const away: Readiness = { ready: false, reason: 'the database does not answer' };
     if (!feed.isFresh) return away;
@@ -140,6 +147,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
       catalogue: () => catalogue,
       chain: {
         clock,
+        health,
         budgetMs: limits.upstreamTimeoutMs,
         callers: {
           provider: (slug) => providerOf(providers, slug),
@@ -160,11 +168,13 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     }),
     ...keyRoutes({ desk, accounts, maxBodyBytes: limits.bodyBytes }),
     ...accountRoutes({ accounts, clock }),
+    ...datasetRoutes({ database, clock, samples: samples && syncKey === null }),
     ...generationRoutes({
       settlements,
       readGeneration: (accountId, uuid) => readGeneration(database, accountId, uuid),
     }),
-    ...modelRoutes(() => catalogue),
+    ...modelRoutes({ catalogue: () => catalogue, health, clock }),
+    ...providerRoutes(config),
     ...probeRoutes(readiness),
     ...documentationRoutes(() => routes, apiVersion),
   ];
@@ -203,6 +213,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
       { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshDoubtful() },
       { name: 'expire-credit', everyMs: 1_000, run: (nowMs) => expireCredit(database, nowMs) },
       { name: 'ensure-partitions', everyMs: 3_600_000, run: (nowMs) => ensurePartitions(database, nowMs) },
+      { name: 'sync-datasets', everyMs: 60_000, run: () => datasetSync.syncDue() },
     ],
     { clock, log },
   );
@@ -216,6 +227,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     async close(hurry) {
       await drain(server, limits.drainTimeoutMs, clock, hurry);
       jobs.close();
+      await datasetSync.close();
       await server.close();
       await admin.close();
       await slots.close();

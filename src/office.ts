@@ -1,17 +1,26 @@
 import { createAccount, readAccount, readAccounts } from './accounts/accounts.ts';
 import type { Office } from './cli/office.ts';
+import type { Config } from './config/config.ts';
+import { type DatasetName, DatasetSync } from './datasets/sync.ts';
 import { exportedGeneration } from './generations/generation.ts';
 import { exportGenerations } from './generations/generations.ts';
 import { createKey, readKey, readKeys, readSpend, revokeKey, suspendKey } from './keys/keys.ts';
 import { grantCredit } from './ledger/credit.ts';
 import { exportEntries, verifyLedger } from './ledger/ledger.ts';
+import { silentLog } from './log/log.ts';
 import type { Database } from './store/database.ts';
 import type { Clock } from './time/clock.ts';
 
 /** Binds the rooms to an open database for the operator's commands; `close` is called when they are done with it. */
 export function openOffice(
   database: Database,
-  context: { readonly clock: Clock; readonly keyPrefix: string; readonly close: () => Promise<void> },
+  context: {
+    readonly clock: Clock;
+    readonly keyPrefix: string;
+    /** Where datasets are synced from; absent: nowhere. */
+    readonly datasets?: Config['datasets'];
+    readonly close: () => Promise<void>;
+  },
 ): Office {
   const { clock, keyPrefix } = context;
   return {
@@ -28,10 +37,25 @@ export function openOffice(
     exportEntries: (onlyAccount) => exportEntries(database, onlyAccount),
     exportGenerations: (onlyAccount) => exported(exportGenerations(database, onlyAccount)),
     verifyLedger: () => verifyLedger(database),
+    syncDatasets: (names) => syncDatasets(database, context, names),
     close: context.close,
   };
 }
 
 async function* exported(rows: ReturnType<typeof exportGenerations>): AsyncGenerator<object> {
   for await (const row of rows) yield exportedGeneration(row);
+}
+
+async function syncDatasets(
+  database: Database,
+  { clock, datasets }: { readonly clock: Clock; readonly datasets?: Config['datasets'] },
+  names: readonly DatasetName[],
+): ReturnType<Office['syncDatasets']> {
+  if (datasets === undefined) return 'no_key';
+  const sync = new DatasetSync({ settings: datasets, database, clock, log: silentLog });
+  try {
+    return await sync.syncNow(names);
+  } finally {
+    await sync.close();
+  }
 }

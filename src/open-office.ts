@@ -18,5 +18,10 @@ export async function openOfficeOf(places: Places, around: Surroundings): Promis
     await close();
     throw error;
   }
-  return openOffice(database, { clock: systemClock, keyPrefix: config.keys.prefix, close });
+  return openOffice(database, {
+    clock: systemClock,
+    keyPrefix: config.keys.prefix,
+    datasets: config.datasets,
+    close,
+  });
 }

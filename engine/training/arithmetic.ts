@@ -9,7 +9,7 @@ const powersOfTwo = doublings(2.2250738585072014e-308, 2046);
 /** e to the power of `x`, with a relative error below 1e-9; `x` is held to [−700, 700]. */
 export function exp(x: number): number {
   const held = x < -700 ? -700 : x > 700 ? 700 : x;
-  const power = Math.floor(held * 1.4426950408889634 + 0.5);
+  const power = Math.floor(held * Math.LOG2E + 0.5);
   // Cody and Waite: ln 2 in two parts, so that the remainder keeps its low bits.
   const r = held - power * 0.6931471803691238 - power * 1.9082149292705877e-10;
   const high = 1 / 120 + r * (1 / 720 + r * (1 / 5040 + r * (1 / 40_320 + r * (1 / 362_880))));
@@ -22,8 +22,8 @@ export function exp(x: number): number {
 export function log(x: number): number {
   let guess = 0;
   let scaled = x;
-  for (; scaled > 1.5; scaled /= 2) guess += 0.6931471805599453;
-  for (; scaled < 0.75; scaled *= 2) guess -= 0.6931471805599453;
+  for (; scaled > 1.5; scaled /= 2) guess += Math.LN2;
+  for (; scaled < 0.75; scaled *= 2) guess -= Math.LN2;
   for (let round = 0; round < 5; round++) guess += 2 * ((x - exp(guess)) / (x + exp(guess)));
   return guess;
 }

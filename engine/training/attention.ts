@@ -12,16 +12,19 @@ export interface AttentionShape {
   readonly window: number;
 }
 
-/** Attention over a batch, with the memory it needs. It keeps the probabilities of its last `forward` for `backward`. */
+/** The inputs of an attention, or their gradients. */
+export interface AttentionInputs {
+  readonly query: Matrix;
+  readonly key: Matrix;
+  readonly value: Matrix;
+}
+
+/** Attention over a batch. It keeps the probabilities of its last `forward` for `backward`. */
 export interface Attention {
   /** Writes the mixed values of `query`, `key` and `value` into `out`. */
   forward(query: Matrix, key: Matrix, value: Matrix, out: Matrix): void;
-  /** Writes the gradients of the three from `outGradient`, that of `out`. */
-  backward(
-    inputs: readonly [Matrix, Matrix, Matrix],
-    outGradient: Matrix,
-    gradients: readonly [Matrix, Matrix, Matrix],
-  ): void;
+  /** Writes the gradients of the inputs from `outGradient`, that of `out`. */
+  backward(inputs: AttentionInputs, outGradient: Matrix, gradients: AttentionInputs): void;
 }
 
 /** The memory that the attentions of all layers share: one head of one sequence at a time. */
@@ -77,21 +80,21 @@ export function createAttention(kernel: Kernel, shape: AttentionShape, scratch: 
         paste(rows.out, out);
       });
     },
-    backward([query, key, value], outGradient, [queryGradient, keyGradient, valueGradient]) {
+    backward({ query, key, value }, outGradient, gradients) {
       eachHead((kept, cut, paste) => {
         cut(query, rows.query);
         cut(key, rows.key);
         cut(value, rows.value);
         cut(outGradient, rows.changeIn);
         kernel.addTransposedProduct(cleared(rows.changeOut), kept, rows.changeIn, length);
-        paste(rows.changeOut, valueGradient);
+        paste(rows.changeOut, gradients.value);
         transpose(rows.value, turned);
         kernel.addProduct(cleared(change), rows.changeIn, turned, length);
         softmaxGradient(kept, change, window, scale);
         kernel.addProduct(cleared(rows.changeOut), change, rows.key, length);
-        paste(rows.changeOut, queryGradient);
+        paste(rows.changeOut, gradients.query);
         kernel.addTransposedProduct(cleared(rows.changeOut), change, rows.query, length);
-        paste(rows.changeOut, keyGradient);
+        paste(rows.changeOut, gradients.key);
       });
     },
   };

@@ -1,22 +1,29 @@
-import { fallback, type Language, type Topic, topics } from '../corpus.ts';
+import { fallback, topics } from '../corpus.ts';
 import { special } from './bpe.ts';
+import type { Dice } from './dice.ts';
 import type { Example } from './learn.ts';
 import {
+  asPut,
+  babble,
+  cased,
+  eitherLanguage,
+  inventedWord,
+  knownExchange,
+  systemPrompt,
+  unknownExchange,
+} from './questions.ts';
+import {
   cities,
-  closings,
   type Intent,
   intents,
-  noise,
   openings,
   otherTools,
-  strangerQuestions,
-  strangers,
-  systemPrompts,
   toolAnswers,
   toolPrefixes,
   toolSuffixes,
 } from './surroundings.ts';
 
+/** How much the first token of an answer weighs, which decides what answer it is; those that follow from it weigh 1. */
 const firstTokenWeight = 3;
 
 /**
@@ -38,185 +45,139 @@ export function vocabularyTexts(): readonly string[] {
   ];
 }
 
-/** Invents conversations: an endless supply of examples of exactly `length` tokens, the same for the same `random`. */
-export function createLessons(
-  encode: (text: string) => readonly number[],
-  random: () => number,
-  length: number,
-): () => Example {
-  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
-  const chance = (share: number): boolean => random() < share;
-  const language = (): Language => (chance(0.5) ? 'en' : 'ko');
-
-  /** Some words of noise, mostly of one language. */
-  const babble = (most: number): string => {
-    const main = language();
-    const words = 1 + Math.floor(random() * most);
-    return Array.from({ length: words }, () => pick(noise[chance(0.9) ? main : 'en'])).join(' ');
-  };
-
-  const asked = (plain: string, tongue: Language): string => {
-    let text = plain;
-    if (tongue === 'en' && chance(0.25)) text = text.replace('what is', pick(["what's", 'whats', 'what is']));
-    if (chance(0.35)) text = pick(openings[tongue]) + text;
-    if (chance(0.75)) text += pick(closings[tongue]);
-    if (chance(0.1)) text = dropOne(text, random());
-    if (tongue === 'ko' && chance(0.12)) text = text.replaceAll(' ', '');
-    return text;
-  };
-
-  /** Short ones as they are, and long ones, which fill what the model can see, of noise or of one prompt again and again. */
-  const systemPrompt = (): string => {
-    const kind = random();
-    if (kind < 0.5) return pick(systemPrompts);
-    return kind < 0.75 ? babble(40) : `${pick(systemPrompts)} `.repeat(1 + Math.floor(random() * 8));
-  };
-
-  const known = (): readonly [string, string] => {
-    // The two first things anybody asks are taught more often than the rest.
-    const topic: Topic = chance(0.08)
-      ? pick(topics.filter(({ answer }) => answer.includes('gateway') || answer.includes('게이트웨이')))
-      : pick(topics);
-    return [
-      asked(chance(0.3) ? (topic.questions[0] ?? '') : pick(topic.questions), topic.language),
-      topic.answer,
-    ];
-  };
-
-  const unknown = (): readonly [string, string] => {
-    if (chance(0.35)) {
-      const text = babble(12);
-      return [text, fallback[languageOf(text)]];
-    }
-    const tongue = language();
-    const kind = random();
-    const stranger =
-      kind < 0.5 ? pick(strangers[tongue]) : kind < 0.75 ? babble(2) : invented(tongue, random);
-    return [asked(pick(strangerQuestions[tongue]).replace('#', stranger), tongue), fallback[tongue]];
-  };
-
+/** Invents conversations: an endless supply of examples of exactly `length` tokens, the same for the same dice. */
+export function createLessons(encode: Encode, dice: Dice, length: number): () => Example {
   return () => {
-    const tokens: number[] = [];
-    const weights: number[] = [];
-    const show = (ids: readonly number[]): void => {
-      tokens.push(...ids);
-      weights.push(...ids.map(() => 0));
-    };
-    /** The first token decides which answer it is, so it weighs more than those that follow from it. */
-    const teach = (ids: readonly number[]): void => {
+    const page = createPage(encode);
+    page.show([special.begin]);
+    if (dice.chance(0.45)) page.hear(special.system, systemPrompt(dice));
+    while (page.tokens.length < length) {
+      const kind = dice.roll();
+      if (kind < 0.56) chat(page, () => knownExchange(dice), dice);
+      else if (kind < 0.76) chat(page, () => unknownExchange(dice), dice);
+      else if (kind < 0.91) useTool(page, dice);
+      else completePlainText(page, dice);
+    }
+    return { tokens: page.tokens.slice(0, length), weights: page.weights.slice(0, length) };
+  };
+}
+
+type Encode = (text: string) => readonly number[];
+
+/** A conversation as it is written down. */
+interface Page extends Example {
+  readonly encode: Encode;
+  /** Adds what is only read. */
+  show(ids: readonly number[]): void;
+  /** Adds what somebody else says. */
+  hear(role: number, text: string): void;
+  /** Adds what is to be said, the first token of which decides. */
+  teach(ids: readonly number[]): void;
+}
+
+function createPage(encode: Encode): Page {
+  const tokens: number[] = [];
+  const weights: number[] = [];
+  const show = (ids: readonly number[]): void => {
+    tokens.push(...ids);
+    weights.push(...ids.map(() => 0));
+  };
+  return {
+    tokens,
+    weights,
+    encode,
+    show,
+    hear: (role, text) => show([role, ...encode(heard(text))]),
+    teach: (ids) => {
       tokens.push(...ids);
       weights.push(...ids.map((_, index) => (index === 0 ? firstTokenWeight : 1)));
-    };
-    const answer = (text: string): void => {
-      const ids = encode(text);
-      show([special.assistant]);
-      // An answer once begun is easily ended: some are cut short, to make room for more beginnings.
-      if (chance(0.7)) teach([...ids, special.end]);
-      else {
-        teach(ids.slice(0, 8));
-        show([special.end]);
-      }
-    };
-    const ask = (question: string): void => show([special.user, ...encode(heard(question))]);
-    const listTools = (names: readonly string[]): void =>
-      show([special.tools, ...encode(` ${shuffled(names, random).join(' ')}`)]);
-
-    const chat = ([question, reply]: readonly [string, string]): void => {
-      if (chance(0.2)) {
-        listTools(
-          Array.from({ length: 1 + Math.floor(random() * 3) }, () =>
-            chance(0.5) ? pick(otherTools) : toolName(pick(intents)),
-          ),
-        );
-      }
-      ask(question);
-      answer(reply);
-    };
-    const useTool = (): void => {
-      const tongue = language();
-      const intent = chance(0.3) ? (intents[0] as Intent) : pick(intents);
-      const question = pick(intent.questions[tongue]);
-      const place = tongue === 'ko' || chance(0.8) ? pick(cities[tongue]) : invented(tongue, random);
-      const others = Array.from({ length: Math.floor(random() * 3) }, () => {
-        const other = pick(intents);
-        return other === intent || chance(0.5) ? pick(otherTools) : toolName(other);
-      });
-      const tool = toolName(intent);
-      const has = chance(0.85);
-      if (has || chance(0.5)) listTools(has ? [tool, ...others] : [...others, pick(otherTools)]);
-      ask(asked(question.replace('#', place), tongue));
-      if (!has) return answer(fallback[tongue]);
-      show([special.assistant]);
-      teach([special.call, ...encode(` ${tool}`), ...(question.includes('#') ? [special.argument] : [])]);
-      // Which word of the question it is has to be decided too, so its first token weighs more as well.
-      teach([...(question.includes('#') ? encode(heard(place)) : []), special.end]);
-      show([special.toolResult, ...encode(heard(toolResult()))]);
-      answer(toolAnswers[tongue]);
-    };
-    const toolName = ({ tools }: Intent): string => pick(toolPrefixes) + pick(tools) + pick(toolSuffixes);
-    const toolResult = (): string =>
-      pick([
-        `${Math.floor(random() * 1000)}`,
-        babble(6),
-        `{"value": ${Math.floor(random() * 100)}}`,
-        `${Math.floor(random() * 40)} degrees`,
-      ]);
-    /** Text without turns, for plain completions: a question, or an answer to go on with. */
-    const plain = (): void => {
-      const [question, reply] = known();
-      const ids = encode(reply);
-      const given = 2 + Math.floor(random() * 4);
-      const kind = random();
-      show([special.begin, ...(kind < 0.7 ? encode(cased(question, random())) : ids.slice(0, given))]);
-      if (kind < 0.35) show(encode('\n'));
-      else if (kind < 0.7) teach(encode('\n'));
-      teach([...(kind < 0.7 ? ids : ids.slice(given)), special.end]);
-    };
-
-    show([special.begin]);
-    if (chance(0.45)) show([special.system, ...encode(heard(systemPrompt()))]);
-    while (tokens.length < length) {
-      const kind = random();
-      if (kind < 0.56) chat(known());
-      else if (kind < 0.76) chat(unknown());
-      else if (kind < 0.91) useTool();
-      else plain();
-    }
-    return { tokens: tokens.slice(0, length), weights: weights.slice(0, length) };
+    },
   };
 }
 
-/** A word that means nothing: what the model hears when it is told a word that it was never shown. */
-function invented(language: Language, random: () => number): string {
-  const below = (count: number): number => Math.floor(random() * count);
-  if (language === 'en') {
-    return Array.from({ length: 3 + below(6) }, () => 'aeioubcdfghklmnprstvwyz'[below(23)]).join('');
+/** A question and its answer, now and then with tools that are of no use for it. */
+function chat(
+  page: Page,
+  exchange: () => { readonly question: string; readonly answer: string },
+  dice: Dice,
+): void {
+  const { question, answer } = exchange();
+  if (dice.chance(0.2)) {
+    const name = (): string =>
+      dice.chance(0.5) ? dice.pick(otherTools) : toolName(dice.pick(intents), dice);
+    listTools(page, Array.from({ length: 1 + dice.below(3) }, name), dice);
   }
-  // Any syllable of Hangul, half of them without a final consonant.
-  return Array.from({ length: 2 + below(3) }, () =>
-    String.fromCharCode(0xac00 + below(399) * 28 + (random() < 0.5 ? 0 : below(28))),
-  ).join('');
+  page.hear(special.user, question);
+  say(page, answer, dice);
 }
 
-function languageOf(text: string): Language {
-  const hangul = text.match(/[가-힣]+/g)?.length ?? 0;
-  return hangul * 2 > text.split(' ').length ? 'ko' : 'en';
+/** A question for a tool: the call, its result and the answer; or the fallback where no tool serves. */
+function useTool(page: Page, dice: Dice): void {
+  const language = eitherLanguage(dice);
+  const intent = dice.chance(0.3) ? intents[0] : dice.pick(intents);
+  const question = dice.pick(intent.questions[language]);
+  const place =
+    language === 'ko' || dice.chance(0.8) ? dice.pick(cities[language]) : inventedWord(language, dice);
+  const others = Array.from({ length: dice.below(3) }, () => {
+    const other = dice.pick(intents);
+    return other === intent || dice.chance(0.5) ? dice.pick(otherTools) : toolName(other, dice);
+  });
+  const tool = toolName(intent, dice);
+  const serves = dice.chance(0.85);
+  if (serves || dice.chance(0.5))
+    listTools(page, serves ? [tool, ...others] : [...others, dice.pick(otherTools)], dice);
+  page.hear(special.user, asPut(question.replace('#', place), language, dice));
+  if (!serves) {
+    say(page, fallback[language], dice);
+    return;
+  }
+  const argument = question.includes('#') ? heard(place) : null;
+  page.show([special.assistant]);
+  page.teach([special.call, ...page.encode(` ${tool}`), ...(argument === null ? [] : [special.argument])]);
+  // Which word of the question it is has to be decided too, so its first token weighs more as well.
+  page.teach([...(argument === null ? [] : page.encode(argument)), special.end]);
+  page.hear(special.toolResult, toolResult(dice));
+  say(page, toolAnswers[language], dice);
 }
 
-/** The text with a capital at its beginning, at each word or everywhere, or as it is; `dice` chooses. */
-function cased(text: string, dice: number): string {
-  if (dice < 0.3) return text;
-  if (dice < 0.9) return text.slice(0, 1).toUpperCase() + text.slice(1);
-  return dice < 0.95 ? text.replace(/\b[a-z]/g, (letter) => letter.toUpperCase()) : text.toUpperCase();
+/** Text without turns, for plain completions: a question and its answer, or an answer to go on with. */
+function completePlainText(page: Page, dice: Dice): void {
+  const { question, answer } = knownExchange(dice, 0.4);
+  const ids = page.encode(answer);
+  const given = 2 + dice.below(4);
+  const kind = dice.roll();
+  const line = page.encode('\n');
+  page.show([special.begin, ...(kind < 0.7 ? page.encode(cased(question, dice)) : ids.slice(0, given))]);
+  if (kind < 0.35) page.show(line);
+  else if (kind < 0.7) page.teach(line);
+  page.teach([...(kind < 0.7 ? ids : ids.slice(given)), special.end]);
 }
 
-/** The text without one of its characters. */
-function dropOne(text: string, dice: number): string {
-  const at = Math.floor(dice * text.length);
-  return text.slice(0, at) + text.slice(at + 1);
+/** An answer. Once begun it is easily ended, so some are cut short, to make room for more beginnings. */
+function say(page: Page, answer: string, dice: Dice): void {
+  const ids = page.encode(answer);
+  page.show([special.assistant]);
+  if (dice.chance(0.7)) {
+    page.teach([...ids, special.end]);
+    return;
+  }
+  page.teach(ids.slice(0, 8));
+  page.show([special.end]);
 }
 
-function shuffled<T>(items: readonly T[], random: () => number): T[] {
-  const left = [...items];
-  return items.map(() => left.splice(Math.floor(random() * left.length), 1)[0] as T);
+function listTools(page: Page, names: readonly string[], dice: Dice): void {
+  page.show([special.tools, ...page.encode(` ${dice.shuffle(names).join(' ')}`)]);
+}
+
+function toolName({ tools }: Intent, dice: Dice): string {
+  return dice.pick(toolPrefixes) + dice.pick(tools) + dice.pick(toolSuffixes);
+}
+
+function toolResult(dice: Dice): string {
+  return dice.pick([
+    `${dice.below(1000)}`,
+    babble(6, dice),
+    `{"value": ${dice.below(100)}}`,
+    `${dice.below(40)} degrees`,
+  ]);
 }

@@ -41,15 +41,15 @@ export const noise: ByLanguage = {
     all were when we there can an your which their said if do will each about how up out them then she
     many some so these would other into has more her two like him see time could no make than first
     been now people my made over did down only way find use may water long little very after words
-    called just where most know get through back much go good new write our used me man too any day
+    called just where most know get through back much go new write our used me man too any day
     same right look think also around another came come work three word must because does part even
     place well such here take why things put years different away again off went old number great men
-    say small every found still between own sea under never
+    small every found still between own sea under never
   `),
   ko: words(`
-    그리고 하지만 사람 시간 오늘 내일 어제 학교 회사 친구 음식 바다 산 책 영화 음악 사랑 고양이 강아지 자동차 버스 기차 날씨 비 눈 바람 여름 겨울 봄 가을 아침 점심 저녁
+    그리고 하지만 사람 시간 오늘 내일 어제 학교 회사 친구 음식 바다 산 책 영화 음악 사랑 고양이 강아지 자동차 버스 기차 날씨 비 눈 바람 여름 겨울 봄 가을 점심 저녁
     밤 커피 물 빵 밥 김치 집 방 문 창문 컴퓨터 전화 인터넷 파일 코드 함수 변수 프로그램 서울 부산 제주 한국 일본 미국 대통령 역사 수학 과학 문제 숙제 시험 선생님 학생
-    아이 엄마 아빠 빨리 천천히 크게 작게 예쁜 좋은 나쁜 새로운 오래된 만들어 보여줘 써줘 찾아줘 읽어줘 번역해 요약해 고쳐줘
+    아이 엄마 아빠 빨리 천천히 크게 작게 예쁜 나쁜 새로운 오래된 만들어 보여줘 써줘 찾아줘 읽어줘 번역해 요약해 고쳐줘
   `),
 };
 
@@ -102,7 +102,9 @@ const weather: Intent = {
       what is the weather in # | what is the weather like in # | how is the weather in # today |
       weather in # | is it raining in # | tell me the weather in # | what is the temperature in #
     `),
-    ko: list('# 날씨 어때 | # 날씨 알려줘 | 오늘 # 날씨는 | #의 날씨가 어때 | 지금 # 날씨 | # 기온이 몇 도야 | #에 비가 와'),
+    ko: list(
+      '# 날씨 어때 | # 날씨 알려줘 | 오늘 # 날씨는 | #의 날씨가 어때 | 지금 # 날씨 | # 기온이 몇 도야 | #에 비가 와',
+    ),
   },
 };
 
@@ -116,7 +118,9 @@ export const intents: readonly [Intent, ...Intent[]] = [
         what time is it | what is the time | what time is it now | tell me the time | do you have the time |
         current time
       `),
-      ko: list('지금 몇 시야 | 몇 시야 | 시간 알려줘 | 지금 시간이 어떻게 돼 | 현재 시각 알려줘 | 몇 시인가요'),
+      ko: list(
+        '지금 몇 시야 | 몇 시야 | 시간 알려줘 | 지금 시간이 어떻게 돼 | 현재 시각 알려줘 | 몇 시인가요',
+      ),
     },
   },
   {
@@ -126,13 +130,17 @@ export const intents: readonly [Intent, ...Intent[]] = [
         what is my balance | what is the balance | how much credit do i have | show my balance |
         check my balance | how much is left
       `),
-      ko: list('잔액 알려줘 | 내 잔액이 얼마야 | 잔액이 얼마야 | 잔액 보여줘 | 잔액 확인해줘 | 크레딧이 얼마 남았어'),
+      ko: list(
+        '잔액 알려줘 | 내 잔액이 얼마야 | 잔액이 얼마야 | 잔액 보여줘 | 잔액 확인해줘 | 크레딧이 얼마 남았어',
+      ),
     },
   },
 ];
 
 /** What stands before the word in a tool's name that tells what it is for. */
-export const toolPrefixes: readonly string[] = list('get_ | get_ | get_ |  | get | fetch_ | check_ | lookup_ | my_');
+export const toolPrefixes: readonly string[] = list(
+  'get_ | get_ | get_ |  | get | fetch_ | check_ | lookup_ | my_',
+);
 
 /** What stands after it. */
 export const toolSuffixes: readonly string[] = list(' |  |  |  | _tool | _info | _now');

@@ -17,6 +17,11 @@ export class Catalogue {
     this.#byId = new Map(models.map((model) => [model.id, model]));
   }
 
+  /** The model with exactly this id, or null. */
+  find(id: string): Model | null {
+    return this.#byId.get(id) ?? null;
+  }
+
   /** The models of these ids, in order. The first unknown one is refused with `400 model_not_found` (decisions.md §2, A-23). */
   resolve(ids: readonly string[]): readonly Model[] {
     return ids.map((id) => {
@@ -62,6 +67,7 @@ function modelOf(model: ModelConfig, candidates: readonly Candidate[]): Model {
     inputModalities: model.inputModalities,
     outputModalities: model.outputModalities,
     supportedParameters: model.supportedParameters ?? [],
+    defaultParameters: model.defaultParameters,
     price: model.price,
     huggingFaceId: model.huggingFaceId,
     knowledgeCutoff: model.knowledgeCutoff,
@@ -95,6 +101,8 @@ function candidateOf(
     inputs: new Set<Modality>(candidate.inputModalities),
     supportedParameters:
       candidate.supportedParameters === null ? null : new Set(candidate.supportedParameters),
+    quantization: candidate.quantization,
+    zdr: candidate.zdr,
     price: candidate.price,
   };
 }

@@ -21,6 +21,10 @@ export interface Candidate {
   readonly inputs: ReadonlySet<InputModality | 'text'>;
   /** Null when nothing is declared: then every known parameter is taken to be understood. */
   readonly supportedParameters: ReadonlySet<string> | null;
+  /** How its weights are quantized; null when not stated. */
+  readonly quantization: string | null;
+  /** Whether nothing of a request is retained. */
+  readonly zdr: boolean;
   readonly price: Price;
   /** The published version of the price; every generation stores the one that it was billed with. */
   readonly priceVersion: number;
@@ -38,6 +42,8 @@ export interface Model {
   readonly inputModalities: readonly string[];
   readonly outputModalities: readonly string[];
   readonly supportedParameters: readonly string[];
+  /** What it uses for parameters that a request leaves out, under their names on the wire; null when not stated. */
+  readonly defaultParameters: Readonly<Record<string, number>> | null;
   readonly price: Price;
   readonly huggingFaceId: string | null;
   readonly knowledgeCutoff: string | null;

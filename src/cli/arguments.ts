@@ -53,10 +53,15 @@ export function name(text: string): string {
   return text;
 }
 
+/** What a bigint of micro-won holds. */
+const largestStored = 2n ** 63n - 1n;
+
 function exactKrw(text: string): Krw {
   const amount = krwFromDecimal(text);
-  if (amount === null)
-    throw new InvalidArgumentError('must be an amount in won such as 5000 or 0.5, at most 10^15.');
+  if (amount === null || amount > largestStored)
+    throw new InvalidArgumentError(
+      'must be an amount in won such as 5000 or 0.5, at most 9223372036854.775807.',
+    );
   if (/\.\d{7,}/.test(text))
     throw new InvalidArgumentError('has more than six decimals; a micro-won is the smallest amount.');
   return amount;

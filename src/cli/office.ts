@@ -1,4 +1,5 @@
 import type { AccountRow } from '../accounts/accounts.ts';
+import type { DatasetName, DatasetSync } from '../datasets/sync.ts';
 import type { KeyHash } from '../ids/api-key.ts';
 import type { KeyOrder, KeyRow } from '../keys/keys.ts';
 import type { Spend } from '../keys/spend.ts';
@@ -24,5 +25,6 @@ export interface Office {
   exportEntries(onlyAccount: number | null): AsyncIterable<EntryRow>;
   exportGenerations(onlyAccount: number | null): AsyncIterable<object>;
   verifyLedger(): Promise<Verdict>;
+  syncDatasets(names: readonly DatasetName[]): ReturnType<DatasetSync['syncNow']>;
   close(): Promise<void>;
 }

@@ -10,9 +10,11 @@ export interface CommonOptions {
   readonly json?: boolean;
 }
 
-/** Adds the options that every command has. */
-export function withCommonOptions(command: Command): Command {
-  return command
+/** Adds the options that every command has, behind a command's own, to the commands that do something. */
+export function addCommonOptions(command: Command): void {
+  for (const below of command.commands) addCommonOptions(below);
+  if (command.commands.length > 0) return;
+  command
     .option('--config <file>', 'the configuration file (default: naru.yaml, or built-in defaults)')
     .option(
       '--data-dir <dir>',

@@ -1,10 +1,13 @@
 import { Command, CommanderError } from 'commander';
+import { hint } from '../config/nearest.ts';
 import { addAccountCommands } from './commands/account.ts';
 import { addCreditCommands } from './commands/credit.ts';
+import { addDatasetCommands } from './commands/dataset.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addExportCommands } from './commands/exports.ts';
 import { addKeyCommands } from './commands/key.ts';
 import { addServerCommands } from './commands/server.ts';
+import { addCommonOptions } from './options.ts';
 import { CliError, type Shell } from './shell.ts';
 
 const examples = `
@@ -35,7 +38,10 @@ export async function runCli(shell: Shell, args: readonly string[]): Promise<num
   addCreditCommands(program, shell);
   addKeyCommands(program, shell);
   addExportCommands(program, shell, state);
+  addDatasetCommands(program, shell, state);
+  addCommonOptions(program);
   try {
+    refuseUnknownOptions(program, args);
     await program.parseAsync([...args], { from: 'user' });
     return state.exitCode;
   } catch (error) {
@@ -43,5 +49,20 @@ export async function runCli(shell: Shell, args: readonly string[]): Promise<num
     if (!(error instanceof CliError)) throw error;
     shell.err(`naru: ${error.message}\n`);
     return 1;
+  }
+}
+
+/** Says which option was meant before saying that one is missing: `--amont 5` is a misspelt amount, not a missing one. */
+function refuseUnknownOptions(program: Command, args: readonly string[]): void {
+  let command = program;
+  for (const [index, arg] of args.entries()) {
+    if (arg === '--') return;
+    const below = command.commands.find((one) => one.name() === arg);
+    if (below !== undefined && index < 2) command = below;
+    const [flag = ''] = arg.split('=');
+    if (!flag.startsWith('--') || flag === '--help' || flag === '--version') continue;
+    const known = command.options.map((option) => option.long ?? '');
+    if (!known.includes(flag))
+      command.error(`error: unknown option '${flag}'${hint(flag, known)}`, { exitCode: 2 });
   }
 }

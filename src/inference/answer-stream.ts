@@ -5,7 +5,7 @@ import { zeroKrw } from '../money/krw.ts';
 import { ChunkWriter } from '../wire/answer.ts';
 import { doneData, sseEvent, sseKeepAlive } from '../wire/sse.ts';
 import { usageBody } from '../wire/usage.ts';
-import { type Answering, answerHeaders, envelopeOf } from './answering.ts';
+import { type Answering, answerHeaders, envelopeOf, noteEnd } from './answering.ts';
 import type { AnswerSink, StreamedAnswer } from './conversation.ts';
 import { type Priced, priceAnswer } from './price-answer.ts';
 import { Tally } from './tally.ts';
@@ -79,10 +79,7 @@ async function pass(answering: Answering, { tally, writer, sink, silence }: Pass
 }
 
 /** The next chunks. An upstream that breaks off after it said the end has said everything but what it used. */
-async function nextOf(
-  { answer }: Answering,
-  tally: Tally,
-): Promise<Answering['answer']['first'] | null> {
+async function nextOf({ answer }: Answering, tally: Tally): Promise<Answering['answer']['first'] | null> {
   if (answer.rest === null) return null;
   try {
     const chunks = await answer.rest.next();
@@ -104,6 +101,7 @@ async function complete(
   const { answer, ask } = answering;
   const { tally, writer, held } = said;
   const priced = await priceAnswer(ask, answer.candidate, tally);
+  noteEnd(answering, priced.usage, tally.finishReason === 'error');
   await settle(answering, tally, priced, { errorType: null, cancelled: false });
   return `${held}${writer.usage(usageBody(priced.usage, priced.bill))}${done}`;
 }
@@ -112,6 +110,7 @@ async function complete(
 async function left(answering: Answering, tally: Tally): Promise<string> {
   const priced = await priceAnswer(answering.ask, answering.answer.candidate, tally);
   const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
+  noteEnd(answering, priced.usage, false);
   await settle(answering, tally, tally.spoke ? priced : free, {
     errorType: null,
     cancelled: true,
@@ -129,6 +128,7 @@ async function broke(
   const priced = await priceAnswer(answering.ask, answering.answer.candidate, tally);
   const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
   const { error } = renderRefusal(refusal).body;
+  if (thrown instanceof UpstreamBroke) noteEnd(answering, priced.usage, true);
   await settle(answering, tally, free, { errorType: error.metadata.error_type, cancelled: false }).catch(
     () => {},
   );

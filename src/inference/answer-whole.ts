@@ -1,7 +1,7 @@
 import { type WholeChoice, wholeBody } from '../wire/answer.ts';
 import type { AnswerChunk, ChunkChoice } from '../wire/chat.ts';
 import { usageBody } from '../wire/usage.ts';
-import { type Answering, answerHeaders, envelopeOf } from './answering.ts';
+import { type Answering, answerHeaders, envelopeOf, noteEnd } from './answering.ts';
 import type { WholeAnswer } from './conversation.ts';
 import { priceAnswer } from './price-answer.ts';
 import { Tally } from './tally.ts';
@@ -14,6 +14,7 @@ export async function answerWhole(answering: Answering): Promise<WholeAnswer> {
   for (const chunk of chunks) tally.take(chunk);
   answer.release();
   const { usage, source, bill } = await priceAnswer(ask, answer.candidate, tally);
+  noteEnd(answering, usage, tally.finishReason === 'error');
   if (exchange.signal.aborted) throw exchange.signal.reason;
   await session.end({
     status: 200,

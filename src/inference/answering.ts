@@ -1,6 +1,8 @@
 import type { Clock } from '../time/clock.ts';
+import type { Health } from '../upstreams/health.ts';
 import type { Envelope } from '../wire/answer.ts';
 import type { Ask } from '../wire/chat.ts';
+import type { Usage } from '../wire/usage.ts';
 import type { Asked } from './conversation.ts';
 import type { Answer } from './outcome.ts';
 import type { Session } from './session.ts';
@@ -12,6 +14,7 @@ export interface Answering {
   readonly answer: Answer;
   readonly exchange: Asked;
   readonly clock: Clock;
+  readonly health: Health;
   /** After this much silence a stream says that it is alive (decisions.md A-27). */
   readonly keepAliveMs: number;
   /** The silence after which an upstream is given up. */
@@ -37,4 +40,14 @@ export function envelopeOf({ session, ask, answer }: Answering): Envelope {
     model: answer.candidate.modelId,
     provider: answer.candidate.providerName,
   };
+}
+
+/** Tells how the answer of the candidate ended; once for each. `broken`: the upstream failed, or said that it did. */
+export function noteEnd(
+  { answer, clock, health }: Answering,
+  { completionTokens }: Usage,
+  broken: boolean,
+): void {
+  const tookMs = clock.monotonic() - answer.askedMs;
+  health.ended(answer.candidate.label, { broken, tokens: completionTokens, tookMs });
 }

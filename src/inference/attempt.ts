@@ -2,6 +2,7 @@ import type { Candidate } from '../catalogue/model.ts';
 import { refuse } from '../errors/catalogue.ts';
 import type { AttemptRecord } from '../generations/generation.ts';
 import type { Clock } from '../time/clock.ts';
+import type { Health } from '../upstreams/health.ts';
 import type { Ask } from '../wire/chat.ts';
 import type { Callers } from './line.ts';
 import type { Answer, AttemptContext, Outcome } from './outcome.ts';
@@ -11,6 +12,8 @@ import { tryCandidate } from './try-candidate.ts';
 export interface Chain {
   readonly callers: Callers;
   readonly clock: Clock;
+  /** What becomes of each attempt is told here. */
+  readonly health: Health;
   /** Milliseconds of waiting for upstreams, over all candidates, until the first byte. */
   readonly budgetMs: number;
 }
@@ -32,12 +35,31 @@ export async function attempt(
     const startedMs = chain.clock.monotonic();
     const { outcome, waitedMs } = await tryCandidate(chain.callers, candidate, ask, { ...context, budgetMs });
     context.attempts.push(recordOf(candidate, outcome, chain.clock.monotonic() - startedMs));
+    note(chain, candidate, outcome);
     if (outcome.kind === 'answered') return outcome.answer;
     failed.push(outcome);
     budgetMs -= waitedMs;
     if (budgetMs <= 0) break;
   }
   throw refusalOf(failed, chain.budgetMs, budgetMs);
+}
+
+/** A candidate that is loading was not asked, so it has not failed; how an answer ends is noted when it ends. */
+function note({ health, clock }: Chain, { label }: Candidate, outcome: Outcome): void {
+  switch (outcome.kind) {
+    case 'answered':
+      if (outcome.answer.rest !== null) health.spoke(label, clock.monotonic() - outcome.answer.askedMs);
+      return;
+    case 'refused':
+      health.failed(label, outcome.status);
+      return;
+    case 'unreachable':
+    case 'timed_out':
+      health.failed(label, null);
+      return;
+    case 'loading':
+      return;
+  }
 }
 
 function refusalOf(

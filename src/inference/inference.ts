@@ -65,7 +65,7 @@ export async function infer(
       attempts: session.attempts,
     });
     session.firstWordMs = clock.monotonic();
-    const answering = { ...parts, session, ask, answer, exchange };
+    const answering = { ...parts, health: chain.health, session, ask, answer, exchange };
     return ask.stream ? answerStream(answering) : await answerWhole(answering);
   } catch (thrown) {
     await session.fail(thrown);

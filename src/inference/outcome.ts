@@ -6,6 +6,8 @@ import type { ChunkSource } from './chunk-source.ts';
 /** A candidate that has spoken. */
 export interface Answer {
   readonly candidate: Candidate;
+  /** Monotonic instant at which it was asked, after any wait for a lane. */
+  readonly askedMs: number;
   /** What was said so far: the whole answer, or the chunks up to the first that means something. */
   readonly first: readonly AnswerChunk[];
   /** Where the rest of a stream comes from; null for a whole answer. */

@@ -60,6 +60,7 @@ async function callOnce(
   line: Line,
   call: CallScope,
 ): Promise<Outcome> {
+  const askedMs = callers.clock.monotonic();
   const written = line.dialect.write(ask, {
     model: line.model,
     supportedParameters: candidate.supportedParameters,
@@ -83,7 +84,7 @@ async function callOnce(
       call.end();
       line.release('served');
     };
-    return { kind: 'answered', answer: { candidate, ...spoken, release } };
+    return { kind: 'answered', answer: { candidate, askedMs, ...spoken, release } };
   } catch (error) {
     return failureOf(error, call);
   }

@@ -11,6 +11,7 @@ import {
   readKeyPage,
   readOwnKey,
   readSpend,
+  readSpends,
   revokeKey,
 } from './keys.ts';
 import type { Spend } from './spend.ts';
@@ -61,7 +62,10 @@ export class KeyDesk {
 
   async page(accountId: number, offset: number, includeDisabled: boolean): Promise<readonly KeyWithSpend[]> {
     const rows = await readKeyPage(this.#database, { accountId, offset, includeDisabled });
-    return Promise.all(rows.map((row) => this.#withSpend(row)));
+    const nowMs = this.#clock.now();
+    const strangers = rows.map(({ id }) => id).filter((id) => this.#ring.peekId(id) === undefined);
+    const spendOf = await readSpends(this.#database, accountId, strangers, nowMs);
+    return rows.map((row) => ({ row, spend: this.#ring.peekId(row.id)?.spendOn(nowMs) ?? spendOf(row.id) }));
   }
 
   async change(accountId: number, hash: KeyHash, change: KeyChange): Promise<KeyWithSpend | null> {

@@ -11,13 +11,14 @@ import {
   listKeys,
   pageOfKeys,
   readKeySpend,
+  readKeySpends,
   setAdminSuspended,
   setRevoked,
   updateOwnKey,
 } from '../store/keys.ts';
 import type { Sql } from '../store/sql.ts';
 import { type LimitReset, seoulDayAt } from '../time/period.ts';
-import type { Spend } from './spend.ts';
+import { noSpend, type Spend } from './spend.ts';
 
 export type { KeyChange, KeyRow } from '../store/keys.ts';
 
@@ -67,6 +68,18 @@ export function readKeys(database: Database, accountId: number): Promise<readonl
 export async function readSpend(database: Database, key: KeyRow, nowMs: number): Promise<Spend> {
   const day = seoulDayAt(nowMs);
   return { day, ...(await readKeySpend(database, key, day)) };
+}
+
+/** What keys of one account have spent, as of the instant, by the id of the key. */
+export async function readSpends(
+  database: Database,
+  accountId: number,
+  keyIds: readonly number[],
+  nowMs: number,
+): Promise<(keyId: number) => Spend> {
+  const day = seoulDayAt(nowMs);
+  const spends = await readKeySpends(database, accountId, keyIds, day);
+  return (keyId) => ({ ...noSpend(day), ...spends.get(keyId) });
 }
 
 /** Suspends a key for the administrator or lifts that suspension; false when there is no such key. */

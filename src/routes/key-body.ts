@@ -44,7 +44,7 @@ export function readKeyChange(body: JsonObject): KeyChange {
 /** A name has something to see in it: spaces and signs without a shape of their own are nothing. */
 function nameOf(value: unknown): string {
   if (typeof value !== 'string') throw invalid('`name`은 문자열이어야 합니다. `name` must be a string.');
-  if (!/[^\s\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/u.test(value)) {
+  if (!/[^\s\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u.test(value)) {
     throw invalid('`name`이 비어 있습니다. `name` must not be empty.');
   }
   if (value.length > longestName || value.includes('\0') || !value.isWellFormed()) {
@@ -62,8 +62,10 @@ function flagOf(value: unknown): boolean {
 /** Null is no limit; 0 refuses every request; more than six decimals are rounded half up (decisions.md A-13). */
 function limitOf(value: unknown): Krw | null {
   if (value === null) return null;
-  const limit = typeof value === 'number' ? krwFromNumber(value) : null;
-  if (limit === null || limit < 0n || Object.is(value, -0)) {
+  // The sign is looked at before rounding: a negative limit is none, however near to zero.
+  const isPositive = typeof value === 'number' && value >= 0 && !Object.is(value, -0);
+  const limit = isPositive ? krwFromNumber(value) : null;
+  if (limit === null) {
     throw invalid(
       '`limit`은 0 이상 10^15 이하의 수 또는 null이어야 합니다. `limit` must be null or a number from 0 to 10^15.',
     );

@@ -6,6 +6,7 @@ import { parseKeyHash } from '../ids/api-key.ts';
 import type { KeyDesk, KeyWithSpend } from '../keys/key-desk.ts';
 import { readKeyChange, readNewKey } from './key-body.ts';
 import { keyBody } from './key-object.ts';
+import { integerOf, wordOf } from './query-values.ts';
 
 /** What the key endpoints need. */
 export interface KeyRouteParts {
@@ -28,7 +29,7 @@ export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
         const page = await desk.page(
           caller.accountId,
           readOffset(query.get('offset')),
-          query.get('include_disabled') !== 'false',
+          readFlag('include_disabled', query.get('include_disabled') ?? 'true'),
         );
         return { body: { data: page.map(bodyOf) } };
       },
@@ -97,8 +98,10 @@ function noSuchKey(hash: string): Error {
 }
 
 function readOffset(text: string | null): number {
-  if (text === null) return 0;
-  const offset = Number(text);
-  if (!/^\d{1,15}$/.test(text)) throw refuse('invalid_request', '`offset` must be an integer of at least 0.');
-  return offset;
+  return text === null ? 0 : integerOf('offset', text, 0);
+}
+
+/** Clients write a boolean of a query as their language does. */
+function readFlag(name: string, text: string): boolean {
+  return wordOf(name, text.toLowerCase(), ['true', 'false']) === 'true';
 }

@@ -1,69 +1,78 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import type { Model } from '../catalogue/model.ts';
+import { refuse } from '../errors/catalogue.ts';
 import { route } from '../http/route.ts';
-import { type Price, rateToDecimal } from '../money/price.ts';
+import type { Clock } from '../time/clock.ts';
+import type { Health } from '../upstreams/health.ts';
+import { endpointsBody, modelBody } from './model-object.ts';
+import { readPage } from './model-page.ts';
+import { readFilters } from './model-query.ts';
+import { readSort } from './model-sort.ts';
 
-/** The catalogue for everyone (service.md §1): answered from memory, also while the database is away. */
-export function modelRoutes(catalogue: () => Catalogue) {
+/** What the model endpoints read. */
+export interface ModelRouteParts {
+  /** The catalogue in force now. */
+  readonly catalogue: () => Catalogue;
+  readonly health: Health;
+  readonly clock: Clock;
+}
+
+/** The catalogue for everyone (service.md §1): answered from memory, also while the database is away (A-26). */
+export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
+  const listing = (path: string, query: URLSearchParams): object => {
+    const wanted = readFilters(query, clock.now());
+    const page = readPage(query);
+    const models = readSort(query, health)(catalogue().models.filter(wanted));
+    return {
+      data: page.of(models).map(modelBody),
+      total_count: models.length,
+      links: { next: page.next(path, query, models.length) },
+    };
+  };
   return [
     route({
       method: 'GET',
       path: '/api/v1/models',
       credential: 'none',
       summary: 'List the models',
-      handle: () => {
-        const { models } = catalogue();
-        return { body: { data: models.map(modelBody), total_count: models.length, links: { next: null } } };
+      handle: ({ query }) => ({ body: listing('/api/v1/models', query) }),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/models/count',
+      credential: 'none',
+      summary: 'Count the models',
+      handle: ({ query }) => {
+        const wanted = readFilters(query, clock.now());
+        return { body: { data: { count: catalogue().models.filter(wanted).length } } };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/models/user',
+      credential: 'inference',
+      summary: 'List the models that the key may use',
+      // A key may use every model: there are no preferences of accounts that would exclude one.
+      handle: ({ query }) => ({ body: listing('/api/v1/models/user', query) }),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/models/{author}/{slug}/endpoints',
+      credential: 'none',
+      summary: 'List the candidates of a model with their prices and how they do',
+      handle: ({ params }) => {
+        const model = catalogue().find(`${decoded(params.author)}/${decoded(params.slug)}`);
+        if (model === null) throw refuse('not_found', '해당 모델이 없습니다. No such model.');
+        return { body: { data: endpointsBody(model, health) } };
       },
     }),
   ];
 }
 
-function modelBody(model: Model): object {
-  const inputs = model.inputModalities.join('+');
-  const outputs = model.outputModalities.join('+');
-  return {
-    id: model.id,
-    canonical_slug: model.id,
-    name: model.name,
-    created: model.created,
-    description: model.description,
-    context_length: model.contextLength,
-    architecture: {
-      modality: `${inputs}->${outputs}`,
-      input_modalities: model.inputModalities,
-      output_modalities: model.outputModalities,
-      tokenizer: model.tokenizer ?? 'Other',
-      instruct_type: null,
-    },
-    pricing: pricing(model.price),
-    top_provider: {
-      context_length: model.contextLength,
-      max_completion_tokens: model.maxCompletionTokens,
-      is_moderated: false,
-    },
-    per_request_limits: null,
-    supported_parameters: model.supportedParameters,
-    default_parameters: null,
-    supported_voices: null,
-    links: { details: `/api/v1/models/${model.id}/endpoints` },
-    expiration_date: null,
-    knowledge_cutoff: model.knowledgeCutoff,
-    hugging_face_id: model.huggingFaceId,
-  };
-}
-
-/** Won per unit as decimal strings (decisions.md §1). */
-function pricing(price: Price): object {
-  return {
-    prompt: rateToDecimal(price.prompt),
-    completion: rateToDecimal(price.completion),
-    request: rateToDecimal(price.request),
-    image: '0',
-    web_search: '0',
-    internal_reasoning: '0',
-    input_cache_read: rateToDecimal(price.cacheRead),
-    input_cache_write: rateToDecimal(price.cacheWrite),
-    currency: 'KRW',
-  };
+/** A segment of a path with its percent escapes read; as it came when they are none. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }

@@ -43,9 +43,7 @@ export async function readModelSeries(
   const [first] = rows;
   if (first === undefined) return null;
   const found = rows.flatMap(({ day, model, total_tokens: tokens }) =>
-    day === null || model === null || tokens === null
-      ? []
-      : [{ day, model, totalTokens: BigInt(tokens) }],
+    day === null || model === null || tokens === null ? [] : [{ day, model, totalTokens: BigInt(tokens) }],
   );
   return { throughDay: first.through, asOfMs: first.as_of, rows: found };
 }
@@ -74,7 +72,7 @@ export async function writeModelSeries(
   const { rows, throughDay, asOfMs, syncedAtMs } = part;
   const days = [...new Set(rows.map((row) => row.day))];
   await sql.query(
-    "DELETE FROM model_ranking WHERE series = $1 AND date IN (SELECT date '1970-01-01' + day FROM unnest($2::int[]) day)",
+    "DELETE FROM model_ranking WHERE series = $1 AND date IN (SELECT date '1970-01-01' + d FROM unnest($2::int[]) d)",
     [series, days],
   );
   await sql.query(

@@ -17,21 +17,21 @@ export interface StagedPage {
 }
 
 /**
- * Makes `holder` the one that talks to the source, until `untilMs` unless it asks on. False while another is. A holder that
- * died is outlived.
+ * Makes `holder` the one that talks to the source, until `untilMs` unless it asks on; says when the source was last asked, if
+ * ever. Null while another holds it. A holder that died is outlived.
  */
 export async function holdSource(
   sql: Sql,
   holder: string,
   nowMs: number,
   untilMs: number,
-): Promise<boolean> {
-  const rows = await sql.query<{ id: number }>(
+): Promise<{ readonly askedAtMs: number | null } | null> {
+  const [row] = await sql.query<{ asked_at: number | null }>(
     `UPDATE dataset_source SET holder = $1, held_until = to_timestamp($3::float8 / 1000)
-     WHERE holder IS NULL OR holder = $1 OR held_until < to_timestamp($2::float8 / 1000) RETURNING id`,
+     WHERE holder IS NULL OR holder = $1 OR held_until < to_timestamp($2::float8 / 1000) RETURNING asked_at`,
     [holder, nowMs, untilMs],
   );
-  return rows.length > 0;
+  return row === undefined ? null : { askedAtMs: row.asked_at };
 }
 
 /** Lets others talk to the source. */
@@ -46,14 +46,20 @@ export async function releaseSource(sql: Sql, holder: string): Promise<void> {
 export async function countRequest(
   sql: Sql,
   holder: string,
-  count: { readonly utcDay: number; readonly most: number; readonly untilMs: number },
+  count: {
+    readonly utcDay: number;
+    readonly most: number;
+    readonly nowMs: number;
+    readonly untilMs: number;
+  },
 ): Promise<'counted' | 'spent' | 'lost'> {
-  const { utcDay, most, untilMs } = count;
+  const { utcDay, most, nowMs, untilMs } = count;
   const rows = await sql.query<{ id: number }>(
     `UPDATE dataset_source SET held_until = to_timestamp($4::float8 / 1000), day = date '1970-01-01' + $2::int,
-            requests = CASE WHEN day = date '1970-01-01' + $2::int THEN requests + 1 ELSE 1 END
+            requests = CASE WHEN day = date '1970-01-01' + $2::int THEN requests + 1 ELSE 1 END,
+            asked_at = to_timestamp($5::float8 / 1000)
      WHERE holder = $1 AND (day IS DISTINCT FROM date '1970-01-01' + $2::int OR requests < $3) RETURNING id`,
-    [holder, utcDay, most, untilMs],
+    [holder, utcDay, most, untilMs, nowMs],
   );
   if (rows.length > 0) return 'counted';
   return (await stillHolds(sql, holder)) ? 'spent' : 'lost';
@@ -61,10 +67,9 @@ export async function countRequest(
 
 /** Whether `holder` still has the source; inside a transaction nobody can take it before the end. */
 export async function stillHolds(sql: Sql, holder: string): Promise<boolean> {
-  const rows = await sql.query<{ id: number }>(
-    'SELECT id FROM dataset_source WHERE holder = $1 FOR UPDATE',
-    [holder],
-  );
+  const rows = await sql.query<{ id: number }>('SELECT id FROM dataset_source WHERE holder = $1 FOR UPDATE', [
+    holder,
+  ]);
   return rows.length > 0;
 }
 

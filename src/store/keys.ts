@@ -116,7 +116,9 @@ export async function setAdminSuspended(
   },
 ): Promise<boolean> {
   const rows = await sql.query(
-    'UPDATE api_key SET admin_suspended = $2, suspend_reason = $3, updated_at = to_timestamp($4::float8 / 1000) WHERE hash = $1 RETURNING id',
+    `UPDATE api_key SET admin_suspended = $2, suspend_reason = $3,
+       updated_at = greatest(created_at, updated_at, to_timestamp($4::float8 / 1000))
+     WHERE hash = $1 RETURNING id`,
     [Buffer.from(change.hash, 'hex'), change.suspended, change.reason, change.atMs],
   );
   return rows.length > 0;
@@ -125,11 +127,26 @@ export async function setAdminSuspended(
 /** Revokes a key for good; the first revocation's instant stays. False when there is no such key. */
 export async function setRevoked(sql: Sql, hash: KeyHash, atMs: number): Promise<boolean> {
   const rows = await sql.query(
-    `UPDATE api_key SET revoked_at = coalesce(revoked_at, to_timestamp($2::float8 / 1000)), updated_at = to_timestamp($2::float8 / 1000)
+    `UPDATE api_key SET revoked_at = coalesce(revoked_at, to_timestamp($2::float8 / 1000)),
+       updated_at = greatest(created_at, updated_at, to_timestamp($2::float8 / 1000))
      WHERE hash = $1 RETURNING id`,
     [Buffer.from(hash, 'hex'), atMs],
   );
   return rows.length > 0;
+}
+
+/** What keys of one account have spent, by the id of the key; a key that never spent is not in it. */
+export async function readKeySpends(
+  sql: Sql,
+  accountId: number,
+  keyIds: readonly number[],
+  day: number,
+): Promise<ReadonlyMap<number, KeySpendRow>> {
+  const rows = await sql.query<{ key_id: bigint } & KeySpendRow>(
+    `SELECT key_id, ${sumsOfSpend} FROM key_usage_day WHERE account_id = $1 AND key_id = ANY ($2) GROUP BY key_id`,
+    [accountId, keyIds, ...daysOf(day)],
+  );
+  return new Map(rows.map(({ key_id, ...spend }) => [Number(key_id), spend]));
 }
 
 /** What a key has spent in the day, week and month that contain the Seoul day `day`, and in all (decisions.md A-19). */
@@ -139,20 +156,21 @@ export async function readKeySpend(
   day: number,
 ): Promise<KeySpendRow> {
   const [row] = await sql.query<{ daily: bigint; weekly: bigint; monthly: bigint; total: bigint }>(
-    `SELECT coalesce(sum(cost) FILTER (WHERE day = $3), 0)::bigint AS daily,
-            coalesce(sum(cost) FILTER (WHERE day >= $4 AND day <= $3), 0)::bigint AS weekly,
-            coalesce(sum(cost) FILTER (WHERE day >= $5 AND day <= $3), 0)::bigint AS monthly,
-            coalesce(sum(cost), 0)::bigint AS total
-     FROM key_usage_day WHERE account_id = $1 AND key_id = $2`,
-    [
-      key.accountId,
-      key.id,
-      isoDay(day),
-      isoDay(periodStartDay('weekly', day)),
-      isoDay(periodStartDay('monthly', day)),
-    ],
+    `SELECT ${sumsOfSpend} FROM key_usage_day WHERE account_id = $1 AND key_id = $2`,
+    [key.accountId, key.id, ...daysOf(day)],
   );
   return row ?? { daily: 0n, weekly: 0n, monthly: 0n, total: 0n };
+}
+
+/** The sums of `KeySpendRow`, by the parameters of `daysOf` as $3 to $5. */
+const sumsOfSpend = `coalesce(sum(cost) FILTER (WHERE day = $3), 0)::bigint AS daily,
+            coalesce(sum(cost) FILTER (WHERE day >= $4 AND day <= $3), 0)::bigint AS weekly,
+            coalesce(sum(cost) FILTER (WHERE day >= $5 AND day <= $3), 0)::bigint AS monthly,
+            coalesce(sum(cost), 0)::bigint AS total`;
+
+/** A Seoul day and the first days of its week and month. */
+function daysOf(day: number): readonly string[] {
+  return [isoDay(day), isoDay(periodStartDay('weekly', day)), isoDay(periodStartDay('monthly', day))];
 }
 
 function keyOf(row: RawKey): KeyRow {
@@ -221,7 +239,7 @@ export async function updateOwnKey(
        user_disabled = coalesce($4, user_disabled),
        limit_micro = CASE WHEN $5 THEN $6 ELSE limit_micro END,
        limit_reset = coalesce($7, limit_reset),
-       updated_at = greatest(updated_at, to_timestamp($8::float8 / 1000))
+       updated_at = greatest(created_at, updated_at, to_timestamp($8::float8 / 1000))
      WHERE hash = $1 AND account_id = $2
      RETURNING id, hash, account_id, kind, name, label, user_disabled, admin_suspended, revoked_at, expires_at, limit_micro,
                limit_reset, created_at, updated_at`,

@@ -82,7 +82,8 @@ export function auditHistory(
   const failures = [...of('errored'), ...of('refused')];
   const unseen = of('unseen');
   const unseenPaid = unseen.filter((sight) => entriesFor(sight).length > 0);
-  const answered = sights.filter((sight) => sight.status !== null);
+  // A server without its database cannot tell who asks, and then keeps no record.
+  const answered = sights.filter((sight) => sight.status !== null && sight.errorType !== 'server');
   const refusals = sights.filter((sight) => sight.kind === 'refused');
   return [
     {

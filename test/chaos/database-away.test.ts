@@ -1,46 +1,17 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openOffice } from '../../src/office.ts';
-import { Database } from '../../src/store/database.ts';
-import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
-import { startUpstream } from '../harness/upstream.ts';
+import type { TestAccount, TestGateway } from '../harness/gateway.ts';
+import { startBehindCutter } from './behind-cutter.ts';
 import { createPayer, until } from './naru-process.ts';
-import { type Cutter, startCutter } from './proxy.ts';
 
-const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hello' }] };
-
-/** A gateway that reaches its database through a proxy, and an office of another process that does not. */
-async function openBoth(
-  t: TestContext,
-): Promise<{ naru: TestGateway; proxy: Cutter; office: TestGateway['office'] }> {
-  const upstream = await startUpstream();
-  t.after(() => upstream.close());
-  const opened: { proxy?: Cutter; direct?: Database } = {};
-  const naru = await startTestGateway({
-    models: [{ id: 'test/echo', upstreams: [upstream.url] }],
-    through: async (address) => {
-      opened.direct = new Database(address, 2);
-      opened.proxy = await startCutter(address);
-      return opened.proxy.address;
-    },
-  });
-  const { proxy, direct } = opened;
-  assert.ok(proxy !== undefined && direct !== undefined);
-  t.after(async () => {
-    proxy.up();
-    await direct.close();
-    await naru.close();
-    await proxy.close();
-  });
-  const office = openOffice(direct, { clock: naru.clock, keyPrefix: 'sk-naru-', close: async () => {} });
-  return { naru, proxy, office };
-}
+const script = { act: 'answer', words: 5, waitMs: 0, prompt: 10 };
+const ask = { model: 'test/echo', messages: [{ role: 'user', content: JSON.stringify(script) }] };
 
 const send = (naru: TestGateway, key: string) => naru.send('POST', '/chat/completions', { key, body: ask });
 
 test('what another process does is effective within a second', async (t) => {
-  const { naru, office } = await openBoth(t);
+  const { naru, office } = await startBehindCutter(t);
   const account = await naru.account({ credit: '5' });
   assert.equal((await send(naru, account.key)).status, 200);
   assert.equal((await send(naru, account.key)).status, 402, 'the first answer cost 20 won');
@@ -55,7 +26,7 @@ test('what another process does is effective within a second', async (t) => {
 });
 
 test('three seconds without the database: nobody is refused for it, and what changed meanwhile is known within a second', async (t) => {
-  const { naru, proxy, office } = await openBoth(t);
+  const { naru, cutter, office } = await startBehindCutter(t);
   const [stays, revoked, poor] = [
     await naru.account(),
     await naru.account(),
@@ -64,7 +35,7 @@ test('three seconds without the database: nobody is refused for it, and what cha
   for (const account of [stays, revoked, poor]) assert.equal((await send(naru, account.key)).status, 200);
   await naru.settled();
 
-  proxy.down();
+  cutter.down();
   const awayMs = performance.now();
   const fresh = await createPayer(office, '500', 1);
   await office.revokeKey(revoked.hash);
@@ -74,7 +45,7 @@ test('three seconds without the database: nobody is refused for it, and what cha
   // These wait for the database; none of them may be answered from what was true before.
   const waiting = [stays.key, revoked.key, poor.key, fresh.keys[0]?.key ?? ''].map((key) => send(naru, key));
   await sleep(Math.max(0, 3_000 - (performance.now() - awayMs)));
-  proxy.up();
+  cutter.up();
   const backMs = performance.now();
   const statuses = (await Promise.all(waiting)).map((answer) => answer.status);
   assert.deepEqual(statuses, [200, 401, 200, 200]);
@@ -84,10 +55,10 @@ test('three seconds without the database: nobody is refused for it, and what cha
 });
 
 test('a longer absence is a 500 and nothing else, and the process lives on', async (t) => {
-  const { naru, proxy } = await openBoth(t);
+  const { naru, cutter } = await startBehindCutter(t);
   const account = await naru.account();
   assert.equal((await send(naru, account.key)).status, 200);
-  proxy.down();
+  cutter.down();
   await until('memory is stale', async () => (await naru.send('GET', '/readyz')).status === 503, 2_000);
   const answers = await Promise.all([
     send(naru, account.key),
@@ -101,7 +72,7 @@ test('a longer absence is a 500 and nothing else, and the process lives on', asy
   assert.equal((await naru.send('GET', '/models')).status, 200);
   const lost = naru.logged.filter((line) => line['event'] === 'change_feed_lost');
   assert.ok(lost.length <= 2, `said ${lost.length} times`);
-  proxy.up();
+  cutter.up();
   await until('it serves again', async () => (await send(naru, account.key)).status === 200, 5_000);
   await assertExact(naru, [account]);
 });

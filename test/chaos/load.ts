@@ -19,7 +19,12 @@ export interface Load {
 export function startLoad(
   url: string,
   payers: readonly Payer[],
-  options: { readonly clients: number; readonly seed: number; readonly name: string },
+  options: {
+    readonly clients: number;
+    readonly seed: number;
+    readonly name: string;
+    readonly patient?: boolean;
+  },
 ): Load {
   const agent = new Agent({ keepAlive: true });
   const sights: Sight[] = [];
@@ -28,7 +33,7 @@ export function startLoad(
   const client = async (number: number): Promise<void> => {
     const random = randomFrom(options.seed + number * 7919);
     for (let n = 1; !ceased; n += 1) {
-      const order = drawOrder(random, payers, `${options.name}-c${number}-${n}`);
+      const order = drawOrder(random, payers, `${options.name}-c${number}-${n}`, options.patient ?? false);
       inFlight += 1;
       const sight = await ask(url, order, agent);
       inFlight -= 1;

@@ -41,10 +41,11 @@ const mix: readonly (readonly [Script['act'] | 'invalid' | 'unknown', number])[]
   ['unknown', 4],
 ];
 
-/** A random request of a random key: whole or streamed, chat or text, well-behaved or not, of a client that may hang up. */
-export function drawOrder(random: Random, payers: readonly Payer[], tag: string): Order {
+/** A random request of a random key: whole or streamed, chat or text, well-behaved or not, of a client that may hang up unless it is `patient`. */
+export function drawOrder(random: Random, payers: readonly Payer[], tag: string, patient: boolean): Order {
   const payer = pick(random, payers);
-  const act = drawAct(random);
+  const drawn = drawAct(random);
+  const act = patient && drawn === 'hang' ? 'answer' : drawn;
   const stream = act === 'cut' || random() < 0.6;
   const chat = random() < 0.75;
   const script: Script = {
@@ -55,7 +56,7 @@ export function drawOrder(random: Random, payers: readonly Payer[], tag: string)
   };
   const text = JSON.stringify(script);
   const asked = chat ? { messages: [{ role: 'user', content: text }] } : { prompt: text };
-  const leaves = act === 'hang' || random() < 0.12;
+  const leaves = !patient && (act === 'hang' || random() < 0.12);
   return {
     tag,
     accountId: payer.accountId,

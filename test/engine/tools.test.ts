@@ -45,6 +45,15 @@ test('the argument is taken from the question', async () => {
   });
 });
 
+test('a character that the model can only write byte by byte comes out whole', async () => {
+  // The only word of the question is the only argument there can be; its characters are in no token of the vocabulary.
+  const choice = await chat([{ role: 'user', content: '뷁쫽?' }], {
+    tools: [weather],
+    tool_choice: 'required',
+  });
+  assert.equal(choice.message.tool_calls?.[0]?.function.arguments, '{"location":"뷁쫽"}');
+});
+
 test('a question that needs no tool is answered in text although there are tools', async () => {
   const choice = await chat([{ role: 'user', content: 'What is Naru?' }], { tools: [weather, balance] });
   assert.equal(choice.finish_reason, 'stop');

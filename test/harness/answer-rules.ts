@@ -160,14 +160,16 @@ function assertEnvelope(answer: Json, object: string): void {
   assert.match(answer['id'], /^gen-\d{10}-[0-9A-Za-z]{15}$/);
   assert.equal(answer['object'], object);
   assert.ok(Number.isSafeInteger(answer['created']) && answer['created'] > 1e9 && answer['created'] < 1e10);
-  for (const name of ['model', 'provider']) assert.ok(typeof answer[name] === 'string' && answer[name] !== '', name);
+  for (const name of ['model', 'provider'])
+    assert.ok(typeof answer[name] === 'string' && answer[name] !== '', name);
   assert.ok(Array.isArray(answer['choices']));
 }
 
 function assertChoice(choice: Json): void {
   assert.ok(Number.isInteger(choice['index']));
   for (const name of ['finish_reason', 'native_finish_reason', 'logprobs']) assert.ok(name in choice, name);
-  if (choice['finish_reason'] !== null) assert.ok(finishReasons.includes(choice['finish_reason']), choice['finish_reason']);
+  if (choice['finish_reason'] !== null)
+    assert.ok(finishReasons.includes(choice['finish_reason']), choice['finish_reason']);
 }
 
 function assertUsage(usage: Json): void {
@@ -187,7 +189,11 @@ function assertUsage(usage: Json): void {
   assert.equal(usage['total_tokens'], usage['prompt_tokens'] + usage['completion_tokens']);
   assert.equal(usage['is_byok'], false);
   const { cost, cost_details: details } = usage;
-  for (const money of [cost, details.upstream_inference_prompt_cost, details.upstream_inference_completions_cost])
+  for (const money of [
+    cost,
+    details.upstream_inference_prompt_cost,
+    details.upstream_inference_completions_cost,
+  ])
     assert.ok(typeof money === 'number' && money >= 0);
   assert.equal(details.upstream_inference_cost, null);
 }

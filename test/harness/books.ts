@@ -46,7 +46,9 @@ export async function dumpOf(naru: TestGateway): Promise<string> {
   );
   const texts: string[] = [];
   for (const { name } of tables) {
-    const rows = await naru.database.query<{ text: string }>(`SELECT row_to_json(t)::text AS text FROM ${name} t`);
+    const rows = await naru.database.query<{ text: string }>(
+      `SELECT row_to_json(t)::text AS text FROM ${name} t`,
+    );
     texts.push(`${name}: ${rows.map((row) => row.text).join('\n')}`);
   }
   return texts.join('\n');

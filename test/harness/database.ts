@@ -26,7 +26,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 /** Where the runner's server is; tests are run through `npm test`, which starts it. */
 export function serverAddress(): DatabaseAddress {
   const stated = process.env[serverVariable];
-  if (stated === undefined) throw new Error('run the tests with `npm test [files]`: it starts the database that they need');
+  if (stated === undefined)
+    throw new Error('run the tests with `npm test [files]`: it starts the database that they need');
   return JSON.parse(stated) as DatabaseAddress;
 }
 

@@ -6,6 +6,7 @@ import type { Config } from '../../src/config/config.ts';
 import { faultText } from '../../src/config/fault.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { type Gateway, startGateway } from '../../src/gateway.ts';
+import { RouteTable } from '../../src/http/table.ts';
 import { hashKey, type KeyHash, type KeyKind } from '../../src/ids/api-key.ts';
 import { createLog } from '../../src/log/log.ts';
 import { type Krw, krwFromDecimal } from '../../src/money/krw.ts';
@@ -15,6 +16,7 @@ import type { DatabaseAddress } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
 import type { LimitReset } from '../../src/time/period.ts';
 import { createTestDatabase } from './database.ts';
+import { assertDocumented } from './shape-check.ts';
 import { TestClock } from './test-clock.ts';
 
 /** A whole gateway on a real database and real sockets, with a clock that the test sets. */
@@ -158,6 +160,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const gateway = await startGateway({ config, database, dataDir, clock, log, processes });
   const origin = `http://127.0.0.1:${gateway.server.port}`;
   const office = openOffice(database, { clock, keyPrefix: config.keys.prefix, close: async () => {} });
+  const table = new RouteTable(gateway.routes);
   const hurry = new AbortController();
   let closed = false;
   return {
@@ -170,12 +173,13 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     dataDir,
     logged,
     account: (accountOptions) => createTestAccount(office, accountOptions ?? {}),
-    send: (method, path, sendOptions) =>
-      send(
-        `${origin}${/^\/(healthz|readyz|openapi\.json|docs)/.test(path) ? '' : '/api/v1'}${path}`,
-        method,
-        sendOptions ?? {},
-      ),
+    async send(method, path, sendOptions) {
+      const target = /^\/(healthz|readyz|openapi\.json|docs)/.test(path) ? path : `/api/v1${path}`;
+      const answer = await send(`${origin}${target}`, method, sendOptions ?? {});
+      if (target.startsWith('/api/v1'))
+        assertDocumented(table, method, target.split('?')[0] ?? target, answer);
+      return answer;
+    },
     settled: () => gateway.settlements.drained(),
     async close() {
       if (closed) return;

@@ -101,7 +101,11 @@ function parseAnswer(bytes: Buffer, ended: boolean): { answer: RawAnswer; length
   });
   const all = (name: string): string[] => headers.filter(([key]) => key === name).map(([, value]) => value);
   const from = headEnd + 4;
-  const body = bodyOf(bytes.subarray(from), { length: all('content-length')[0], chunked: all('transfer-encoding')[0], ended });
+  const body = bodyOf(bytes.subarray(from), {
+    length: all('content-length')[0],
+    chunked: all('transfer-encoding')[0],
+    ended,
+  });
   if (body === null) return null;
   return {
     answer: { status: Number(first.split(' ')[1]), headers, all, body: body.text },
@@ -111,7 +115,11 @@ function parseAnswer(bytes: Buffer, ended: boolean): { answer: RawAnswer; length
 
 function bodyOf(
   bytes: Buffer,
-  framing: { readonly length: string | undefined; readonly chunked: string | undefined; readonly ended: boolean },
+  framing: {
+    readonly length: string | undefined;
+    readonly chunked: string | undefined;
+    readonly ended: boolean;
+  },
 ): { text: string; length: number } | null {
   if (framing.length !== undefined) {
     const length = Number(framing.length);

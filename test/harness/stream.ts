@@ -8,7 +8,8 @@ export interface StreamEvent {
 
 /** The events of a stream's whole text. Fails on anything that is neither a data event nor a comment. */
 export function eventsOf(text: string): readonly StreamEvent[] {
-  if (text !== '' && !text.endsWith('\n\n')) throw new Error(`the stream ends inside an event: ${JSON.stringify(text.slice(-80))}`);
+  if (text !== '' && !text.endsWith('\n\n'))
+    throw new Error(`the stream ends inside an event: ${JSON.stringify(text.slice(-80))}`);
   return text
     .split('\n\n')
     .filter((event) => event !== '' && !event.startsWith(':'))
@@ -21,5 +22,7 @@ export function eventsOf(text: string): readonly StreamEvent[] {
 
 /** The text that a stream's deltas add up to. */
 export function textOf(events: readonly StreamEvent[]): string {
-  return events.map((event) => event.json?.choices[0]?.delta?.content ?? event.json?.choices[0]?.text ?? '').join('');
+  return events
+    .map((event) => event.json?.choices[0]?.delta?.content ?? event.json?.choices[0]?.text ?? '')
+    .join('');
 }

@@ -11,7 +11,10 @@ const windows = [fiveMinutesMs, halfAnHourMs, oneDayMs];
 function patient() {
   let nowMs = 12_345_678;
   const health = new Health({ ...systemClock, monotonic: () => nowMs });
-  return { health, pass: (ms: number) => void (nowMs += ms) };
+  const pass = (ms: number): void => {
+    nowMs += ms;
+  };
+  return { health, pass };
 }
 
 const answer = { broken: false, tokens: 10, tookMs: 100 };
@@ -19,7 +22,10 @@ const answer = { broken: false, tokens: 10, tookMs: 100 };
 test('a candidate that was never tried has no numbers', () => {
   const { health } = patient();
   const of = health.of('up1/x');
-  assert.deepEqual(windows.map((window) => of.uptime(window)), [null, null, null]);
+  assert.deepEqual(
+    windows.map((window) => of.uptime(window)),
+    [null, null, null],
+  );
   assert.equal(of.latency(halfAnHourMs), null);
   assert.equal(of.throughput(halfAnHourMs), null);
 });
@@ -29,15 +35,27 @@ test('uptime is the share of successes, and forgets what is older than its windo
   const of = health.of('up1/x');
   for (let n = 0; n < 3; n += 1) health.ended('up1/x', answer);
   health.failed('up1/x', 500);
-  assert.deepEqual(windows.map((window) => of.uptime(window)), [75, 75, 75]);
+  assert.deepEqual(
+    windows.map((window) => of.uptime(window)),
+    [75, 75, 75],
+  );
   pass(fiveMinutesMs);
   health.failed('up1/x', null);
-  assert.deepEqual(windows.map((window) => of.uptime(window)), [0, 60, 60]);
+  assert.deepEqual(
+    windows.map((window) => of.uptime(window)),
+    [0, 60, 60],
+  );
   pass(halfAnHourMs);
   health.ended('up1/x', answer);
-  assert.deepEqual(windows.map((window) => of.uptime(window)), [100, 100, 66.667]);
+  assert.deepEqual(
+    windows.map((window) => of.uptime(window)),
+    [100, 100, 66.667],
+  );
   pass(oneDayMs);
-  assert.deepEqual(windows.map((window) => of.uptime(window)), [null, null, null]);
+  assert.deepEqual(
+    windows.map((window) => of.uptime(window)),
+    [null, null, null],
+  );
 });
 
 test('an answer that broke off is a failure; a rate limit and a bad request are neither', () => {
@@ -84,22 +102,32 @@ test('what cannot be a speed is none', () => {
 
 test('every percentile is within five percent of the true one, whatever the samples', () => {
   fc.assert(
-    fc.property(fc.array(fc.double({ min: 0.01, max: 600_000, noNaN: true }), { minLength: 1, maxLength: 200 }), (samples) => {
-      const { health } = patient();
-      for (const sample of samples) health.spoke('x', sample);
-      const sorted = samples.toSorted((a, b) => a - b);
-      const found = health.of('x').latency(halfAnHourMs);
-      for (const [name, share] of [['p50', 0.5], ['p75', 0.75], ['p90', 0.9], ['p99', 0.99]] as const) {
-        const exact = sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
-        const got = found?.[name] ?? Number.NaN;
-        assert.ok(Math.abs(got / exact - 1) < 0.05, `${name}: ${got}, not ${exact}`);
-      }
-    }),
+    fc.property(
+      fc.array(fc.double({ min: 0.01, max: 600_000, noNaN: true }), { minLength: 1, maxLength: 200 }),
+      (samples) => {
+        const { health } = patient();
+        for (const sample of samples) health.spoke('x', sample);
+        const sorted = samples.toSorted((a, b) => a - b);
+        const found = health.of('x').latency(halfAnHourMs);
+        for (const [name, share] of [
+          ['p50', 0.5],
+          ['p75', 0.75],
+          ['p90', 0.9],
+          ['p99', 0.99],
+        ] as const) {
+          const exact = sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
+          const got = found?.[name] ?? Number.NaN;
+          assert.ok(Math.abs(got / exact - 1) < 0.05, `${name}: ${got}, not ${exact}`);
+        }
+      },
+    ),
   );
 });
 
 test('a ring counts what its window holds to the length of a bucket, whatever came before', () => {
-  const moves = fc.array(fc.tuple(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 2 })), { maxLength: 200 });
+  const moves = fc.array(fc.tuple(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 2 })), {
+    maxLength: 200,
+  });
   fc.assert(
     fc.property(moves, fc.integer({ min: 1, max: 80 }), (steps, windowMs) => {
       const ring = new BucketRing({ bucketMs: 10, buckets: 8, lanes: 3 });
@@ -111,7 +139,9 @@ test('a ring counts what its window holds to the length of a bucket, whatever ca
         all.push([nowMs, lane]);
       }
       const oldest = (Math.floor(nowMs / 10) - Math.ceil(windowMs / 10) + 1) * 10;
-      const expected = [0, 1, 2].map((lane) => all.filter(([atMs, its]) => its === lane && atMs >= oldest).length);
+      const expected = [0, 1, 2].map(
+        (lane) => all.filter(([atMs, its]) => its === lane && atMs >= oldest).length,
+      );
       assert.deepEqual([...ring.totals(nowMs, windowMs)], expected);
     }),
   );

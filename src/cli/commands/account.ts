@@ -3,7 +3,7 @@ import type { AccountRow } from '../../accounts/accounts.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
 import { accountId, name } from '../arguments.ts';
-import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
+import { type CommonOptions, inOffice } from '../options.ts';
 import type { Row } from '../output.ts';
 import { CliError, type Shell } from '../shell.ts';
 
@@ -19,9 +19,10 @@ const columns = [
 
 /** `naru account create|list|show`. */
 export function addAccountCommands(program: Command, shell: Shell): void {
-  const account = program.command('account').description('accounts');
+  const account = program.command('account').description('accounts').helpCommand(false);
 
-  withCommonOptions(account.command('create'))
+  account
+    .command('create')
     .description('create an account')
     .requiredOption('--name <name>', 'what it is called', name)
     .option('--email <address>', 'whom to write to')
@@ -36,7 +37,8 @@ export function addAccountCommands(program: Command, shell: Shell): void {
       }),
     );
 
-  withCommonOptions(account.command('list'))
+  account
+    .command('list')
     .description('every account with its money')
     .action((flags: CommonOptions) =>
       inOffice(shell, flags, async (office, output) =>
@@ -44,7 +46,8 @@ export function addAccountCommands(program: Command, shell: Shell): void {
       ),
     );
 
-  withCommonOptions(account.command('show'))
+  account
+    .command('show')
     .description('one account with its money')
     .argument('<id>', 'the account', accountId)
     .action((id: number, flags: CommonOptions) =>

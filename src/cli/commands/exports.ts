@@ -4,7 +4,7 @@ import type { EntryRow, Verdict } from '../../ledger/ledger.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
 import { accountId } from '../arguments.ts';
-import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
+import { type CommonOptions, inOffice } from '../options.ts';
 import type { Output, Row } from '../output.ts';
 import type { Shell } from '../shell.ts';
 
@@ -26,9 +26,10 @@ const generationColumns = [
 
 /** `naru ledger export|verify` and `naru generation export`. */
 export function addExportCommands(program: Command, shell: Shell, state: { exitCode: number }): void {
-  const ledger = program.command('ledger').description('the ledger');
+  const ledger = program.command('ledger').description('the ledger').helpCommand(false);
 
-  withCommonOptions(ledger.command('export'))
+  ledger
+    .command('export')
     .description('every entry, one a line')
     .option('--account <id>', 'only this account', accountId)
     .action((flags: ExportFlags) =>
@@ -37,7 +38,8 @@ export function addExportCommands(program: Command, shell: Shell, state: { exitC
       ),
     );
 
-  withCommonOptions(ledger.command('verify'))
+  ledger
+    .command('verify')
     .description('recompute every balance and period total; exit code 1 and the differences if any')
     .action((flags: CommonOptions) =>
       inOffice(shell, flags, async (office, output) => {
@@ -47,8 +49,9 @@ export function addExportCommands(program: Command, shell: Shell, state: { exitC
       }),
     );
 
-  const generation = program.command('generation').description('records of generations');
-  withCommonOptions(generation.command('export'))
+  const generation = program.command('generation').description('records of generations').helpCommand(false);
+  generation
+    .command('export')
     .description('every record, one a line')
     .option('--account <id>', 'only this account', accountId)
     .action((flags: ExportFlags) =>

@@ -7,7 +7,7 @@ import { isoOf } from '../../time/clock.ts';
 import { type LimitReset, limitResets } from '../../time/period.ts';
 import { accountId, instant, keyHash, limitKrw, name } from '../arguments.ts';
 import type { Office } from '../office.ts';
-import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
+import { type CommonOptions, inOffice } from '../options.ts';
 import type { Row } from '../output.ts';
 import { CliError, type Shell } from '../shell.ts';
 
@@ -35,9 +35,10 @@ const columns = [
 
 /** `naru key create|list|show|suspend|unsuspend|revoke`. */
 export function addKeyCommands(program: Command, shell: Shell): void {
-  const key = program.command('key').description('API keys');
+  const key = program.command('key').description('API keys').helpCommand(false);
 
-  withCommonOptions(key.command('create'))
+  key
+    .command('create')
     .description('create a key; its plaintext is shown this once')
     .requiredOption('--account <id>', 'the account that it spends from', accountId)
     .requiredOption('--name <name>', 'what it is called', name)
@@ -55,7 +56,8 @@ export function addKeyCommands(program: Command, shell: Shell): void {
       inOffice(shell, flags, (office, output) => create(office, flags, output)),
     );
 
-  withCommonOptions(key.command('list'))
+  key
+    .command('list')
     .description('every key of an account, newest first, revoked ones included')
     .requiredOption('--account <id>', 'the account', accountId)
     .action((flags: CommonOptions & { account: number }) =>
@@ -65,7 +67,8 @@ export function addKeyCommands(program: Command, shell: Shell): void {
       }),
     );
 
-  withCommonOptions(key.command('show'))
+  key
+    .command('show')
     .description('one key')
     .argument('<hash>', 'the key', keyHash)
     .action((hash: KeyHash, flags: CommonOptions) =>
@@ -79,7 +82,8 @@ export function addKeyCommands(program: Command, shell: Shell): void {
     description: string,
     act: (office: Office, hash: KeyHash, reason: string | null) => Promise<boolean>,
   ) =>
-    withCommonOptions(key.command(verb))
+    key
+      .command(verb)
       .description(description)
       .argument('<hash>', 'the key', keyHash)
       .option('--reason <text>', 'a note for whoever looks later')

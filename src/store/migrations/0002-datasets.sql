@@ -79,6 +79,7 @@ CREATE TABLE dataset_source (
   held_until timestamptz,
   day        date,
   requests   integer NOT NULL DEFAULT 0,
+  asked_at   timestamptz,
   CONSTRAINT there_is_one_source CHECK (id = 1)
 );
 INSERT INTO dataset_source (id) VALUES (1);

@@ -1,0 +1,89 @@
+import type { Database } from '../store/database.ts';
+import { type AppPeriod, type AppRow, hasAppPeriods, readAppPeriod } from '../store/datasets-apps.ts';
+import { type Clock, isoOf } from '../time/clock.ts';
+import { isoDay } from '../time/period.ts';
+import type { Day } from './days.ts';
+import { attributionOf, noAttribution } from './licence.ts';
+import { sampleAppPeriod } from './sample-apps.ts';
+
+/** What reading a dataset needs. */
+export interface DatasetParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  /** Whether invented rows are shown where the source has none. */
+  readonly samples: boolean;
+}
+
+/** A dataset's answer: rows, and what they are. */
+export interface DatasetAnswer {
+  readonly data: readonly object[];
+  readonly meta: object;
+}
+
+/** What is asked of the app ranking (service.md 4.4). */
+export interface AppQuery {
+  /** The last day on which the period may end; null for the latest. */
+  readonly endDay: Day | null;
+  readonly limit: number;
+  readonly offset: number;
+  readonly category: string | null;
+  readonly subcategory: string | null;
+}
+
+/**
+ * One period of the app ranking: the latest that ends on or before the day asked for. Ranks are those of the whole period,
+ * whatever the filters. Empty, with null dates, when there is no such period (service.md 2.4, 4.4).
+ */
+export async function appRankings(parts: DatasetParts, query: AppQuery): Promise<DatasetAnswer> {
+  const { period, source } = await periodFor(parts, query.endDay);
+  const rows = (period?.rows ?? []).filter(
+    (row) =>
+      (query.category === null || row.category === query.category) &&
+      (query.subcategory === null || row.subcategory === query.subcategory),
+  );
+  const page = rows.slice(query.offset, query.offset + query.limit);
+  return {
+    data: period === null ? [] : page.map((row) => entry(row, period, source)),
+    meta: {
+      as_of: period === null ? null : isoOf(period.asOfMs),
+      start_date: period === null ? null : isoDay(period.startDay),
+      end_date: period === null ? null : isoDay(period.endDay),
+      limit: query.limit,
+      offset: query.offset,
+      version: 'v1',
+      ...(period !== null && source === 'upstream' ? attributionOf('apps', period.asOfMs) : noAttribution),
+    },
+  };
+}
+
+interface Found {
+  readonly period: AppPeriod | null;
+  readonly source: 'upstream' | 'fixture';
+}
+
+/** Where anything of the source is stored, no sample is shown, whatever was asked for. */
+async function periodFor({ database, clock, samples }: DatasetParts, endDay: Day | null): Promise<Found> {
+  const period = await readAppPeriod(database, endDay);
+  if (period !== null || !samples || (await hasAppPeriods(database))) return { period, source: 'upstream' };
+  return { period: sampleAppPeriod(endDay, clock.now()), source: 'fixture' };
+}
+
+/** The 14 fields of service.md 2.4. */
+function entry(row: AppRow, period: AppPeriod, source: Found['source']): object {
+  return {
+    app_id: row.appId,
+    app_name: row.appName,
+    rank: row.rank,
+    total_requests: row.totalRequests,
+    total_tokens: row.totalTokens,
+    url: row.url,
+    description: row.description,
+    category: row.category,
+    subcategory: row.subcategory,
+    growth_pct: row.growthPct,
+    period_start: isoDay(period.startDay),
+    period_end: isoDay(period.endDay),
+    source,
+    synced_at: isoOf(period.syncedAtMs),
+  };
+}

@@ -1,0 +1,15 @@
+import type { Database } from '../store/database.ts';
+import { stillHolds } from '../store/datasets-sync.ts';
+import type { Sql } from '../store/sql.ts';
+import { SourceLost } from './source-reader.ts';
+
+/**
+ * Runs `work` in one transaction, if `holder` still has the source: what is published becomes visible as a whole, and never by
+ * a process that another has taken over from. Throws `SourceLost` otherwise.
+ */
+export function publish<T>(database: Database, holder: string, work: (sql: Sql) => Promise<T>): Promise<T> {
+  return database.transaction(async (sql) => {
+    if (!(await stillHolds(sql, holder))) throw new SourceLost('another process talks to the source');
+    return work(sql);
+  });
+}

@@ -1,0 +1,53 @@
+import type { BenchmarkItem, BenchmarkSnapshot } from '../store/datasets-benchmarks.ts';
+import { instantOf, lastCompletedDay, monthStart } from './days.ts';
+
+const names = ['한강 1', '남산 미니', '설악 70B', '제주 코드'];
+
+/**
+ * Invented benchmarks of invented models. `source` is `fixture`, so that nobody is credited with them; `fixture_of` names the
+ * shape that a row imitates, and answers to the `source` filter.
+ */
+export function sampleBenchmarks(nowMs: number): BenchmarkSnapshot {
+  const atMs = instantOf(monthStart(lastCompletedDay(nowMs)));
+  const items = names.flatMap((name, index) => itemsOf(name, index));
+  return { asOfMs: atMs, syncedAtMs: atMs, items, sources: {} };
+}
+
+function itemsOf(name: string, index: number): readonly BenchmarkItem[] {
+  const named = {
+    source: 'fixture',
+    model_permaslug: `sample/model-${index + 1}`,
+    display_name: `${name} (샘플)`,
+  };
+  const pricing = { prompt: '0.000001', completion: '0.000003' };
+  const run = { total_tasks: 300, avg_cost_per_task: null, last_run_timestamp: '2026-01-01T00:00:00Z' };
+  return [
+    {
+      ...named,
+      fixture_of: 'artificial-analysis',
+      intelligence_index: 70 - index * 4,
+      coding_index: 64 - index * 3,
+      agentic_index: index === 3 ? null : 58 - index * 5,
+      pricing,
+    },
+    {
+      ...named,
+      fixture_of: 'design-arena',
+      arena: 'models',
+      category: index % 2 === 0 ? 'codecategories' : 'dataviz',
+      elo: 1_400 - index * 25,
+      win_rate: 72 - index * 6,
+      avg_generation_time_ms: null,
+      tournament_stats: { first_place: 12, second_place: 8, third_place: 5, fourth_place: 2, total: 27 },
+      pricing,
+    },
+    {
+      ...named,
+      fixture_of: 'openrouter',
+      benchmark_type: 'gpqa_diamond',
+      accuracy: 0.72 - index * 0.05,
+      accuracy_stddev: null,
+      ...run,
+    },
+  ];
+}

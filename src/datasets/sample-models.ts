@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto';
+import type { ModelRow } from '../store/datasets-models.ts';
+import { type Day, weekStart } from './days.ts';
+
+const models = ['hangang-1', 'namsan-mini', 'seorak-70b', 'jeju-code', 'gyeongpo-vision', 'dadohae-3'];
+
+/** Invented tokens of invented models, `sample/…`, and of `other`: the same at every call (service.md 4.4, sample mode). */
+export function sampleModelRows(
+  series: { readonly name: string; readonly grain: 'day' | 'week' },
+  from: Day,
+  to: Day,
+): readonly ModelRow[] {
+  const days = Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index).filter(
+    (day) => series.grain === 'day' || day === weekStart(day),
+  );
+  return days.flatMap((day) =>
+    [...models.map((name) => `sample/${name}`), 'other'].map((model) => ({
+      day,
+      model,
+      totalTokens: 10_000_000_000n + invented(`${series.name} ${model} ${day}`),
+    })),
+  );
+}
+
+/** A number of up to ten digits that looks like chance. */
+function invented(text: string): bigint {
+  return BigInt(createHash('sha256').update(text).digest().readUInt32BE(0));
+}

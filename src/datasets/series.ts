@@ -1,0 +1,49 @@
+/** Ways to slice the model ranking, with the values that the original knows (surface §9). */
+export const modalities = ['text', 'image', 'image_output', 'audio', 'tool_calling'] as const;
+export const contextBuckets = ['1K', '10K', '100K', '1M', '10M'] as const;
+export const languageTypes = ['natural', 'programming'] as const;
+export const useCases = [
+  'programming',
+  'roleplay',
+  'marketing',
+  'marketing/seo',
+  'technology',
+  'science',
+  'translation',
+  'legal',
+  'finance',
+  'health',
+  'trivia',
+  'academia',
+] as const;
+
+/** A series of the model ranking: all traffic, or a slice of it. */
+export interface Series {
+  readonly name: string;
+  /** The finest grain that the source has of it. */
+  readonly grain: 'day' | 'week';
+  /** How the source is asked for it. */
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** Every series that is synced; the first is all traffic. Weeks and months of the daily ones are sums of days. */
+export const allSeries: readonly Series[] = [
+  { name: 'all', grain: 'day', query: {} },
+  ...modalities.map((modality) => daily('modality', modality)),
+  ...contextBuckets.map((bucket) => daily('context_bucket', bucket)),
+  ...useCases.map((category) => weekly('category', category)),
+  ...languageTypes.map((type) => weekly('language_type', type)),
+];
+
+/** The name of a slice. */
+export function sliceName(parameter: string, value: string): string {
+  return `${parameter}:${value}`;
+}
+
+function daily(parameter: string, value: string): Series {
+  return { name: sliceName(parameter, value), grain: 'day', query: { [parameter]: value } };
+}
+
+function weekly(parameter: string, value: string): Series {
+  return { name: sliceName(parameter, value), grain: 'week', query: { [parameter]: value, period: 'week' } };
+}

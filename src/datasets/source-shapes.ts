@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import type { AppRow } from '../store/datasets-apps.ts';
+import type { ModelRow } from '../store/datasets-models.ts';
+import { parseInstant } from '../time/clock.ts';
+import { parseDay } from './days.ts';
+import { SourceFault } from './source.ts';
+
+/** The most rows that the source gives at once. */
+export const pageRows = 100;
+
+/** What the source says beside its rows. */
+export interface SourceMeta {
+  /** Null when it does not say. */
+  readonly asOfMs: number | null;
+  readonly startDay: number;
+  readonly endDay: number;
+}
+
+/** A page of the source's app ranking. */
+export interface AppPage extends SourceMeta {
+  readonly rows: readonly AppRow[];
+}
+
+/** A window of the source's model ranking. */
+export interface ModelPage extends SourceMeta {
+  readonly rows: readonly ModelRow[];
+}
+
+const largestTokens = 10n ** 30n - 1n;
+/** Text that the database can hold: no NUL, no half of a surrogate pair. */
+const text = z.string().transform((value) => value.replaceAll('\0', '').toWellFormed());
+const count = z.int().min(0);
+/** An integer of up to 30 digits, as a string or a number, to its last digit. */
+const tokens = z.union([
+  z.string().regex(/^(0|[1-9]\d{0,29})$/),
+  count.transform(String),
+  z.bigint().min(0n).max(largestTokens).transform(String),
+]);
+const day = z.string().transform((value, context) => parsed(parseDay(value), context, 'not a day'));
+const instant = z
+  .string()
+  .transform((value, context) => parsed(parseInstant(value), context, 'not an instant'));
+
+/** When the data is of, where the source says so. */
+export const asOf = instant.nullish().transform((value) => value ?? null);
+
+const meta = z.object({ as_of: asOf, start_date: day, end_date: day });
+const strings = z.array(text).nullish();
+
+const appRow = z
+  .object({
+    rank: z.int().min(1),
+    app_id: z.int(),
+    app_name: text,
+    total_tokens: tokens.nullish(),
+    total_requests: count.nullish(),
+    origin_url: text.nullish(),
+    main_url: text.nullish(),
+    description: text.nullish(),
+    categories: strings,
+    category: strings,
+    growth_pct: z.number().nullish(),
+  })
+  .transform((row): AppRow => {
+    const categories = row.categories ?? row.category ?? [];
+    return {
+      rank: row.rank,
+      appId: row.app_id,
+      appName: row.app_name,
+      totalTokens: row.total_tokens ?? null,
+      totalRequests: row.total_requests ?? null,
+      // The origin address if present, else the main one (service.md 2.4).
+      url: row.origin_url || row.main_url || null,
+      description: row.description ?? null,
+      category: categories[0] ?? null,
+      subcategory: categories[1] ?? null,
+      growthPct: row.growth_pct ?? null,
+    };
+  });
+
+const appPage = z.object({ data: z.array(appRow).max(pageRows), meta });
+
+const modelRow = z
+  .object({ date: day, model_permaslug: text.pipe(z.string().min(1)), total_tokens: tokens })
+  .transform(
+    (row): ModelRow => ({
+      day: row.date,
+      model: row.model_permaslug,
+      totalTokens: BigInt(row.total_tokens),
+    }),
+  );
+
+const modelPage = z.object({ data: z.array(modelRow), meta });
+
+/** A page of `/datasets/app-rankings` (surface §9). Throws a `SourceFault` for anything else. */
+export function appPageOf(json: unknown): AppPage {
+  const { data, meta: said } = read(appPage, json);
+  return { rows: data, asOfMs: said.as_of, startDay: said.start_date, endDay: said.end_date };
+}
+
+/** A window of `/datasets/rankings-daily` (surface §9). Throws a `SourceFault` for anything else. */
+export function modelPageOf(json: unknown): ModelPage {
+  const { data, meta: said } = read(modelPage, json);
+  if (new Set(data.map((row) => `${row.day} ${row.model}`)).size < data.length)
+    throw new SourceFault('unreadable', 'a model has two rows on one day');
+  return { rows: data, asOfMs: said.as_of, startDay: said.start_date, endDay: said.end_date };
+}
+
+/** What a schema makes of an answer. Throws a `SourceFault` that names the first place that is wrong. */
+export function read<T>(schema: z.ZodType<T>, json: unknown): T {
+  const result = schema.safeParse(json);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  throw new SourceFault('unreadable', `the answer is wrong at ${issue?.path.join('.') || 'its root'}`);
+}
+
+function parsed(value: number | null, context: z.RefinementCtx, message: string): number {
+  if (value !== null) return value;
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+}

@@ -1,0 +1,128 @@
+import { Agent, request } from 'undici';
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../time/clock.ts';
+import { parseExactJson } from './exact-json.ts';
+
+/** The parameters of a request to the source. */
+export type SourceQuery = Readonly<Record<string, string>>;
+
+/** Where the datasets come from: one GET at a time, each with its limits. */
+export interface Source {
+  /** The JSON of a path below the API's root. Throws a `SourceFault`, or the signal's reason. */
+  get(path: string, query: SourceQuery, signal: AbortSignal): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/**
+ * What can go wrong with the source. `refused`: it will not answer this, asked again at once or not; `busy`: later; `broken`:
+ * it could not be reached or failed; `unreadable`: what it said is not what it publishes.
+ */
+export class SourceFault extends Error {
+  override readonly name = 'SourceFault';
+  readonly kind: 'refused' | 'busy' | 'broken' | 'unreadable';
+  /** When it says that it is worth asking again, in milliseconds from its answer. */
+  readonly retryAfterMs: number | null;
+
+  constructor(kind: SourceFault['kind'], message: string, retryAfterMs: number | null = null) {
+    super(message);
+    this.kind = kind;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** How long one request may take, milliseconds. */
+export interface SourceLimits {
+  readonly connectMs: number;
+  /** From the request to the last byte. */
+  readonly wholeMs: number;
+  readonly bodyBytes: number;
+}
+
+/** A window of 92 days has about 500 KB and takes seconds. */
+export const usualSourceLimits: SourceLimits = {
+  connectMs: 10_000,
+  wholeMs: 60_000,
+  bodyBytes: 32 * 1024 * 1024,
+};
+
+/** Opens the source that the configuration names; null without a key (decisions.md §5, `datasets:`). */
+export function openSource(
+  settings: Config['datasets'],
+  clock: Clock,
+  limits: SourceLimits = usualSourceLimits,
+): Source | null {
+  const { syncKey, baseUrl } = settings;
+  if (syncKey === null) return null;
+  const agent = new Agent({ connections: 1, connect: { timeout: limits.connectMs }, pipelining: 1 });
+  return {
+    get: async (path, query, signal) => {
+      const url = `${baseUrl}${path}?${new URLSearchParams(query)}`;
+      const late = new AbortController();
+      const timer = clock.after(limits.wholeMs, () => late.abort());
+      try {
+        const both = AbortSignal.any([signal, late.signal]);
+        const text = await answerText(agent, url, syncKey.reveal(), both, { limits, clock });
+        return parseExactJson(text);
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        throw asFault(error, path, late.signal.aborted);
+      } finally {
+        timer.cancel();
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+async function answerText(
+  dispatcher: Agent,
+  url: string,
+  key: string,
+  signal: AbortSignal,
+  { limits, clock }: { readonly limits: SourceLimits; readonly clock: Clock },
+): Promise<string> {
+  const headers = { authorization: `Bearer ${key}`, accept: 'application/json', 'user-agent': 'naru' };
+  // The whole request has one limit, which the signal carries.
+  const answer = await request(url, { dispatcher, headers, signal, headersTimeout: 0, bodyTimeout: 0 });
+  if (answer.statusCode !== 200) {
+    await answer.body.dump({ limit: 65_536, signal });
+    throw statusFault(answer.statusCode, answer.headers['retry-after'], clock);
+  }
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of answer.body) {
+    bytes += (piece as Buffer).length;
+    if (bytes > limits.bodyBytes)
+      throw new SourceFault('unreadable', `the answer has more than ${limits.bodyBytes} bytes`);
+    pieces.push(piece as Buffer);
+  }
+  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
+}
+
+/** Bodies of errors are not kept: they may give the key away. */
+function statusFault(status: number, retryAfter: string | string[] | undefined, clock: Clock): SourceFault {
+  const message = `the source answered ${status}`;
+  if (status === 429) return new SourceFault('busy', message, waitOf(retryAfter, clock));
+  if (status === 408 || status >= 500) return new SourceFault('broken', message, waitOf(retryAfter, clock));
+  return new SourceFault('refused', status === 401 ? `${message}: it does not take the sync key` : message);
+}
+
+/** `Retry-After` as milliseconds from now: seconds or an HTTP date; null for anything else. */
+function waitOf(header: string | string[] | undefined, clock: Clock): number | null {
+  const text = Array.isArray(header) ? header[0] : header;
+  if (text === undefined) return null;
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000;
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - clock.now());
+}
+
+function asFault(error: unknown, path: string, late: boolean): SourceFault {
+  if (error instanceof SourceFault)
+    return new SourceFault(error.kind, `${path}: ${error.message}`, error.retryAfterMs);
+  if (late) return new SourceFault('broken', `${path}: no whole answer within the limit`);
+  if (error instanceof SyntaxError) return new SourceFault('unreadable', `${path}: the answer is not JSON`);
+  const words = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return error instanceof TypeError
+    ? new SourceFault('unreadable', `${path}: the answer is not UTF-8 (${words})`)
+    : new SourceFault('broken', `${path}: ${words}`);
+}

@@ -1,0 +1,98 @@
+import { type AppPeriod, type AppRow, replaceAppPeriod } from '../store/datasets-apps.ts';
+import { dropStagedPages, readStagedPages, stagePage } from '../store/datasets-sync.ts';
+import { isoDay } from '../time/period.ts';
+import { publish } from './publish.ts';
+import { SourceFault } from './source.ts';
+import { type AppPage, appPageOf, pageRows } from './source-shapes.ts';
+import type { Synced, SyncParts } from './sync-parts.ts';
+
+const dataset = 'app-rankings';
+/** The source skips at most this many rows (surface §9), so it shows ranks up to 200. */
+const largestOffset = 100;
+/** How often the pages are read anew when they do not fit together, before it is a fault. */
+const readings = 3;
+/** Pages of before are gone on from as long as they are younger; the source's numbers settle within hours. */
+const stagedForMs = 6 * 3_600_000;
+
+/** The pages do not fit together: the source's data changed while they were read. */
+class Changed extends Error {}
+
+/**
+ * Reads the source's latest period page by page and publishes it as a whole (service.md 4.4). Pages that an earlier sync left
+ * behind are not read again. Throws as `SourceReader.read` does; then nothing has changed but what is staged.
+ */
+export async function syncApps({ database, reader, clock }: SyncParts): Promise<Synced> {
+  const period = await readPeriod({ database, reader, clock });
+  await publish(database, reader.holder, async (sql) => {
+    await replaceAppPeriod(sql, period);
+    await dropStagedPages(sql, dataset);
+  });
+  return { rows: period.rows.length, through: isoDay(period.endDay) };
+}
+
+async function readPeriod(parts: SyncParts): Promise<AppPeriod> {
+  for (let reading = 1; ; reading += 1) {
+    try {
+      return await readPages(parts, await stagedPages(parts));
+    } catch (error) {
+      if (!(error instanceof Changed)) throw error;
+      await parts.database.transaction((sql) => dropStagedPages(sql, dataset));
+      if (reading === readings) throw new SourceFault('unreadable', `/datasets/${dataset}: ${error.message}`);
+    }
+  }
+}
+
+async function readPages(
+  { database, reader, clock }: SyncParts,
+  staged: readonly AppPage[],
+): Promise<AppPeriod> {
+  const pages = [...staged];
+  let rows = assembled(pages);
+  while (rows.length <= largestOffset) {
+    const page = await reader.read(`/datasets/${dataset}`, queryAfter(pages, rows.length), appPageOf);
+    // A short page is no sign of the end: only an empty one is.
+    if (page.rows.length === 0) break;
+    pages.push(page);
+    rows = assembled(pages);
+    const fetched = { page: pages.length, fetchedAtMs: clock.now(), content: JSON.stringify(page) };
+    await database.transaction((sql) => stagePage(sql, dataset, fetched));
+  }
+  const [first] = pages;
+  if (first === undefined) throw new SourceFault('unreadable', `/datasets/${dataset}: there are no rows`);
+  const { startDay, endDay, asOfMs } = first;
+  const syncedAtMs = clock.now();
+  return { startDay, endDay, asOfMs: asOfMs ?? syncedAtMs, syncedAtMs, rows };
+}
+
+/** The first page is of the latest period; the others are asked of the same one, whatever time it is by then. */
+function queryAfter([first]: readonly AppPage[], offset: number): Record<string, string> {
+  const page = { sort: 'popular', limit: String(pageRows), offset: String(offset) };
+  if (first === undefined) return page;
+  return { ...page, start_date: isoDay(first.startDay), end_date: isoDay(first.endDay) };
+}
+
+/** The rows of all pages, if they are one ranking: of one period, ranks from 1 without a gap, each app once, most tokens first. */
+function assembled(pages: readonly AppPage[]): readonly AppRow[] {
+  const [first] = pages;
+  if (first !== undefined && first.startDay > first.endDay)
+    throw new SourceFault('unreadable', `/datasets/${dataset}: the period ends before it starts`);
+  if (pages.some((page) => page.startDay !== first?.startDay || page.endDay !== first.endDay))
+    throw new Changed('pages are of different periods');
+  const rows = pages.flatMap((page) => page.rows);
+  if (rows.some((row, index) => row.rank !== index + 1)) throw new Changed('ranks are doubled or missing');
+  if (new Set(rows.map((row) => row.appId)).size < rows.length) throw new Changed('an app has two ranks');
+  const tokens = rows.flatMap((row) => (row.totalTokens === null ? [] : [BigInt(row.totalTokens)]));
+  if (tokens.some((count, index) => count > (tokens[index - 1] ?? count)))
+    throw new Changed('an app has more tokens than the one before it');
+  return rows;
+}
+
+async function stagedPages({ database, clock }: SyncParts): Promise<readonly AppPage[]> {
+  const staged = await readStagedPages(database, dataset);
+  const oldestMs = clock.now() - stagedForMs;
+  if (staged.some((page) => page.fetchedAtMs < oldestMs)) {
+    await database.transaction((sql) => dropStagedPages(sql, dataset));
+    return [];
+  }
+  return staged.map((page) => JSON.parse(page.content) as AppPage);
+}

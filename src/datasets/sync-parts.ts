@@ -1,0 +1,17 @@
+import type { Database } from '../store/database.ts';
+import type { Clock } from '../time/clock.ts';
+import type { SourceReader } from './source-reader.ts';
+
+/** What a sync of one dataset works with. */
+export interface SyncParts {
+  readonly database: Database;
+  readonly reader: SourceReader;
+  readonly clock: Clock;
+}
+
+/** What a sync has brought. */
+export interface Synced {
+  readonly rows: number;
+  /** The last day of the data, `YYYY-MM-DD`. */
+  readonly through: string;
+}

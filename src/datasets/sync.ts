@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import type { Config } from '../config/config.ts';
+import { describeError, type Log } from '../log/log.ts';
+import type { Database } from '../store/database.ts';
+import { holdSource, noteFailure, noteSynced, readSyncState, releaseSource } from '../store/datasets-sync.ts';
+import { type Clock, isoOf } from '../time/clock.ts';
+import { seoulDayAt } from '../time/period.ts';
+import { instantOf, utcDayAt } from './days.ts';
+import { openSource, type Source, SourceFault, type SourceLimits } from './source.ts';
+import { BudgetSpent, holdMs, type Pace, SourceLost, SourceReader, usualPace } from './source-reader.ts';
+import { syncApps } from './sync-apps.ts';
+import { syncBenchmarks } from './sync-benchmarks.ts';
+import { syncModels } from './sync-models.ts';
+import type { Synced } from './sync-parts.ts';
+
+/** The datasets, in the order in which they are synced: the cheap ones first. */
+export const datasetNames = ['app-rankings', 'benchmarks', 'rankings-daily'] as const;
+export type DatasetName = (typeof datasetNames)[number];
+
+/** What became of one dataset. */
+export type SyncOutcome = { readonly dataset: DatasetName } & (
+  | ({ readonly kind: 'synced' } & Synced)
+  | { readonly kind: 'failed'; readonly reason: string }
+);
+
+/** 10:00 in Seoul is 01:00 UTC: the source's day has been over for an hour. */
+const hourMs = 3_600_000;
+const syncAtMs = 10 * hourMs;
+const firstRetryMs = 60_000;
+const longestRetryMs = hourMs;
+
+const syncs = { 'app-rankings': syncApps, benchmarks: syncBenchmarks, 'rankings-daily': syncModels };
+
+/** What syncing needs. */
+export interface DatasetSyncParts {
+  readonly settings: Config['datasets'];
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly pace?: Pace;
+  readonly limits?: SourceLimits;
+}
+
+/**
+ * Keeps the datasets like the source's (service.md 2.4, 4.4). What was done is known in the database: a restart neither skips
+ * nor repeats a day, and of several nodes one does it. Without a sync key nothing is ever asked.
+ */
+export class DatasetSync {
+  readonly #parts: DatasetSyncParts;
+  readonly #source: Source | null;
+  readonly #closing = new AbortController();
+  readonly #holder = randomUUID();
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: DatasetSyncParts) {
+    this.#parts = parts;
+    this.#source = openSource(parts.settings, parts.clock, parts.limits);
+  }
+
+  /**
+   * The job: syncs what is due since 10:00 in Seoul, and what failed and is worth another try. A failure is logged and leaves
+   * what was shown before.
+   */
+  async syncDue(): Promise<void> {
+    if (this.#source === null || this.#closing.signal.aborted) return;
+    if ((await this.#due()).length === 0) return;
+    await this.#whileHolding(async (reader) => {
+      // Looked at again: another node may have done it just before.
+      for (const dataset of await this.#due()) await this.#sync(reader, dataset);
+    });
+  }
+
+  /** Syncs at once, for the operator. `no_key`: there is no sync key; `busy`: another process syncs now. */
+  async syncNow(datasets: readonly DatasetName[]): Promise<readonly SyncOutcome[] | 'no_key' | 'busy'> {
+    if (this.#source === null) return 'no_key';
+    const outcomes: SyncOutcome[] = [];
+    const held = await this.#whileHolding(async (reader) => {
+      for (const dataset of datasets) outcomes.push(await this.#sync(reader, dataset));
+    });
+    return held ? outcomes : 'busy';
+  }
+
+  /** Breaks off what is going on; it is taken up again where it was. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('the server is stopping'));
+    await this.#running.catch(() => {});
+    await this.#source?.close();
+  }
+
+  /** Runs `work` if nobody else talks to the source. False if somebody does. */
+  async #whileHolding(work: (reader: SourceReader) => Promise<void>): Promise<boolean> {
+    const { database, clock, pace = usualPace } = this.#parts;
+    if (this.#source === null) return false;
+    const nowMs = clock.now();
+    const held = await database.transaction((sql) => holdSource(sql, this.#holder, nowMs, nowMs + holdMs));
+    if (held === null) return false;
+    const parts = { source: this.#source, database, clock, pace, signal: this.#closing.signal };
+    const working = work(new SourceReader(parts, this.#holder, held.askedAtMs)).finally(() =>
+      database.transaction((sql) => releaseSource(sql, this.#holder)),
+    );
+    this.#running = working;
+    await working;
+    return true;
+  }
+
+  async #due(): Promise<readonly DatasetName[]> {
+    const nowMs = this.#parts.clock.now();
+    const due: DatasetName[] = [];
+    for (const dataset of datasetNames) {
+      const { doneDay, retryAtMs } = await readSyncState(this.#parts.database, dataset);
+      const isDone = doneDay !== null && doneDay >= scheduledDay(nowMs);
+      if (!isDone && (retryAtMs === null || retryAtMs <= nowMs)) due.push(dataset);
+    }
+    return due;
+  }
+
+  async #sync(reader: SourceReader, dataset: DatasetName): Promise<SyncOutcome> {
+    const { database, clock, log } = this.#parts;
+    const day = scheduledDay(clock.now());
+    try {
+      const synced = await syncs[dataset]({ database, reader, clock });
+      await database.transaction((sql) => noteSynced(sql, dataset, day, clock.now()));
+      log.info('dataset_synced', { dataset, ...synced });
+      return { dataset, kind: 'synced', ...synced };
+    } catch (error) {
+      if (this.#closing.signal.aborted || error instanceof SourceLost) throw error;
+      return this.#failed(dataset, error);
+    }
+  }
+
+  async #failed(dataset: DatasetName, error: unknown): Promise<SyncOutcome> {
+    const { database, clock, log } = this.#parts;
+    const { failures: before } = await readSyncState(database, dataset);
+    const failures = before + 1;
+    const retryAtMs = clock.now() + retryDelayMs(error, failures, clock.now());
+    await database.transaction((sql) => noteFailure(sql, dataset, failures, retryAtMs));
+    const known = error instanceof SourceFault || error instanceof BudgetSpent;
+    const reason = known ? error.message : describeError(error);
+    log.warn('dataset_sync_failed', { dataset, failures, retry_at: isoOf(retryAtMs), reason });
+    return { dataset, kind: 'failed', reason: error instanceof Error ? error.message : reason };
+  }
+}
+
+/** The latest Seoul day whose sync has been due at `nowMs`. */
+function scheduledDay(nowMs: number): number {
+  return seoulDayAt(nowMs - syncAtMs);
+}
+
+function retryDelayMs(error: unknown, failures: number, nowMs: number): number {
+  if (error instanceof BudgetSpent) return instantOf(utcDayAt(nowMs) + 1) - nowMs;
+  const backoffMs = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 10));
+  const askedMs = error instanceof SourceFault ? (error.retryAfterMs ?? 0) : 0;
+  return Math.max(backoffMs, Math.min(askedMs, 24 * hourMs));
+}

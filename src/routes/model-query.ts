@@ -1,0 +1,117 @@
+import type { Candidate, Model } from '../catalogue/model.ts';
+import { ownProvider } from './providers.ts';
+import { decimalOf, integerOf, listOf, wordOf } from './query-values.ts';
+
+/** Whether a model is in the listing. */
+type Wanted = (model: Model) => boolean;
+
+/** A filter of the listing: what its value asks for. Refuses a malformed value with `400 invalid_request`. */
+type Filter = (name: string, value: string, nowMs: number) => Wanted;
+
+const inputNames = ['text', 'image', 'file', 'audio', 'video'] as const;
+const outputNames = [
+  'text',
+  'image',
+  'audio',
+  'video',
+  'embeddings',
+  'rerank',
+  'speech',
+  'transcription',
+] as const;
+const daySeconds = 86_400;
+/** A rate is pico-won per token; a filter states won per million tokens. */
+const picoDecimalsPerMillion = 6;
+
+/**
+ * The filters of the original that mean something here (surface §6.1). Prices are won per million tokens. Nothing here is known to
+ * be distillable or to stay in a region, so whoever asks for that gets nothing. Use-case categories and benchmark indices are
+ * not known of any model: these filters, like unknown ones, are ignored.
+ */
+const filters: Readonly<Record<string, Filter>> = {
+  q: (_name, value) => {
+    const words = value.toLowerCase();
+    return ({ id, name }) => id.toLowerCase().includes(words) || name.toLowerCase().includes(words);
+  },
+  input_modalities: (name, value) => {
+    const asked = listOf(value).map((entry) => wordOf(name, entry, inputNames));
+    return ({ inputModalities }) => asked.every((entry) => inputModalities.includes(entry));
+  },
+  output_modalities: (name, value) => {
+    const asked = listOf(value).map((entry) => wordOf(name, entry, [...outputNames, 'all']));
+    if (asked.length === 0 || asked.includes('all')) return () => true;
+    return ({ outputModalities }) =>
+      outputModalities.some((output) => asked.some((entry) => entry === output));
+  },
+  supported_parameters: (_name, value) => {
+    const asked = listOf(value);
+    return ({ supportedParameters }) => asked.every((entry) => supportedParameters.includes(entry));
+  },
+  context: (name, value) => {
+    const least = integerOf(name, value, 1);
+    return ({ contextLength }) => contextLength >= least;
+  },
+  min_price: priceFilter((model, limit) => model.price.prompt >= limit),
+  max_price: priceFilter((model, limit) => model.price.prompt <= limit),
+  min_output_price: priceFilter((model, limit) => model.price.completion >= limit),
+  max_output_price: priceFilter((model, limit) => model.price.completion <= limit),
+  min_age_days: ageFilter((days, limit) => days >= limit),
+  max_age_days: ageFilter((days, limit) => days <= limit),
+  arch: (_name, value) => {
+    const family = value.toLowerCase();
+    return ({ tokenizer }) => family === '' || (tokenizer ?? 'Other').toLowerCase() === family;
+  },
+  model_authors: (_name, value) => {
+    const authors = listOf(value.toLowerCase());
+    return ({ id }) => authors.length === 0 || authors.includes(id.slice(0, id.indexOf('/')).toLowerCase());
+  },
+  providers: (_name, value) => {
+    const asked = listOf(value.toLowerCase());
+    return ({ candidates }) =>
+      asked.length === 0 || candidates.some((one) => asked.some((name) => isAt(one, name)));
+  },
+  zdr: (name, value) =>
+    wordOf(name, value, ['true', 'false']) === 'true'
+      ? ({ candidates }) => candidates.some(({ zdr }) => zdr)
+      : () => true,
+  distillable: (name, value) => {
+    const asked = wordOf(name, value, ['true', 'false']);
+    return () => asked === 'false';
+  },
+  region: (name, value) => {
+    wordOf(name, value, ['eu', 'us']);
+    return () => false;
+  },
+};
+
+/** What a listing shows unless it is asked for something else. */
+const usual: Readonly<Record<string, string>> = { output_modalities: 'text' };
+
+/** The filters of a query, all of which must hold. Of a parameter that is given twice the first value counts. */
+export function readFilters(query: URLSearchParams, nowMs: number): Wanted {
+  const asked = Object.entries(filters).flatMap(([name, filter]) => {
+    const value = query.get(name) ?? usual[name];
+    return value === undefined ? [] : [filter(name, value, nowMs)];
+  });
+  return (model) => asked.every((wanted) => wanted(model));
+}
+
+function priceFilter(holds: (model: Model, pico: bigint) => boolean): Filter {
+  return (name, value) => {
+    const limit = decimalOf(name, value, picoDecimalsPerMillion);
+    return (model) => holds(model, limit);
+  };
+}
+
+function ageFilter(holds: (days: number, limit: number) => boolean): Filter {
+  return (name, value, nowMs) => {
+    const limit = integerOf(name, value, 0);
+    return ({ created }) => holds((nowMs / 1000 - created) / daySeconds, limit);
+  };
+}
+
+/** A provider is asked for by its slug or its name; all own slots together by that of their entry in `GET /providers`. */
+function isAt({ via, providerTag, providerName }: Candidate, name: string): boolean {
+  if (via.kind === 'slot' && name === ownProvider.slug) return true;
+  return providerTag.toLowerCase() === name || providerName.toLowerCase() === name;
+}

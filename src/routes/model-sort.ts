@@ -1,0 +1,57 @@
+import type { Model } from '../catalogue/model.ts';
+import { type Health, halfAnHourMs } from '../upstreams/health.ts';
+import { wordOf } from './query-values.ts';
+
+type Measure = (model: Model, health: Health) => number | null;
+
+/** The orders of the listing (surface §6.1): by a measure, the smallest first; null: nothing here to sort by, so as configured. */
+const orders = {
+  newest: (model) => -model.created,
+  'pricing-low-to-high': averagePrice,
+  'pricing-high-to-low': (model) => -averagePrice(model),
+  'context-high-to-low': (model) => -model.contextLength,
+  'throughput-high-to-low': (model, health) =>
+    least(model, (label) => negative(health.of(label).throughput(halfAnHourMs)?.p50)),
+  'latency-low-to-high': (model, health) =>
+    least(model, (label) => health.of(label).latency(halfAnHourMs)?.p50 ?? null),
+  'most-popular': null,
+  'top-weekly': null,
+  'intelligence-high-to-low': null,
+  'coding-high-to-low': null,
+  'agentic-high-to-low': null,
+  'design-arena-elo-high-to-low': null,
+} as const satisfies Readonly<Record<string, Measure | null>>;
+
+/**
+ * Reads `sort`; without it models stand as configured. Models that were not measured come last, and equals stand as configured.
+ * Refuses an unknown order with `400 invalid_request`.
+ */
+export function readSort(
+  query: URLSearchParams,
+  health: Health,
+): (models: readonly Model[]) => readonly Model[] {
+  const asked = query.get('sort');
+  const measure: Measure | null =
+    asked === null ? null : orders[wordOf('sort', asked, Object.keys(orders) as (keyof typeof orders)[])];
+  if (measure === null) return (models) => models;
+  return (models) =>
+    models
+      .map((model) => ({ model, value: measure(model, health) ?? Number.POSITIVE_INFINITY }))
+      .toSorted((a, b) => (a.value === b.value ? 0 : a.value - b.value))
+      .map(({ model }) => model);
+}
+
+/** Of prompt and completion, only to compare. */
+function averagePrice({ price }: Model): number {
+  return Number(price.prompt + price.completion);
+}
+
+/** The best of a model's candidates; null when none was measured. */
+function least(model: Model, measure: (label: string) => number | null): number | null {
+  const values = model.candidates.map(({ label }) => measure(label)).filter((value) => value !== null);
+  return values.length === 0 ? null : Math.min(...values);
+}
+
+function negative(value: number | undefined): number | null {
+  return value === undefined ? null : -value;
+}

@@ -1,0 +1,45 @@
+import type { ProviderConfig } from '../config/config.ts';
+import { route } from '../http/route.ts';
+
+/** All own slots together, as one provider among the others. */
+export const ownProvider = { slug: 'naru', name: 'Naru' } as const;
+
+/** What the providers endpoint reads: the configuration alone, so it answers while the database is away (A-26). */
+export interface ProviderRouteParts {
+  readonly providers: readonly ProviderConfig[];
+  readonly slots: readonly unknown[];
+}
+
+/** `GET /providers` (surface §8). */
+export function providerRoutes({ providers, slots }: ProviderRouteParts) {
+  const own = slots.length === 0 ? [] : [providerBody({ ...ownProvider, ...noPages })];
+  const data = [...own, ...providers.map(providerBody)];
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/providers',
+      credential: 'none',
+      summary: 'List the providers',
+      handle: () => ({ body: { data } }),
+    }),
+  ];
+}
+
+type Shown = Pick<
+  ProviderConfig,
+  'slug' | 'name' | 'privacyPolicyUrl' | 'termsOfServiceUrl' | 'statusPageUrl'
+>;
+
+const noPages = { privacyPolicyUrl: null, termsOfServiceUrl: null, statusPageUrl: null };
+
+function providerBody(provider: Shown): object {
+  return {
+    name: provider.name,
+    slug: provider.slug,
+    privacy_policy_url: provider.privacyPolicyUrl,
+    terms_of_service_url: provider.termsOfServiceUrl,
+    status_page_url: provider.statusPageUrl,
+    headquarters: null,
+    datacenters: null,
+  };
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startUpstream } from '../harness/upstream.ts';
+import { assertMet, auditHistory, auditMemory, expectedRefusals, readBooks, readJson } from './audit.ts';
+import { startLoad } from './load.ts';
+import { createPayer, createSite, isRunning, postmasterOf, startNaru, until } from './naru-process.ts';
+import { scriptedReply } from './orders.ts';
+
+test('the database is killed and restarted under load: answers are right or 500 server, and it recovers by itself', async (t) => {
+  const upstream = await startUpstream();
+  upstream.answer(({ body }) => scriptedReply(body));
+  const site = createSite(upstream.url);
+  const naru = await startNaru(site);
+  const books = await site.openBooks();
+  t.after(async () => {
+    if (isRunning(naru.pid)) await naru.kill();
+    await upstream.close();
+    site.remove();
+  });
+  const payers = [
+    await createPayer(books.office, '50000000', 2),
+    await createPayer(books.office, '60000000', 2),
+  ];
+  const load = startLoad(naru.url, payers, { clients: 16, seed: 11, name: 'restart', patient: true });
+  for (const signal of ['SIGKILL', 'SIGINT', 'SIGKILL'] as const) {
+    await sleep(400);
+    const pid = postmasterOf(site) ?? assert.fail('no PostgreSQL');
+    process.kill(pid, signal);
+    await until('another PostgreSQL runs', () => ![null, pid].includes(postmasterOf(site)), 20_000);
+    await books.database.query('SELECT 1');
+  }
+  const seen = load.sights.length;
+  await until('it serves on', () => load.sights.length > seen + 50, 20_000);
+  await load.stop();
+  // Every settlement is in the database when as many records are there as were answered.
+  const answered = load.sights.filter((sight) => sight.kind === 'success').length;
+  await until(
+    'it is settled',
+    async () => (await readBooks(books.office)).entries.length >= answered + 2,
+    10_000,
+  );
+  const exported = await readBooks(books.office);
+  assertMet(auditHistory(load.sights, exported, new Set([...expectedRefusals, 'server'])));
+  for (const { key } of payers.flatMap((payer) => payer.keys)) await readJson(`${naru.url}/key`, key);
+  await until(
+    'memory agrees',
+    async () =>
+      (await auditMemory(naru.url, payers, exported.entries, exported.generations)).faults.length === 0,
+    5_000,
+  );
+  assert.ok(answered > 100, `${answered} answers`);
+  assert.equal(
+    load.sights.filter((sight) => sight.kind === 'unseen').length,
+    0,
+    'nobody is left without an answer',
+  );
+  await books.close();
+  assert.equal(await naru.stop(), 0);
+});

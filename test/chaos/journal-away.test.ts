@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { Agent } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openOffice } from '../../src/office.ts';
+import { Database } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { createTestDatabase } from '../harness/database.ts';
+import type { TestGateway } from '../harness/gateway.ts';
+import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { assertMet, auditHistory, auditMemory, readBooks } from './audit.ts';
+import { ask, type Order } from './client.ts';
+import { startLoad } from './load.ts';
+import {
+  createPayer,
+  createSite,
+  isRunning,
+  type NaruProcess,
+  type Payer,
+  startNaru,
+  until,
+} from './naru-process.ts';
+import { scriptedReply } from './orders.ts';
+import { type Cutter, startCutter } from './proxy.ts';
+
+interface Running {
+  readonly naru: NaruProcess;
+  readonly cutter: Cutter;
+  readonly office: TestGateway['office'];
+  readonly upstream: Upstream;
+  readonly payers: readonly Payer[];
+}
+
+/** A real `naru up` on a database behind a cutter: its data directory holds the journal and nothing else. */
+async function start(t: TestContext): Promise<Running> {
+  const home = await createTestDatabase();
+  const cutter = await startCutter(home.address);
+  const database = new Database(home.address, 2);
+  await migrate(database);
+  const office = openOffice(database, { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const upstream = await startUpstream();
+  upstream.answer(({ body }) => scriptedReply(body));
+  const url = `postgres://${home.address.user}@127.0.0.1:${cutter.port}/${home.address.database}`;
+  const site = createSite(upstream.url, { database: { url } });
+  const payers = [await createPayer(office, '50000000', 2)];
+  const naru = await startNaru(site);
+  t.after(async () => {
+    if (isRunning(naru.pid)) await naru.kill();
+    await database.close();
+    await cutter.close();
+    await upstream.close();
+    await home.drop();
+    site.remove();
+  });
+  return { naru, cutter, office, upstream, payers };
+}
+
+/** As on a full disk: whatever the process writes beyond so many bytes of a file is refused. */
+function limitFiles({ pid }: NaruProcess, bytes: number | 'unlimited'): void {
+  const run = spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`], { encoding: 'utf8' });
+  assert.equal(run.status, 0, `prlimit of util-linux: ${run.error ?? run.stderr}`);
+}
+
+const options = process.platform === 'linux' ? {} : { skip: 'needs prlimit' };
+
+test(
+  'when the journal cannot be written, the database makes settlements durable, and nobody notices',
+  options,
+  async (t) => {
+    const { naru, office, payers } = await start(t);
+    const before = startLoad(naru.url, payers, { clients: 8, seed: 21, name: 'before', patient: true });
+    await until('it serves', () => before.sights.length > 50, 10_000);
+    limitFiles(naru, 8192);
+    const at = before.sights.length;
+    await until('it serves without its journal', () => before.sights.length > at + 150, 20_000);
+    limitFiles(naru, 'unlimited');
+    await sleep(1_200);
+    await before.stop();
+    await assertExact({ naru, office, payers }, before.sights, undefined);
+  },
+);
+
+test(
+  'when neither journal nor database can be written, an answer ends as a failure and costs nothing',
+  options,
+  async (t) => {
+    const { naru, cutter, office, upstream, payers } = await start(t);
+    const [whole, streamed] = [gate(), gate()];
+    upstream.next(reply.whole('never billed').holdAt(0, whole));
+    const key = payers[0]?.keys[0]?.key ?? assert.fail('no key');
+    const order = (stream: boolean): Order => ({
+      tag: stream ? 'streamed' : 'whole',
+      accountId: payers[0]?.accountId ?? 0,
+      key,
+      path: '/chat/completions',
+      body: { model: 'test/echo', messages: [{ role: 'user', content: 'hello' }], stream },
+      leaveAfterMs: null,
+    });
+    const agent = new Agent();
+    const first = ask(naru.url, order(false), agent);
+    await whole.reached;
+    upstream.next(reply.stream(['not ', 'billed ', streamed, 'either']));
+    const second = ask(naru.url, order(true), agent);
+    await streamed.reached;
+    limitFiles(naru, 8192);
+    cutter.down();
+    whole.open();
+    streamed.open();
+    const sights = await Promise.all([first, second]);
+    assert.deepEqual(
+      sights.map((sight) => [sight.kind, sight.status, sight.errorType]),
+      [
+        ['refused', 500, 'server'],
+        ['errored', 200, 'server'],
+      ],
+    );
+    limitFiles(naru, 'unlimited');
+    cutter.up();
+    await until('both are on record', async () => (await readBooks(office)).generations.length === 2, 10_000);
+    const { generations } = await readBooks(office);
+    assert.deepEqual(
+      generations.map((record) => [record.status, record.error_type, record.cost_krw]),
+      Array(2).fill([500, 'server', '0.000000']),
+    );
+    await assertExact({ naru, office, payers }, sights, new Set(['server']));
+    assert.equal(await naru.stop(), 0);
+  },
+);
+
+async function assertExact(
+  { naru, office, payers }: Pick<Running, 'naru' | 'office' | 'payers'>,
+  sights: Parameters<typeof auditHistory>[0],
+  allowed: ReadonlySet<string> | undefined,
+): Promise<void> {
+  await until(
+    'memory and books agree',
+    async () => {
+      const books = await readBooks(office);
+      return (
+        auditHistory(sights, books, allowed).every((goal) => goal.faults.length === 0) &&
+        (await auditMemory(naru.url, payers, books.entries, books.generations)).faults.length === 0
+      );
+    },
+    5_000,
+  ).catch(async () => {
+    const books = await readBooks(office);
+    const memory = await auditMemory(naru.url, payers, books.entries, books.generations);
+    assertMet([...auditHistory(sights, books, allowed), memory]);
+  });
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { which } from '../../src/store/embedded/run-command.ts';
+import { ask } from './client.ts';
+import { createPayer, createSite, isRunning, postmasterOf, startNaru, until } from './naru-process.ts';
+
+const options = which('setpriv', process.env) === null ? { skip: 'needs setpriv' } : {};
+const fakeEngine = join(import.meta.dirname, '../harness/fake-engine.ts');
+
+test(
+  'kill -9 leaves neither engine nor PostgreSQL behind, and the next start is quick',
+  options,
+  async (t) => {
+    const marker = `marker-${process.pid}-${Math.random()}`;
+    const site = createSite('http://127.0.0.1:9', {
+      slots: [
+        {
+          name: 'local',
+          command: [process.execPath, fakeEngine, 'engine', '{port}', JSON.stringify({ marker })],
+          ready_path: '/health',
+        },
+      ],
+      models: [
+        {
+          id: 'test/local',
+          context_length: 4096,
+          price: { prompt: 1, completion: 1, per: 'token' },
+          candidates: [{ slot: 'local' }],
+        },
+      ],
+    });
+    t.after(() => site.remove());
+    const naru = await startNaru(site);
+    const books = await site.openBooks();
+    const payer = await createPayer(books.office, '1000000', 1);
+    await books.close();
+    await ask(
+      naru.url,
+      {
+        tag: 'wakes it',
+        accountId: payer.accountId,
+        key: payer.keys[0]?.key ?? '',
+        path: '/chat/completions',
+        body: { model: 'test/local', messages: [{ role: 'user', content: 'wake up' }] },
+        leaveAfterMs: null,
+      },
+      new Agent(),
+    );
+    const engines = processesOf(marker);
+    assert.ok(engines.length > 0, 'the engine runs');
+    const postmaster = postmasterOf(site) ?? assert.fail('no PostgreSQL');
+
+    await naru.kill();
+    await until(
+      'engine and PostgreSQL are gone',
+      () => !isRunning(postmaster) && processesOf(marker).length === 0,
+      5_000,
+    );
+    const again = await startNaru(site);
+    t.after(() => again.stop());
+    assert.ok(again.readyMs < 10_000, `ready after ${Math.round(again.readyMs)} ms`);
+    t.diagnostic(`ready after ${Math.round(again.readyMs)} ms`);
+  },
+);
+
+/** The processes whose command line holds the words. */
+function processesOf(words: string): readonly number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && isRunning(Number(name)))
+    .filter((name) => commandLine(name).includes(words))
+    .map(Number);
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}

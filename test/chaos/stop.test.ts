@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Agent } from 'node:http';
+import { connect } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { gate, reply, startUpstream } from '../harness/upstream.ts';
+import { assertMet, auditHistory, readBooks } from './audit.ts';
+import { ask, type Sight } from './client.ts';
+import {
+  createPayer,
+  createSite,
+  isRunning,
+  type NaruProcess,
+  type Payer,
+  type Site,
+  startNaru,
+  until,
+} from './naru-process.ts';
+
+interface InFlight {
+  readonly site: Site;
+  readonly naru: NaruProcess;
+  /** A whole request and a streamed one. */
+  readonly asked: readonly Promise<Sight>[];
+  letGo(): void;
+}
+
+/** A real `naru up` with two requests in flight that wait for their upstream. */
+async function startWithRequests(t: TestContext): Promise<InFlight> {
+  const upstream = await startUpstream();
+  const site = createSite(upstream.url);
+  const naru = await startNaru(site);
+  t.after(async () => {
+    if (isRunning(naru.pid)) await naru.kill();
+    await upstream.close();
+    site.remove();
+  });
+  const books = await site.openBooks();
+  const payer = await createPayer(books.office, '1000000', 1);
+  await books.close();
+  const gates = [gate(), gate()] as const;
+  upstream.next(reply.whole('all of it').holdAt(0, gates[0]));
+  const whole = ask(naru.url, order(payer, false), new Agent({ keepAlive: true }));
+  await gates[0].reached;
+  upstream.next(reply.stream(['some ', gates[1], 'more']));
+  const streamed = ask(naru.url, order(payer, true), new Agent({ keepAlive: true }));
+  await gates[1].reached;
+  return { site, naru, asked: [whole, streamed], letGo: () => gates.forEach((one) => void one.open()) };
+}
+
+function order(payer: Payer, stream: boolean): Parameters<typeof ask>[1] {
+  return {
+    tag: stream ? 'streamed' : 'whole',
+    accountId: payer.accountId,
+    key: payer.keys[0]?.key ?? '',
+    path: '/chat/completions',
+    body: { model: 'test/echo', messages: [{ role: 'user', content: 'hello' }], stream },
+    leaveAfterMs: null,
+  };
+}
+
+async function assertExact(t: TestContext, site: Site, sights: readonly Sight[]): Promise<void> {
+  const again = await startNaru(site);
+  t.after(() => again.stop());
+  const books = await site.openBooks();
+  assertMet(auditHistory(sights, await readBooks(books.office), new Set(['server'])));
+  await books.close();
+}
+
+async function refusesConnections(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const refused = await once(socket, 'connect').then(
+    () => false,
+    (error) => error.code === 'ECONNREFUSED',
+  );
+  socket.destroy();
+  return refused;
+}
+
+test('SIGTERM: requests in flight are answered to their end, new connections are refused, the exit code is 0', async (t) => {
+  const { site, naru, asked, letGo } = await startWithRequests(t);
+  naru.child.kill('SIGTERM');
+  await until('connections are refused', () => refusesConnections(naru.port), 5_000);
+  letGo();
+  const sights = await Promise.all(asked);
+  assert.deepEqual(
+    sights.map((sight) => sight.kind),
+    ['success', 'success'],
+  );
+  assert.equal(await naru.ended, 0);
+  await assertExact(t, site, sights);
+});
+
+test('a second SIGTERM: requests in flight end with an error and cost nothing, the exit code is 0', async (t) => {
+  const { site, naru, asked } = await startWithRequests(t);
+  naru.child.kill('SIGTERM');
+  await until('connections are refused', () => refusesConnections(naru.port), 5_000);
+  naru.child.kill('SIGTERM');
+  const sights = await Promise.all(asked);
+  assert.deepEqual(
+    sights.map((sight) => [sight.kind, sight.errorType]),
+    [
+      ['refused', 'server'],
+      ['errored', 'server'],
+    ],
+  );
+  assert.equal(await naru.ended, 0);
+  await assertExact(t, site, sights);
+});

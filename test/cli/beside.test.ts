@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { createPlace, eventually, type Place, type Serving } from './naru.ts';
+
+/* Commands beside a server that runs: decisions.md §4, "its effects are seen by the running server within one second". */
+
+let upstream: Upstream;
+let place: Place;
+let serving: Serving;
+let config: string;
+
+before(async () => {
+  upstream = await startUpstream();
+  upstream.always(reply.chat('네', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
+  place = createPlace();
+  const price = { prompt: 1, completion: 2, currency: 'KRW', per: 'token' };
+  config = place.configure({
+    providers: [
+      { slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'provider-key' },
+    ],
+    models: [
+      {
+        id: 'test/echo',
+        name: 'Echo',
+        context_length: 4096,
+        price,
+        candidates: [{ provider: 'up', model: 'echo' }],
+      },
+    ],
+  });
+  serving = await place.up('--config', config);
+});
+after(async () => {
+  await serving?.stop();
+  await upstream?.close();
+  place?.remove();
+});
+
+async function ask(key: string): Promise<{ status: number; type: string | undefined }> {
+  const response = await fetch(`${serving.origin}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'test/echo', messages: [{ role: 'user', content: '안녕' }] }),
+  });
+  const body = (await response.json()) as { error?: { metadata?: { error_type?: string } } };
+  return { status: response.status, type: body.error?.metadata?.error_type };
+}
+
+/** The answer becomes `status` within the second that decisions.md promises. */
+async function becomes(key: string, status: number): Promise<string> {
+  return eventually(`status ${status}`, 1_000, async () => {
+    const answer = await ask(key);
+    return answer.status === status ? (answer.type ?? 'none') : null;
+  });
+}
+
+async function newKey(credit: string | null): Promise<{ account: number; hash: string; key: string }> {
+  const account = (await place.json('account', 'create', '--name', '홍길동')).rows[0].account_id;
+  if (credit !== null) await place.json('credit', 'grant', '--account', String(account), '--amount', credit);
+  const created = await place.json('key', 'create', '--account', String(account), '--name', 'laptop');
+  return { account, hash: created.rows[0].hash, key: created.rows[0].key };
+}
+
+test('the first start prints a command that works as it is printed', async () => {
+  const [line] = serving.out().match(/^curl .*$/m) ?? [];
+  assert.ok(line, serving.out());
+  assert.match(line, /"model":"test\/echo"/);
+  assert.match(serving.out(), /management key +sk-naru-mgmt-v1-[0-9a-f]{64}/);
+  const key = /Bearer (sk-naru-v1-[0-9a-f]{64})/.exec(line)?.[1] ?? '';
+  assert.deepEqual(await ask(key), { status: 200, type: undefined });
+});
+
+test('an account, its credit and its key serve at once', async () => {
+  const { key, account } = await newKey('100');
+  assert.equal((await ask(key)).status, 200);
+  const shown = await eventually('the charge', 2_000, async () => {
+    const [row] = (await place.json('account', 'show', String(account))).rows;
+    return row.balance_krw === '80.000000' ? row : null;
+  });
+  assert.equal(shown.total_credits_krw, '100.000000');
+  assert.equal(shown.total_usage_krw, '20.000000');
+});
+
+test('a suspended key is refused within a second, and serves again when the suspension is lifted', async () => {
+  const { key, hash } = await newKey('1000');
+  await becomes(key, 200);
+  const suspended = await place.json('key', 'suspend', hash, '--reason', '결제 확인');
+  assert.equal(suspended.rows[0].state, 'suspended');
+  assert.equal(await becomes(key, 403), 'key_suspended');
+  const lifted = await place.json('key', 'unsuspend', hash);
+  assert.equal(lifted.rows[0].state, 'active');
+  await becomes(key, 200);
+});
+
+test('a revoked key is refused within a second, for good, and is still shown', async () => {
+  const { key, hash } = await newKey('1000');
+  await becomes(key, 200);
+  assert.equal((await place.json('key', 'revoke', hash)).rows[0].state, 'revoked');
+  assert.equal(await becomes(key, 401), 'invalid_api_key');
+  assert.equal((await place.json('key', 'revoke', hash)).code, 0);
+  assert.equal((await place.json('key', 'unsuspend', hash)).rows[0].state, 'revoked');
+  assert.equal((await place.json('key', 'show', hash)).rows[0].state, 'revoked');
+});
+
+test('an account without credit is served within a second of a grant', async () => {
+  const { key, account } = await newKey(null);
+  assert.equal(await becomes(key, 402), 'insufficient_credits');
+  await place.json('credit', 'grant', '--account', String(account), '--amount', '0.5');
+  await becomes(key, 200);
+});
+
+test('one idempotency key grants once; with another amount it is refused', async () => {
+  const { account } = await newKey(null);
+  const grant = ['credit', 'grant', '--account', String(account), '--idempotency-key', `pay-${account}`];
+  const first = await place.json(...grant, '--amount', '500');
+  const second = await place.json(...grant, '--amount', '500');
+  assert.equal(first.rows[0].repeated, false);
+  assert.deepEqual(second.rows[0], { ...first.rows[0], repeated: true });
+  const other = await place.json(...grant, '--amount', '501');
+  assert.equal(other.code, 1);
+  assert.match(other.err, /was used for another/);
+  assert.equal((await place.json('account', 'show', String(account))).rows[0].balance_krw, '500.000000');
+});
+
+test('amounts are exact from a micro-won to the most that the books hold', async () => {
+  const { account } = await newKey(null);
+  const grant = ['credit', 'grant', '--account', String(account), '--amount'];
+  assert.equal((await place.json(...grant, '0.000001')).rows[0].amount_krw, '0.000001');
+  assert.equal(
+    (await place.json(...grant, '9223372036854.775806')).rows[0].amount_krw,
+    '9223372036854.775806',
+  );
+  const [row] = (await place.json('account', 'show', String(account))).rows;
+  assert.equal(row.balance_krw, '9223372036854.775807');
+  const beyond = await place.json(...grant, '0.000001');
+  assert.equal(beyond.code, 1);
+  assert.match(beyond.err, /^naru: the sum would be more than the books can hold.*\n$/);
+});
+
+test('a bonus with an expiry leaves the balance when its time has come', async () => {
+  const { account } = await newKey('100');
+  const soon = new Date(Date.now() + 1_500).toISOString();
+  const bonus = ['--amount', '50', '--kind', 'bonus', '--expires-at', soon];
+  const granted = await place.json('credit', 'grant', '--account', String(account), ...bonus);
+  assert.equal(granted.rows[0].kind, 'bonus');
+  await eventually('the expiry', 10_000, async () => {
+    const [row] = (await place.json('account', 'show', String(account))).rows;
+    return row.balance_krw === '100.000000' ? row : null;
+  });
+  const entries = (await place.json('ledger', 'export', '--account', String(account))).rows;
+  const amounts = entries.map((entry) => entry.amount_krw);
+  assert.deepEqual(amounts, ['100.000000', '50.000000', '-50.000000']);
+});
+
+test('keys are listed newest first with their limits and their spend', async () => {
+  const { account, hash, key } = await newKey('1000');
+  const order = ['--name', 'second', '--limit', '12.5', '--limit-reset', 'daily'];
+  const expiry = ['--expires-at', '2030-01-01T00:00:00+09:00'];
+  await place.json('key', 'create', '--account', String(account), ...order, ...expiry);
+  assert.equal((await ask(key)).status, 200);
+  const rows = await eventually('the spend', 2_000, async () => {
+    const listed = (await place.json('key', 'list', '--account', String(account))).rows;
+    return listed[1]?.usage_krw === '20.000000' ? listed : null;
+  });
+  assert.equal(rows.length, 2);
+  assert.equal(rows[0].limit_krw, '12.500000');
+  assert.equal(rows[0].limit_reset, 'daily');
+  assert.equal(rows[0].expires_at, '2029-12-31T15:00:00.000Z');
+  assert.equal(rows[1].hash, hash);
+});
+
+test('the ledger and the generations are exported one object a line, and the books agree', async () => {
+  const { account, key } = await newKey('1000');
+  assert.equal((await ask(key)).status, 200);
+  const entries = await eventually('the entry', 2_000, async () => {
+    const { rows } = await place.json('ledger', 'export', '--account', String(account));
+    return rows.length === 2 ? rows : null;
+  });
+  const charge = entries[1];
+  assert.equal(charge.account_id, account);
+  assert.equal(charge.amount_krw, '-20.000000');
+  assert.match(charge.generation_id, /^gen-/);
+  assert.match(charge.created_at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  const generations = (await place.json('generation', 'export', '--account', String(account))).rows;
+  assert.deepEqual(
+    generations.map((row) => row.id),
+    [charge.generation_id],
+  );
+  const verdict = await place.json('ledger', 'verify');
+  assert.equal(verdict.code, 0);
+  assert.equal(verdict.rows.length, 1);
+  assert.equal(verdict.rows[0].ok, true);
+  assert.deepEqual(verdict.rows[0].differences, []);
+});
+
+test('people get columns, programs get JSON, and neither gets the other', async () => {
+  const people = await place.run('account', 'list');
+  assert.match(people.out, /^account_id\tname\t/);
+  assert.equal(people.err, '');
+  const programs = await place.json('account', 'list');
+  assert.equal(programs.err, '');
+  assert.ok(programs.rows.length > 1);
+});
+
+test('the doctor finds nothing wrong beside a server that runs', async () => {
+  const { code, rows, err } = await place.json('doctor');
+  assert.equal(err, '');
+  assert.deepEqual(
+    rows.filter((row) => !row.ok),
+    [],
+  );
+  assert.equal(code, 0);
+  const database = rows.find((row) => row.check === 'database');
+  assert.match(database.detail, /the embedded server answers, PostgreSQL \d+/);
+});
+
+test('ten commands at once all do what they say', async () => {
+  const { account } = await newKey(null);
+  const grants = Array.from({ length: 10 }, () =>
+    place.json('credit', 'grant', '--account', String(account), '--amount', '1'),
+  );
+  assert.deepEqual(
+    (await Promise.all(grants)).map(({ code }) => code),
+    Array.from({ length: 10 }, () => 0),
+  );
+  assert.equal((await place.json('account', 'show', String(account))).rows[0].balance_krw, '10.000000');
+});

@@ -1,0 +1,161 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const root = join(import.meta.dirname, '../..');
+
+/** How a command ended. */
+export interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+  /** The JSON object of every line of stdout; throws when a line is something else. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into output as an operator's script would.
+  readonly rows: readonly any[];
+  readonly tookMs: number;
+}
+
+/** A folder of its own for one operator: a data directory, and a configuration when a test writes one. */
+export interface Place {
+  readonly folder: string;
+  readonly dataDir: string;
+  /** Runs `naru` with this data directory. */
+  run(...args: readonly string[]): Promise<Ended>;
+  /** The same with `--json`. */
+  json(...args: readonly string[]): Promise<Ended>;
+  /** `naru up` on a free port; resolves when it listens. */
+  up(...args: readonly string[]): Promise<Serving>;
+  /** Writes `naru.yaml` into the folder and returns its path. */
+  configure(tree: object): string;
+  remove(): void;
+}
+
+/** A `naru up` that listens. */
+export interface Serving {
+  readonly child: ChildProcess;
+  /** `http://127.0.0.1:PORT` */
+  readonly origin: string;
+  /** Everything on stdout, and on stderr, so far. */
+  out(): string;
+  err(): string;
+  readonly ended: Promise<number | null>;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** The variables of a test run that would change what a command does. */
+const hidden = ['NARU_DATA_DIR', 'NARU_CONFIG', 'NODE_TEST_CONTEXT', 'NODE_OPTIONS'];
+
+function environment(): Record<string, string | undefined> {
+  const inherited = Object.entries(process.env).filter(([name]) => !hidden.includes(name));
+  // As the wrapper sets it: compiling afresh takes each command another second.
+  return { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'), ...Object.fromEntries(inherited) };
+}
+
+/** Runs `naru` as it is, with nothing added. */
+export async function naru(...args: readonly string[]): Promise<Ended> {
+  const beganMs = performance.now();
+  const child = start(args);
+  const { out, err } = hear(child);
+  const code = await endOf(child);
+  return {
+    code,
+    out: out(),
+    err: err(),
+    get rows() {
+      return out()
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line));
+    },
+    tookMs: performance.now() - beganMs,
+  };
+}
+
+export function createPlace(): Place {
+  const folder = mkdtempSync(join(tmpdir(), 'naru-cli-'));
+  // Where we are root, PostgreSQL runs as somebody else, who must get there.
+  chmodSync(folder, 0o755);
+  const dataDir = join(folder, 'data');
+  const run = (...args: readonly string[]): Promise<Ended> => naru(...args, '--data-dir', dataDir);
+  return {
+    folder,
+    dataDir,
+    run,
+    json: (...args) => run(...args, '--json'),
+    up: (...args) => serve(['up', '--port', '0', '--data-dir', dataDir, ...args]),
+    configure(tree) {
+      const file = join(folder, 'naru.yaml');
+      writeFileSync(file, JSON.stringify({ admin: { port: 0 }, ...tree }));
+      return file;
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+async function serve(args: readonly string[]): Promise<Serving> {
+  const child = start(args);
+  const { out, err } = hear(child);
+  const ended = endOf(child);
+  const listening = new Promise<string>((resolve) => {
+    const look = (): void => {
+      const port = /listening(?: on |","url":")http:\/\/127\.0\.0\.1:(\d+)/.exec(out())?.[1];
+      if (port !== undefined) resolve(`http://127.0.0.1:${port}`);
+    };
+    child.stdout?.on('data', look);
+  });
+  const origin = await Promise.race([listening, ended]);
+  if (typeof origin !== 'string') throw new Error(`naru up ended with ${origin}: ${err()}`);
+  return {
+    child,
+    origin,
+    out,
+    err,
+    ended,
+    stop() {
+      child.kill('SIGTERM');
+      return ended;
+    },
+  };
+}
+
+function start(args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [join(root, 'src/main.ts'), ...args], {
+    cwd: tmpdir(),
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+/** What a child says, as it comes. */
+export function hear(child: ChildProcess): { readonly out: () => string; readonly err: () => string } {
+  const said = { out: '', err: '' };
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    said.out += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said.err += text;
+  });
+  return { out: () => said.out, err: () => said.err };
+}
+
+/** The exit code of a child once its output has been heard to the end; null when a signal ended it. */
+export function endOf(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve) => child.on('close', (code) => resolve(code)));
+}
+
+/** Tries `look` until it returns something other than null; fails after `limitMs`. */
+export async function eventually<T>(
+  what: string,
+  limitMs: number,
+  look: () => Promise<T | null> | T | null,
+): Promise<T> {
+  const beganMs = performance.now();
+  for (;;) {
+    const seen = await look();
+    if (seen !== null) return seen;
+    if (performance.now() - beganMs > limitMs) throw new Error(`not within ${limitMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { RouteDocument } from '../../src/http/document.ts';
+import type { RouteTable } from '../../src/http/table.ts';
+import { errorShape } from '../../src/wire/shapes/error.ts';
+import { eventsOf } from './stream.ts';
+
+/**
+ * Fails the test when a response is not what the API's document says: the shape of its route's answer, of its events, or of an
+ * error. Every answer that a test gets goes through here.
+ */
+export function assertDocumented(
+  table: RouteTable,
+  method: string,
+  path: string,
+  answer: { status: number; text: string; headers: Headers },
+): void {
+  const type = answer.headers.get('content-type') ?? '';
+  if (answer.text === '' || answer.status === 413 || type.startsWith('text/html')) return;
+  if (answer.status >= 400) {
+    assertShape(errorShape, JSON.parse(answer.text), `${method} ${path} ${answer.status}`);
+    return;
+  }
+  const document = documentOf(table, method, path);
+  if (document === undefined) return;
+  if (!type.startsWith('text/event-stream')) {
+    assertShape(document.answer.shape, JSON.parse(answer.text), `${method} ${path}`);
+    return;
+  }
+  if (document.event === undefined)
+    throw new Error(`${method} ${path} streams, but its document has no event`);
+  if (!answer.text.endsWith('\n\n')) return;
+  for (const event of eventsOf(answer.text)) {
+    if (event.data !== '[DONE]') assertShape(document.event, event.json, `an event of ${method} ${path}`);
+  }
+}
+
+function documentOf(table: RouteTable, method: string, path: string): RouteDocument | undefined {
+  try {
+    const found = table.find(method, path);
+    return found.kind === 'route' ? found.route.document : undefined;
+  } catch {
+    // A path without a row has no document; its error was checked.
+    return undefined;
+  }
+}
+
+function assertShape(shape: z.ZodType, value: unknown, what: string): void {
+  const parsed = shape.safeParse(value);
+  if (parsed.success) return;
+  throw new Error(
+    `${what} is not as documented:\n${z.prettifyError(parsed.error)}\n${JSON.stringify(value).slice(0, 2000)}`,
+  );
+}
