@@ -1,10 +1,10 @@
 import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import type { Finding, Places } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
 import { examineDemoEngine } from './examine-engine.ts';
 import { explain } from './explain.ts';
+import { tryListen } from './listen-address.ts';
 import { faultsOf, readConfig, type Settings, settingsOf } from './settings.ts';
 import { Database } from './store/database.ts';
 import { findBinaries } from './store/embedded/binaries.ts';
@@ -115,8 +115,9 @@ async function address(
   { host, port }: Config['listen'],
   running: string | null,
 ): Promise<Finding> {
-  const code = await tryListen(host, port);
-  if (code === null) return good(name, `${host}:${port} is free`);
+  const error = await tryListen({ host, port });
+  if (error === null) return good(name, `${host}:${port} is free`);
+  const code = error.code ?? error.message;
   if (code === 'EADDRINUSE' && running !== null)
     return good(name, `${host}:${port}: taken; ${running} has this data directory`);
   if (code === 'EADDRINUSE' && name === 'admin port' && port === usualAdminPort)
@@ -126,14 +127,6 @@ async function address(
     name,
     `${host}:${port}: ${code === 'EADDRINUSE' ? 'taken by another program' : code}: choose another with ${remedy}`,
   );
-}
-
-function tryListen(host: string, port: number): Promise<string | null> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    server.listen(port, host, () => server.close(() => resolve(null)));
-  });
 }
 
 async function engines(config: Config, around: Surroundings): Promise<readonly Finding[]> {

@@ -1,8 +1,9 @@
-import { CliError, type UpOptions } from './cli/shell.ts';
+import type { UpOptions } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
 import { createDemoAccount } from './demo-account.ts';
 import { type FoundEngine, findEngines } from './found-engines.ts';
 import type { Gateway, GatewayParts } from './gateway.ts';
+import { aboutAddress, assertListenable } from './listen-address.ts';
 import { createLog, type LogSink } from './log/log.ts';
 import { openLogFile } from './log-file.ts';
 import { openOffice } from './office.ts';
@@ -27,9 +28,11 @@ export async function up(options: UpOptions, around: Surroundings): Promise<numb
       for (const engine of found) say(foundWords(engine));
       if (found.length > 0) config = readConfig(settings, around);
     }
+    config = withAddress(config, options);
+    await assertListenable(config);
     rememberConfig(settings);
     return await serveUntilStopped({
-      config: withAddress(config, options),
+      config,
       dataDir: settings.dataDir,
       lock,
       say,
@@ -119,23 +122,6 @@ async function startAt(
   } catch (error) {
     throw aboutAddress(error, parts.config);
   }
-}
-
-function aboutAddress(error: unknown, config: Config): unknown {
-  const { code, port, address, syscall, hostname } = error as Record<string, unknown>;
-  const isOfName = syscall === 'getaddrinfo' && hostname === config.listen.host;
-  if (syscall !== 'listen' && !isOfName) return error;
-  const isAdmin = port === config.admin.port && port !== config.listen.port;
-  if (code === 'EADDRINUSE') {
-    const remedy = isAdmin
-      ? 'choose another with admin.port in naru.yaml'
-      : 'choose another with --port N, or listen.port in naru.yaml';
-    return new CliError(`port ${String(port)} on ${String(address)} is taken by another program: ${remedy}`);
-  }
-  const where = isAdmin ? config.admin : config.listen;
-  return new CliError(
-    `cannot listen on ${where.host} port ${where.port} (${String(code)}): choose others with --host and --port`,
-  );
 }
 
 function withAddress(config: Config, options: UpOptions): Config {

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Ask } from './ask.ts';
 import type { Engine } from './engine.ts';
 import { errorBodyOf } from './refusal.ts';
-import { mayBeCall, replyTo } from './reply.ts';
+import { mayBeCall, type Reply, replyTo } from './reply.ts';
 
 /** Generates what is asked for and answers with it, whole or as a stream. Stops at once when `signal` aborts. */
 export async function answer(
@@ -32,8 +32,6 @@ export function sendJson(response: ServerResponse, status: number, body: object)
   });
   response.end(bytes);
 }
-
-type Reply = ReturnType<typeof replyTo>;
 
 async function answerInChunks(
   engine: Engine,

@@ -23,8 +23,8 @@ const defaultMaxTokens = 512;
 /** Reads the body of `POST /v1/chat/completions`; throws a 400. What it does not know it ignores. */
 export function chatAskOf(body: Fields): Ask {
   const turns = turnsOf(body['messages']);
-  const toolUse = toolUseOf(body);
   const question = turns.findLast(({ role }) => role === 'user')?.text ?? '';
+  const toolUse = toolUseOf(body, question);
   const grammar = grammarOptionsOf(toolUse, question);
   return {
     kind: 'chat',

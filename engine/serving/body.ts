@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { type Fields, objectOf } from './fields.ts';
+import type { Fields } from './fields.ts';
 import { Refusal } from './refusal.ts';
 
 const largestBodyBytes = 32 * 1024 * 1024;
@@ -13,7 +13,9 @@ export async function readBody(request: IncomingMessage): Promise<Fields> {
     if (size > largestBodyBytes) throw new Refusal(413, 'the body is larger than 32 MiB');
     parts.push(part);
   }
-  return objectOf(parsed(Buffer.concat(parts).toString('utf8')), 'the body');
+  const body = parsed(Buffer.concat(parts).toString('utf8'));
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Fields;
+  throw new Refusal(400, 'the body must be a JSON object');
 }
 
 function parsed(text: string): unknown {

@@ -5,61 +5,57 @@ import { callIn, callMark, type ToolCall } from './tools.ts';
 /** What the model is called in every answer. */
 export const modelId = 'naru-demo';
 
-/** Why an answer ended, as OpenAI names it. */
-export type FinishReason = Outcome['finish'] | 'tool_calls';
-
 /** The shapes of one answer, whole or in chunks; all of them carry the same id. */
 export interface Reply {
   /** The whole answer. */
-  whole(text: string, outcome: Outcome): object;
+  whole(generated: string, outcome: Outcome): object;
   /** The chunk that opens a stream; null where the format has none. */
   opening(): object | null;
   /** A chunk with more text. */
   piece(text: string): object;
-  /** The chunks that end a stream; `text` is what was held back to see whether it was a call of a tool. */
+  /** The chunks that end a stream; `heldBack` is what was not shown yet, as it might have become a call of a tool. */
   ending(heldBack: string, outcome: Outcome): readonly object[];
+}
+
+/** What a generated text says: text, or the call of a tool, and why it ended, as OpenAI names it. */
+interface Said {
+  readonly text: string;
+  readonly call: ToolCall | null;
+  readonly finish: Outcome['finish'] | 'tool_calls';
 }
 
 /** The reply to `ask` under the given id and time, in seconds since 1970. */
 export function replyTo(ask: Ask, id: string, created: number): Reply {
-  const head = (object: string): object => ({ id, object, created, model: modelId });
   const chat = ask.kind === 'chat';
-  const chunk = (delta: object, finishReason: FinishReason | null): object => ({
-    ...head(chat ? 'chat.completion.chunk' : 'text_completion'),
-    choices: [{ index: 0, ...delta, logprobs: null, finish_reason: finishReason }],
+  const head = (object: string): object => ({ id, object, created, model: modelId });
+  const chunkHead = head(chat ? 'chat.completion.chunk' : 'text_completion');
+  const chunk = (content: object, finishReason: Said['finish'] | null): object => ({
+    ...chunkHead,
+    choices: [{ index: 0, ...content, logprobs: null, finish_reason: finishReason }],
     ...(ask.includeUsage ? { usage: null } : {}),
   });
-  const delta = (fields: object): object => ({ delta: fields });
+  const piece = (text: string): object => chunk(chat ? { delta: { content: text } } : { text }, null);
   return {
-    whole(text, outcome) {
-      const call = callOf(ask, text);
-      const message = {
-        role: 'assistant',
-        content: call === null ? text : null,
-        ...(call === null ? {} : { tool_calls: [callShape(call, id)] }),
-      };
-      const finishReason = call === null ? outcome.finish : 'tool_calls';
+    whole(generated, outcome) {
+      const said = saidIn(ask, generated, outcome);
+      const content = chat ? { message: messageOf(said, id) } : { text: said.text };
       return {
         ...head(chat ? 'chat.completion' : 'text_completion'),
-        choices: [
-          { index: 0, ...(chat ? { message } : { text }), logprobs: null, finish_reason: finishReason },
-        ],
+        choices: [{ index: 0, ...content, logprobs: null, finish_reason: said.finish }],
         usage: usageOf(outcome),
       };
     },
-    opening: () => (chat ? chunk(delta({ role: 'assistant', content: '' }), null) : null),
-    piece: (text) => chunk(chat ? delta({ content: text }) : { text }, null),
+    opening: () => (chat ? chunk({ delta: { role: 'assistant', content: '' } }, null) : null),
+    piece,
     ending(heldBack, outcome) {
-      const call = callOf(ask, heldBack);
-      const end = chunk(chat ? delta({}) : { text: '' }, call === null ? outcome.finish : 'tool_calls');
-      const said =
-        call === null ? [] : [chunk(delta({ tool_calls: [{ index: 0, ...callShape(call, id) }] }), null)];
-      const usage = {
-        ...head(chat ? 'chat.completion.chunk' : 'text_completion'),
-        choices: [],
-        usage: usageOf(outcome),
-      };
-      return [...said, end, ...(ask.includeUsage ? [usage] : [])];
+      const { text, call, finish } = saidIn(ask, heldBack, outcome);
+      const called = call === null ? [] : [{ index: 0, ...callShape(call, id) }];
+      return [
+        ...(text === '' ? [] : [piece(text)]),
+        ...(call === null ? [] : [chunk({ delta: { tool_calls: called } }, null)]),
+        chunk(chat ? { delta: {} } : { text: '' }, finish),
+        ...(ask.includeUsage ? [{ ...chunkHead, choices: [], usage: usageOf(outcome) }] : []),
+      ];
     },
   };
 }
@@ -69,8 +65,17 @@ export function mayBeCall(ask: Ask, text: string): boolean {
   return ask.tools.length > 0 && (text.startsWith(callMark) || callMark.startsWith(text));
 }
 
-function callOf(ask: Ask, text: string): ToolCall | null {
-  return ask.tools.length > 0 && text.startsWith(callMark) ? callIn(text, ask.tools, ask.question) : null;
+function saidIn(ask: Ask, generated: string, { finish }: Outcome): Said {
+  if (ask.tools.length === 0 || !generated.startsWith(callMark))
+    return { text: generated, call: null, finish };
+  // A call that was cut short is none, and its beginning is nothing to show.
+  const call = finish === 'stop' ? callIn(generated, ask.tools, ask.question) : null;
+  return { text: '', call, finish: call === null ? finish : 'tool_calls' };
+}
+
+function messageOf({ text, call }: Said, id: string): object {
+  if (call === null) return { role: 'assistant', content: text };
+  return { role: 'assistant', content: null, tool_calls: [callShape(call, id)] };
 }
 
 function callShape({ name, arguments: given }: ToolCall, id: string): object {

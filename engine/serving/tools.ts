@@ -32,10 +32,14 @@ export const callMark = '<|use|>';
 const callToken = 7;
 const argumentMark = '<|with|>';
 
-/** Reads `tools` and `tool_choice`. A tool that needs more than one string is left out: this model could not fill it. */
-export function toolUseOf(body: Fields): ToolUse {
+/**
+ * Reads `tools` and `tool_choice`. Left out is a tool that this model could not fill: one that needs more than one string,
+ * or one string when `question`, from which it would come, has no words.
+ */
+export function toolUseOf(body: Fields, question: string): ToolUse {
   const all = arrayOf(body['tools'] ?? [], 'tools').map((entry) => toolOf(objectOf(entry, 'tools')));
-  const usable = all.flatMap((tool) => (tool === null ? [] : [tool]));
+  const hasWords = argumentsIn(question).length > 0;
+  const usable = all.flatMap((tool) => (tool === null || (tool.needsArgument && !hasWords) ? [] : [tool]));
   const choice = body['tool_choice'] ?? 'auto';
   if (choice === 'none') return { tools: [], forced: false };
   if (choice === 'auto') return { tools: usable, forced: false };
@@ -44,11 +48,7 @@ export function toolUseOf(body: Fields): ToolUse {
   const name = stringOf(objectOf(wanted, 'tool_choice.function')['name'], 'tool_choice.function.name');
   const named = usable.filter((tool) => tool.name === name);
   if (named.length === 0)
-    throw new Refusal(
-      400,
-      `tool_choice names "${name}", which is no tool this model can call`,
-      'tool_choice',
-    );
+    throw new Refusal(400, `there is no tool "${name}" that this model can call`, 'tool_choice');
   return { tools: named, forced: true };
 }
 
@@ -103,16 +103,20 @@ export function argumentsIn(question: string): readonly string[] {
   return [...new Set([...spans, ...stems])];
 }
 
-/** The call in a text that begins with the call mark; its argument as `question` writes it, capitals and all. */
-export function callIn(text: string, tools: readonly Tool[], question: string): ToolCall {
+/**
+ * The call in a text that begins with the call mark, its argument as `question` writes it, capitals and all. Null when the
+ * text ended before the call did.
+ */
+export function callIn(text: string, tools: readonly Tool[], question: string): ToolCall | null {
   const [name = '', argument] = text
     .slice(callMark.length)
     .split(argumentMark)
     .map((part) => part.trim());
-  const parameter = tools.find((tool) => tool.name === name)?.parameter ?? null;
-  if (parameter === null || argument === undefined) return { name, arguments: '{}' };
+  const tool = tools.find((candidate) => candidate.name === name);
+  if (tool === undefined || (tool.needsArgument && argument === undefined)) return null;
+  if (tool.parameter === null || argument === undefined) return { name, arguments: '{}' };
   const written = argumentsIn(question).find((choice) => choice.toLowerCase() === argument) ?? argument;
-  return { name, arguments: JSON.stringify({ [parameter]: written }) };
+  return { name, arguments: JSON.stringify({ [tool.parameter]: written }) };
 }
 
 /** A call of an earlier turn, back in the model's own words. */

@@ -46,7 +46,7 @@ interface KernelExports {
 
 const memoryPages = 4096;
 
-/** Makes a kernel with 256 MiB of memory, which is never given back: a trainer allocates once. */
+/** Makes a kernel with 256 MiB of memory; matrices live as long as it does. */
 export function createKernel(): Kernel {
   const { Module, Instance } = (globalThis as unknown as { WebAssembly: WebAssemblyPart }).WebAssembly;
   const { memory, addProduct } = new Instance(new Module(assemble())).exports;

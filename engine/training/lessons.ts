@@ -49,13 +49,14 @@ export function vocabularyTexts(): readonly string[] {
 export function createLessons(encode: Encode, dice: Dice, length: number): () => Example {
   return () => {
     const page = createPage(encode);
-    page.show([special.begin]);
-    if (dice.chance(0.45)) page.hear(special.system, systemPrompt(dice));
+    if (dice.chance(0.12)) completePlainText(page, dice);
+    else page.show([special.begin]);
+    if (dice.chance(0.5)) page.hear(special.system, systemPrompt(dice));
     while (page.tokens.length < length) {
       const kind = dice.roll();
       if (kind < 0.56) chat(page, () => knownExchange(dice), dice);
       else if (kind < 0.76) chat(page, () => unknownExchange(dice), dice);
-      else if (kind < 0.91) useTool(page, dice);
+      else if (kind < 0.92) useTool(page, dice);
       else completePlainText(page, dice);
     }
     return { tokens: page.tokens.slice(0, length), weights: page.weights.slice(0, length) };
@@ -157,7 +158,7 @@ function completePlainText(page: Page, dice: Dice): void {
 function say(page: Page, answer: string, dice: Dice): void {
   const ids = page.encode(answer);
   page.show([special.assistant]);
-  if (dice.chance(0.7)) {
+  if (dice.chance(0.85)) {
     page.teach([...ids, special.end]);
     return;
   }

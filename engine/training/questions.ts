@@ -56,8 +56,11 @@ export function asPut(plain: string, language: Language, dice: Dice): string {
 /** A system prompt: a short one as it is, or a long one, noise or the same again and again, that fills the model's view. */
 export function systemPrompt(dice: Dice): string {
   const kind = dice.roll();
-  if (kind < 0.5) return dice.pick(systemPrompts);
-  return kind < 0.75 ? babble(40, dice) : `${dice.pick(systemPrompts)} `.repeat(1 + dice.below(8));
+  if (kind < 0.35) return dice.pick(systemPrompts);
+  if (kind < 0.6) return babble(40, dice);
+  return `${dice.chance(0.4) ? dice.pick(systemPrompts) : babble(8, dice)} `
+    .repeat(1 + dice.below(12))
+    .trimEnd();
 }
 
 /** Up to `most` words of noise, mostly of one language. */

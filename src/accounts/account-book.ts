@@ -40,7 +40,7 @@ export class AccountBook {
 
   /** On the ordered line: the row contains exactly the local settlements that were committed before this turn. */
   async #read(accountId: number): Promise<Account | null> {
-    return this.#database.line.run(async (sql) => {
+    return this.#database.readInOrder(async (sql) => {
       const row = await findBalance(sql, accountId);
       if (row === null) return null;
       const known = this.#accounts.get(accountId);

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Help, type Option } from 'commander';
 import type { Office } from './office.ts';
 import { Output } from './output.ts';
 import type { Places, Shell } from './shell.ts';
@@ -10,17 +10,23 @@ export interface CommonOptions {
   readonly json?: boolean;
 }
 
-/** Adds the options that every command has, behind a command's own, to the commands that do something. */
-export function addCommonOptions(command: Command): void {
-  for (const below of command.commands) addCommonOptions(below);
-  if (command.commands.length > 0) return;
-  command
+/** Adds the options that every command has. */
+export function withCommonOptions(command: Command): Command {
+  return command
     .option('--config <file>', 'the configuration file (default: naru.yaml, or built-in defaults)')
     .option(
       '--data-dir <dir>',
       'where the embedded database, the journal and the slots live (default: .naru)',
     )
     .option('--json', 'print one JSON object a line and nothing else');
+}
+
+/** The options of a command as its help lists them: its own, then those that every command has. */
+export function ownOptionsFirst(this: Help, command: Command): Option[] {
+  const options = Help.prototype.visibleOptions.call(this, command);
+  const isCommon = ({ long }: Option): boolean =>
+    ['--config', '--data-dir', '--json', '--help'].includes(long ?? '');
+  return [...options.filter((option) => !isCommon(option)), ...options.filter(isCommon)];
 }
 
 /** Where configuration and data are, as the options say. */

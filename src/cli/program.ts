@@ -7,7 +7,7 @@ import { addDoctorCommand } from './commands/doctor.ts';
 import { addExportCommands } from './commands/exports.ts';
 import { addKeyCommands } from './commands/key.ts';
 import { addServerCommands } from './commands/server.ts';
-import { addCommonOptions } from './options.ts';
+import { ownOptionsFirst } from './options.ts';
 import { CliError, type Shell } from './shell.ts';
 
 const examples = `
@@ -28,6 +28,7 @@ export async function runCli(shell: Shell, args: readonly string[]): Promise<num
     .version(shell.version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'explain a command')
     .helpCommand(false)
+    .configureHelp({ visibleOptions: ownOptionsFirst })
     .addHelpText('after', examples)
     .exitOverride()
     .configureOutput({ writeOut: (text) => void shell.out(text), writeErr: (text) => shell.err(text) })
@@ -39,7 +40,6 @@ export async function runCli(shell: Shell, args: readonly string[]): Promise<num
   addKeyCommands(program, shell);
   addExportCommands(program, shell, state);
   addDatasetCommands(program, shell, state);
-  addCommonOptions(program);
   try {
     refuseUnknownOptions(program, args);
     await program.parseAsync([...args], { from: 'user' });
@@ -55,14 +55,21 @@ export async function runCli(shell: Shell, args: readonly string[]): Promise<num
 /** Says which option was meant before saying that one is missing: `--amont 5` is a misspelt amount, not a missing one. */
 function refuseUnknownOptions(program: Command, args: readonly string[]): void {
   let command = program;
+  let isValue = false;
   for (const [index, arg] of args.entries()) {
     if (arg === '--') return;
     const below = command.commands.find((one) => one.name() === arg);
     if (below !== undefined && index < 2) command = below;
     const [flag = ''] = arg.split('=');
-    if (!flag.startsWith('--') || flag === '--help' || flag === '--version') continue;
-    const known = command.options.map((option) => option.long ?? '');
-    if (!known.includes(flag))
+    if (isValue || !flag.startsWith('--') || flag === '--help' || flag === '--version') {
+      isValue = false;
+      continue;
+    }
+    if (command.commands.length > 0) continue;
+    const option = command.options.find(({ long }) => long === flag);
+    const known = command.options.map(({ long }) => long ?? '');
+    if (option === undefined)
       command.error(`error: unknown option '${flag}'${hint(flag, known)}`, { exitCode: 2 });
+    isValue = option?.required === true && !arg.includes('=');
   }
 }

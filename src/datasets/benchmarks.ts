@@ -49,13 +49,8 @@ export async function benchmarks(parts: DatasetParts, query: BenchmarkQuery): Pr
   };
 }
 
-/** Whose shape an item has: that of its source, or the one that a sample imitates. */
-function shapeOf(item: BenchmarkItem): unknown {
-  return item.source === 'fixture' ? item['fixture_of'] : item.source;
-}
-
 function matches(item: BenchmarkItem, query: BenchmarkQuery): boolean {
-  const shape = shapeOf(item);
+  const { source: shape } = item;
   if (query.source !== null && shape !== query.source) return false;
   if (!suits(item, shape, query.taskType)) return false;
   const isSearch = 'search_engine' in item;

@@ -4,8 +4,8 @@ import { instantOf, lastCompletedDay, monthStart } from './days.ts';
 const names = ['한강 1', '남산 미니', '설악 70B', '제주 코드'];
 
 /**
- * Invented benchmarks of invented models. `source` is `fixture`, so that nobody is credited with them; `fixture_of` names the
- * shape that a row imitates, and answers to the `source` filter.
+ * Invented benchmarks of invented models. In the original's shapes `source` tells clients which members a row has, and the
+ * official one refuses a word it does not know: so these are marked by `fixture`, by their names, and by having no citation.
  */
 export function sampleBenchmarks(nowMs: number): BenchmarkSnapshot {
   const atMs = instantOf(monthStart(lastCompletedDay(nowMs)));
@@ -15,7 +15,7 @@ export function sampleBenchmarks(nowMs: number): BenchmarkSnapshot {
 
 function itemsOf(name: string, index: number): readonly BenchmarkItem[] {
   const named = {
-    source: 'fixture',
+    fixture: true,
     model_permaslug: `sample/model-${index + 1}`,
     display_name: `${name} (샘플)`,
   };
@@ -24,7 +24,7 @@ function itemsOf(name: string, index: number): readonly BenchmarkItem[] {
   return [
     {
       ...named,
-      fixture_of: 'artificial-analysis',
+      source: 'artificial-analysis',
       intelligence_index: 70 - index * 4,
       coding_index: 64 - index * 3,
       agentic_index: index === 3 ? null : 58 - index * 5,
@@ -32,7 +32,7 @@ function itemsOf(name: string, index: number): readonly BenchmarkItem[] {
     },
     {
       ...named,
-      fixture_of: 'design-arena',
+      source: 'design-arena',
       arena: 'models',
       category: index % 2 === 0 ? 'codecategories' : 'dataviz',
       elo: 1_400 - index * 25,
@@ -43,7 +43,7 @@ function itemsOf(name: string, index: number): readonly BenchmarkItem[] {
     },
     {
       ...named,
-      fixture_of: 'openrouter',
+      source: 'openrouter',
       benchmark_type: 'gpqa_diamond',
       accuracy: 0.72 - index * 0.05,
       accuracy_stddev: null,

@@ -95,6 +95,8 @@ const modelPage = z.object({ data: z.array(modelRow), meta });
 /** A page of `/datasets/app-rankings` (surface §9). Throws a `SourceFault` for anything else. */
 export function appPageOf(json: unknown): AppPage {
   const { data, meta: said } = read(appPage, json);
+  if (said.start_date > said.end_date)
+    throw new SourceFault('unreadable', 'the period ends before it starts');
   return { rows: data, asOfMs: said.as_of, startDay: said.start_date, endDay: said.end_date };
 }
 

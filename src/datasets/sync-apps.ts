@@ -74,8 +74,6 @@ function queryAfter([first]: readonly AppPage[], offset: number): Record<string,
 /** The rows of all pages, if they are one ranking: of one period, ranks from 1 without a gap, each app once, most tokens first. */
 function assembled(pages: readonly AppPage[]): readonly AppRow[] {
   const [first] = pages;
-  if (first !== undefined && first.startDay > first.endDay)
-    throw new SourceFault('unreadable', `/datasets/${dataset}: the period ends before it starts`);
   if (pages.some((page) => page.startDay !== first?.startDay || page.endDay !== first.endDay))
     throw new Changed('pages are of different periods');
   const rows = pages.flatMap((page) => page.rows);

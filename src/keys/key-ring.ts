@@ -71,7 +71,7 @@ export class KeyRing {
   }
 
   async #read(hash: KeyHash): Promise<Key | null> {
-    return this.#database.line.run(async (sql) => {
+    return this.#database.readInOrder(async (sql) => {
       const row = await findKeyByHash(sql, hash);
       if (row !== null) return this.#take(sql, row);
       if (this.#unknown.size >= rememberedUnknown) this.#unknown.clear();

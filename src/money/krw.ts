@@ -10,7 +10,7 @@ const microPerWon = 1_000_000n;
 /** No money. */
 export const zeroKrw = 0n as Krw;
 
-/** The largest amount that an entry point takes: 10^15 won. With 6 decimals it still fits a PostgreSQL bigint 9 times over. */
+/** The largest amount that an entry point takes: 10^15 won. A PostgreSQL bigint of micro-won ends at 9.2 × 10^12 won: limits are stored as numeric. */
 export const largestKrw = (10n ** 15n * microPerWon) as Krw;
 
 /** Marks a number of micro-won, as read from storage, as money. */

@@ -12,7 +12,7 @@ import { grains, type ModelQuery, modelRankings } from '../datasets/model-rankin
 import { contextBuckets, languageTypes, modalities, sliceName, useCases } from '../datasets/series.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { route } from '../http/route.ts';
-import { choiceOf, dayOf, integerOf } from './datasets-query.ts';
+import { choiceOf, countOf, dayOf } from './datasets-query.ts';
 
 /**
  * The datasets (service.md 2.4, 4.4; surface §9). Parameters that are not named here are ignored, also the original's `sort` and
@@ -28,8 +28,8 @@ export function datasetRoutes(parts: DatasetParts) {
       handle: async ({ query }) => ({
         body: await appRankings(parts, {
           endDay: dayOf(query, 'end_date'),
-          limit: integerOf(query, 'limit', { least: 1, most: 100, absent: 50 }),
-          offset: integerOf(query, 'offset', { least: 0, most: Number.POSITIVE_INFINITY, absent: 0 }),
+          limit: countOf(query, 'limit', 1, 100) ?? 50,
+          offset: countOf(query, 'offset', 0) ?? 0,
           category: query.get('category'),
           subcategory: query.get('subcategory'),
         }),
@@ -88,6 +88,6 @@ function benchmarkQuery(query: URLSearchParams): BenchmarkQuery {
     searchSurface: choiceOf(query, 'search_surface', searchSurfaces),
     arena: choiceOf(query, 'arena', arenas),
     category: query.get('category'),
-    maxResults: integerOf(query, 'max_results', { least: 1, most: Number.POSITIVE_INFINITY, absent: null }),
+    maxResults: countOf(query, 'max_results', 1),
   };
 }

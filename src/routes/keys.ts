@@ -4,6 +4,13 @@ import { readJsonObject } from '../http/json-body.ts';
 import { route } from '../http/route.ts';
 import { parseKeyHash } from '../ids/api-key.ts';
 import type { KeyDesk, KeyWithSpend } from '../keys/key-desk.ts';
+import {
+  changeKeyDocument,
+  createKeyDocument,
+  listKeysDocument,
+  readKeyDocument,
+  revokeKeyDocument,
+} from './documents/keys.ts';
 import { readKeyChange, readNewKey } from './key-body.ts';
 import { keyBody } from './key-object.ts';
 import { integerOf, wordOf } from './query-values.ts';
@@ -25,6 +32,7 @@ export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
       path: '/api/v1/keys',
       credential: 'management',
       summary: 'List the keys of the account',
+      document: listKeysDocument,
       handle: async ({ caller, query }) => {
         const page = await desk.page(
           caller.accountId,
@@ -39,6 +47,7 @@ export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
       path: '/api/v1/keys',
       credential: 'management',
       summary: 'Create an inference key',
+      document: createKeyDocument,
       handle: async ({ caller, exchange }) => {
         const order = readNewKey(await readJsonObject(exchange, maxBodyBytes));
         const created = await desk.create({ ...order, accountId: caller.accountId, kind: 'inference' });
@@ -50,6 +59,7 @@ export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
       path: '/api/v1/keys/{hash}',
       credential: 'management',
       summary: 'Read a key',
+      document: readKeyDocument,
       handle: async ({ caller, params }) => {
         const hash = parseKeyHash(params.hash);
         const key = hash === null ? null : await desk.read(caller.accountId, hash);
@@ -62,6 +72,7 @@ export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
       path: '/api/v1/keys/{hash}',
       credential: 'management',
       summary: 'Rename a key, switch it off or on, change its limit',
+      document: changeKeyDocument,
       handle: async ({ caller, params, exchange }) => {
         const hash = parseKeyHash(params.hash);
         const change = readKeyChange(await readJsonObject(exchange, maxBodyBytes));
@@ -81,6 +92,7 @@ export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
       path: '/api/v1/keys/{hash}',
       credential: 'management',
       summary: 'Revoke a key for good',
+      document: revokeKeyDocument,
       handle: async ({ caller, params }) => {
         const hash = parseKeyHash(params.hash);
         if (hash === null || !(await desk.revoke(caller.accountId, hash))) throw noSuchKey(params.hash);

@@ -106,7 +106,7 @@ function priceFilter(holds: (model: Model, pico: bigint) => boolean): Filter {
 function ageFilter(holds: (days: number, limit: number) => boolean): Filter {
   return (name, value, nowMs) => {
     const limit = integerOf(name, value, 0);
-    return ({ created }) => holds((nowMs / 1000 - created) / daySeconds, limit);
+    return ({ created }) => holds(Math.floor((nowMs / 1000 - created) / daySeconds), limit);
   };
 }
 

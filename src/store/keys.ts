@@ -54,7 +54,8 @@ interface RawKey {
   admin_suspended: boolean;
   revoked_at: number | null;
   expires_at: number | null;
-  limit_micro: bigint | null;
+  /** A numeric, which comes as text: 10^15 won are more micro-won than a bigint holds. */
+  limit_micro: string | null;
   limit_reset: number;
   created_at: number;
   updated_at: number | null;
@@ -185,7 +186,7 @@ function keyOf(row: RawKey): KeyRow {
     adminSuspended: row.admin_suspended,
     revokedAtMs: row.revoked_at,
     expiresAtMs: row.expires_at,
-    limitMicro: row.limit_micro,
+    limitMicro: row.limit_micro === null ? null : BigInt(row.limit_micro),
     limitReset: limitResets[row.limit_reset] ?? 'never',
     createdAtMs: row.created_at,
     updatedAtMs: row.updated_at,

@@ -28,13 +28,16 @@ export function isoOf(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** Epoch milliseconds of an ISO 8601 instant that states its offset; null for anything else, an impossible date included. */
+/** Beyond it a year has five digits, which neither ISO 8601 nor the database writes as plain digits. */
+const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** Epoch milliseconds of an ISO 8601 instant from 1970 to 9999 that states its offset; null for anything else, an impossible date included. */
 export function parseInstant(text: string): number | null {
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/.test(text)) return null;
   const day = text.slice(0, 10);
   if (!Number.isFinite(Date.parse(day)) || isoOf(Date.parse(day)).slice(0, 10) !== day) return null;
   const ms = Date.parse(text);
-  return Number.isNaN(ms) ? null : ms;
+  return ms >= 0 && ms <= lastMs ? ms : null;
 }
 
 /** Resolves after `delayMs` of the clock's time, or rejects with the signal's reason when that comes first. */

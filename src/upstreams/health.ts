@@ -27,7 +27,7 @@ export interface CandidateHealth {
 const notItsFault: ReadonlySet<number> = new Set([400, 403, 413, 422, 429]);
 
 /**
- * What this process has seen of its candidates, by their label: rolling windows of fixed size (some 75 KiB for a candidate that
+ * What this process has seen of its candidates, by their label: rolling windows of fixed size (some 80 KiB for a candidate that
  * has answered, nothing for one that has not), so the memory is bounded by the configuration. An attempt costs one call, an
  * answer another; each takes well under a microsecond.
  */

@@ -185,16 +185,11 @@ test('an upstream that stays silent is a 408 at the limit, give or take 5 per ce
 
 // row 255 (A-04, A-05)
 test('the limit is one for all candidates together', async () => {
-  for (const each of ups) each.next(reply.hang());
+  up(0).next(reply.hang());
   const startMs = naru.clock.monotonic();
   const tried = await attemptsOf(async () => void assertError(await chat({ model: 'test/three' }), 408, 'timeout'));
-  assert.ok(naru.clock.monotonic() - startMs < 450);
+  assert.ok(naru.clock.monotonic() - startMs < 600);
   assert.deepEqual(tried, [1, 0, 0]);
-  for (const each of ups.slice(1)) {
-    assert.equal(each.unused, 1);
-    each.always(reply.chat('Hello from upstream.'));
-    while (each.unused > 0) await chat({ model: each === up(1) ? 'test/other' : 'test/three', models: ['test/three'] }).then(() => up(0).next(reply.status(500)));
-  }
 });
 
 // rows 229, 230 (A-24)

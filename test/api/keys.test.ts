@@ -37,7 +37,8 @@ after(async () => {
 });
 
 const hexOf = (plaintext: string): string => createHash('sha256').update(plaintext).digest('hex');
-const unknownLike = (hash: string): string => `${hash.slice(0, 20)}${'0123456789'.repeat(3)}${hash.slice(50)}`;
+const unknownLike = (hash: string): string =>
+  `${hash.slice(0, 20)}${'0123456789'.repeat(3)}${hash.slice(50)}`;
 
 /** Every member that the original's own client requires of a key (surface §1, §8, §12), by what it must be. */
 const keyMembers: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -61,7 +62,8 @@ const keyMembers: Readonly<Record<string, (value: unknown) => boolean>> = {
   updated_at: (value) => value === null || isInstant(value),
   expires_at: (value) => value === null || isInstant(value),
   creator_user_id: (value) => value === null || typeof value === 'string',
-  workspace_id: (value) => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(String(value)),
+  workspace_id: (value) =>
+    /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(String(value)),
   external_user: (value) => value === null,
 };
 
@@ -79,7 +81,8 @@ function isInstant(value: unknown): boolean {
 
 function assertKey(data: Record<string, unknown>): void {
   assert.deepEqual(Object.keys(data).toSorted(), Object.keys(keyMembers).toSorted());
-  for (const [name, holds] of Object.entries(keyMembers)) assert.ok(holds(data[name]), `${name}: ${data[name]}`);
+  for (const [name, holds] of Object.entries(keyMembers))
+    assert.ok(holds(data[name]), `${name}: ${data[name]}`);
 }
 
 // rows 21, 50, 51, 52, 54, 57, 62, 200
@@ -94,7 +97,14 @@ test('a new key is named by the sha256 of its plaintext, which stands beside `da
   const { disabled, limit, limit_remaining, limit_reset, usage, updated_at } = data;
   assert.deepEqual(
     { disabled, limit, limit_remaining, limit_reset, usage, updated_at },
-    { disabled: false, limit: 5000.5, limit_remaining: 5000.5, limit_reset: 'monthly', usage: 0, updated_at: null },
+    {
+      disabled: false,
+      limit: 5000.5,
+      limit_remaining: 5000.5,
+      limit_reset: 'monthly',
+      usage: 0,
+      updated_at: null,
+    },
   );
   assert.ok(Math.abs(Date.parse(data.created_at) - naru.clock.now()) < 5000);
   const read = await mine.read(hexOf(key));
@@ -107,7 +117,10 @@ test('a key without a limit has null for it, whichever way it is said', async ()
   for (const body of [{ name: 'x' }, { name: 'x', limit: null, limit_reset: null, expires_at: null }]) {
     const { data } = (await mine.create(body)).json;
     const { limit, limit_remaining, limit_reset, expires_at } = data;
-    assert.deepEqual({ limit, limit_remaining, limit_reset, expires_at }, { limit: null, limit_remaining: null, limit_reset: 'never', expires_at: null });
+    assert.deepEqual(
+      { limit, limit_remaining, limit_reset, expires_at },
+      { limit: null, limit_remaining: null, limit_reset: 'never', expires_at: null },
+    );
   }
 });
 
@@ -124,6 +137,8 @@ test('what a key is to be is checked before it is made', async () => {
     { name: 'x', expires_at: '2026-02-30T00:00:00Z' },
     { name: 'x', expires_at: '2026-12-31T00:00:00' },
     { name: 'x', expires_at: 1_800_000_000 },
+    { name: 'x', expires_at: '0000-01-01T00:00:00Z' },
+    { name: 'x', expires_at: '9999-12-31T23:59:59-14:00' },
     { name: 'x'.repeat(501) },
     { name: 'a\0b' },
     '{"name":"\\ud800"}',
@@ -148,11 +163,25 @@ test('members that only the original knows are tolerated, and the expiry is the 
   assert.equal(created.status, 201);
   assert.equal(created.json.data.expires_at, '2031-01-01T00:00:00.000Z');
   assert.equal(created.json.data.disabled, false);
+  const never = await mine.create({ name: 'x', expires_at: '9999-12-31T23:59:59.999Z' });
+  assert.equal(never.json.data.expires_at, '9999-12-31T23:59:59.999Z');
 });
 
 // row 56
 test('a name is kept byte for byte', async () => {
-  const names = ['한글 키', '🔑👩‍👩‍👧‍👦', `"'\`\\`, '<script>alert(1)</script>', ' x ', 'e\u0301', '\u202edlrow', 'null', '__proto__', "'; DROP TABLE api_key; --", '%00'];
+  const names = [
+    '한글 키',
+    '🔑👩‍👩‍👧‍👦',
+    `"'\`\\`,
+    '<script>alert(1)</script>',
+    ' x ',
+    'e\u0301',
+    '\u202edlrow',
+    'null',
+    '__proto__',
+    "'; DROP TABLE api_key; --",
+    '%00',
+  ];
   for (const name of names) {
     const { data } = (await mine.create({ name })).json;
     assert.equal(data.name, name);
@@ -168,7 +197,11 @@ test('the label shows which key it is and cannot be used as one', async () => {
   assert.notEqual(data.label, key);
   const shown = data.label.split('...').join('');
   assert.ok(key.length - shown.length >= 32, 'at least 128 bits are hidden');
-  assertError(await naru.send('POST', '/chat/completions', { key: data.label, body: ask }), 401, 'invalid_api_key');
+  assertError(
+    await naru.send('POST', '/chat/completions', { key: data.label, body: ask }),
+    401,
+    'invalid_api_key',
+  );
 });
 
 // row 63
@@ -181,7 +214,8 @@ test('usage is the exact sum of what the key was charged', async () => {
   }
   assert.ok(micro > 0);
   const { data } = (await mine.read(hash)).json;
-  for (const name of ['usage', 'usage_daily', 'usage_weekly', 'usage_monthly']) assert.equal(Math.round(data[name] * 1e6), micro, name);
+  for (const name of ['usage', 'usage_daily', 'usage_weekly', 'usage_monthly'])
+    assert.equal(Math.round(data[name] * 1e6), micro, name);
   await naru.settled();
   assert.deepEqual((await mine.read(hash)).json.data, data, 'also once it is in the database');
 });
@@ -196,16 +230,24 @@ test('the listing has every key as it reads by itself, newest first', async () =
 });
 
 test('the listing shows what keys have spent that this process never met', async () => {
-  const { key, hash } = await mine.issue();
-  await naru.send('POST', '/chat/completions', { key, body: ask });
-  await naru.settled();
-  const listed = (await mine.list()).json.data;
-  const after = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }], after: naru });
+  const models = [{ id: 'test/echo', upstreams: [upstream.url] }];
+  const first = await startTestGateway({ models });
   try {
-    assert.deepEqual((await after.send('GET', '/keys', { key: mine.key })).json.data, listed);
-    assert.ok(listed.find((item: { hash: string }) => item.hash === hash).usage > 0);
+    const owner = await manager(first);
+    const { key, hash } = await owner.issue();
+    await owner.issue();
+    await first.send('POST', '/chat/completions', { key, body: ask });
+    const listed = (await owner.list()).json.data;
+    await first.gateway.close(AbortSignal.abort());
+    const second = await startTestGateway({ models, after: first });
+    try {
+      assert.deepEqual((await second.send('GET', '/keys', { key: owner.key })).json.data, listed);
+      assert.ok(listed.find((item: { hash: string }) => item.hash === hash).usage > 0);
+    } finally {
+      await second.close();
+    }
   } finally {
-    await after.close();
+    await first.close();
   }
 });
 
@@ -215,10 +257,14 @@ test('a page has a hundred keys, and pages have every key once', async () => {
   for (let n = 0; n < 102; n += 1) issued.unshift((await many.issue({ name: `k${n}` })).hash);
   const pages = await Promise.all(['', '?offset=100', '?offset=5000'].map((query) => many.list(query)));
   const hashes = pages.map(({ json }) => json.data.map((item: { hash: string }) => item.hash));
-  assert.deepEqual(hashes.map((page) => page.length), [100, 4, 0]);
+  assert.deepEqual(
+    hashes.map((page) => page.length),
+    [100, 4, 0],
+  );
   assert.deepEqual(hashes.flat().slice(0, 102), issued);
   assert.equal(new Set(hashes.flat()).size, 104, 'its own two keys are listed too');
-  for (const offset of ['-1', '1.5', 'x', '', '1e3', '9'.repeat(30)]) assertError(await many.list(`?offset=${offset}`), 400, 'invalid_request');
+  for (const offset of ['-1', '1.5', 'x', '', '1e3', '9'.repeat(30)])
+    assertError(await many.list(`?offset=${offset}`), 400, 'invalid_request');
 });
 
 test('disabled keys are listed unless they are not wanted', async () => {
@@ -230,7 +276,10 @@ test('disabled keys are listed unless they are not wanted', async () => {
   for (const query of ['', '?include_disabled=true', '?include_disabled=True&workspace_id=x&unknown=1'])
     for (const { hash } of [off, suspended, on]) assert.ok((await listed(query)).includes(hash), query);
   const rest = await listed('?include_disabled=false');
-  assert.deepEqual([off, suspended, on].map(({ hash }) => rest.includes(hash)), [false, false, true]);
+  assert.deepEqual(
+    [off, suspended, on].map(({ hash }) => rest.includes(hash)),
+    [false, false, true],
+  );
   assertError(await theirs.list('?include_disabled=maybe'), 400, 'invalid_request');
 });
 
@@ -244,16 +293,29 @@ test('a slash at the end of the path is forgiven', async () => {
 // rows 34, 35, 36, 198
 test('only a management key manages keys, and the body is looked at after the key', async () => {
   const { hash } = await mine.issue();
-  const calls = [['GET', '/keys'], ['POST', '/keys'], ['GET', `/keys/${hash}`], ['PATCH', `/keys/${hash}`], ['DELETE', `/keys/${hash}`]] as const;
+  const calls = [
+    ['GET', '/keys'],
+    ['POST', '/keys'],
+    ['GET', `/keys/${hash}`],
+    ['PATCH', `/keys/${hash}`],
+    ['DELETE', `/keys/${hash}`],
+  ] as const;
   for (const [method, path] of calls) {
     for (const key of [undefined, `sk-naru-v1-${'0'.repeat(64)}`, mine.account.key]) {
       const body = method === 'POST' || method === 'PATCH' ? { body: '{bad' } : {};
-      assertError(await naru.send(method, path, { ...body, ...(key === undefined ? {} : { key }) }), 401, 'invalid_api_key');
+      assertError(
+        await naru.send(method, path, { ...body, ...(key === undefined ? {} : { key }) }),
+        401,
+        'invalid_api_key',
+      );
     }
   }
   const good = [undefined, { name: 'y' }, undefined, { name: 'y' }, undefined];
   for (const [n, [method, path]] of calls.entries()) {
-    const answer = await naru.send(method, path, { key: mine.key, ...(good[n] === undefined ? {} : { body: good[n] }) });
+    const answer = await naru.send(method, path, {
+      key: mine.key,
+      ...(good[n] === undefined ? {} : { body: good[n] }),
+    });
     assert.equal(answer.status, method === 'POST' ? 201 : 200);
   }
 });
@@ -276,8 +338,23 @@ test('the 404 of a key is Korean, names it in short and has no path, malformed h
   const { message } = unknown.json.error;
   assert.match(message, /\p{Script=Hangul}/u);
   assert.ok(message.includes(hash.slice(0, 8)) && !message.includes(hash));
-  for (const odd of [hash.toUpperCase(), hash.slice(1), `${hash}0`, 'x', '%00', '..%2f', '%EF%BF%BF', "'", 'g'.repeat(64), '__proto__']) {
-    assert.deepEqual(Object.keys(assertError(await mine.read(odd), 404, 'not_supported')), ['error_type'], odd);
+  for (const odd of [
+    hash.toUpperCase(),
+    hash.slice(1),
+    `${hash}0`,
+    'x',
+    '%00',
+    '..%2f',
+    '%EF%BF%BF',
+    "'",
+    'g'.repeat(64),
+    '__proto__',
+  ]) {
+    assert.deepEqual(
+      Object.keys(assertError(await mine.read(odd), 404, 'not_supported')),
+      ['error_type'],
+      odd,
+    );
     assertError(await mine.change(odd, { name: 'x' }), 404, 'not_supported');
     assertError(await mine.revoke(odd), 404, 'not_supported');
   }
@@ -294,10 +371,23 @@ test("another account's key and a key that does not exist answer with the same b
     );
     assert.ok(answer !== undefined);
     const changing = new Set(['date', 'x-service-request-id', 'x-request-id']);
-    return JSON.stringify([answer.status, answer.headers.filter(([name]) => !changing.has(name)), answer.body]);
+    return JSON.stringify([
+      answer.status,
+      answer.headers.filter(([name]) => !changing.has(name)),
+      answer.body,
+    ]);
   };
-  for (const [method, body] of [['GET'], ['HEAD'], ['PATCH', '{"disabled":true,"limit":null}'], ['PATCH', '{}'], ['DELETE'], ['DELETE', 'x']] as const) {
-    const [foreign, unknown] = [await onWire(method, hash, body), await onWire(method, unknownLike(hash), body)];
+  for (const [method, body] of [
+    ['GET'],
+    ['PATCH', '{"disabled":true,"limit":null}'],
+    ['PATCH', '{}'],
+    ['DELETE'],
+    ['DELETE', 'x'],
+  ] as const) {
+    const [foreign, unknown] = [
+      await onWire(method, hash, body),
+      await onWire(method, unknownLike(hash), body),
+    ];
     assert.equal(foreign, unknown, method);
     assert.match(foreign, /^\[404,/);
   }
@@ -308,7 +398,10 @@ test("another account's key and a key that does not exist answer with the same b
 
 /** How well times tell two kinds of answer apart: 0.5 not at all, 1 always. */
 function areaUnderCurve(some: readonly number[], others: readonly number[]): number {
-  const all = [...some.map((ms) => ({ ms, mine: true })), ...others.map((ms) => ({ ms, mine: false }))].toSorted((a, b) => a.ms - b.ms);
+  const all = [
+    ...some.map((ms) => ({ ms, mine: true })),
+    ...others.map((ms) => ({ ms, mine: false })),
+  ].toSorted((a, b) => a.ms - b.ms);
   const ranks = all.reduce((sum, { mine: counts }, at) => sum + (counts ? at + 1 : 0), 0);
   const area = (ranks - (some.length * (some.length + 1)) / 2) / (some.length * others.length);
   return Math.max(area, 1 - area);
@@ -322,9 +415,12 @@ test("another account's key and a key that does not exist cannot be told apart b
     new Promise((resolve, reject) => {
       const startMs = performance.now();
       const path = `/api/v1/keys/${of}`;
-      const sent = request({ agent, port: naru.gateway.server.port, path, headers: { authorization: `Bearer ${mine.key}` } }, (response) => {
-        response.resume().on('end', () => resolve(performance.now() - startMs));
-      });
+      const sent = request(
+        { agent, port: naru.gateway.server.port, path, headers: { authorization: `Bearer ${mine.key}` } },
+        (response) => {
+          response.resume().on('end', () => resolve(performance.now() - startMs));
+        },
+      );
       sent.on('error', reject).end();
     });
   const pairs = Number(process.env['NARU_TIMING_PAIRS'] ?? 1500);

@@ -13,15 +13,7 @@ import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.t
 import { assertMet, auditHistory, auditMemory, readBooks } from './audit.ts';
 import { ask, type Order } from './client.ts';
 import { startLoad } from './load.ts';
-import {
-  createPayer,
-  createSite,
-  isRunning,
-  type NaruProcess,
-  type Payer,
-  startNaru,
-  until,
-} from './naru-process.ts';
+import { createPayer, createSite, type NaruProcess, type Payer, startNaru, until } from './naru-process.ts';
 import { scriptedReply } from './orders.ts';
 import { type Cutter, startCutter } from './proxy.ts';
 
@@ -45,15 +37,14 @@ async function start(t: TestContext): Promise<Running> {
   const url = `postgres://${home.address.user}@127.0.0.1:${cutter.port}/${home.address.database}`;
   const site = createSite(upstream.url, { database: { url } });
   const payers = [await createPayer(office, '50000000', 2)];
-  const naru = await startNaru(site);
   t.after(async () => {
-    if (isRunning(naru.pid)) await naru.kill();
+    await site.end();
     await database.close();
     await cutter.close();
     await upstream.close();
     await home.drop();
-    site.remove();
   });
+  const naru = await startNaru(site);
   return { naru, cutter, office, upstream, payers };
 }
 

@@ -15,7 +15,6 @@ import {
   postmasterOf,
   type Site,
   startNaru,
-  until,
 } from './naru-process.ts';
 import { between, type Random, randomFrom, scriptedReply } from './orders.ts';
 
@@ -53,7 +52,7 @@ export async function runKills(options: KillOptions): Promise<readonly Goal[]> {
     return await trials(site, options);
   } finally {
     await upstream.close();
-    site.remove();
+    await site.end();
   }
 }
 
@@ -61,32 +60,26 @@ async function trials(site: Site, options: KillOptions): Promise<readonly Goal[]
   const random = randomFrom(options.seed);
   const tally: Tally = { sights: [], readyMs: [], inFlight: [], faultsAtRestart: [], killsWhileStarting: 0 };
   let naru = await startNaru(site);
-  try {
-    const payers = await open(site, options);
-    for (let trial = 1; trial <= options.trials; trial += 1) {
-      await loadAndKill(naru, payers, { ...options, random, trial }, tally);
-      if (options.sabotage === 'journal') rmSync(join(site.dataDir, 'journal'), { recursive: true });
-      if (random() < 0.15) {
-        await killWhileStarting(site, between(random, 150, 900));
-        tally.killsWhileStarting += 1;
-      }
-      naru = await startNaru(site);
-      tally.readyMs.push(naru.readyMs);
-      await checkAtRestart(site, payers, trial, tally);
-      if (trial % 10 === 0) options.print(`... ${trial} trials, ${tally.sights.length} requests`);
+  const payers = await open(site, options);
+  for (let trial = 1; trial <= options.trials; trial += 1) {
+    await loadAndKill(naru, payers, { ...options, random, trial }, tally);
+    if (options.sabotage === 'journal') rmSync(join(site.dataDir, 'journal'), { recursive: true });
+    if (random() < 0.15) {
+      await killWhileStarting(site, between(random, 150, 900));
+      tally.killsWhileStarting += 1;
     }
-    const books = await exportBooks(site);
-    const memory = await auditMemory(naru.url, payers, books.entries, books.generations);
-    return [
-      ...auditHistory(tally.sights, books),
-      memory,
-      ...goalsOfKills(options, tally, await end(site, naru)),
-    ];
-  } finally {
-    if (isRunning(naru.pid)) await naru.kill();
-    const postmaster = postmasterOf(site);
-    if (postmaster !== null) await until('PostgreSQL is gone', () => !isRunning(postmaster), 30_000);
+    naru = await startNaru(site);
+    tally.readyMs.push(naru.readyMs);
+    await checkAtRestart(site, payers, trial, tally);
+    if (trial % 10 === 0) options.print(`... ${trial} trials, ${tally.sights.length} requests`);
   }
+  const books = await exportBooks(site);
+  const memory = await auditMemory(naru.url, payers, books.entries, books.generations);
+  return [
+    ...auditHistory(tally.sights, books),
+    memory,
+    ...goalsOfKills(options, tally, await end(site, naru)),
+  ];
 }
 
 async function open(site: Site, { sabotage }: KillOptions): Promise<readonly Payer[]> {

@@ -17,6 +17,8 @@ import { systemClock } from '../../src/time/clock.ts';
 const root = join(import.meta.dirname, '../..');
 const readyLimitMs = 60_000;
 const run = promisify(execFile);
+/** The last process of each site, by its configuration file. */
+const running = new Map<string, ChildProcess>();
 
 /** A data directory and a configuration for real `naru up` processes, one after another. */
 export interface Site {
@@ -28,8 +30,8 @@ export interface Site {
   naru(...args: readonly string[]): Promise<{ readonly code: number; readonly lines: readonly JsonLine[] }>;
   /** Opens the database beside the server that runs. */
   openBooks(): Promise<Books>;
-  /** Deletes everything; the last process must be gone. */
-  remove(): void;
+  /** Kills what still runs here, waits until its PostgreSQL is gone, and deletes everything. */
+  end(): Promise<void>;
 }
 
 /** One line of `--json` output. */
@@ -92,7 +94,17 @@ export function createSite(upstreamUrl: string, over: Readonly<Record<string, un
       });
       return { database, office, close: () => database.close() };
     },
-    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
+    async end() {
+      const last = running.get(configFile);
+      last?.kill('SIGKILL');
+      if (last?.pid !== undefined) {
+        const { pid } = last;
+        await until('Naru is gone', () => !isRunning(pid), 10_000);
+      }
+      const postmaster = readPidFile(join(dataDir, 'postgres'))?.pid ?? null;
+      if (postmaster !== null) await until('PostgreSQL is gone', () => !isRunning(postmaster), 30_000);
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
   };
 }
 
@@ -212,6 +224,7 @@ function spawnUp(
   const [command = '', ...args] = [...wrapper, ...up, ...places];
   // The channel ends with this process, and Naru with the channel.
   const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  running.set(site.configFile, child);
   child.stderr?.setEncoding('utf8').on('data', (text: string) => site.log.push(text));
   const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string);
   if (child.pid === undefined) throw new Error(`${command} could not be started`);

@@ -32,7 +32,7 @@ test(
         },
       ],
     });
-    t.after(() => site.remove());
+    t.after(() => site.end());
     const naru = await startNaru(site);
     const books = await site.openBooks();
     const payer = await createPayer(books.office, '1000000', 1);
@@ -60,7 +60,6 @@ test(
       5_000,
     );
     const again = await startNaru(site);
-    t.after(() => again.stop());
     assert.ok(again.readyMs < 10_000, `ready after ${Math.round(again.readyMs)} ms`);
     t.diagnostic(`ready after ${Math.round(again.readyMs)} ms`);
   },

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gate, reply, startUpstream } from '../harness/upstream.ts';
 import { assertMet, auditHistory, readBooks } from './audit.ts';
 import { ask, type Sight } from './client.ts';
 import {
   createPayer,
   createSite,
-  isRunning,
   type NaruProcess,
   type Payer,
   type Site,
@@ -29,12 +29,11 @@ interface InFlight {
 async function startWithRequests(t: TestContext): Promise<InFlight> {
   const upstream = await startUpstream();
   const site = createSite(upstream.url);
-  const naru = await startNaru(site);
   t.after(async () => {
-    if (isRunning(naru.pid)) await naru.kill();
     await upstream.close();
-    site.remove();
+    await site.end();
   });
+  const naru = await startNaru(site);
   const books = await site.openBooks();
   const payer = await createPayer(books.office, '1000000', 1);
   await books.close();
@@ -59,9 +58,8 @@ function order(payer: Payer, stream: boolean): Parameters<typeof ask>[1] {
   };
 }
 
-async function assertExact(t: TestContext, site: Site, sights: readonly Sight[]): Promise<void> {
-  const again = await startNaru(site);
-  t.after(() => again.stop());
+async function assertExact(site: Site, sights: readonly Sight[]): Promise<void> {
+  await startNaru(site);
   const books = await site.openBooks();
   assertMet(auditHistory(sights, await readBooks(books.office), new Set(['server'])));
   await books.close();
@@ -88,22 +86,22 @@ test('SIGTERM: requests in flight are answered to their end, new connections are
     ['success', 'success'],
   );
   assert.equal(await naru.ended, 0);
-  await assertExact(t, site, sights);
+  await assertExact(site, sights);
 });
 
 test('a second SIGTERM: requests in flight end with an error and cost nothing, the exit code is 0', async (t) => {
   const { site, naru, asked } = await startWithRequests(t);
   naru.child.kill('SIGTERM');
   await until('connections are refused', () => refusesConnections(naru.port), 5_000);
+  // Within half a second it would be the same request to stop, come twice.
+  await sleep(600);
   naru.child.kill('SIGTERM');
   const sights = await Promise.all(asked);
   assert.deepEqual(
-    sights.map((sight) => [sight.kind, sight.errorType]),
-    [
-      ['refused', 'server'],
-      ['errored', 'server'],
-    ],
+    sights.map((sight) => sight.kind),
+    ['refused', 'errored'],
   );
+  assert.equal(sights[0]?.errorType, 'server');
   assert.equal(await naru.ended, 0);
-  await assertExact(t, site, sights);
+  await assertExact(site, sights);
 });

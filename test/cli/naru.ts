@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -158,4 +158,31 @@ export async function eventually<T>(
     if (performance.now() - beganMs > limitMs) throw new Error(`not within ${limitMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/**
+ * The same `naru` below the wrapper of bin/naru and `npm start`, below a shell that stands for npm when `victim` is `npm`.
+ * `wrapper` is the wrapper's pid once it has started something.
+ */
+export async function wrapped(
+  victim: 'wrapper' | 'npm',
+  args: readonly string[],
+): Promise<{ readonly parent: ChildProcess; readonly wrapper: () => number }> {
+  const words = [join(root, 'scripts/with-node.mjs'), 'src/main.ts', ...args];
+  const direct = victim === 'wrapper';
+  // Without "& wait" the shell would become the wrapper instead of having it as its child.
+  const parent = spawn(
+    direct ? process.execPath : '/bin/sh',
+    direct ? words : ['-c', '"$@" & wait', 'npm', process.execPath, ...words],
+    {
+      cwd: root,
+      env: { ...environment(), ...(direct ? {} : { npm_lifecycle_event: 'start' }) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  const pid = parent.pid ?? 0;
+  const children = (): string => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  await eventually('the wrapper', 5_000, () => (children() === '' ? null : true));
+  const only = Number(children().split(' ')[0]);
+  return { parent, wrapper: () => (direct ? pid : only) };
 }

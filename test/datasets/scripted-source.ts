@@ -5,7 +5,8 @@ import { createLog } from '../../src/log/log.ts';
 import { Database } from '../../src/store/database.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { TestClock } from '../harness/test-clock.ts';
-import { type Reply, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import type { Reply } from '../harness/upstream-reply.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of a source are what a test makes them, wrong ones too.
 export type Row = Record<string, any>;
@@ -57,8 +58,12 @@ function answer(source: ScriptedSource, url: URL): Reply {
       return page(source.apps.slice(offset, offset + limit), meta);
     }
     case '/v1/datasets/rankings-daily': {
-      const isAll = ['modality', 'context_bucket', 'category', 'language_type'].every((name) => !query.has(name));
-      const rows = source.models.filter((row) => row['date'] >= period.start_date && row['date'] <= period.end_date);
+      const isAll = ['modality', 'context_bucket', 'category', 'language_type'].every(
+        (name) => !query.has(name),
+      );
+      const rows = source.models.filter(
+        (row) => row['date'] >= period.start_date && row['date'] <= period.end_date,
+      );
       return page(isAll ? rows : [], meta);
     }
     case '/v1/benchmarks': {
@@ -78,7 +83,8 @@ function answer(source: ScriptedSource, url: URL): Reply {
 
 /** A page of the source. A bigint becomes a JSON number with all its digits. */
 export function page(data: readonly unknown[], meta: object = {}): Reply {
-  const digits = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? `#${value}#` : value);
+  const digits = (_name: string, value: unknown): unknown =>
+    typeof value === 'bigint' ? `#${value}#` : value;
   return reply.status(200, JSON.stringify({ data, meta }, digits).replace(/"#(\d+)#"/g, '$1'));
 }
 
@@ -87,7 +93,14 @@ export function manyApps(count: number): Row[] {
 }
 
 export function appRow(rank: number, more: Row = {}): Row {
-  return { rank, app_id: 1000 + rank, app_name: `App ${rank}`, total_tokens: String(10_000_000 - rank), total_requests: 1000 - rank, ...more };
+  return {
+    rank,
+    app_id: 1000 + rank,
+    app_name: `App ${rank}`,
+    total_tokens: String(10_000_000 - rank),
+    total_requests: 1000 - rank,
+    ...more,
+  };
 }
 
 export function modelRow(date: string, model: string, tokens: unknown): Row {
@@ -127,11 +140,22 @@ export async function startSync(source: ScriptedSource): Promise<TestSync> {
   const clock = new TestClock();
   clock.set('2026-11-19T12:00:00+09:00');
   const logged: Record<string, unknown>[] = [];
-  const log = createLog((line) => logged.push(JSON.parse(line)), 'debug', () => clock.now());
+  const log = createLog(
+    (line) => logged.push(JSON.parse(line)),
+    'debug',
+    () => clock.now(),
+  );
   const limits = { connectMs: 1_000, wholeMs: 400, bodyBytes: 4_000_000 };
   const syncs: DatasetSync[] = [];
   const another = (pace: Partial<Pace> = {}): DatasetSync => {
-    const sync = new DatasetSync({ settings: source.settings, database, clock, log, pace: { ...hurried, ...pace }, limits });
+    const sync = new DatasetSync({
+      settings: source.settings,
+      database,
+      clock,
+      log,
+      pace: { ...hurried, ...pace },
+      limits,
+    });
     syncs.push(sync);
     return sync;
   };
@@ -143,7 +167,8 @@ export async function startSync(source: ScriptedSource): Promise<TestSync> {
     another,
     async sync(...datasets) {
       const outcomes = await own.syncNow(datasets);
-      if (typeof outcomes === 'string' || outcomes[0] === undefined) throw new Error(`not synced: ${outcomes}`);
+      if (typeof outcomes === 'string' || outcomes[0] === undefined)
+        throw new Error(`not synced: ${outcomes}`);
       return outcomes[0];
     },
     async close() {

@@ -84,6 +84,16 @@ test('a tool that this model could not fill is left aside, and the answer is tex
   );
 });
 
+test('a call that max_tokens cuts short is no call', async () => {
+  const choice = await chat([{ role: 'user', content: 'hello' }], {
+    tools: [balance],
+    tool_choice: 'required',
+    max_tokens: 2,
+  });
+  assert.equal(choice.finish_reason, 'length');
+  assert.deepEqual(choice.message, { role: 'assistant', content: '' });
+});
+
 test('a streamed call comes as tool_calls and never as text', async () => {
   const body = { stream: true, messages: [{ role: 'user', content: 'what time is it?' }], tools: [time] };
   const stream = await (await engine.post('/v1/chat/completions', body)).text();

@@ -3,7 +3,7 @@ import type { AccountRow } from '../../accounts/accounts.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
 import { accountId, name } from '../arguments.ts';
-import { type CommonOptions, inOffice } from '../options.ts';
+import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
 import type { Row } from '../output.ts';
 import { CliError, type Shell } from '../shell.ts';
 
@@ -21,8 +21,7 @@ const columns = [
 export function addAccountCommands(program: Command, shell: Shell): void {
   const account = program.command('account').description('accounts').helpCommand(false);
 
-  account
-    .command('create')
+  withCommonOptions(account.command('create'))
     .description('create an account')
     .requiredOption('--name <name>', 'what it is called', name)
     .option('--email <address>', 'whom to write to')
@@ -37,8 +36,7 @@ export function addAccountCommands(program: Command, shell: Shell): void {
       }),
     );
 
-  account
-    .command('list')
+  withCommonOptions(account.command('list'))
     .description('every account with its money')
     .action((flags: CommonOptions) =>
       inOffice(shell, flags, async (office, output) =>
@@ -46,8 +44,7 @@ export function addAccountCommands(program: Command, shell: Shell): void {
       ),
     );
 
-  account
-    .command('show')
+  withCommonOptions(account.command('show'))
     .description('one account with its money')
     .argument('<id>', 'the account', accountId)
     .action((id: number, flags: CommonOptions) =>

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type Krw, krwToDecimal } from '../../money/krw.ts';
 import { accountId, instant, positiveKrw } from '../arguments.ts';
-import { type CommonOptions, inOffice } from '../options.ts';
+import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
 import { CliError, type Shell } from '../shell.ts';
 
 interface GrantFlags extends CommonOptions {
@@ -16,8 +16,7 @@ interface GrantFlags extends CommonOptions {
 /** `naru credit grant`. */
 export function addCreditCommands(program: Command, shell: Shell): void {
   const credit = program.command('credit').description('prepaid credit').helpCommand(false);
-  credit
-    .command('grant')
+  withCommonOptions(credit.command('grant'))
     .description('add credit to an account; a running server knows it within a second')
     .requiredOption('--account <id>', 'the account', accountId)
     .requiredOption('--amount <won>', 'how much', positiveKrw)

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
-import { type CommonOptions, placesOf } from '../options.ts';
+import { type CommonOptions, placesOf, withCommonOptions } from '../options.ts';
 import { Output } from '../output.ts';
 import type { Shell } from '../shell.ts';
 
 /** `naru doctor`. */
 export function addDoctorCommand(program: Command, shell: Shell, state: { exitCode: number }): void {
-  program
-    .command('doctor')
+  withCommonOptions(program.command('doctor'))
     .description('check what Naru needs to serve; exit code 1 when something is wrong')
     .action(async (flags: CommonOptions) => {
       const findings = await shell.examine(placesOf(flags));

@@ -4,7 +4,7 @@ import type { EntryRow, Verdict } from '../../ledger/ledger.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
 import { accountId } from '../arguments.ts';
-import { type CommonOptions, inOffice } from '../options.ts';
+import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
 import type { Output, Row } from '../output.ts';
 import type { Shell } from '../shell.ts';
 
@@ -28,8 +28,7 @@ const generationColumns = [
 export function addExportCommands(program: Command, shell: Shell, state: { exitCode: number }): void {
   const ledger = program.command('ledger').description('the ledger').helpCommand(false);
 
-  ledger
-    .command('export')
+  withCommonOptions(ledger.command('export'))
     .description('every entry, one a line')
     .option('--account <id>', 'only this account', accountId)
     .action((flags: ExportFlags) =>
@@ -38,8 +37,7 @@ export function addExportCommands(program: Command, shell: Shell, state: { exitC
       ),
     );
 
-  ledger
-    .command('verify')
+  withCommonOptions(ledger.command('verify'))
     .description('recompute every balance and period total; exit code 1 and the differences if any')
     .action((flags: CommonOptions) =>
       inOffice(shell, flags, async (office, output) => {
@@ -50,8 +48,7 @@ export function addExportCommands(program: Command, shell: Shell, state: { exitC
     );
 
   const generation = program.command('generation').description('records of generations').helpCommand(false);
-  generation
-    .command('export')
+  withCommonOptions(generation.command('export'))
     .description('every record, one a line')
     .option('--account <id>', 'only this account', accountId)
     .action((flags: ExportFlags) =>

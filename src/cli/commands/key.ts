@@ -7,7 +7,7 @@ import { isoOf } from '../../time/clock.ts';
 import { type LimitReset, limitResets } from '../../time/period.ts';
 import { accountId, instant, keyHash, limitKrw, name } from '../arguments.ts';
 import type { Office } from '../office.ts';
-import { type CommonOptions, inOffice } from '../options.ts';
+import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
 import type { Row } from '../output.ts';
 import { CliError, type Shell } from '../shell.ts';
 
@@ -37,8 +37,7 @@ const columns = [
 export function addKeyCommands(program: Command, shell: Shell): void {
   const key = program.command('key').description('API keys').helpCommand(false);
 
-  key
-    .command('create')
+  withCommonOptions(key.command('create'))
     .description('create a key; its plaintext is shown this once')
     .requiredOption('--account <id>', 'the account that it spends from', accountId)
     .requiredOption('--name <name>', 'what it is called', name)
@@ -56,8 +55,7 @@ export function addKeyCommands(program: Command, shell: Shell): void {
       inOffice(shell, flags, (office, output) => create(office, flags, output)),
     );
 
-  key
-    .command('list')
+  withCommonOptions(key.command('list'))
     .description('every key of an account, newest first, revoked ones included')
     .requiredOption('--account <id>', 'the account', accountId)
     .action((flags: CommonOptions & { account: number }) =>
@@ -67,8 +65,7 @@ export function addKeyCommands(program: Command, shell: Shell): void {
       }),
     );
 
-  key
-    .command('show')
+  withCommonOptions(key.command('show'))
     .description('one key')
     .argument('<hash>', 'the key', keyHash)
     .action((hash: KeyHash, flags: CommonOptions) =>
@@ -82,8 +79,7 @@ export function addKeyCommands(program: Command, shell: Shell): void {
     description: string,
     act: (office: Office, hash: KeyHash, reason: string | null) => Promise<boolean>,
   ) =>
-    key
-      .command(verb)
+    withCommonOptions(key.command(verb))
       .description(description)
       .argument('<hash>', 'the key', keyHash)
       .option('--reason <text>', 'a note for whoever looks later')

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { port } from '../arguments.ts';
-import { type CommonOptions, placesOf } from '../options.ts';
+import { type CommonOptions, placesOf, withCommonOptions } from '../options.ts';
 import { Output } from '../output.ts';
 import { CliError, type Shell } from '../shell.ts';
 
@@ -12,8 +12,7 @@ interface UpFlags extends CommonOptions {
 
 /** `naru up` and `naru config check`. */
 export function addServerCommands(program: Command, shell: Shell, state: { exitCode: number }): void {
-  program
-    .command('up')
+  withCommonOptions(program.command('up'))
     .description('serve; the first run also creates the demo account and prints its keys once')
     .option('--host <host>', 'the address to listen on (default: listen.host, 127.0.0.1)')
     .option('--port <port>', 'the port to listen on (default: listen.port, 8787)', port)
@@ -31,8 +30,7 @@ export function addServerCommands(program: Command, shell: Shell, state: { exitC
     });
 
   const config = program.command('config').description('the configuration file').helpCommand(false);
-  config
-    .command('check')
+  withCommonOptions(config.command('check'))
     .description('every fault of the configuration with its line; exit code 1 if there is one')
     .action(async (flags: CommonOptions) => {
       const { file, faults } = await shell.checkConfig(placesOf(flags));

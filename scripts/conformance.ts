@@ -1,0 +1,74 @@
+/**
+ * The table of `docs/conformance.md`: which test holds which row of the conformance checklist. A test says so in a comment above
+ * it: `// rows 21, 22`, `// row 5`, or `// rows 157-175`.
+ */
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+/** The checklist has this many rows. */
+export const conformanceRows = 262;
+/** Where the table stands. */
+export const conformanceFile = join(root, 'docs/conformance.md');
+
+/** A test that holds rows. */
+export interface HoldingTest {
+  readonly file: string;
+  readonly name: string;
+  readonly rows: readonly number[];
+}
+
+/** Every test with a comment about rows, in the order of the files. */
+export function holdingTests(): readonly HoldingTest[] {
+  const files = globSync('test/**/*.test.ts', { cwd: root }).sort();
+  return files.flatMap((file) => testsOf(file, readFileSync(join(root, file), 'utf8')));
+}
+
+/** The document: rows that are held, by row, then those that are not. */
+export function conformanceDocument(tests: readonly HoldingTest[]): string {
+  const held = new Map<number, HoldingTest[]>();
+  for (const test of tests) for (const row of test.rows) held.set(row, [...(held.get(row) ?? []), test]);
+  const rows = Array.from({ length: conformanceRows }, (_, index) => index + 1);
+  const missing = rows.filter((row) => !held.has(row));
+  const lines = rows.flatMap((row) =>
+    (held.get(row) ?? []).map(({ file, name }) => `| ${row} | \`${file}\` | ${name.replaceAll('|', '\\|')} |`),
+  );
+  return `# Conformance
+
+Which test holds which row of the checklist of ${conformanceRows} response-level assertions. Written by \`scripts/conformance.ts\` from the comments above the
+tests; \`test/docs/conformance.test.ts\` compares it with them.
+
+Held: ${conformanceRows - missing.length} of ${conformanceRows} rows. ${missing.length === 0 ? '' : `Not yet: ${ranges(missing)}.`}
+
+| Row | File | Test |
+|---:|---|---|
+${lines.join('\n')}
+`;
+}
+
+function testsOf(file: string, text: string): readonly HoldingTest[] {
+  const pattern = /^[ \t]*\/\/ rows? ([\d, \-–and]+)[^\n]*\n((?:[ \t]*\/\/[^\n]*\n)*)[ \t]*(?:for [^\n]*\n[ \t]*)*test\(\s*(['"`])((?:\\.|(?!\3)[\s\S])*)\3/gm;
+  return [...text.matchAll(pattern)].map(([, rows = '', , , name = '']) => ({ file, name: name.replace(/\\(.)/g, '$1'), rows: numbersOf(rows) }));
+}
+
+/** `21, 22, 157-175` as numbers. */
+function numbersOf(text: string): readonly number[] {
+  return [...text.matchAll(/(\d+)(?:\s*[-–]\s*(\d+))?/g)].flatMap(([, from, to]) => {
+    const first = Number(from);
+    const last = Number(to ?? from);
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  });
+}
+
+function ranges(rows: readonly number[]): string {
+  const parts: string[] = [];
+  for (let at = 0; at < rows.length; ) {
+    let end = at;
+    while (rows[end + 1] === (rows[end] ?? 0) + 1) end += 1;
+    parts.push(end === at ? `${rows[at]}` : `${rows[at]}–${rows[end]}`);
+    at = end + 1;
+  }
+  return parts.join(', ');
+}
+
+if (import.meta.main) writeFileSync(conformanceFile, conformanceDocument(holdingTests()));

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertChatAnswer, assertCompleteStream } from '../harness/answer-rules.ts';
+import { booksOf, numberOf } from '../harness/books.ts';
+import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { eventsOf } from '../harness/stream.ts';
+import { oddUsages, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+
+const messages = [{ role: 'user', content: 'What is a ferry?' }];
+let upstream: Upstream;
+let naru: TestGateway;
+
+before(async () => {
+  upstream = await startUpstream();
+  naru = await startTestGateway({
+    models: [
+      { id: 'test/echo', upstreams: [upstream.url] },
+      // 12 decimals a token, so that nearly every sum has to be rounded.
+      { id: 'test/fine', upstreams: [upstream.url], model: { price: { prompt: '0.123456789012', completion: '0.000000499999', request: '0.000000000001', per: 'token' } } },
+      { id: 'test/cached', upstreams: [upstream.url], model: { price: { prompt: 1, completion: 2, cache_read: '0.1', cache_write: '1.25', per: 'token' } } },
+    ],
+  });
+});
+after(async () => {
+  await naru?.close();
+  await upstream?.close();
+});
+
+/** The usage of a whole or streamed answer. */
+async function usageOf(key: string, body: object) {
+  const answer = await naru.send('POST', '/chat/completions', { key, body: { model: 'test/echo', messages, ...body } });
+  assert.equal(answer.status, 200, answer.text);
+  if (answer.headers.get('content-type')?.startsWith('text/event-stream')) return assertCompleteStream(eventsOf(answer.text))['usage'];
+  assertChatAnswer(answer.json);
+  return answer.json.usage;
+}
+
+// rows 63, 72, 74, 185
+test('what the client is told, the ledger, the key, the credits and the record agree to the micro-won', async () => {
+  const account = await naru.account({ credit: '1000000' });
+  let total = 0n;
+  for (const [n, model] of ['test/fine', 'test/echo', 'test/cached', 'test/fine'].entries()) {
+    for (const stream of [false, true]) {
+      upstream.next(reply.chat('A ferry is a ship.', { usage: usage(7 + 3 * n, 5 + n) }));
+      const answer = await naru.send('POST', '/chat/completions', { key: account.key, body: { model, messages, stream } });
+      const said = stream ? eventsOf(answer.text).at(-2)?.json.usage : answer.json.usage;
+      const books = await booksOf(naru, account);
+      const debit = books.debits.at(-1) ?? '';
+      assert.equal(said.cost, numberOf(debit));
+      total += BigInt(debit.replace('.', ''));
+      assert.equal(BigInt(books.usage.replace('.', '')), total);
+      assert.equal(books.keyUsage, books.usage);
+      assert.equal(books.records.at(-1).cost_krw, debit);
+      const { data } = (await naru.send('GET', '/credits', { key: account.key })).json;
+      assert.deepEqual(data, { total_credits: 1_000_000, total_usage: numberOf(books.usage) });
+      assert.equal((await naru.send('GET', '/key', { key: account.key })).json.data.usage, numberOf(books.usage));
+      const record = (await naru.send('GET', `/generation?id=${answer.headers.get('x-service-generation-id')}`, { key: account.key })).json.data;
+      assert.equal(record.total_cost, said.cost);
+      assert.equal(record.usage, said.cost);
+    }
+  }
+  const { differences } = await naru.office.verifyLedger();
+  assert.deepEqual(differences, []);
+});
+
+// decisions.md §3
+test('a cost is summed exactly and rounded once, half up', async () => {
+  const account = await naru.account({ credit: '1000000' });
+  // 10 × 0.123456789012 + 5 × 0.000000499999 + 0.000000000001 = 1.234570390116
+  upstream.next(reply.chat('A ferry is a ship.', { usage: usage(10, 5) }));
+  assert.equal((await usageOf(account.key, { model: 'test/fine' })).cost, 1.23457);
+  assert.deepEqual((await booksOf(naru, account)).debits, ['1.234570']);
+});
+
+test('cached tokens cost what the cache costs, and are part of the prompt', async () => {
+  const account = await naru.account({ credit: '1000000' });
+  upstream.next(reply.chat('ship', { usage: usage(50, 5, { prompt_tokens_details: { cached_tokens: 20, cache_write_tokens: 10 } }) }));
+  const said = await usageOf(account.key, { model: 'test/cached' });
+  assert.equal(said.cost, 20 + 20 * 0.1 + 10 * 1.25 + 5 * 2);
+  assert.equal(said.prompt_tokens_details.cached_tokens, 20);
+  assert.equal(said.prompt_tokens_details.cache_write_tokens, 10);
+});
+
+/** Five words: our own count of the answer is 5 or 6, of the prompt at most 20. */
+const answerText = 'A ferry is a ship';
+
+// A-28
+for (const [name, odd] of Object.entries(oddUsages)) {
+  test(`usage that is ${name} is billed by what was really said`, async () => {
+    const account = await naru.account({ credit: '1000000' });
+    for (const stream of [false, true]) {
+      upstream.next(reply.chat(answerText, { usage: odd }));
+      const said = await usageOf(account.key, { stream });
+      assert.ok(said.prompt_tokens >= 4 && said.prompt_tokens <= 20 * 1.5 + 64, `prompt ${said.prompt_tokens}`);
+      assert.ok(said.completion_tokens >= 5 && said.completion_tokens <= 6 * 1.5 + 64, `completion ${said.completion_tokens}`);
+      assert.equal(said.cost, said.prompt_tokens + 2 * said.completion_tokens);
+      const { debits, records } = await booksOf(naru, account);
+      assert.equal(numberOf(debits.at(-1) ?? ''), said.cost);
+      const source = { absurd: 'clamped', beyondIntegers: 'clamped', contradictory: 'upstream' }[name] ?? 'counted';
+      assert.equal(records.at(-1).usage_source, source);
+    }
+  });
+}
+
+// A-28
+test('a claim is believed up to one and a half times our count and 64, and cut to that beyond', async () => {
+  const account = await naru.account({ credit: '1000000' });
+  upstream.next(reply.chat(answerText, { usage: usage(10, 64) }));
+  assert.equal((await usageOf(account.key, {})).completion_tokens, 64);
+  upstream.next(reply.chat(answerText, { usage: usage(10, 100_000) }));
+  const { completion_tokens: most } = await usageOf(account.key, {});
+  assert.ok(most > 64 && most <= 73, String(most));
+});
+
+// decisions.md §2: empty completion
+test('a completion of nothing without a reason, or with an error for a reason, is free', async () => {
+  const account = await naru.account({ credit: '1000000' });
+  upstream.next(
+    reply.whole('', { finish: null, usage: usage(10, 0) }),
+    reply.whole(null, { finish: null, usage: null }),
+    reply.whole('half', { finish: 'error', usage: usage(10, 5) }),
+    reply.stream(['half'], { finish: 'error', usage: usage(10, 5) }),
+  );
+  for (const stream of [false, false, false, true]) assert.equal((await usageOf(account.key, { stream })).cost, 0);
+  const { debits, records, usage: spent } = await booksOf(naru, account);
+  assert.deepEqual(debits, []);
+  assert.equal(spent, '0.000000');
+  assert.equal(records.length, 4);
+});
+
+test('a completion of nothing for a reason costs its prompt', async () => {
+  const account = await naru.account({ credit: '1000000' });
+  upstream.next(reply.whole('', { finish: 'stop', usage: usage(10, 0) }));
+  assert.equal((await usageOf(account.key, {})).cost, 10);
+});
+
+// rows 73, 75, 76, 78
+test('credits grow by what is added, usage by what is spent, and neither ever falls', async () => {
+  const account = await naru.account({ credit: '1000' });
+  const other = await naru.account({ credit: '50' });
+  const second = await account.another();
+  const read = async (key: string) => (await naru.send('GET', '/credits', { key })).json.data;
+  upstream.next(reply.chat('ship', { usage: usage(10, 5) }));
+  await usageOf(account.key, {});
+  assert.deepEqual(await read(second.key), { total_credits: 1000, total_usage: 20 });
+  await account.topUp('0.000001');
+  await naru.office.grantCredit({ accountId: account.accountId, kind: 'bonus', amount: 500_000n as never, expiresAtMs: null, idempotencyKey: null, memo: null });
+  const endMs = performance.now() + 2000;
+  let data = await read(second.key);
+  while (data.total_credits !== 1000.500001 && performance.now() < endMs) data = await read(second.key);
+  assert.deepEqual(data, { total_credits: 1000.500001, total_usage: 20 });
+  await naru.office.revokeKey(account.hash);
+  assert.equal((await read(second.key)).total_usage, 20);
+  assert.deepEqual(await read(other.key), { total_credits: 50, total_usage: 0 });
+});
+
+// decisions.md §3
+test('credit that expires is used credit', async () => {
+  const account = await naru.account({ credit: '100' });
+  await naru.office.grantCredit({ accountId: account.accountId, kind: 'bonus', amount: 7_000_000n as never, expiresAtMs: naru.clock.now() + 3_600_000, idempotencyKey: null, memo: null });
+  upstream.next(reply.chat('x', { usage: usage(1, 1) }));
+  await usageOf(account.key, {});
+  await naru.settled();
+  naru.clock.advance(3_600_001);
+  const endMs = performance.now() + 3000;
+  let books = await booksOf(naru, account);
+  while (books.usage === '3.000000' && performance.now() < endMs) books = await booksOf(naru, account);
+  // Three won were spent from the bonus, which expires first; four are lost.
+  assert.equal(books.usage, '7.000000');
+  assert.equal(books.credits, '107.000000');
+  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+});
+
+test('hundreds of answers at once are charged once each', async () => {
+  const account = await naru.account({ credit: '1000000000' });
+  upstream.always(reply.chat('ship', { usage: usage(10, 5) }));
+  const worker = async (): Promise<void> => {
+    for (let n = 0; n < 10; n += 1) await usageOf(account.key, { stream: n % 2 === 0 });
+  };
+  await Promise.all(Array.from({ length: 40 }, worker));
+  const { debits, usage: spent, keyUsage, records } = await booksOf(naru, account);
+  assert.equal(debits.length, 400);
+  assert.equal(spent, '8000.000000');
+  assert.equal(keyUsage, spent);
+  assert.equal(new Set(records.map((record) => record.id)).size, 400);
+});

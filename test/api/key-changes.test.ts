@@ -1,0 +1,272 @@
+/** Changing and revoking a key (service.md 4.2, 4.3): what is not sent does not change, and nothing changes by half. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertError } from '../harness/answer-rules.ts';
+import { type Answered, startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { type Manager, manager } from '../harness/management.ts';
+import { startUpstream, type Upstream } from '../harness/upstream.ts';
+
+const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
+let upstream: Upstream;
+let naru: TestGateway;
+let mine: Manager;
+
+before(async () => {
+  upstream = await startUpstream();
+  naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
+  mine = await manager(naru);
+});
+after(async () => {
+  await naru?.close();
+  await upstream?.close();
+});
+
+const chat = (key: string): Promise<Answered> => naru.send('POST', '/chat/completions', { key, body: ask });
+const start = { name: 'before', limit: 1000, limit_reset: 'weekly' };
+
+/** Sends a change to a fresh key and returns the members that it changed, `updated_at` left out. */
+async function changed(body: unknown): Promise<Record<string, unknown>> {
+  const { hash } = await mine.issue(start);
+  const before = (await mine.read(hash)).json.data;
+  const answer = await mine.change(hash, body);
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual((await mine.read(hash)).json, answer.json, 'the answer is what is read next (row 65)');
+  const after = answer.json.data;
+  return Object.fromEntries(
+    Object.entries(after).filter(([name, value]) => value !== before[name] && name !== 'updated_at'),
+  );
+}
+
+// rows 65, 138, 139, 140, 141, 142
+test('a change changes what is sent and nothing else, and null is not omission', async () => {
+  assert.deepEqual(await changed({ name: 'x' }), { name: 'x' });
+  assert.deepEqual(await changed({ disabled: true }), { disabled: true });
+  assert.deepEqual(await changed({ disabled: false }), {});
+  assert.deepEqual(await changed({ limit: 5000 }), { limit: 5000, limit_remaining: 5000 });
+  assert.deepEqual(await changed({ limit: null }), { limit: null, limit_remaining: null });
+  assert.deepEqual(await changed({ limit_reset: 'daily' }), { limit_reset: 'daily' });
+  assert.deepEqual(await changed({ limit_reset: null }), { limit_reset: 'never' });
+  assert.deepEqual(await changed({ name: 'x', disabled: true, limit: 1, limit_reset: 'never' }), {
+    name: 'x',
+    disabled: true,
+    limit: 1,
+    limit_remaining: 1,
+    limit_reset: 'never',
+  });
+});
+
+// rows 53, 111, 143 (A-15)
+test('a change moves updated_at forward, and one that says nothing leaves it alone', async () => {
+  const { hash } = await mine.issue(start);
+  const untouched = (await mine.read(hash)).text;
+  for (const body of [
+    {},
+    { unknown: 1 },
+    { hash: 'x', created_at: 'x', usage: 9, label: 'x', limit_remaining: 1, kind: 'management' },
+  ]) {
+    const answer = await mine.change(hash, body);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.text, untouched);
+  }
+  let last = Date.parse((await mine.read(hash)).json.data.created_at);
+  for (const body of [{ disabled: true }, { disabled: false }, { name: 'y' }]) {
+    const { updated_at } = (await mine.change(hash, body)).json.data;
+    assert.match(updated_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    assert.ok(Date.parse(updated_at) >= last);
+    last = Date.parse(updated_at);
+  }
+  naru.clock.advance(-3_600_000);
+  try {
+    const { updated_at } = (await mine.change(hash, { name: 'z' })).json.data;
+    assert.equal(Date.parse(updated_at), last, 'also when the clock was set back');
+    const fresh = await mine.issue();
+    naru.clock.advance(-3_600_000);
+    const { data } = (await mine.change(fresh.hash, { name: 'z' })).json;
+    assert.equal(data.updated_at, data.created_at);
+  } finally {
+    naru.clock.advance(7_200_000);
+  }
+});
+
+// rows 144, 145, 146, 147, 148, 150, 151, 152
+test('what is wrong is refused whole, and nothing of it is kept', async () => {
+  const { hash } = await mine.issue(start);
+  const before = (await mine.read(hash)).text;
+  const names = [
+    '',
+    '   ',
+    '\t\n',
+    '\u3000',
+    '\u200b',
+    '\u200b\u200b \ufeff',
+    '\u00a0',
+    '\u2060',
+    '\u00ad',
+    '\u3164',
+    '\u034f',
+    '\u2800',
+    '\0',
+    'x\0',
+    'x'.repeat(501),
+  ];
+  const bodies: unknown[] = [
+    ...[...names, 1, null, true, [], {}].map((name) => ({ name })),
+    ...['true', 1, 0, null, [], {}].map((disabled) => ({ disabled })),
+    ...['100', true, [], {}, '', -1, -0.000001, -1e-9, 1e15 + 1, 1e16, 1e300].map((limit) => ({ limit })),
+    ...['yearly', '', 1, [], {}, true].map((limit_reset) => ({ limit_reset })),
+    '{"limit":1e400}',
+    '{"limit":-1e400}',
+    '{"limit":NaN}',
+    '{"limit":Infinity}',
+    '{"limit":-0}',
+    '{"name":"\\ud800"}',
+    Buffer.from([0x7b, 0x22, 0x6e, 0x61, 0x6d, 0x65, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]),
+    { name: 'ok', limit: 'bad' },
+    { limit: 5, name: '' },
+    { disabled: true, limit_reset: 'bad' },
+    '{bad',
+    '',
+    'undefined',
+    [],
+    '"x"',
+    '1',
+    'null',
+    'true',
+  ];
+  for (const body of bodies) {
+    assertError(await mine.change(hash, body), 400, 'invalid_request');
+    assert.equal((await mine.read(hash)).text, before, JSON.stringify(body));
+  }
+});
+
+// row 148 (A-13)
+test('a limit is rounded half up to the micro-won, from nothing to 10^15', async () => {
+  const { hash } = await mine.issue();
+  for (const [sent, kept] of [
+    ['0.1234565', 0.123457],
+    ['0.12345649', 0.123456],
+    ['0.0000004', 0],
+    ['1e-7', 0],
+    ['1234567.1234567', 1234567.123457],
+    ['1e15', 1e15],
+    ['5000.0', 5000],
+    ['0', 0],
+    ['0.0', 0],
+  ] as const) {
+    const answer = await mine.change(hash, `{"limit":${sent}}`);
+    assert.equal(answer.status, 200, `${sent}: ${answer.text}`);
+    const { limit, limit_remaining } = answer.json.data;
+    assert.deepEqual([limit, limit_remaining], [kept, kept], sent);
+  }
+});
+
+// row 153
+test('names of a prototype change nothing, here or later', async () => {
+  const { hash } = await mine.issue(start);
+  const before = (await mine.read(hash)).text;
+  for (const body of [
+    '{"__proto__":{"disabled":true,"limit":1,"name":"x"}}',
+    '{"constructor":{"prototype":{"disabled":true}}}',
+    '{"prototype":{"disabled":true}}',
+    '{"__proto__":null}',
+    '{"toString":1,"hasOwnProperty":1}',
+  ]) {
+    assert.equal((await mine.change(hash, body)).text, before);
+    assert.equal((await mine.change(hash, {})).text, before);
+    assertError(await mine.create(body), 400, 'invalid_request');
+  }
+  const { data } = (await mine.create('{"name":"x","__proto__":{"limit":1}}')).json;
+  assert.equal(data.limit, null);
+  assert.equal(({} as { disabled?: unknown }).disabled, undefined);
+});
+
+// row 154
+test('of a member that is sent twice the last one counts', async () => {
+  const { hash } = await mine.issue(start);
+  assert.equal((await mine.change(hash, '{"disabled":true,"disabled":false}')).json.data.disabled, false);
+  assert.equal((await mine.change(hash, '{"disabled":false,"disabled":true}')).json.data.disabled, true);
+  assert.equal((await mine.change(hash, '{"limit":"bad","limit":7}')).json.data.limit, 7);
+  assertError(await mine.change(hash, '{"limit":7,"limit":"bad"}'), 400, 'invalid_request');
+});
+
+// rows 109, 110, 149
+test('a change is in force for the very next request', async () => {
+  const { key, hash } = await mine.issue();
+  for (let n = 0; n < 5; n += 1) {
+    assert.equal((await chat(key)).status, 200);
+    await mine.change(hash, { disabled: true });
+    assertError(await chat(key), 401, 'invalid_api_key');
+    await mine.change(hash, { disabled: false, limit: 0 });
+    assertError(await chat(key), 402, 'key_limit_exceeded');
+    await mine.change(hash, { limit: null });
+  }
+});
+
+test('changes at the same time lose nothing of each other', async () => {
+  const { hash } = await mine.issue(start);
+  const bodies = [{ name: 'both' }, { disabled: true }, { limit: 77 }, { limit_reset: 'monthly' }];
+  for (const answer of await Promise.all(bodies.map((body) => mine.change(hash, body))))
+    assert.equal(answer.status, 200);
+  const { name, disabled, limit, limit_reset } = (await mine.read(hash)).json.data;
+  assert.deepEqual(
+    { name, disabled, limit, limit_reset },
+    { name: 'both', disabled: true, limit: 77, limit_reset: 'monthly' },
+  );
+});
+
+// rows 61, 112, 113, 114, 115, 117, 155, 156 (A-14)
+test('a revoked key is refused at once and for good, can be read and renamed, and is not listed', async () => {
+  const { key, hash } = await mine.issue();
+  assert.equal((await chat(key)).status, 200);
+  for (const body of [undefined, undefined, { any: 'body' }, '{bad', 'x'.repeat(100_000)]) {
+    const answer = await mine.revoke(hash, body);
+    assert.equal(answer.status, 200);
+    // `deleted` is what the original's own client asks for (decisions.md §1).
+    assert.deepEqual(answer.json, { data: { success: true }, deleted: true });
+  }
+  assertError(await chat(key), 401, 'invalid_api_key');
+  assert.ok(!(await mine.list()).text.includes(hash));
+  assert.equal((await mine.read(hash)).json.data.disabled, true);
+  const renamed = await mine.change(hash, { name: 'gone', disabled: false, limit: null });
+  assert.equal(renamed.status, 200);
+  assert.equal(renamed.json.data.name, 'gone');
+  assert.equal(renamed.json.data.disabled, true);
+  assertError(await chat(key), 401, 'invalid_api_key');
+});
+
+test('revoking twice leaves the instant of the first', async () => {
+  const { hash } = await mine.issue();
+  await mine.revoke(hash);
+  const first = (await mine.read(hash)).text;
+  naru.clock.advance(60_000);
+  await Promise.all([mine.revoke(hash), mine.revoke(hash)]);
+  assert.equal((await mine.read(hash)).text, first);
+  naru.clock.advance(-60_000);
+});
+
+// rows 75, 116
+test('revoking leaves what was used and paid', async () => {
+  const { key, hash } = await mine.issue();
+  await chat(key);
+  await naru.settled();
+  const { accountId } = mine.account;
+  const books = async (): Promise<unknown> => ({
+    credits: (await naru.send('GET', '/credits', { key: mine.key })).json,
+    usage: (await mine.read(hash)).json.data.usage,
+    entries: await Array.fromAsync(naru.office.exportEntries(accountId)),
+    records: await Array.fromAsync(naru.office.exportGenerations(accountId)),
+  });
+  const before = await books();
+  await mine.revoke(hash);
+  assert.deepEqual(await books(), before);
+  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+});
+
+// row 118
+test('a revoked management key manages nothing, and can revoke itself', async () => {
+  const second = await mine.account.another({ kind: 'management' });
+  assert.equal((await naru.send('GET', '/keys', { key: second.key })).status, 200);
+  assert.equal((await naru.send('DELETE', `/keys/${second.hash}`, { key: second.key })).status, 200);
+  assertError(await naru.send('GET', '/keys', { key: second.key }), 401, 'invalid_api_key');
+  assert.equal((await mine.list()).status, 200);
+});

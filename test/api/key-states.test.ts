@@ -1,0 +1,189 @@
+/** The states of a key and of its account, as the key endpoints show and obey them (service.md §3, 5, 8). */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { KeyHash } from '../../src/ids/api-key.ts';
+import { assertError } from '../harness/answer-rules.ts';
+import { type Answered, startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { type Manager, manager } from '../harness/management.ts';
+import { startUpstream, type Upstream } from '../harness/upstream.ts';
+
+const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
+let upstream: Upstream;
+let naru: TestGateway;
+
+before(async () => {
+  upstream = await startUpstream();
+  naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
+});
+after(async () => {
+  await naru?.close();
+  await upstream?.close();
+});
+
+const chat = (key: string): Promise<Answered> => naru.send('POST', '/chat/completions', { key, body: ask });
+
+/** Every way to use a management key. */
+async function everyCall(owner: Manager, hash: string): Promise<readonly Answered[]> {
+  return [
+    await owner.list(),
+    await owner.create({ name: 'x' }),
+    await owner.read(hash),
+    await owner.change(hash, { name: 'x' }),
+    await owner.change(hash, '{bad'),
+    await owner.revoke(hash),
+  ];
+}
+
+/** Waits for what another process did; decisions.md §4 allows it a second. */
+async function noticed(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const endMs = performance.now() + 2000;
+  while (!(await holds())) {
+    if (performance.now() > endMs) assert.fail(`not noticed within two seconds: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+function suspend(hash: string, suspended: boolean): Promise<boolean> {
+  return naru.office.suspendKey({ hash: hash as KeyHash, suspended, reason: 'test' });
+}
+
+// rows 119, 120, 121, 123, 124, 126
+test('an account without credit manages nothing until it is topped up, which brings no key back that was off or revoked', async () => {
+  const owner = await manager(naru, '20');
+  const [off, revoked, other] = [await owner.issue(), await owner.issue(), await owner.issue()];
+  await owner.change(off.hash, { disabled: true });
+  await owner.revoke(revoked.hash);
+  assert.equal((await chat(owner.account.key)).json.usage.cost, 20);
+  for (const answer of await everyCall(owner, other.hash))
+    assert.equal(assertError(answer, 402, 'insufficient_credits')['balance_krw'], '0.000000');
+  assertError(await chat(other.key), 402, 'insufficient_credits');
+  await owner.account.topUp('1000');
+  await noticed('top-up', async () => (await owner.list()).status === 200);
+  for (const key of [owner.account.key, other.key]) assert.equal((await chat(key)).status, 200);
+  for (const key of [off.key, revoked.key]) assertError(await chat(key), 401, 'invalid_api_key');
+  const { data } = (await owner.read(other.hash)).json;
+  assert.deepEqual([data.name, data.disabled], ['test', false], 'nothing happened while there was no credit');
+});
+
+// rows 60, 122, 127, 128
+test('what the administrator suspended is shown as disabled, and neither its owner nor a top-up lifts it', async () => {
+  const owner = await manager(naru);
+  const { key, hash } = await owner.issue();
+  assert.equal((await chat(key)).status, 200);
+  await suspend(hash, true);
+  await noticed('suspension', async () => (await chat(key)).status === 403);
+  assert.equal((await owner.read(hash)).json.data.disabled, true);
+  const changed = await owner.change(hash, { disabled: false });
+  assert.equal(changed.status, 200);
+  assert.equal(changed.json.data.disabled, true);
+  await owner.account.topUp('1000');
+  assertError(await chat(key), 403, 'key_suspended');
+  await suspend(hash, false);
+  await noticed('lifting', async () => (await chat(key)).status === 200);
+  assert.equal((await owner.read(hash)).json.data.disabled, false);
+});
+
+test("lifting a suspension leaves the owner's own switch as it is", async () => {
+  const owner = await manager(naru);
+  const { key, hash } = await owner.issue();
+  await suspend(hash, true);
+  await owner.change(hash, { disabled: true });
+  await suspend(hash, false);
+  assert.equal((await owner.read(hash)).json.data.disabled, true);
+  await noticed('lifting', async () => (await chat(key)).status === 401);
+  await owner.change(hash, { disabled: false });
+  assert.equal((await chat(key)).status, 200);
+});
+
+// row 125
+test('a suspended management key manages nothing', async () => {
+  const owner = await manager(naru);
+  const { hash } = await owner.issue();
+  const { key } = owner;
+  const [own] = (await owner.list()).json.data.filter((item: { label: string }) =>
+    item.label.includes('mgmt'),
+  );
+  await suspend(own.hash, true);
+  await noticed('suspension', async () => (await owner.list()).status === 403);
+  for (const answer of await everyCall(owner, hash)) assertError(answer, 403, 'key_suspended');
+  await suspend(own.hash, false);
+  await noticed('lifting', async () => (await naru.send('GET', '/keys', { key })).status === 200);
+});
+
+// row 118
+test('a management key that is switched off is refused', async () => {
+  const owner = await manager(naru);
+  const second = await owner.account.another({ kind: 'management' });
+  await owner.change(second.hash, { disabled: true });
+  assertError(await naru.send('GET', '/keys', { key: second.key }), 401, 'invalid_api_key');
+  await owner.change(second.hash, { disabled: false });
+  assert.equal((await naru.send('GET', '/keys', { key: second.key })).status, 200);
+});
+
+// rows 129, 130 (A-18)
+test('a key that was made with an expiry is refused from that millisecond on, and is not shown as disabled', async () => {
+  const owner = await manager(naru);
+  const at = Date.parse('2026-12-15T00:00:00.000Z');
+  const management = await owner.account.another({ kind: 'management', expiresAtMs: at });
+  const { key, hash } = await owner.issue({ expires_at: '2026-12-15T00:00:00Z' });
+  try {
+    naru.clock.freeze(at - 1);
+    assert.equal((await chat(key)).status, 200);
+    assert.equal((await naru.send('GET', '/keys', { key: management.key })).status, 200);
+    for (const now of [at, at + 1]) {
+      naru.clock.freeze(now);
+      assertError(await chat(key), 401, 'expired_api_key');
+      for (const path of ['/key', '/credits'])
+        assertError(await naru.send('GET', path, { key }), 401, 'expired_api_key');
+      assertError(await naru.send('GET', '/keys', { key: management.key }), 401, 'expired_api_key');
+      assertError(
+        await naru.send('PATCH', `/keys/${hash}`, { key: management.key, body: '{bad' }),
+        401,
+        'expired_api_key',
+      );
+    }
+    const { data } = (await owner.read(hash)).json;
+    assert.deepEqual([data.disabled, data.expires_at], [false, '2026-12-15T00:00:00.000Z']);
+  } finally {
+    naru.clock.thaw();
+  }
+});
+
+// rows 63, 241, 242 (A-19)
+test('usage counts anew when the period of the limit begins in Seoul, and the listing, the key and its own view agree', async () => {
+  const owner = await manager(naru);
+  const { key, hash } = await owner.issue({ limit: 20, limit_reset: 'daily' });
+  const usages = async (): Promise<readonly number[]> => {
+    const { data } = (await owner.read(hash)).json;
+    const listed = (await owner.list()).json.data.find((item: { hash: string }) => item.hash === hash);
+    assert.deepEqual(listed, data);
+    const { usage, limit_remaining } = (await naru.send('GET', '/key', { key })).json.data;
+    assert.deepEqual([usage, limit_remaining], [data.usage, data.limit_remaining]);
+    return [data.usage, data.usage_daily, data.usage_weekly, data.usage_monthly, data.limit_remaining];
+  };
+  try {
+    // Thursday, 31 December in Seoul: the week goes on over midnight, the day and the month do not.
+    naru.clock.freeze('2026-12-31T14:59:59.999Z');
+    assert.equal((await chat(key)).json.usage.cost, 20);
+    assert.deepEqual(await usages(), [20, 20, 20, 20, 0]);
+    assertError(await chat(key), 402, 'key_limit_exceeded');
+    naru.clock.freeze('2026-12-31T15:00:00.000Z');
+    assert.deepEqual(await usages(), [0, 0, 20, 0, 20]);
+    await owner.change(hash, { limit_reset: 'weekly' });
+    assert.deepEqual(await usages(), [20, 0, 20, 0, 0]);
+    assertError(await chat(key), 402, 'key_limit_exceeded');
+    await owner.change(hash, { limit_reset: 'monthly' });
+    assert.deepEqual(await usages(), [0, 0, 20, 0, 20]);
+    await owner.change(hash, { limit_reset: 'never' });
+    assert.deepEqual(await usages(), [20, 0, 20, 0, 0]);
+    // Monday in Seoul.
+    await owner.change(hash, { limit_reset: 'weekly' });
+    naru.clock.freeze('2027-01-03T14:59:59.999Z');
+    assert.deepEqual(await usages(), [20, 0, 20, 0, 0]);
+    naru.clock.freeze('2027-01-03T15:00:00.000Z');
+    assert.deepEqual(await usages(), [0, 0, 0, 0, 20]);
+    assert.equal((await chat(key)).status, 200);
+  } finally {
+    naru.clock.thaw();
+  }
+});

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { createPlace, type Place } from './naru.ts';
+
+/* Commands without a server: each starts the embedded database for itself, and stops it. */
+
+let place: Place;
+
+before(() => {
+  place = createPlace();
+});
+after(() => place?.remove());
+
+test('a command without a server starts the database, does its work and leaves nothing running', async () => {
+  const created = await place.json('account', 'create', '--name', '혼자', '--email', 'a@example.com');
+  assert.equal(created.code, 0, created.err);
+  assert.deepEqual(created.rows, [{ account_id: 1, name: '혼자', email: 'a@example.com' }]);
+  assert.equal(existsSync(join(place.dataDir, 'naru.lock.json')), false);
+  const cluster = existsSync(join(place.dataDir, 'postgres.location'))
+    ? readFileSync(join(place.dataDir, 'postgres.location'), 'utf8').trim()
+    : join(place.dataDir, 'postgres');
+  assert.equal(existsSync(join(cluster, 'postmaster.pid')), false);
+});
+
+test('what one command wrote the next one reads', async () => {
+  const granted = await place.json(
+    'credit',
+    'grant',
+    '--account',
+    '1',
+    '--amount',
+    '5000',
+    '--memo',
+    '첫 입금',
+  );
+  assert.equal(granted.code, 0, granted.err);
+  const [entry] = (await place.json('ledger', 'export')).rows;
+  assert.deepEqual(
+    { kind: entry.kind, amount: entry.amount_krw, memo: entry.memo, generation: entry.generation_id },
+    { kind: 'topup', amount: '5000.000000', memo: '첫 입금', generation: null },
+  );
+});
+
+test('two commands at once wait for each other', async () => {
+  const names = ['가', '나', '다'];
+  const made = await Promise.all(names.map((name) => place.json('account', 'create', '--name', name)));
+  assert.deepEqual(
+    made.map(({ code, err }) => [code, err]),
+    names.map(() => [0, '']),
+  );
+  const listed = (await place.json('account', 'list')).rows.map((row) => row.name);
+  assert.deepEqual(listed.toSorted(), ['혼자', ...names].toSorted());
+});
+
+test('what does not exist is an error of one line and exit code 1', async () => {
+  const hash = 'ab'.repeat(32);
+  const lines = await Promise.all([
+    place.run('account', 'show', '99'),
+    place.run('credit', 'grant', '--account', '99', '--amount', '1'),
+    place.run('key', 'create', '--account', '99', '--name', 'x'),
+    place.run('key', 'suspend', hash),
+  ]);
+  assert.deepEqual(
+    lines.map(({ code, out, err }) => [code, out, err]),
+    [
+      [1, '', 'naru: there is no account 99\n'],
+      [1, '', 'naru: there is no account 99\n'],
+      [1, '', 'naru: there is no account 99\n'],
+      [1, '', `naru: there is no key with the hash ${hash}\n`],
+    ],
+  );
+});

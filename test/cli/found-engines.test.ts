@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { builtInConfig } from '../../src/built-in-config.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { findEngines, readFoundEngines } from '../../src/found-engines.ts';
+import { createPlace, eventually, naru, type Place, root } from './naru.ts';
+
+/* An engine that already runs on this machine is offered at the first start: the ports are the test's own. */
+
+const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+let engine: Server;
+let place: Place;
+let port: number;
+/** The models that the engine was asked for. */
+const asked: string[] = [];
+
+before(async () => {
+  place = createPlace();
+  engine = createServer(async (request, response) => {
+    response.setHeader('content-type', 'application/json');
+    if (request.url === '/v1/models') {
+      const ids = ['llama3.2:3b', 'Llama3.2-3B', '/models/Qwen3 8B.gguf', ''];
+      response.end(JSON.stringify({ data: [...ids.map((id) => ({ id, max_model_len: 16_384 })), null] }));
+      return;
+    }
+    const { model } = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    asked.push(model);
+    const choice = { index: 0, message: { role: 'assistant', content: '네' }, finish_reason: 'stop' };
+    response.end(JSON.stringify({ id: 'x', object: 'chat.completion', model, choices: [choice], usage }));
+  }).listen(0, '127.0.0.1');
+  await once(engine, 'listening');
+  port = (engine.address() as AddressInfo).port;
+});
+after(() => {
+  engine?.closeAllConnections();
+  engine?.close();
+  place?.remove();
+});
+
+test('what is found is remembered, and looked for once', async () => {
+  const places = [
+    { title: 'Ollama', name: 'ollama', port },
+    { title: 'Nobody', name: 'nobody', port: 1 },
+  ];
+  const found = await findEngines(place.dataDir, places);
+  const ids = found.flatMap(({ models }) => models.map(({ id, engineName }) => [id, engineName]));
+  assert.deepEqual(ids, [
+    ['ollama/llama3.2-3b', 'llama3.2:3b'],
+    ['ollama/qwen3-8b', '/models/Qwen3 8B.gguf'],
+  ]);
+  assert.deepEqual(readFoundEngines(place.dataDir), found);
+  assert.deepEqual(await findEngines(place.dataDir, places), []);
+});
+
+test('the built-in configuration offers the finds, and is valid', () => {
+  const text = builtInConfig(place.dataDir, { nodePath: process.execPath, root } as Parameters<
+    typeof builtInConfig
+  >[1]);
+  const loaded = loadConfig({ text, path: `${root}/naru.yaml`, env: {}, readFile: () => '' });
+  assert.ok(loaded.ok);
+  assert.deepEqual(
+    loaded.config.models.map(({ id }) => id),
+    ['naru/demo', 'ollama/llama3.2-3b', 'ollama/qwen3-8b'],
+  );
+  assert.equal(loaded.config.models[1]?.contextLength, 16_384);
+});
+
+test('a model that was found answers, and the engine is asked for it by its own name', async () => {
+  const serving = await place.up();
+  try {
+    const key = /inference key +(\S+)/.exec(serving.out())?.[1];
+    const answer = await eventually('an answer', 20_000, async () => {
+      const response = await fetch(`${serving.origin}/api/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          model: 'ollama/llama3.2-3b',
+          messages: [{ role: 'user', content: '안녕' }],
+        }),
+      });
+      return response.status === 503 ? null : response;
+    });
+    const text = await answer.text();
+    assert.equal(answer.status, 200, text);
+    assert.equal(JSON.parse(text).choices[0].message.content, '네');
+    assert.deepEqual([...new Set(asked)], ['llama3.2:3b']);
+  } finally {
+    assert.equal(await serving.stop(), 0);
+  }
+});
+
+test('a note of finds that cannot be read counts for nothing', async () => {
+  const { code } = await naru('config', 'check', '--data-dir', place.folder);
+  assert.equal(code, 0);
+  assert.deepEqual(readFoundEngines('/nowhere'), []);
+});

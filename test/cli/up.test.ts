@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { createPlace, endOf, eventually, hear, naru, type Place, type Serving, wrapped } from './naru.ts';
+
+/* `naru up`, as a person meets it. */
+
+let place: Place;
+
+before(() => {
+  place = createPlace();
+});
+after(() => place?.remove());
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Everybody below a process, as /proc has it. */
+function familyOf(pid: number): readonly number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return children === ''
+    ? []
+    : children.split(' ').flatMap((child) => [Number(child), ...familyOf(Number(child))]);
+}
+
+async function ask(serving: Serving): Promise<string> {
+  const [line = ''] = serving.out().match(/^curl .*$/m) ?? [];
+  const key = /Bearer (\S+)'/.exec(line)?.[1];
+  const body = /-d '(.*)'$/.exec(line)?.[1];
+  const response = await fetch(`${serving.origin}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body }),
+  });
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  return JSON.parse(text).choices[0].message.content;
+}
+
+test('the first start shows keys and a command that the demo model answers; SIGTERM leaves no process', async () => {
+  const serving = await place.up();
+  assert.match(serving.out(), /\nlistening on http:\/\/127\.0\.0\.1:\d+\n$/);
+  assert.match(await ask(serving), /나루/);
+  const family = familyOf(serving.child.pid ?? 0);
+  assert.ok(family.length > 0);
+  assert.equal(await serving.stop(), 0);
+  assert.deepEqual(family.filter(isAlive), []);
+});
+
+test('the second start says where it listens and nothing else', async () => {
+  const serving = await place.up();
+  assert.match(serving.out(), /^listening on http:\/\/127\.0\.0\.1:\d+\n$/);
+  assert.doesNotMatch(serving.err(), /sk-/);
+  assert.equal(await serving.stop(), 0);
+});
+
+test('a second server on one data directory is told who has it', async () => {
+  const serving = await place.up();
+  const { code, out, err } = await place.run('up', '--port', '0');
+  assert.deepEqual([code, out], [1, '']);
+  assert.match(
+    err,
+    new RegExp(
+      `^naru: .* is in use by process ${serving.child.pid} \\(naru up, listening on ${serving.origin}\\).*\\n$`,
+    ),
+  );
+  assert.equal(await serving.stop(), 0);
+});
+
+test('a taken port is an error of one line that names --port, and nothing is left running', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const { code, out, err } = await place.run('up', '--port', String(port));
+  taken.close();
+  assert.deepEqual([code, out], [1, '']);
+  assert.match(
+    err,
+    new RegExp(`^naru: port ${port} on 127\\.0\\.0\\.1 is taken by another program: .*--port N.*\\n$`),
+  );
+  // The directory is free again: nobody holds it.
+  assert.equal((await place.json('account', 'list')).code, 0);
+});
+
+test('with --json every line is an object, the keys among them', async () => {
+  const fresh = createPlace();
+  const serving = await fresh.up('--json');
+  const [demo, listening] = serving
+    .out()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.equal(demo.event, 'demo_account');
+  assert.match(demo.key, /^sk-naru-v1-/);
+  assert.equal(listening.event, 'listening');
+  assert.equal(listening.url, serving.origin);
+  assert.equal(await serving.stop(), 0);
+  fresh.remove();
+});
+
+test('a data directory that cannot be one is an error without a stack', async () => {
+  const file = join(place.folder, 'a-file');
+  writeFileSync(file, '');
+  const { code, out, err } = await naru('up', '--port', '0', '--data-dir', join(file, 'data'));
+  assert.deepEqual([code, out], [1, '']);
+  assert.match(err, /^naru: the data directory .*a-file\/data cannot be used: /);
+  assert.doesNotMatch(err, /\n {4}at /);
+});
+
+test('a file with faults stops the start before anything is touched', async () => {
+  const file = place.configure({ modles: [] });
+  const fresh = createPlace();
+  const { code, err } = await fresh.run('up', '--config', file);
+  assert.equal(code, 1);
+  assert.match(err, /^naru: the configuration has a fault:\n.*modles: unknown member/);
+  fresh.remove();
+});
+
+test('the commands after a start know its configuration file without being told', async () => {
+  const file = place.configure({ keys: { prefix: 'sk-other-' } });
+  const serving = await place.up('--config', file);
+  const created = await place.json('key', 'create', '--account', '1', '--name', 'x');
+  assert.match(created.rows[0].key, /^sk-other-v1-/);
+  assert.equal(await serving.stop(), 0);
+});
+
+test('SIGKILL of the wrapper, or of whoever runs it below npm, ends the server too', async () => {
+  for (const victim of ['wrapper', 'npm'] as const) {
+    const { parent, wrapper } = await wrapped(victim, ['up', '--port', '0', '--data-dir', place.dataDir]);
+    const { out } = hear(parent);
+    await eventually('the server', 30_000, () => (out().includes('listening on') ? true : null));
+    const family = familyOf(wrapper());
+    assert.ok(family.length > 1, `${victim}: ${family}`);
+    const ended = endOf(parent);
+    process.kill(victim === 'wrapper' ? wrapper() : (parent.pid ?? 0), 'SIGKILL');
+    await eventually(`the end after ${victim}`, 15_000, () => (family.some(isAlive) ? null : true));
+    await ended;
+  }
+});

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { createPlace, naru, type Place, root } from './naru.ts';
+
+/* What can be said without a database: help, versions, mistakes. None of these may touch the data directory. */
+
+let place: Place;
+
+before(() => {
+  place = createPlace();
+});
+after(() => place?.remove());
+
+test('--version is that of package.json', async () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const { code, out, err } = await naru('--version');
+  assert.deepEqual([code, out, err], [0, `${version}\n`, '']);
+});
+
+test('--help names every command and how to begin; a command explains its own options first', async () => {
+  const whole = await naru('--help');
+  assert.equal(whole.code, 0);
+  for (const word of [
+    'up',
+    'account',
+    'credit',
+    'key',
+    'ledger',
+    'generation',
+    'config',
+    'doctor',
+    'Examples:',
+  ])
+    assert.match(whole.out, new RegExp(`^ *${word}`, 'm'));
+  assert.ok(whole.out.split('\n').every((line) => line.length <= 110));
+  const grant = await naru('credit', 'grant', '--help');
+  assert.equal(grant.code, 0);
+  assert.ok(grant.out.indexOf('--amount') < grant.out.indexOf('--data-dir'), grant.out);
+});
+
+const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
+  ['credit grant --account 1 --amont 5', /unknown option '--amont' \(did you mean "--amount"\?\)/],
+  ['credit grnt --account 1', /unknown command 'grnt'\n\(Did you mean grant\?\)/],
+  ['acount list', /unknown command 'acount'/],
+  ['credit grant --account 1', /required option '--amount <won>' not specified/],
+  ['credit grant --account 1 --amount -5', /must be more than 0 won/],
+  ['credit grant --account 1 --amount 0', /must be more than 0 won/],
+  ['credit grant --account 1 --amount five', /must be an amount in won/],
+  ['credit grant --account 1 --amount 0.0000001', /more than six decimals/],
+  ['credit grant --account 1 --amount 1000000000000000', /at most 9223372036854.775807/],
+  ['credit grant --account one --amount 5', /must be an account id/],
+  ['credit grant --account 1 --amount 5 --kind gift', /Allowed choices are topup, bonus/],
+  ['credit grant --account 1 --amount 5 --expires-at tomorrow', /must be an instant such as/],
+  ['credit grant --account 1 --amount 5 --expires-at 2026-02-30T00:00:00Z', /must be an instant such as/],
+  ['credit grant --account 1 --amount 5 --expires-at 2026-12-31', /must be an instant such as/],
+  ['key create --account 1 --name x --limit -1', /must be at least 0 won/],
+  [
+    'key create --account 1 --name x --limit-reset hourly',
+    /Allowed choices are never, daily, weekly, monthly/,
+  ],
+  ['key show abc', /64 lowercase hex digits/],
+  ['up --port 70000', /must be a port/],
+  ['account', /Usage: naru account/],
+];
+
+for (const [args, words] of mistakes)
+  test(`"naru ${args}" is not understood: exit code 2, and a hint`, async () => {
+    const { code, out, err } = await naru(...args.split(' '));
+    assert.deepEqual([code, out], [2, '']);
+    assert.match(err, words);
+    assert.doesNotMatch(err, /\n {4}at /);
+  });
+
+test('config check tells every fault with its line, and exits with 1', async () => {
+  const file = place.configure({ listen: { port: 'x' }, modles: [] });
+  const people = await naru('config', 'check', '--config', file);
+  assert.equal(people.code, 1);
+  assert.match(people.out, /naru\.yaml:1:\d+ listen\.port: /);
+  assert.match(people.out, /naru\.yaml:1:\d+ modles: /);
+  const programs = await naru('config', 'check', '--config', file, '--json');
+  assert.equal(programs.code, 1);
+  assert.equal(programs.rows.length, 1);
+  assert.equal(programs.rows[0].ok, false);
+  assert.equal(programs.rows[0].faults.length, 2);
+});
+
+test('config check of a file without faults, and of none at all', async () => {
+  const file = place.configure({ listen: { port: 9999 } });
+  const good = await naru('config', 'check', '--config', file, '--json');
+  assert.deepEqual([good.code, good.rows], [0, [{ file, ok: true, faults: [] }]]);
+  const missing = await naru('config', 'check', '--config', join(place.folder, 'none.yaml'));
+  assert.equal(missing.code, 1);
+  assert.match(missing.err, /^naru: there is no configuration file .*none\.yaml\n$/);
+});
+
+test('the doctor names what is wrong and how to mend it, and exits with 1', async () => {
+  const file = place.configure({
+    database: { url: 'postgres://naru:secret-word@127.0.0.1:1/naru' },
+    slots: [{ name: 'gone', command: ['no-such-engine', '--port', '{port}'] }],
+  });
+  const { code, out } = await place.run('doctor', '--config', file);
+  assert.equal(code, 1);
+  assert.match(out, /^FAULT +database +the database cannot be used: nothing listens there/m);
+  assert.match(out, /^FAULT +slot gone +there is no program no-such-engine/m);
+  assert.match(out, /^ok +node +\d+\./m);
+  assert.doesNotMatch(out, /secret-word/);
+});

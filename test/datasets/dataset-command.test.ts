@@ -1,0 +1,76 @@
+/** `naru dataset sync` (decisions.md §4). */
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { Command } from 'commander';
+import { addDatasetCommands } from '../../src/cli/commands/dataset.ts';
+import { CliError, type Shell } from '../../src/cli/shell.ts';
+import type { Config } from '../../src/config/config.ts';
+import { openOffice } from '../../src/office.ts';
+import { readAppPeriod } from '../../src/store/datasets-apps.ts';
+import { reply } from '../harness/upstream.ts';
+import { type ScriptedSource, startSource, startSync, type TestSync } from './scripted-source.ts';
+
+let source: ScriptedSource;
+let at: TestSync;
+
+beforeEach(async () => {
+  source = await startSource();
+  at = await startSync(source);
+});
+afterEach(async () => {
+  await at?.close();
+  await source?.upstream.close();
+});
+
+async function run(
+  args: readonly string[],
+  datasets: Config['datasets'] = source.settings,
+): Promise<{ exitCode: number; out: string }> {
+  let out = '';
+  const state = { exitCode: 0 };
+  const shell = {
+    out: async (text: string) => {
+      out += text;
+    },
+    err: () => {},
+    openOffice: async () =>
+      openOffice(at.database, { clock: at.clock, keyPrefix: 'sk-naru-', datasets, close: async () => {} }),
+  } as Partial<Shell> as Shell;
+  const program = new Command('naru').exitOverride().configureOutput({ writeErr: () => {} });
+  addDatasetCommands(program, shell, state);
+  await program.parseAsync(['dataset', 'sync', ...args], { from: 'user' });
+  return { exitCode: state.exitCode, out };
+}
+
+test('one dataset is synced and its rows are counted; what is published is there at once', async () => {
+  const { exitCode, out } = await run(['app-rankings', '--json']);
+  assert.equal(exitCode, 0);
+  assert.deepEqual(JSON.parse(out), { dataset: 'app-rankings', rows: 3, through: '2026-11-18', ok: true });
+  assert.equal((await readAppPeriod(at.database, null))?.rows.length, 3);
+  await at.another().syncDue();
+  assert.equal(
+    source.asked().filter((path) => /app-rankings.*offset=0/.test(path)).length,
+    1,
+    'the job need not do it again',
+  );
+});
+
+test('a failure is told, with exit code 1', async () => {
+  source.upstream.always(reply.status(401));
+  const { exitCode, out } = await run(['app-rankings', '--json']);
+  assert.equal(exitCode, 1);
+  assert.deepEqual(JSON.parse(out), {
+    dataset: 'app-rankings',
+    reason: '/datasets/app-rankings: the source answered 401: it does not take the sync key',
+    ok: false,
+  });
+});
+
+test('without a sync key, beside another sync and with an unknown name it says so', async () => {
+  await assert.rejects(run([], { ...source.settings, syncKey: null }), CliError);
+  await assert.rejects(run(['weather']), /Allowed choices are app-rankings, benchmarks, rankings-daily/);
+  const hold =
+    'UPDATE dataset_source SET holder = gen_random_uuid(), held_until = to_timestamp($1::float8 / 1000)';
+  await at.database.transaction((tx) => tx.query(hold, [at.clock.now() + 60_000]));
+  await assert.rejects(run(['app-rankings']), /another process syncs now/);
+});

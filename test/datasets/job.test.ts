@@ -1,0 +1,229 @@
+/** The daily sync: once a day in Seoul time, whoever restarts and however many nodes there are. */
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { DatasetSync, datasetNames } from '../../src/datasets/sync.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { readAppPeriod } from '../../src/store/datasets-apps.ts';
+import { readBenchmarks } from '../../src/store/datasets-benchmarks.ts';
+import { reply } from '../harness/upstream.ts';
+import {
+  aaItem,
+  manyApps,
+  page,
+  type ScriptedSource,
+  startSource,
+  startSync,
+  type TestSync,
+} from './scripted-source.ts';
+
+let source: ScriptedSource;
+let at: TestSync;
+
+beforeEach(async () => {
+  source = await startSource();
+  at = await startSync(source);
+});
+afterEach(async () => {
+  await at?.close();
+  await source?.upstream.close();
+});
+
+/** How often the app ranking was begun. */
+function beginnings(): number {
+  return source.asked().filter((path) => /app-rankings.*offset=0/.test(path)).length;
+}
+
+test('the first sync is due at once, and then every day at ten in Seoul', async () => {
+  at.clock.set('2026-11-19T03:00:00+09:00');
+  await at.another().syncDue();
+  assert.equal(beginnings(), 1);
+  assert.equal((await readBenchmarks(at.database))?.items.length, 1);
+  // A restart is another object at the same database.
+  for (const [instant, count] of [
+    ['2026-11-19T03:00:01+09:00', 1],
+    ['2026-11-19T09:59:59+09:00', 1],
+    ['2026-11-19T10:00:00+09:00', 2],
+    ['2026-11-19T23:59:59+09:00', 2],
+    ['2026-11-20T09:00:00+09:00', 2],
+    ['2026-11-20T10:00:01+09:00', 3],
+    ['2026-11-23T17:00:00+09:00', 4],
+  ] as const) {
+    at.clock.set(instant);
+    await at.another().syncDue();
+    assert.equal(beginnings(), count, instant);
+  }
+});
+
+test('of several nodes one does it', async () => {
+  await Promise.all([at.another(), at.another(), at.another()].map((node) => node.syncDue()));
+  assert.equal(beginnings(), 1);
+  await at.another().syncDue();
+  assert.equal(beginnings(), 1);
+});
+
+test('a node that died while it held the source is outlived', async () => {
+  const sql =
+    'UPDATE dataset_source SET holder = gen_random_uuid(), held_until = to_timestamp($1::float8 / 1000)';
+  await at.database.transaction((tx) => tx.query(sql, [at.clock.now() + 300_000]));
+  assert.equal(await at.another().syncNow(['benchmarks']), 'busy');
+  await at.another().syncDue();
+  assert.equal(source.asked().length, 0);
+  at.clock.advance(301_000);
+  await at.another().syncDue();
+  assert.equal(beginnings(), 1);
+});
+
+test('a node from which the source was taken over publishes nothing', async () => {
+  const node = at.another();
+  source.upstream.next(
+    reply.status(500),
+    page(manyApps(1), { start_date: '2026-11-01', end_date: '2026-11-02' }).waitAt(0, 300),
+  );
+  const syncing = node.syncNow(['app-rankings']);
+  syncing.catch(() => {});
+  await source.upstream.request(2);
+  await at.database.transaction((tx) => tx.query('UPDATE dataset_source SET holder = gen_random_uuid()'));
+  await assert.rejects(syncing, { name: 'SourceLost' });
+  assert.equal(await readAppPeriod(at.database, null), null);
+});
+
+test('a failure is tried again after a minute, then after two, four … up to an hour, and is told in the log', async () => {
+  source.upstream.always(reply.status(500));
+  const node = at.another({ backoffMs: [] });
+  const waits: number[] = [];
+  for (let n = 0; n < 9; n += 1) {
+    await node.syncDue();
+    const lines = at.logged.filter(
+      (line) => line['event'] === 'dataset_sync_failed' && line['dataset'] === 'app-rankings',
+    );
+    assert.equal(lines.length, n + 1);
+    assert.equal(lines.at(-1)?.['failures'], n + 1);
+    const retryAtMs = Date.parse(String(lines.at(-1)?.['retry_at']));
+    waits.push(Math.round((retryAtMs - at.clock.now()) / 60_000));
+    at.clock.set(new Date(retryAtMs - 1_000).toISOString());
+    await node.syncDue();
+    assert.equal(beginnings(), n + 1, 'it is not asked before its time');
+    at.clock.set(new Date(retryAtMs + 1_000).toISOString());
+  }
+  assert.deepEqual(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+  // The source is well again: the day is done.
+  source.upstream.answer(() => page(manyApps(100), { start_date: '2026-11-01', end_date: '2026-11-02' }));
+  source.upstream.next(
+    page(manyApps(3), { start_date: '2026-11-01', end_date: '2026-11-02' }),
+    page([], { start_date: '2026-11-01', end_date: '2026-11-02' }),
+  );
+  await node.syncDue();
+  assert.ok(
+    at.logged.some((line) => line['event'] === 'dataset_synced' && line['dataset'] === 'app-rankings'),
+  );
+  await node.syncDue();
+  assert.equal(beginnings(), 10);
+});
+
+test('a Retry-After is waited for: a short one at once, a long one before the next try', async () => {
+  source.upstream.next(reply.tooMany('1'));
+  const startedMs = performance.now();
+  assert.equal((await at.sync('app-rankings')).kind, 'synced');
+  assert.ok(performance.now() - startedMs >= 990);
+
+  source.upstream.always(reply.tooMany('7200'));
+  const before = source.asked().length;
+  assert.equal((await at.sync('app-rankings')).kind, 'failed');
+  assert.equal(source.asked().length, before + 1, 'nothing is asked of a source that is busy for two hours');
+  const line = at.logged.find((each) => each['event'] === 'dataset_sync_failed');
+  const waitMs = Date.parse(String(line?.['retry_at'])) - at.clock.now();
+  assert.ok(waitMs > 7_190_000 && waitMs <= 7_200_000, `${waitMs}`);
+});
+
+test('the source is asked no faster than it allows, across restarts too', async () => {
+  source.apps = manyApps(160);
+  const pace = { spacingMs: 150 };
+  await at.another(pace).syncNow(['app-rankings']);
+  await at.another(pace).syncNow(['app-rankings']);
+  const times = source.upstream.requests.map((request) => request.atMs);
+  assert.equal(times.length, 4);
+  for (const [index, time] of times.entries()) {
+    const earlier = times[index - 1];
+    // The civil clock of a restart is milliseconds off the monotonic one.
+    if (earlier !== undefined) assert.ok(time - earlier >= 140, `${time - earlier} ms`);
+  }
+});
+
+test('a day has no more requests than allowed, over all processes; the rest follows on the next', async () => {
+  at.clock.set('2026-11-19T22:00:00Z');
+  const pace = { requestsPerDay: 4 };
+  const [first] = (await at.another(pace).syncNow(['benchmarks'])) as readonly {
+    kind: string;
+    reason?: string;
+  }[];
+  assert.equal(first?.kind, 'failed');
+  assert.match(first?.reason ?? '', /4 requests of today are used up/);
+  assert.equal(source.asked().length, 4);
+  await at.another(pace).syncNow(['benchmarks']);
+  assert.equal(source.asked().length, 4);
+  // A new UTC day: the two parts that are missing are read, and no other.
+  at.clock.set('2026-11-20T00:00:01Z');
+  await at.another({ requestsPerDay: 2 }).syncNow(['benchmarks']);
+  assert.equal(source.asked().length, 6);
+  assert.equal((await readBenchmarks(at.database))?.items.length, 1);
+});
+
+test('benchmarks are read part by part and shown as a whole', async () => {
+  source.benchmarks = [aaItem('a/one', 60), { ...designItem('b/two'), arena: 'agents' }, designItem('b/two')];
+  source.upstream.next(page([aaItem('a/one', 60)], { as_of: '2026-11-18T00:00:00Z' }), reply.status(404));
+  assert.equal((await at.sync('benchmarks')).kind, 'failed');
+  assert.equal(await readBenchmarks(at.database), null);
+  const before = source.asked().length;
+  assert.equal((await at.sync('benchmarks')).kind, 'synced');
+  assert.match(source.asked()[before] ?? '', /design-arena&arena=models/, 'the first part is not read again');
+  const stored = await readBenchmarks(at.database);
+  assert.equal(stored?.items.length, 3);
+  assert.equal(stored?.sources['design-arena']?.citation, 'Source: design-arena.');
+
+  source.benchmarks = [aaItem('a/one', null), { ...aaItem('a/two', 1), coding_index: 'high' }];
+  assert.equal((await at.sync('benchmarks')).kind, 'failed');
+  assert.equal((await readBenchmarks(at.database))?.items.length, 3);
+});
+
+test('without a sync key nothing is asked', async () => {
+  const settings = { ...source.settings, syncKey: null };
+  const { database, clock } = at;
+  const idle = new DatasetSync({
+    settings,
+    database,
+    clock,
+    log: silentLog,
+  });
+  await idle.syncDue();
+  assert.equal(await idle.syncNow(datasetNames), 'no_key');
+  await idle.close();
+  assert.equal(source.asked().length, 0);
+});
+
+test('a sync that is going on ends when the server stops, and lets the source go', async () => {
+  source.upstream.always(reply.hang());
+  const node = at.another();
+  const syncing = node.syncDue();
+  syncing.catch(() => {});
+  await source.upstream.request(1);
+  await node.close();
+  await assert.rejects(syncing, /the server is stopping/);
+  source.upstream.answer(() => page(manyApps(1), { start_date: '2026-11-01', end_date: '2026-11-02' }));
+  assert.notEqual(await at.another().syncNow(['app-rankings']), 'busy');
+});
+
+function designItem(model: string): Record<string, unknown> {
+  const stats = { first_place: 1, second_place: 2, third_place: null, fourth_place: 0, total: 3 };
+  return {
+    source: 'design-arena',
+    model_permaslug: model,
+    display_name: model,
+    arena: 'models',
+    category: 'codecategories',
+    elo: 1400.5,
+    win_rate: 70,
+    avg_generation_time_ms: null,
+    tournament_stats: stats,
+    pricing: null,
+  };
+}

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { Socket } from 'node:net';
+import { booksOf, numberOf } from './books.ts';
+import {
+  type AccountOptions,
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+  type TestGatewayOptions,
+} from './gateway.ts';
+import { startUpstream, type Upstream } from './upstream.ts';
+
+/** What a client from npm is pointed at: a gateway with one scripted upstream behind each of its models. */
+export interface ClientWorld {
+  readonly naru: TestGateway;
+  readonly upstream: Upstream;
+  /** The base URL to configure in the client. */
+  readonly url: string;
+  /** An account of its own for a test, so that its ledger is the test's alone. */
+  payer(options?: AccountOptions): Promise<Payer>;
+  /** Fails when a client connected, or tried to, to anything but this machine: no client phones home. */
+  close(): Promise<void>;
+}
+
+/** An account whose ledger a test looks at. */
+export interface Payer extends TestAccount {
+  /** Fails unless the ledger has exactly these charges, in won, oldest first, and balance and key agree with their sum. */
+  charged(...costs: readonly number[]): Promise<void>;
+  /**
+   * Waits until the account's only request is on record, for a client that left does not wait for its bill, and fails unless it
+   * was left, cost something, and the ledger took that.
+   */
+  chargedForLeaving(): Promise<void>;
+}
+
+/** The model that a chat client asks for: 1 won per prompt token, 2 per completion token. */
+export const clientModel = 'test/echo';
+
+/** What tool tests of all clients talk about: a function, a call of it, and the shape of an answer. */
+export const weather = {
+  tool: {
+    type: 'function',
+    function: {
+      name: 'weather',
+      description: 'The temperature of a city',
+      parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    },
+  },
+  call: { id: 'call_seoul', type: 'function', function: { name: 'weather', arguments: '{"city":"Seoul"}' } },
+  answerSchema: {
+    type: 'object',
+    properties: { celsius: { type: 'number' } },
+    required: ['celsius'],
+    additionalProperties: false,
+  },
+} as const;
+
+/** Starts the world; `config` is laid over the gateway's own. */
+export async function openClientWorld(
+  options: Pick<TestGatewayOptions, 'config'> & { readonly model?: object } = {},
+): Promise<ClientWorld> {
+  const outside = watchConnections();
+  const upstream = await startUpstream();
+  const naru = await startTestGateway({
+    models: [{ id: clientModel, upstreams: [upstream.url], model: options.model ?? {} }],
+    ...(options.config === undefined ? {} : { config: options.config }),
+  });
+  return {
+    naru,
+    upstream,
+    url: naru.url,
+    async payer(accountOptions) {
+      const account = await naru.account(accountOptions);
+      return {
+        ...account,
+        charged: (...costs) => assertCharged(naru, account, costs),
+        chargedForLeaving: () => assertChargedForLeaving(naru, account),
+      };
+    },
+    async close() {
+      await naru.close();
+      await upstream.close();
+      assert.deepEqual(outside.stop(), [], 'connections to other machines');
+      assert.deepEqual(upstream.faults, []);
+    },
+  };
+}
+
+async function assertCharged(
+  naru: TestGateway,
+  account: TestAccount,
+  costs: readonly number[],
+): Promise<void> {
+  const books = await booksOf(naru, account);
+  assert.deepEqual(books.debits.map(numberOf), costs);
+  const sum = costs.reduce((total, cost) => total + cost, 0);
+  assert.equal(numberOf(books.usage), sum, 'the account and its ledger');
+  assert.equal(numberOf(books.keyUsage), sum, 'the key and its ledger');
+}
+
+async function assertChargedForLeaving(naru: TestGateway, account: TestAccount): Promise<void> {
+  for (;;) {
+    const [record] = (await booksOf(naru, account)).records;
+    if (record === undefined) continue;
+    assert.equal(record.cancelled, true);
+    assert.ok(record.total_cost > 0, 'what was generated is billed');
+    await assertCharged(naru, account, [record.total_cost]);
+    return;
+  }
+}
+
+const thisMachine = /^(\/|127\.|::1$|localhost$)/;
+
+/** Writes down where sockets of this process want to go, other than this machine. */
+function watchConnections(): { stop(): readonly string[] } {
+  const outside: string[] = [];
+  const note = (target: string | undefined): void => {
+    if (target !== undefined && !thisMachine.test(target)) outside.push(target);
+  };
+  const watch = (message: unknown): void => {
+    const socket = (message as { readonly socket?: unknown }).socket;
+    if (!(socket instanceof Socket)) return;
+    socket.once('lookup', (_error, _address, _family, host) => note(host));
+    socket.on('connectionAttempt', note);
+  };
+  subscribe('net.client.socket', watch);
+  return {
+    stop() {
+      unsubscribe('net.client.socket', watch);
+      return outside;
+    },
+  };
+}
