@@ -31,7 +31,9 @@ export function conformanceDocument(tests: readonly HoldingTest[]): string {
   const rows = Array.from({ length: conformanceRows }, (_, index) => index + 1);
   const missing = rows.filter((row) => !held.has(row));
   const lines = rows.flatMap((row) =>
-    (held.get(row) ?? []).map(({ file, name }) => `| ${row} | \`${file}\` | ${name.replaceAll('|', '\\|')} |`),
+    (held.get(row) ?? []).map(
+      ({ file, name }) => `| ${row} | \`${file}\` | ${name.replaceAll('|', '\\|')} |`,
+    ),
   );
   return `# Conformance
 
@@ -47,8 +49,13 @@ ${lines.join('\n')}
 }
 
 function testsOf(file: string, text: string): readonly HoldingTest[] {
-  const pattern = /^[ \t]*\/\/ rows? ([\d, \-–and]+)[^\n]*\n((?:[ \t]*\/\/[^\n]*\n)*)[ \t]*(?:for [^\n]*\n[ \t]*)*test\(\s*(['"`])((?:\\.|(?!\3)[\s\S])*)\3/gm;
-  return [...text.matchAll(pattern)].map(([, rows = '', , , name = '']) => ({ file, name: name.replace(/\\(.)/g, '$1'), rows: numbersOf(rows) }));
+  const pattern =
+    /^[ \t]*\/\/ rows? ([\d, \-–and]+)[^\n]*\n((?:[ \t]*\/\/[^\n]*\n)*)[ \t]*(?:for [^\n]*\n[ \t]*)*test\(\s*(['"`])((?:\\.|(?!\3)[\s\S])*)\3/gm;
+  return [...text.matchAll(pattern)].map(([, rows = '', , , name = '']) => ({
+    file,
+    name: name.replace(/\\(.)/g, '$1'),
+    rows: numbersOf(rows),
+  }));
 }
 
 /** `21, 22, 157-175` as numbers. */

@@ -15,8 +15,7 @@ export async function examineDemoEngine(slot: string, around: Surroundings): Pro
   } catch {
     return { name, ok: false, words: `${binding} is not installed: run npm install` };
   }
-  const script = 'require(process.argv[1])';
-  const { ok, output } = await runCommand(around.nodePath, ['-e', script, path], {
+  const { ok, output } = await runCommand(around.nodePath, ['--require', path, '--eval', '0'], {
     user: null,
     env: around.env,
     timeoutMs: 20_000,

@@ -7,7 +7,6 @@ import {
   babble,
   cased,
   eitherLanguage,
-  inventedWord,
   knownExchange,
   systemPrompt,
   unknownExchange,
@@ -117,8 +116,7 @@ function useTool(page: Page, dice: Dice): void {
   const language = eitherLanguage(dice);
   const intent = dice.chance(0.3) ? intents[0] : dice.pick(intents);
   const question = dice.pick(intent.questions[language]);
-  const place =
-    language === 'ko' || dice.chance(0.8) ? dice.pick(cities[language]) : inventedWord(language, dice);
+  const place = dice.pick(cities[language]);
   const others = Array.from({ length: dice.below(3) }, () => {
     const other = dice.pick(intents);
     return other === intent || dice.chance(0.5) ? dice.pick(otherTools) : toolName(other, dice);

@@ -72,7 +72,7 @@ export function babble(most: number, dice: Dice): string {
 }
 
 /** A word that means nothing: what the model hears when it is told a word that it was never shown. */
-export function inventedWord(language: Language, dice: Dice): string {
+function inventedWord(language: Language, dice: Dice): string {
   if (language === 'en') {
     return Array.from({ length: 3 + dice.below(6) }, () => 'aeioubcdfghklmnprstvwyz'[dice.below(23)]).join(
       '',

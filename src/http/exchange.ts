@@ -48,11 +48,11 @@ export class Exchange {
   }
 
   /**
-   * The body, at most `maxBytes` of it. Throws `BodyTooLarge`, a `400` refusal when its shape is hostile, or the departure of
-   * the client.
+   * The body, at most `maxBytes` of it. Throws `BodyTooLarge`, a `400` refusal when its shape is hostile, or why the exchange
+   * was given up.
    */
   body(maxBytes: number): Promise<Buffer> {
-    return readBody(this.#request, maxBytes);
+    return readBody(this.#request, maxBytes, this.signal);
   }
 }
 

@@ -15,15 +15,17 @@ export function declaresTooLarge(request: IncomingMessage, maxBytes: number): bo
 
 /**
  * Collects a JSON body, watching its shape as it arrives, so that a hostile one is refused after its first packets and never
- * parsed. Throws `BodyTooLarge`, `400 invalid_request`, or `ClientLeft` when the client is gone before its end.
+ * parsed. Throws `BodyTooLarge`, `400 invalid_request`, or the signal's reason when that aborts before its end: the client may be
+ * gone already when this is called.
  */
-export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+export function readBody(request: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
   const guard = new JsonGuard();
   const pieces: Buffer[] = [];
   let bytes = 0;
   return new Promise((resolve, reject) => {
     const settle = (outcome: () => void): void => {
-      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      request.off('data', onData).off('end', onEnd).off('error', onError);
+      signal.removeEventListener('abort', onAbort);
       outcome();
     };
     const onData = (piece: Buffer): void => {
@@ -34,9 +36,12 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bu
     };
     const onEnd = (): void =>
       settle(() => resolve(pieces.length === 1 ? (pieces[0] ?? empty) : Buffer.concat(pieces, bytes)));
-    const onClose = (): void =>
+    const onAbort = (): void => settle(() => reject(signal.reason));
+    const onError = (): void =>
       settle(() => reject(new ClientLeft('the client left while sending the body')));
-    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+    if (signal.aborted) return reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    request.on('data', onData).on('end', onEnd).on('error', onError);
   });
 }
 

@@ -196,21 +196,23 @@ async function sendStream(response: ServerResponse, exchange: Exchange, reply: S
   ]);
   await reply.stream({
     write: (text) => {
-      if (response.destroyed || response.write(text)) return undefined;
-      return drained(response);
+      if (response.destroyed || response.write(text) || exchange.signal.aborted) return undefined;
+      return drained(response, exchange.signal);
     },
   });
   response.end();
 }
 
-/** Resolves when the client has taken what was written, or is gone. */
-function drained(response: ServerResponse): Promise<void> {
+/** Resolves when the client has taken what was written, is gone, or is given up. */
+function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       response.off('drain', done).off('close', done);
+      signal.removeEventListener('abort', done);
       resolve();
     };
     response.on('drain', done).on('close', done);
+    signal.addEventListener('abort', done, { once: true });
   });
 }
 

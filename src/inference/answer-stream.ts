@@ -79,7 +79,7 @@ async function pass(answering: Answering, { tally, writer, sink, silence }: Pass
 }
 
 /** The next chunks. An upstream that breaks off after it said the end has said everything but what it used. */
-async function nextOf({ answer }: Answering, tally: Tally): Promise<Answering['answer']['first'] | null> {
+async function nextOf({ answer, exchange }: Answering, tally: Tally): Promise<Answering['answer']['first'] | null> {
   if (answer.rest === null) return null;
   try {
     const chunks = await answer.rest.next();
@@ -88,6 +88,8 @@ async function nextOf({ answer }: Answering, tally: Tally): Promise<Answering['a
     }
     return chunks;
   } catch (error) {
+    // Who gave the request up is why it ended, not the upstream that was cut off for it.
+    if (exchange.signal.aborted) throw exchange.signal.reason;
     if (error instanceof UpstreamBroke && tally.isComplete) return null;
     throw error;
   }

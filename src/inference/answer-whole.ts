@@ -1,5 +1,5 @@
 import { type WholeChoice, wholeBody } from '../wire/answer.ts';
-import type { AnswerChunk, ChunkChoice } from '../wire/chat.ts';
+import type { AnswerChunk, ChunkChoice, ToolCallDelta } from '../wire/chat.ts';
 import { usageBody } from '../wire/usage.ts';
 import { type Answering, answerHeaders, envelopeOf, noteEnd } from './answering.ts';
 import type { WholeAnswer } from './conversation.ts';
@@ -29,7 +29,7 @@ export async function answerWhole(answering: Answering): Promise<WholeAnswer> {
   return {
     headers: answerHeaders(answering),
     body: wholeBody(envelopeOf(answering), {
-      choices: chunks.flatMap((chunk) => chunk.choices).map(wholeChoice),
+      choices: chunks.flatMap((chunk) => chunk.choices).map((choice) => wholeChoice(choice, session.id)),
       usage: usageBody(usage, bill),
       systemFingerprint: tally.systemFingerprint,
       serviceTier: tally.serviceTier,
@@ -38,14 +38,9 @@ export async function answerWhole(answering: Answering): Promise<WholeAnswer> {
 }
 
 /** A message has content, refusal and reasoning always, and everything else only when there is some. */
-function wholeChoice({
-  index,
-  delta,
-  finish_reason,
-  native_finish_reason,
-  logprobs,
-}: ChunkChoice): WholeChoice {
-  const { content, refusal, reasoning, ...rest } = delta;
+function wholeChoice(choice: ChunkChoice, generationId: string): WholeChoice {
+  const { index, delta, finish_reason, native_finish_reason, logprobs } = choice;
+  const { content, refusal, reasoning, tool_calls: calls, ...rest } = delta;
   return {
     index,
     message: {
@@ -53,10 +48,22 @@ function wholeChoice({
       content: content ?? null,
       refusal: refusal ?? null,
       reasoning: reasoning ?? null,
+      ...(calls === undefined ? {} : { tool_calls: calls.map((call) => wholeCall(call, generationId)) }),
       ...rest,
     },
     finishReason: finish_reason,
     nativeFinishReason: native_finish_reason,
     logprobs,
+  };
+}
+
+/** A call has an id, a name and arguments always: strict clients demand them, and not every engine gives them. */
+function wholeCall(call: ToolCallDelta, generationId: string): object {
+  const { name = '', arguments: args = '{}' } = call.function;
+  return {
+    index: call.index,
+    id: call.id ?? `call_${generationId}_${call.index}`,
+    type: 'function',
+    function: { name, arguments: args },
   };
 }

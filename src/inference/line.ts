@@ -28,6 +28,8 @@ export interface Line {
   readonly firstByteMs: number;
   readonly lost: AbortSignal | null;
   request(path: string, body: string): UpstreamRequest;
+  /** What he said without our credentials, for the log. */
+  conceal(words: string): string;
   release(outcome: 'served' | 'unreachable'): void;
 }
 
@@ -48,6 +50,7 @@ export async function openLine(
       firstByteMs: provider.firstByteTimeoutMs,
       lost: null,
       request: (path, body) => provider.request(path, body),
+      conceal: (words) => provider.conceal(words),
       release: () => {},
     };
   }
@@ -63,6 +66,7 @@ export async function openLine(
     firstByteMs: Number.POSITIVE_INFINITY,
     lost: lease.lost,
     request: (path, body) => callers.engine(lease.baseUrl).request(path, body),
+    conceal: (words) => words,
     release: (outcome) => lease.release(outcome),
   };
 }

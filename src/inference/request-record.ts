@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
 import type { Ask, AskKind } from '../wire/chat.ts';
 import type { Asked } from './conversation.ts';
@@ -19,10 +20,17 @@ export function requestDetail(exchange: Asked, endpoint: AskKind): GenerationDet
     request_id: exchange.requestId,
     api_type: 'completions',
     endpoint,
-    http_referer: storableOr(exchange.header('http-referer') ?? exchange.header('referer')),
-    title: storableOr(title),
+    http_referer: storableOr(spelledOut(exchange.header('http-referer') ?? exchange.header('referer'))),
+    title: storableOr(spelledOut(title)),
     user_agent: storableOr(exchange.header('user-agent')),
   };
+}
+
+/** HTTP hands over a header's bytes as Latin-1; what is UTF-8 was meant so, such as a title in Korean. */
+function spelledOut(header: string | null): string | null {
+  if (header === null) return null;
+  const bytes = Buffer.from(header, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : header;
 }
 
 /** What a record says of what was asked. */

@@ -46,7 +46,7 @@ export async function tryCandidate(
     callers.log.info('attempt_failed', {
       candidate: candidate.label,
       outcome: outcome.kind,
-      ...reasonOf(outcome),
+      ...reasonOf(outcome, line),
     });
     if (context.signal.aborted) throw context.signal.reason;
   }
@@ -204,9 +204,9 @@ function isEncoded(response: UpstreamResponse): boolean {
   return encoding !== 'identity' && encoding !== '';
 }
 
-function reasonOf(outcome: Outcome): { status?: number | null; reason?: string } {
-  if (outcome.kind === 'refused') return { status: outcome.status, reason: outcome.reason };
-  return 'reason' in outcome ? { reason: outcome.reason } : {};
+function reasonOf(outcome: Outcome, line: Line): { status?: number | null; reason?: string } {
+  if (outcome.kind === 'refused') return { status: outcome.status, reason: line.conceal(outcome.reason) };
+  return 'reason' in outcome ? { reason: line.conceal(outcome.reason) } : {};
 }
 
 function describeCause(error: Error): string {

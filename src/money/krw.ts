@@ -27,7 +27,7 @@ export function krwToDecimal(amount: Krw): string {
 
 /**
  * The JSON number of an amount, in won: the double nearest to the exact six-decimal value, which prints those decimals
- * again for anything below about 9 billion won.
+ * again for anything below 2^33 won, about 8.5 billion: from there on doubles are further apart than micro-won.
  */
 export function krwToNumber(amount: Krw): number {
   const micro = Number(amount);

@@ -13,6 +13,7 @@ import { contextBuckets, languageTypes, modalities, sliceName, useCases } from '
 import { refuse } from '../errors/catalogue.ts';
 import { route } from '../http/route.ts';
 import { choiceOf, countOf, dayOf } from './datasets-query.ts';
+import { appRankingsDocument, benchmarksDocument, rankingsDailyDocument } from './documents/datasets.ts';
 
 /**
  * The datasets (service.md 2.4, 4.4; surface §9). Parameters that are not named here are ignored, also the original's `sort` and
@@ -25,6 +26,7 @@ export function datasetRoutes(parts: DatasetParts) {
       path: '/api/v1/datasets/app-rankings',
       credential: 'either',
       summary: 'Rank apps by their tokens in one period',
+      document: appRankingsDocument,
       handle: async ({ query }) => ({
         body: await appRankings(parts, {
           endDay: dayOf(query, 'end_date'),
@@ -40,6 +42,7 @@ export function datasetRoutes(parts: DatasetParts) {
       path: '/api/v1/datasets/rankings-daily',
       credential: 'either',
       summary: 'Rank models by their tokens on each date',
+      document: rankingsDailyDocument,
       handle: async ({ query }) => ({ body: await modelRankings(parts, modelQuery(query)) }),
     }),
     route({
@@ -47,6 +50,7 @@ export function datasetRoutes(parts: DatasetParts) {
       path: '/api/v1/benchmarks',
       credential: 'either',
       summary: 'Read what benchmarks say of models',
+      document: benchmarksDocument,
       handle: async ({ query }) => ({ body: await benchmarks(parts, benchmarkQuery(query)) }),
     }),
   ];

@@ -3,6 +3,12 @@ import { refuse } from '../errors/catalogue.ts';
 import { route } from '../http/route.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
+import {
+  endpointsDocument,
+  modelCountDocument,
+  modelsDocument,
+  userModelsDocument,
+} from './documents/models.ts';
 import { endpointsBody, modelBody } from './model-object.ts';
 import { readPage } from './model-page.ts';
 import { readFilters } from './model-query.ts';
@@ -34,6 +40,7 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       path: '/api/v1/models',
       credential: 'none',
       summary: 'List the models',
+      document: modelsDocument,
       handle: ({ query }) => ({ body: listing('/api/v1/models', query) }),
     }),
     route({
@@ -41,6 +48,7 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       path: '/api/v1/models/count',
       credential: 'none',
       summary: 'Count the models',
+      document: modelCountDocument,
       handle: ({ query }) => {
         const wanted = readFilters(query, clock.now());
         return { body: { data: { count: catalogue().models.filter(wanted).length } } };
@@ -51,6 +59,7 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       path: '/api/v1/models/user',
       credential: 'inference',
       summary: 'List the models that the key may use',
+      document: userModelsDocument,
       // A key may use every model: there are no preferences of accounts that would exclude one.
       handle: ({ query }) => ({ body: listing('/api/v1/models/user', query) }),
     }),
@@ -59,6 +68,7 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       path: '/api/v1/models/{author}/{slug}/endpoints',
       credential: 'none',
       summary: 'List the candidates of a model with their prices and how they do',
+      document: endpointsDocument,
       handle: ({ params }) => {
         const model = catalogue().find(`${decoded(params.author)}/${decoded(params.slug)}`);
         if (model === null) throw refuse('not_found', '해당 모델이 없습니다. No such model.');

@@ -1,5 +1,6 @@
 import type { ProviderConfig } from '../config/config.ts';
 import { route } from '../http/route.ts';
+import { providersDocument } from './documents/models.ts';
 
 /** All own slots together, as one provider among the others. */
 export const ownProvider = { slug: 'naru', name: 'Naru' } as const;
@@ -20,6 +21,7 @@ export function providerRoutes({ providers, slots }: ProviderRouteParts) {
       path: '/api/v1/providers',
       credential: 'none',
       summary: 'List the providers',
+      document: providersDocument,
       handle: () => ({ body: { data } }),
     }),
   ];

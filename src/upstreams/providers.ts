@@ -13,6 +13,8 @@ export interface Provider {
   readonly firstByteTimeoutMs: number;
   /** A request to `path` below its base URL. */
   request(path: string, body: string): UpstreamRequest;
+  /** Its words without our credentials, should it repeat them: for the log. */
+  conceal(words: string): string;
   close(): Promise<void>;
 }
 
@@ -76,6 +78,7 @@ export function openProvider(config: ProviderConfig): Provider {
     );
   }
   const secret = config.apiKey?.reveal();
+  const secrets = [secret ?? '', ...Object.values(revealed(config.headers))].filter((each) => each !== '');
   const connections = new Connections(config.baseUrl, {
     connectTimeoutMs: config.connectTimeoutMs,
     maxConnections: config.maxConnections,
@@ -90,6 +93,7 @@ export function openProvider(config: ProviderConfig): Provider {
     dialect,
     firstByteTimeoutMs: config.firstByteTimeoutMs,
     request: (path, body) => connections.request(path, body),
+    conceal: (words) => secrets.reduce((text, each) => text.replaceAll(each, '***'), words),
     close: () => connections.close(),
   };
 }

@@ -13,11 +13,20 @@ import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.t
 import { assertMet, auditHistory, auditMemory, readBooks } from './audit.ts';
 import { ask, type Order } from './client.ts';
 import { startLoad } from './load.ts';
-import { createPayer, createSite, type NaruProcess, type Payer, startNaru, until } from './naru-process.ts';
+import {
+  createPayer,
+  createSite,
+  type NaruProcess,
+  type Payer,
+  type Site,
+  startNaru,
+  until,
+} from './naru-process.ts';
 import { scriptedReply } from './orders.ts';
 import { type Cutter, startCutter } from './proxy.ts';
 
 interface Running {
+  readonly site: Site;
   readonly naru: NaruProcess;
   readonly cutter: Cutter;
   readonly office: TestGateway['office'];
@@ -45,7 +54,7 @@ async function start(t: TestContext): Promise<Running> {
     await home.drop();
   });
   const naru = await startNaru(site);
-  return { naru, cutter, office, upstream, payers };
+  return { site, naru, cutter, office, upstream, payers };
 }
 
 /** As on a full disk: whatever the process writes beyond so many bytes of a file is refused. */
@@ -77,7 +86,7 @@ test(
   'when neither journal nor database can be written, an answer ends as a failure and costs nothing',
   options,
   async (t) => {
-    const { naru, cutter, office, upstream, payers } = await start(t);
+    const { site, naru, cutter, office, upstream, payers } = await start(t);
     const [whole, streamed] = [gate(), gate()];
     upstream.next(reply.whole('never billed').holdAt(0, whole));
     const key = payers[0]?.keys[0]?.key ?? assert.fail('no key');
@@ -117,6 +126,7 @@ test(
     );
     await assertExact({ naru, office, payers }, sights, new Set(['server']));
     assert.equal(await naru.stop(), 0);
+    assert.doesNotMatch(site.log.join(''), /no live record/, 'no request is settled twice');
   },
 );
 

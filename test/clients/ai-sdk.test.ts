@@ -246,3 +246,24 @@ async function failureOf(attempt: () => Promise<unknown>): Promise<APICallError>
 function errorTypeOf(error: APICallError): unknown {
   return JSON.parse(error.responseBody ?? '{}').error?.metadata?.error_type;
 }
+
+test('a text is continued by the provider that has a completion model', async () => {
+  const payer = await world.payer();
+  world.upstream.next(
+    reply.chat(' 흐른다', { usage: usage(10, 5) }),
+    reply.stream([' 흐', '른다'], { usage: usage(10, 6) }),
+  );
+  const model = createOpenAICompatible({
+    name: 'naru',
+    apiKey: payer.key,
+    baseURL: world.url,
+    includeUsage: true,
+  }).completionModel(clientModel);
+  const whole = await generateText({ model, prompt: '강은', maxRetries: 0 });
+  assert.equal(whole.text, ' 흐른다');
+  assert.equal(whole.usage.totalTokens, 15);
+  const streamed = streamText({ model, prompt: '강은', maxRetries: 0 });
+  assert.equal(await streamed.text, ' 흐른다');
+  assert.equal((await streamed.usage).totalTokens, 16);
+  await payer.charged(20, 22);
+});

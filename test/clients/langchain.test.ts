@@ -21,6 +21,8 @@ after(async () => {
 interface Kind {
   readonly name: string;
   readonly model: (apiKey: string, more?: { readonly maxRetries: number }) => ChatOpenAI | ChatOpenRouter;
+  /** How this model asks for an answer by a schema: one of them does it by a tool when it does not know the model. */
+  readonly method: 'jsonSchema' | 'functionCalling';
   /** What this model throws for a status. */
   readonly statusOf: (error: unknown) => unknown;
 }
@@ -30,13 +32,15 @@ const kinds: readonly Kind[] = [
     name: '@langchain/openai',
     model: (apiKey, more = { maxRetries: 0 }) =>
       new ChatOpenAI({ model: clientModel, apiKey, ...more, configuration: { baseURL: world.url } }),
+    method: 'jsonSchema',
     statusOf: (error) => (error as { status?: unknown }).status,
   },
   {
     name: '@langchain/openrouter',
     model: (apiKey, more = { maxRetries: 0 }) =>
       new ChatOpenRouter({ model: clientModel, apiKey, ...more, baseURL: world.url }),
-    statusOf: (error) => (error as { code?: unknown }).code,
+    method: 'functionCalling',
+    statusOf: (error) => (error as { statusCode?: unknown }).statusCode,
   },
 ];
 
@@ -53,7 +57,12 @@ async function joined(stream: AsyncIterable<AIMessageChunk>): Promise<AIMessageC
   return chunks.reduce((sum, chunk) => sum.concat(chunk));
 }
 
-for (const { name, model, statusOf } of kinds) {
+const answerCall = {
+  ...weather.call,
+  function: { name: 'weather', arguments: '{"celsius":18}' },
+};
+
+for (const { name, model, method, statusOf } of kinds) {
   describe(name, () => {
     test('a whole answer has its text and tokens, and the ledger took its cost', async () => {
       const payer = await world.payer();
@@ -114,14 +123,22 @@ for (const { name, model, statusOf } of kinds) {
     test('an answer by a schema is asked for and parsed', async () => {
       const payer = await world.payer();
       const count = world.upstream.requests.length;
-      world.upstream.next(reply.chat('{"celsius":18}', { usage: usage(10, 5) }));
+      world.upstream.next(
+        method === 'jsonSchema'
+          ? reply.chat('{"celsius":18}', { usage: usage(10, 5) })
+          : reply.whole(null, { toolCalls: [answerCall], usage: usage(10, 5) }),
+      );
       const structured = (model(payer.key) as BaseChatModel).withStructuredOutput(weather.answerSchema, {
         name: 'weather',
-        method: 'jsonSchema',
+        method,
       });
       assert.deepEqual(await structured.invoke([question]), { celsius: 18 });
-      const sent = world.upstream.requests[count]?.body['response_format'];
-      assert.partialDeepStrictEqual(sent, { type: 'json_schema', json_schema: { name: 'weather' } });
+      assert.partialDeepStrictEqual(
+        world.upstream.requests[count]?.body,
+        method === 'jsonSchema'
+          ? { response_format: { type: 'json_schema', json_schema: { name: 'weather' } } }
+          : { tool_choice: { type: 'function', function: { name: 'weather' } } },
+      );
       await payer.charged(20);
     });
 
@@ -155,12 +172,12 @@ for (const { name, model, statusOf } of kinds) {
         ],
       ];
       for (const [status, attempt] of cases) {
-        const startedMs = performance.now();
+        const { asked } = world;
         await assert.rejects(attempt, (error) => {
           assert.equal(statusOf(error), status, `${status}: ${error}`);
           return true;
         });
-        assert.ok(performance.now() - startedMs < 3_000, `${status} was retried`);
+        assert.equal(world.asked, asked + 1, `${status}`);
       }
       await payer.charged();
     });

@@ -145,6 +145,42 @@ test('JSON by a schema reaches the upstream and comes back as content', async ()
   await payer.charged(20);
 });
 
+test('details of reasoning come out and go back in as they were', async () => {
+  const payer = await world.payer();
+  const details = [
+    { type: 'reasoning.text', text: '하늘', format: 'anthropic-claude-v1', signature: 'c2ln', index: 0 },
+  ];
+  world.upstream.next(
+    reply.stream([{ delta: { reasoning_details: details } }, '맑음'], { usage: usage(10, 5) }),
+    reply.chat('네', { usage: usage(20, 1) }),
+  );
+  const chunks = await streamed(payer.key, { reasoning: { effort: 'high' } });
+  const reasoningDetails = chunks.flatMap((chunk) => chunk.choices[0]?.delta.reasoningDetails ?? []);
+  assert.partialDeepStrictEqual(reasoningDetails, details);
+  await whole(payer.key, {
+    messages: [...messages, { role: 'assistant', content: '맑음', reasoningDetails }, ...messages],
+  });
+  const [first, second] = world.upstream.requests.slice(-2).map((request) => request.body);
+  assert.deepEqual(first?.['reasoning'], { effort: 'high' });
+  assert.partialDeepStrictEqual(second?.['messages'], [{}, { reasoning_details: details }, {}]);
+  await payer.charged(20, 22);
+});
+
+test('a failed upstream is asked again by a client that retries, and only the answer is billed', async () => {
+  const payer = await world.payer();
+  world.upstream.next(reply.status(500), reply.status(429), reply.chat('맑음', { usage: usage(10, 5) }));
+  const backoff = { initialInterval: 5, maxInterval: 20, exponent: 1.5, maxElapsedTime: 10_000 };
+  const { asked } = world;
+  const answer = await sdkWith(payer.key).chat.send(
+    { chatRequest: { model: clientModel, messages } },
+    { retries: { strategy: 'backoff', backoff } },
+  );
+  assert.ok('choices' in answer);
+  assert.equal(answer.choices[0]?.message.content, '맑음');
+  assert.equal(world.asked, asked + 3);
+  await payer.charged(20);
+});
+
 test('an error in the middle of a stream is a chunk with an error, and costs nothing', async () => {
   for (const [broken, code] of [
     [reply.stream(['맑', piece.error(500, 'overloaded'), '음']), '500'],

@@ -17,6 +17,8 @@ export interface ClientWorld {
   readonly upstream: Upstream;
   /** The base URL to configure in the client. */
   readonly url: string;
+  /** How many requests clients have made to the gateway, retries included. */
+  readonly asked: number;
   /** An account of its own for a test, so that its ledger is the test's alone. */
   payer(options?: AccountOptions): Promise<Payer>;
   /** Fails when a client connected, or tried to, to anything but this machine: no client phones home. */
@@ -56,20 +58,24 @@ export const weather = {
   },
 } as const;
 
-/** Starts the world; `config` is laid over the gateway's own. */
+/** Starts the world; `config` is laid over the gateway's own, `models` stand behind its one model. */
 export async function openClientWorld(
-  options: Pick<TestGatewayOptions, 'config'> & { readonly model?: object } = {},
+  options: Pick<TestGatewayOptions, 'config' | 'models'> = {},
 ): Promise<ClientWorld> {
   const outside = watchConnections();
   const upstream = await startUpstream();
   const naru = await startTestGateway({
-    models: [{ id: clientModel, upstreams: [upstream.url], model: options.model ?? {} }],
-    ...(options.config === undefined ? {} : { config: options.config }),
+    ...options,
+    models: [{ id: clientModel, upstreams: [upstream.url] }, ...(options.models ?? [])],
   });
+  const requests = countRequests(naru.origin);
   return {
     naru,
     upstream,
     url: naru.url,
+    get asked() {
+      return requests.count;
+    },
     async payer(accountOptions) {
       const account = await naru.account(accountOptions);
       return {
@@ -79,6 +85,7 @@ export async function openClientWorld(
       };
     },
     async close() {
+      requests.stop();
       await naru.close();
       await upstream.close();
       assert.deepEqual(outside.stop(), [], 'connections to other machines');
@@ -130,5 +137,21 @@ function watchConnections(): { stop(): readonly string[] } {
       unsubscribe('net.client.socket', watch);
       return outside;
     },
+  };
+}
+
+/** Counts what this process asks of an origin with `fetch`. */
+function countRequests(origin: string): { readonly count: number; stop(): void } {
+  let count = 0;
+  const note = (message: unknown): void => {
+    if ((message as { readonly request?: { readonly origin?: unknown } }).request?.origin === origin)
+      count += 1;
+  };
+  subscribe('undici:request:create', note);
+  return {
+    get count() {
+      return count;
+    },
+    stop: () => void unsubscribe('undici:request:create', note),
   };
 }

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertChatAnswer, assertError, assertTextAnswer } from '../harness/answer-rules.ts';
+import { booksOf } from '../harness/books.ts';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { eventsOf, textOf } from '../harness/stream.ts';
+import { piece, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+
+let upstream: Upstream;
+let naru: TestGateway;
+let account: TestAccount;
+
+before(async () => {
+  upstream = await startUpstream();
+  naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
+  account = await naru.account({ credit: '1000000' });
+});
+after(async () => {
+  await naru?.close();
+  await upstream?.close();
+});
+
+const complete = (body: object) => naru.send('POST', '/completions', { key: account.key, body: { model: 'test/echo', prompt: '옛날 옛적에', ...body } });
+
+// row 15
+test('a text completion is answered whole and streamed, and billed', async () => {
+  upstream.next(reply.chat(['나루가 ', '있었다'], { usage: usage(4, 3) }), reply.chat(['나루가 ', '있었다'], { usage: usage(4, 3) }));
+  const whole = await complete({});
+  assert.equal(whole.status, 200);
+  assertTextAnswer(whole.json);
+  assert.equal(whole.json.choices[0].text, '나루가 있었다');
+  assert.equal(whole.json.usage.cost, 10);
+  const streamed = await complete({ stream: true });
+  const events = eventsOf(streamed.text);
+  assert.equal(events.at(-1)?.data, '[DONE]');
+  for (const event of events.slice(0, -1)) assertTextAnswer(event.json);
+  assert.equal(textOf(events), '나루가 있었다');
+  assert.equal(events.at(-2)?.json.usage.cost, 10);
+  for (const { headers } of [whole, streamed]) for (const name of ['x-service-generation-id', 'x-service-model', 'x-service-provider', 'x-service-request-id']) assert.ok(headers.get(name), name);
+  assert.deepEqual((await booksOf(naru, account)).debits, ['10.000000', '10.000000']);
+});
+
+test('prompts of every kind reach the upstream as they were sent, with the parameters of this endpoint', async () => {
+  for (const prompt of ['', 'x', ['a', 'b'], [1, 2, 3], [[1, 2], [3]]]) {
+    assert.equal((await complete({ prompt })).status, 200);
+    assert.deepEqual(upstream.requests.at(-1)?.body, { model: 'upstream-echo', prompt });
+    assert.equal(upstream.requests.at(-1)?.path, '/v1/completions');
+  }
+  const known = { suffix: '끝', echo: true, best_of: 2, logprobs: 5, max_tokens: 3, stop: '.', seed: 1 };
+  await complete({ ...known, tools: [], messages: [{ role: 'user', content: 'x' }] });
+  assert.deepEqual(upstream.requests.at(-1)?.body, { model: 'upstream-echo', prompt: '옛날 옛적에', ...known });
+});
+
+// rows 204, 205, 206
+test('an upstream that breaks off ends the stream with an error chunk, for nothing', async () => {
+  upstream.next(reply.stream(['x', piece.error(500, 'boom')], { finish: null }));
+  const events = eventsOf((await complete({ stream: true })).text);
+  const chunk = events.at(-2)?.json;
+  assert.equal(chunk.error.metadata.error_type, 'provider_error');
+  assert.equal(chunk.choices[0].finish_reason, 'error');
+  assert.equal(events.at(-1)?.data, '[DONE]');
+});
+
+// row 222
+test('a failed upstream is a 502', async () => {
+  upstream.next(reply.status(400));
+  assert.equal(assertError(await complete({}), 502, 'provider_error')['provider_code'], 400);
+});
+
+// surface §14
+test('a whole chat answer full of nulls and odd reasons makes no strict client throw', async () => {
+  const nulls = { role: null, content: null, refusal: null, reasoning: null, reasoning_details: null, tool_calls: null, images: null, audio: null, annotations: null, function_call: null };
+  const chat = () => naru.send('POST', '/chat/completions', { key: account.key, body: { model: 'test/echo', messages: [{ role: 'user', content: 'x' }] } });
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: { city: '서울' } } };
+  for (const choice of [
+    { index: null, message: nulls, finish_reason: 'eos', logprobs: null },
+    { message: { ...nulls, content: 'x' }, finish_reason: 'function_call' },
+    { message: { content: 'x', reasoning_content: '생각' }, finish_reason: 'max_tokens', logprobs: { content: [] } },
+    { message: { content: null, tool_calls: [call, { id: 'd', function: { name: 'g' } }, { function: { name: 'h', arguments: '{}' } }] }, finish_reason: 'tool_use' },
+    { message: { content: 'x', tool_calls: [], images: [], annotations: [] }, finish_reason: 'SAFETY' },
+    { finish_reason: 'stop' },
+  ]) {
+    upstream.next(reply.json({ id: null, choices: [choice], usage: null, system_fingerprint: null, service_tier: null, error: null }));
+    const answer = await chat();
+    assert.equal(answer.status, 200, answer.text);
+    assertChatAnswer(answer.json);
+  }
+  upstream.next(reply.whole('x', { toolCalls: [call] }));
+  assert.equal((await chat()).json.choices[0].message.tool_calls[0].function.arguments, '{"city":"서울"}');
+});
