@@ -45,6 +45,8 @@ async function main(args: readonly string[]): Promise<number> {
       '--test-concurrency=2',
       `--test-timeout=${testTimeoutMs}`,
       '--test-reporter=spec',
+      // A file whose test failed half-way may hold sockets: it must end all the same.
+      '--test-force-exit',
       ...flags,
     ];
     return await run([...nodeFlags, ...tests], {

@@ -4,6 +4,7 @@ import { publishCatalogue } from './catalogue/catalogue.ts';
 import type { Config } from './config/config.ts';
 import { DatasetSync } from './datasets/sync.ts';
 import { openaiDialect } from './dialects/openai/index.ts';
+import { ServerStopping } from './errors/given-up.ts';
 import { readGeneration } from './generations/generations.ts';
 import { ensurePartitions } from './generations/partitions.ts';
 import { ClientAddresses } from './http/client-ip.ts';
@@ -288,7 +289,7 @@ function providerOf<T>(providers: ReadonlyMap<string, T>, slug: string): T {
 
 async function drain(server: Served, limitMs: number, clock: Clock, hurry: AbortSignal): Promise<void> {
   const drained = server.drain();
-  const cut = (): void => server.abort(new Error('the server is stopping'));
+  const cut = (): void => server.abort(new ServerStopping('the server is stopping'));
   const timer = clock.after(limitMs, cut);
   if (hurry.aborted) cut();
   hurry.addEventListener('abort', cut, { once: true });

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { refuse } from '../errors/catalogue.ts';
-import { ClientLeft } from '../errors/client-left.ts';
+import { ClientLeft } from '../errors/given-up.ts';
 import { JsonGuard } from '../wire/json-guard.ts';
 
 /** The body is larger than the service takes: the one error that is not JSON (service.md §8). */

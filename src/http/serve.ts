@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { refuse } from '../errors/catalogue.ts';
-import { ClientLeft } from '../errors/client-left.ts';
 import { renderRefusal } from '../errors/error-body.ts';
+import { ClientLeft } from '../errors/given-up.ts';
 import { newRequestId } from '../ids/request-id.ts';
 import type { Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';

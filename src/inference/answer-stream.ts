@@ -1,6 +1,6 @@
 import { type Refusal, refuse } from '../errors/catalogue.ts';
-import { ClientLeft } from '../errors/client-left.ts';
 import { renderRefusal } from '../errors/error-body.ts';
+import { ClientLeft } from '../errors/given-up.ts';
 import { zeroKrw } from '../money/krw.ts';
 import { ChunkWriter } from '../wire/answer.ts';
 import { doneData, sseEvent, sseKeepAlive } from '../wire/sse.ts';
@@ -79,7 +79,10 @@ async function pass(answering: Answering, { tally, writer, sink, silence }: Pass
 }
 
 /** The next chunks. An upstream that breaks off after it said the end has said everything but what it used. */
-async function nextOf({ answer, exchange }: Answering, tally: Tally): Promise<Answering['answer']['first'] | null> {
+async function nextOf(
+  { answer, exchange }: Answering,
+  tally: Tally,
+): Promise<Answering['answer']['first'] | null> {
   if (answer.rest === null) return null;
   try {
     const chunks = await answer.rest.next();

@@ -1,4 +1,5 @@
 import type { Dialect, Heard } from '../dialects/dialect.ts';
+import { GivenUp } from '../errors/given-up.ts';
 import type { Clock } from '../time/clock.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
 import type { AnswerChunk, AskKind } from '../wire/chat.ts';
@@ -73,10 +74,8 @@ export class ChunkSource {
     } catch (error) {
       this.#idle.stop();
       this.#ended = true;
-      if (error instanceof UpstreamBroke) throw error;
-      throw error instanceof Error && error.name === 'ClientLeft'
-        ? error
-        : new UpstreamBroke(`the upstream broke off: ${String(error)}`);
+      if (error instanceof UpstreamBroke || error instanceof GivenUp) throw error;
+      throw new UpstreamBroke(`the upstream broke off: ${String(error)}`);
     }
   }
 

@@ -1,8 +1,8 @@
 import type { Account } from '../accounts/account.ts';
 import type { Candidate } from '../catalogue/model.ts';
 import { Refusal } from '../errors/catalogue.ts';
-import { ClientLeft } from '../errors/client-left.ts';
 import { errorTypeOf, statusOf } from '../errors/error-body.ts';
+import { ClientLeft } from '../errors/given-up.ts';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
 import { type GenerationUuid, generationIdOf, newGenerationUuid } from '../ids/generation-id.ts';
 import type { Key } from '../keys/key.ts';

@@ -22,7 +22,8 @@ after(async () => {
 });
 
 const read = (path: string, key: string) => naru.send('GET', path, { key });
-const chat = (key = account.key, more: object = {}) => naru.send('POST', '/chat/completions', { key, body: { ...ask, ...more } });
+const chat = (key = account.key, more: object = {}) =>
+  naru.send('POST', '/chat/completions', { key, body: { ...ask, ...more } });
 
 /** The fields that the original's strict client requires of `GET /key` (surface §1, §8), and their types. */
 const keyFields: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -44,7 +45,8 @@ const keyFields: Readonly<Record<string, (value: unknown) => boolean>> = {
   is_provisioning_key: (value) => typeof value === 'boolean',
   creator_user_id: (value) => value === null,
   organization_id: (value) => value === null,
-  workspace_id: (value) => /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(String(value)),
+  workspace_id: (value) =>
+    /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(String(value)),
   allowed_data_regions: Array.isArray,
   free_model_daily_requests: (value) => JSON.stringify(value) === '{"limit":0,"remaining":0,"used":0}',
   expires_at: (value) => value === null || /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(String(value)),
@@ -56,14 +58,19 @@ function isAmount(value: unknown): boolean {
 
 // rows 32, 38, 66, 69
 test('the information of a key has every field of its type, under both of its paths', async () => {
-  const limited = await account.another({ limit: '100.5', limitReset: 'monthly', expiresAtMs: Date.parse('2030-01-01T00:00:00Z') });
+  const limited = await account.another({
+    limit: '100.5',
+    limitReset: 'monthly',
+    expiresAtMs: Date.parse('2030-01-01T00:00:00Z'),
+  });
   const management = await account.another({ kind: 'management' });
   const constants = new Set<string>();
   for (const { key } of [account, limited, management]) {
     const [one, two] = [await read('/key', key), await read('/auth/key', key)];
     assert.equal(one.text, two.text);
     const { data } = one.json;
-    for (const [name, holds] of Object.entries(keyFields)) assert.ok(holds(data[name]), `${name}: ${JSON.stringify(data[name])}`);
+    for (const [name, holds] of Object.entries(keyFields))
+      assert.ok(holds(data[name]), `${name}: ${JSON.stringify(data[name])}`);
     assert.ok('requests' in data.rate_limit && 'interval' in data.rate_limit);
     constants.add(JSON.stringify(data.rate_limit));
     assert.ok(!one.text.includes(key));
@@ -99,7 +106,10 @@ test('a charge is in the usage the moment its answer is there, before any databa
 });
 
 /** Every field that the original's strict client requires of a record (surface §7). */
-const recordFields = 'id upstream_id request_id session_id created_at model provider_name router app_id preset_id workspace_id external_user origin http_referer user_agent streamed cancelled finish_reason native_finish_reason api_type service_tier data_region is_byok total_cost usage cache_discount upstream_inference_cost latency generation_time moderation_latency tokens_prompt tokens_completion native_tokens_prompt native_tokens_completion native_tokens_completion_images native_tokens_reasoning native_tokens_cached num_media_prompt num_input_audio_prompt num_media_completion num_search_results num_fetches web_search_engine response_cache_source_id provider_responses'.split(' ');
+const recordFields =
+  'id upstream_id request_id session_id created_at model provider_name router app_id preset_id workspace_id external_user origin http_referer user_agent streamed cancelled finish_reason native_finish_reason api_type service_tier data_region is_byok total_cost usage cache_discount upstream_inference_cost latency generation_time moderation_latency tokens_prompt tokens_completion native_tokens_prompt native_tokens_completion native_tokens_completion_images native_tokens_reasoning native_tokens_cached num_media_prompt num_input_audio_prompt num_media_completion num_search_results num_fetches web_search_engine response_cache_source_id provider_responses'.split(
+    ' ',
+  );
 
 // rows 39, 184, 191
 test('a record is there as soon as its answer is, complete, and holds no word of prompt or answer', async () => {
@@ -118,14 +128,22 @@ test('a record is there as soon as its answer is, complete, and holds no word of
     assert.equal(data.external_user, 'end-user');
     assert.equal(data.session_id, 'session-1');
     assert.equal(typeof data.origin, 'string');
-    assert.ok(Number.isInteger(data.latency) && Number.isInteger(data.generation_time) && data.latency <= data.generation_time);
+    assert.ok(
+      Number.isInteger(data.latency) &&
+        Number.isInteger(data.generation_time) &&
+        data.latency <= data.generation_time,
+    );
     assert.equal(data.provider_name, 'Upstream 1');
     assert.equal(data.provider_responses.length, 1);
     assert.equal(data.provider_responses[0].status, 200);
     assert.deepEqual([data.tokens_prompt, data.tokens_completion], [10, 5]);
     assert.doesNotMatch(found.text, /8271|5930|비밀/);
     await naru.settled();
-    assert.deepEqual((await read(`/generation?id=${id}`, account.key)).json, found.json, 'the same from the database');
+    assert.deepEqual(
+      (await read(`/generation?id=${id}`, account.key)).json,
+      found.json,
+      'the same from the database',
+    );
   }
 });
 
@@ -143,7 +161,14 @@ test('an unknown id, a malformed one and one of another account look the same; a
   const bodies = new Set<string>();
   for (const settle of [false, true]) {
     if (settle) await naru.settled();
-    for (const query of [`id=${id}`, 'id=gen-1795219200-000000000000000', 'id=nothing', "id=' OR 1=1", `id=${'9'.repeat(5000)}`, 'id=%00']) {
+    for (const query of [
+      `id=${id}`,
+      'id=gen-1795219200-000000000000000',
+      'id=nothing',
+      "id=' OR 1=1",
+      `id=${'9'.repeat(5000)}`,
+      'id=%00',
+    ]) {
       const answer = await read(`/generation?${query}`, stranger.key);
       assertError(answer, 404, 'not_supported');
       bodies.add(answer.text);

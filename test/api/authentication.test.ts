@@ -20,7 +20,8 @@ after(async () => {
   await upstream?.close();
 });
 
-const chat = (key?: string) => naru.send('POST', '/chat/completions', { body: ask, ...(key === undefined ? {} : { key }) });
+const chat = (key?: string) =>
+  naru.send('POST', '/chat/completions', { body: ask, ...(key === undefined ? {} : { key }) });
 
 /** Resolves once the gateway has noticed what the operator did; fails after two seconds, twice what decisions.md §4 allows. */
 async function noticed(what: string, holds: () => Promise<boolean>): Promise<void> {
@@ -78,14 +79,25 @@ test('control characters in the credential are a 401, not a failure', async () =
 // row 192
 test('the word Bearer is read in any case', async () => {
   for (const word of ['bearer', 'BEARER'])
-    assert.equal((await naru.send('GET', '/key', { headers: { authorization: `${word} ${account.key}` } })).status, 200);
+    assert.equal(
+      (await naru.send('GET', '/key', { headers: { authorization: `${word} ${account.key}` } })).status,
+      200,
+    );
 });
 
 // row 195
 test('a key anywhere but in the header is no key', async () => {
   const { key } = account;
-  for (const headers of [{ 'x-api-key': key }, { 'api-key': key }, { cookie: `key=${key}; Authorization=Bearer ${key}` }])
-    assertError(await naru.send('POST', `/chat/completions?api_key=${key}&key=${key}`, { body: ask, headers }), 401, 'invalid_api_key');
+  for (const headers of [
+    { 'x-api-key': key },
+    { 'api-key': key },
+    { cookie: `key=${key}; Authorization=Bearer ${key}` },
+  ])
+    assertError(
+      await naru.send('POST', `/chat/completions?api_key=${key}&key=${key}`, { body: ask, headers }),
+      401,
+      'invalid_api_key',
+    );
 });
 
 // row 197
@@ -96,7 +108,8 @@ test('of two credentials the first is used', async () => {
       naru.gateway.server.port,
       `GET /api/v1/key HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${first}\r\nauthorization: Bearer ${second}\r\n\r\n`,
     );
-  const label = async (key: string): Promise<string> => (await naru.send('GET', '/key', { key })).json.data.label;
+  const label = async (key: string): Promise<string> =>
+    (await naru.send('GET', '/key', { key })).json.data.label;
   const [answer] = await at(account.key, other.key);
   assert.equal(JSON.parse(answer?.body ?? '').data.label, await label(account.key));
   assert.equal((await at('garbage', account.key))[0]?.status, 401);
@@ -105,14 +118,22 @@ test('of two credentials the first is used', async () => {
 // row 199
 test('a bad key is refused before its body or its model is looked at', async () => {
   for (const body of ['{bad', { model: 'no/such', messages: [] }, { ...ask, model: 'no/such' }, ''])
-    assertError(await naru.send('POST', '/chat/completions', { key: 'sk-naru-v1-nobody', body }), 401, 'invalid_api_key');
+    assertError(
+      await naru.send('POST', '/chat/completions', { key: 'sk-naru-v1-nobody', body }),
+      401,
+      'invalid_api_key',
+    );
 });
 
 // rows 26, 27
 test('a management key cannot run inference', async () => {
   const { key } = await account.another({ kind: 'management' });
   assertError(await chat(key), 401, 'invalid_api_key');
-  assertError(await naru.send('POST', '/completions', { key, body: { model: 'test/echo', prompt: 'x' } }), 401, 'invalid_api_key');
+  assertError(
+    await naru.send('POST', '/completions', { key, body: { model: 'test/echo', prompt: 'x' } }),
+    401,
+    'invalid_api_key',
+  );
 });
 
 // rows 129, 130

@@ -16,8 +16,23 @@ before(async () => {
     models: [
       { id: 'test/echo', upstreams: [upstream.url] },
       // 12 decimals a token, so that nearly every sum has to be rounded.
-      { id: 'test/fine', upstreams: [upstream.url], model: { price: { prompt: '0.123456789012', completion: '0.000000499999', request: '0.000000000001', per: 'token' } } },
-      { id: 'test/cached', upstreams: [upstream.url], model: { price: { prompt: 1, completion: 2, cache_read: '0.1', cache_write: '1.25', per: 'token' } } },
+      {
+        id: 'test/fine',
+        upstreams: [upstream.url],
+        model: {
+          price: {
+            prompt: '0.123456789012',
+            completion: '0.000000499999',
+            request: '0.000000000001',
+            per: 'token',
+          },
+        },
+      },
+      {
+        id: 'test/cached',
+        upstreams: [upstream.url],
+        model: { price: { prompt: 1, completion: 2, cache_read: '0.1', cache_write: '1.25', per: 'token' } },
+      },
     ],
   });
 });
@@ -28,9 +43,13 @@ after(async () => {
 
 /** The usage of a whole or streamed answer. */
 async function usageOf(key: string, body: object) {
-  const answer = await naru.send('POST', '/chat/completions', { key, body: { model: 'test/echo', messages, ...body } });
+  const answer = await naru.send('POST', '/chat/completions', {
+    key,
+    body: { model: 'test/echo', messages, ...body },
+  });
   assert.equal(answer.status, 200, answer.text);
-  if (answer.headers.get('content-type')?.startsWith('text/event-stream')) return assertCompleteStream(eventsOf(answer.text))['usage'];
+  if (answer.headers.get('content-type')?.startsWith('text/event-stream'))
+    return assertCompleteStream(eventsOf(answer.text))['usage'];
   assertChatAnswer(answer.json);
   return answer.json.usage;
 }
@@ -42,7 +61,10 @@ test('what the client is told, the ledger, the key, the credits and the record a
   for (const [n, model] of ['test/fine', 'test/echo', 'test/cached', 'test/fine'].entries()) {
     for (const stream of [false, true]) {
       upstream.next(reply.chat('A ferry is a ship.', { usage: usage(7 + 3 * n, 5 + n) }));
-      const answer = await naru.send('POST', '/chat/completions', { key: account.key, body: { model, messages, stream } });
+      const answer = await naru.send('POST', '/chat/completions', {
+        key: account.key,
+        body: { model, messages, stream },
+      });
       const said = stream ? eventsOf(answer.text).at(-2)?.json.usage : answer.json.usage;
       const books = await booksOf(naru, account);
       const debit = books.debits.at(-1) ?? '';
@@ -53,8 +75,15 @@ test('what the client is told, the ledger, the key, the credits and the record a
       assert.equal(books.records.at(-1).cost_krw, debit);
       const { data } = (await naru.send('GET', '/credits', { key: account.key })).json;
       assert.deepEqual(data, { total_credits: 1_000_000, total_usage: numberOf(books.usage) });
-      assert.equal((await naru.send('GET', '/key', { key: account.key })).json.data.usage, numberOf(books.usage));
-      const record = (await naru.send('GET', `/generation?id=${answer.headers.get('x-service-generation-id')}`, { key: account.key })).json.data;
+      assert.equal(
+        (await naru.send('GET', '/key', { key: account.key })).json.data.usage,
+        numberOf(books.usage),
+      );
+      const record = (
+        await naru.send('GET', `/generation?id=${answer.headers.get('x-service-generation-id')}`, {
+          key: account.key,
+        })
+      ).json.data;
       assert.equal(record.total_cost, said.cost);
       assert.equal(record.usage, said.cost);
     }
@@ -74,7 +103,11 @@ test('a cost is summed exactly and rounded once, half up', async () => {
 
 test('cached tokens cost what the cache costs, and are part of the prompt', async () => {
   const account = await naru.account({ credit: '1000000' });
-  upstream.next(reply.chat('ship', { usage: usage(50, 5, { prompt_tokens_details: { cached_tokens: 20, cache_write_tokens: 10 } }) }));
+  upstream.next(
+    reply.chat('ship', {
+      usage: usage(50, 5, { prompt_tokens_details: { cached_tokens: 20, cache_write_tokens: 10 } }),
+    }),
+  );
   const said = await usageOf(account.key, { model: 'test/cached' });
   assert.equal(said.cost, 20 + 20 * 0.1 + 10 * 1.25 + 5 * 2);
   assert.equal(said.prompt_tokens_details.cached_tokens, 20);
@@ -91,12 +124,19 @@ for (const [name, odd] of Object.entries(oddUsages)) {
     for (const stream of [false, true]) {
       upstream.next(reply.chat(answerText, { usage: odd }));
       const said = await usageOf(account.key, { stream });
-      assert.ok(said.prompt_tokens >= 4 && said.prompt_tokens <= 20 * 1.5 + 64, `prompt ${said.prompt_tokens}`);
-      assert.ok(said.completion_tokens >= 5 && said.completion_tokens <= 6 * 1.5 + 64, `completion ${said.completion_tokens}`);
+      assert.ok(
+        said.prompt_tokens >= 4 && said.prompt_tokens <= 20 * 1.5 + 64,
+        `prompt ${said.prompt_tokens}`,
+      );
+      assert.ok(
+        said.completion_tokens >= 5 && said.completion_tokens <= 6 * 1.5 + 64,
+        `completion ${said.completion_tokens}`,
+      );
       assert.equal(said.cost, said.prompt_tokens + 2 * said.completion_tokens);
       const { debits, records } = await booksOf(naru, account);
       assert.equal(numberOf(debits.at(-1) ?? ''), said.cost);
-      const source = { absurd: 'clamped', beyondIntegers: 'clamped', contradictory: 'upstream' }[name] ?? 'counted';
+      const source =
+        { absurd: 'clamped', beyondIntegers: 'clamped', contradictory: 'upstream' }[name] ?? 'counted';
       assert.equal(records.at(-1).usage_source, source);
     }
   });
@@ -121,7 +161,8 @@ test('a completion of nothing without a reason, or with an error for a reason, i
     reply.whole('half', { finish: 'error', usage: usage(10, 5) }),
     reply.stream(['half'], { finish: 'error', usage: usage(10, 5) }),
   );
-  for (const stream of [false, false, false, true]) assert.equal((await usageOf(account.key, { stream })).cost, 0);
+  for (const stream of [false, false, false, true])
+    assert.equal((await usageOf(account.key, { stream })).cost, 0);
   const { debits, records, usage: spent } = await booksOf(naru, account);
   assert.deepEqual(debits, []);
   assert.equal(spent, '0.000000');
@@ -144,7 +185,14 @@ test('credits grow by what is added, usage by what is spent, and neither ever fa
   await usageOf(account.key, {});
   assert.deepEqual(await read(second.key), { total_credits: 1000, total_usage: 20 });
   await account.topUp('0.000001');
-  await naru.office.grantCredit({ accountId: account.accountId, kind: 'bonus', amount: 500_000n as never, expiresAtMs: null, idempotencyKey: null, memo: null });
+  await naru.office.grantCredit({
+    accountId: account.accountId,
+    kind: 'bonus',
+    amount: 500_000n as never,
+    expiresAtMs: null,
+    idempotencyKey: null,
+    memo: null,
+  });
   const endMs = performance.now() + 2000;
   let data = await read(second.key);
   while (data.total_credits !== 1000.500001 && performance.now() < endMs) data = await read(second.key);
@@ -157,7 +205,14 @@ test('credits grow by what is added, usage by what is spent, and neither ever fa
 // decisions.md §3
 test('credit that expires is used credit', async () => {
   const account = await naru.account({ credit: '100' });
-  await naru.office.grantCredit({ accountId: account.accountId, kind: 'bonus', amount: 7_000_000n as never, expiresAtMs: naru.clock.now() + 3_600_000, idempotencyKey: null, memo: null });
+  await naru.office.grantCredit({
+    accountId: account.accountId,
+    kind: 'bonus',
+    amount: 7_000_000n as never,
+    expiresAtMs: naru.clock.now() + 3_600_000,
+    idempotencyKey: null,
+    memo: null,
+  });
   upstream.next(reply.chat('x', { usage: usage(1, 1) }));
   await usageOf(account.key, {});
   await naru.settled();

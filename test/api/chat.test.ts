@@ -20,7 +20,9 @@ after(async () => {
 });
 
 test('a whole answer carries the model, the provider, the usage and its cost in won', async () => {
-  upstream.next(reply.chat('반가워요', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
+  upstream.next(
+    reply.chat('반가워요', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }),
+  );
   const answer = await naru.send('POST', '/chat/completions', { key: account.key, body: ask });
   assert.equal(answer.status, 200);
   assert.equal(answer.json.choices[0].message.content, '반가워요');
@@ -29,8 +31,13 @@ test('a whole answer carries the model, the provider, the usage and its cost in 
 });
 
 test('a streamed answer ends with its usage and one [DONE]', async () => {
-  upstream.next(reply.stream(['안', '녕'], { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
-  const answer = await naru.send('POST', '/chat/completions', { key: account.key, body: { ...ask, stream: true } });
+  upstream.next(
+    reply.stream(['안', '녕'], { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }),
+  );
+  const answer = await naru.send('POST', '/chat/completions', {
+    key: account.key,
+    body: { ...ask, stream: true },
+  });
   assert.equal(answer.status, 200);
   const events = eventsOf(answer.text);
   assert.equal(textOf(events), '안녕');

@@ -20,11 +20,18 @@ after(async () => {
   await upstream?.close();
 });
 
-const complete = (body: object) => naru.send('POST', '/completions', { key: account.key, body: { model: 'test/echo', prompt: '옛날 옛적에', ...body } });
+const complete = (body: object) =>
+  naru.send('POST', '/completions', {
+    key: account.key,
+    body: { model: 'test/echo', prompt: '옛날 옛적에', ...body },
+  });
 
 // row 15
 test('a text completion is answered whole and streamed, and billed', async () => {
-  upstream.next(reply.chat(['나루가 ', '있었다'], { usage: usage(4, 3) }), reply.chat(['나루가 ', '있었다'], { usage: usage(4, 3) }));
+  upstream.next(
+    reply.chat(['나루가 ', '있었다'], { usage: usage(4, 3) }),
+    reply.chat(['나루가 ', '있었다'], { usage: usage(4, 3) }),
+  );
   const whole = await complete({});
   assert.equal(whole.status, 200);
   assertTextAnswer(whole.json);
@@ -36,7 +43,14 @@ test('a text completion is answered whole and streamed, and billed', async () =>
   for (const event of events.slice(0, -1)) assertTextAnswer(event.json);
   assert.equal(textOf(events), '나루가 있었다');
   assert.equal(events.at(-2)?.json.usage.cost, 10);
-  for (const { headers } of [whole, streamed]) for (const name of ['x-service-generation-id', 'x-service-model', 'x-service-provider', 'x-service-request-id']) assert.ok(headers.get(name), name);
+  for (const { headers } of [whole, streamed])
+    for (const name of [
+      'x-service-generation-id',
+      'x-service-model',
+      'x-service-provider',
+      'x-service-request-id',
+    ])
+      assert.ok(headers.get(name), name);
   assert.deepEqual((await booksOf(naru, account)).debits, ['10.000000', '10.000000']);
 });
 
@@ -48,7 +62,11 @@ test('prompts of every kind reach the upstream as they were sent, with the param
   }
   const known = { suffix: '끝', echo: true, best_of: 2, logprobs: 5, max_tokens: 3, stop: '.', seed: 1 };
   await complete({ ...known, tools: [], messages: [{ role: 'user', content: 'x' }] });
-  assert.deepEqual(upstream.requests.at(-1)?.body, { model: 'upstream-echo', prompt: '옛날 옛적에', ...known });
+  assert.deepEqual(upstream.requests.at(-1)?.body, {
+    model: 'upstream-echo',
+    prompt: '옛날 옛적에',
+    ...known,
+  });
 });
 
 // rows 204, 205, 206
@@ -69,18 +87,56 @@ test('a failed upstream is a 502', async () => {
 
 // surface §14
 test('a whole chat answer full of nulls and odd reasons makes no strict client throw', async () => {
-  const nulls = { role: null, content: null, refusal: null, reasoning: null, reasoning_details: null, tool_calls: null, images: null, audio: null, annotations: null, function_call: null };
-  const chat = () => naru.send('POST', '/chat/completions', { key: account.key, body: { model: 'test/echo', messages: [{ role: 'user', content: 'x' }] } });
+  const nulls = {
+    role: null,
+    content: null,
+    refusal: null,
+    reasoning: null,
+    reasoning_details: null,
+    tool_calls: null,
+    images: null,
+    audio: null,
+    annotations: null,
+    function_call: null,
+  };
+  const chat = () =>
+    naru.send('POST', '/chat/completions', {
+      key: account.key,
+      body: { model: 'test/echo', messages: [{ role: 'user', content: 'x' }] },
+    });
   const call = { id: 'c', type: 'function', function: { name: 'f', arguments: { city: '서울' } } };
   for (const choice of [
     { index: null, message: nulls, finish_reason: 'eos', logprobs: null },
     { message: { ...nulls, content: 'x' }, finish_reason: 'function_call' },
-    { message: { content: 'x', reasoning_content: '생각' }, finish_reason: 'max_tokens', logprobs: { content: [] } },
-    { message: { content: null, tool_calls: [call, { id: 'd', function: { name: 'g' } }, { function: { name: 'h', arguments: '{}' } }] }, finish_reason: 'tool_use' },
+    {
+      message: { content: 'x', reasoning_content: '생각' },
+      finish_reason: 'max_tokens',
+      logprobs: { content: [] },
+    },
+    {
+      message: {
+        content: null,
+        tool_calls: [
+          call,
+          { id: 'd', function: { name: 'g' } },
+          { function: { name: 'h', arguments: '{}' } },
+        ],
+      },
+      finish_reason: 'tool_use',
+    },
     { message: { content: 'x', tool_calls: [], images: [], annotations: [] }, finish_reason: 'SAFETY' },
     { finish_reason: 'stop' },
   ]) {
-    upstream.next(reply.json({ id: null, choices: [choice], usage: null, system_fingerprint: null, service_tier: null, error: null }));
+    upstream.next(
+      reply.json({
+        id: null,
+        choices: [choice],
+        usage: null,
+        system_fingerprint: null,
+        service_tier: null,
+        error: null,
+      }),
+    );
     const answer = await chat();
     assert.equal(answer.status, 200, answer.text);
     assertChatAnswer(answer.json);

@@ -3,7 +3,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Agent, request } from 'undici';
 import { assertError } from '../harness/answer-rules.ts';
-import { startTestGateway, type TestAccount, type TestGateway, type TestGatewayOptions } from '../harness/gateway.ts';
+import {
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+  type TestGatewayOptions,
+} from '../harness/gateway.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
@@ -24,8 +29,15 @@ after(async () => {
 });
 
 /** A gateway that limits the rate itself. */
-async function limited(t: { after(task: () => Promise<void>): void }, edge: object = {}, more: TestGatewayOptions = {}) {
-  const gateway = await startTestGateway({ ...more, config: { ...more.config, edge: { rate_limit: 'builtin', ...edge } } });
+async function limited(
+  t: { after(task: () => Promise<void>): void },
+  edge: object = {},
+  more: TestGatewayOptions = {},
+) {
+  const gateway = await startTestGateway({
+    ...more,
+    config: { ...more.config, edge: { rate_limit: 'builtin', ...edge } },
+  });
   t.after(() => gateway.close());
   return gateway;
 }
@@ -42,7 +54,9 @@ test('sixty requests at once pass, then thirty a second, over all paths of one a
   const gateway = await limited(t);
   const paths = ['/models', '/nowhere', '/key', '/chat/completions'];
   const startMs = gateway.clock.monotonic();
-  const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => gateway.send('GET', paths[n % 4] ?? '')));
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, n) => gateway.send('GET', paths[n % 4] ?? '')),
+  );
   const seconds = (gateway.clock.monotonic() - startMs) / 1000;
   const refused = answers.filter((answer) => answer.status === 429);
   const passed = answers.length - refused.length;
@@ -60,7 +74,9 @@ test('another address has a bucket of its own', async (t) => {
   const [one, two] = ['127.0.0.1', '127.0.0.2'].map((localAddress) => new Agent({ localAddress }));
   assert.ok(one !== undefined && two !== undefined);
   t.after(() => Promise.all([one.close(), two.close()]).then(() => {}));
-  const burst = await Promise.all(Array.from({ length: 150 }, () => statusFrom(one, `${gateway.url}/models`)));
+  const burst = await Promise.all(
+    Array.from({ length: 150 }, () => statusFrom(one, `${gateway.url}/models`)),
+  );
   assert.ok(burst.includes(429));
   assert.equal(await statusFrom(two, `${gateway.url}/models`), 200);
 });
@@ -69,23 +85,35 @@ test('another address has a bucket of its own', async (t) => {
 test('no header that names another address buys a request, unless a trusted proxy says it', async (t) => {
   const agent = new Agent();
   t.after(() => agent.close());
-  const spoof = (n: number) => ({ 'x-forwarded-for': `10.0.0.${n}`, forwarded: `for=10.0.1.${n}`, 'x-real-ip': `10.0.2.${n}` });
+  const spoof = (n: number) => ({
+    'x-forwarded-for': `10.0.0.${n}`,
+    forwarded: `for=10.0.1.${n}`,
+    'x-real-ip': `10.0.2.${n}`,
+  });
   const open = await limited(t);
-  const spoofed = await Promise.all(Array.from({ length: 150 }, (_, n) => statusFrom(agent, `${open.url}/models`, spoof(n))));
+  const spoofed = await Promise.all(
+    Array.from({ length: 150 }, (_, n) => statusFrom(agent, `${open.url}/models`, spoof(n))),
+  );
   assert.ok(spoofed.includes(429));
   const behind = await limited(t, { trusted_proxies: ['127.0.0.0/8'] });
-  const forwarded = await Promise.all(Array.from({ length: 150 }, (_, n) => statusFrom(agent, `${behind.url}/models`, spoof(n))));
+  const forwarded = await Promise.all(
+    Array.from({ length: 150 }, (_, n) => statusFrom(agent, `${behind.url}/models`, spoof(n))),
+  );
   assert.ok(!forwarded.includes(429));
   // The address nearest to the proxy counts: what a client puts in front of it is its own invention.
   const invented = await Promise.all(
-    Array.from({ length: 150 }, (_, n) => statusFrom(agent, `${behind.url}/models`, { 'x-forwarded-for': `10.9.9.${n}, 10.1.1.1` })),
+    Array.from({ length: 150 }, (_, n) =>
+      statusFrom(agent, `${behind.url}/models`, { 'x-forwarded-for': `10.9.9.${n}, 10.1.1.1` }),
+    ),
   );
   assert.ok(invented.includes(429));
 });
 
 // row 70
 test('behind a proxy that limits, a key is not limited by its own constant', async () => {
-  const answers = await Promise.all(Array.from({ length: 200 }, () => naru.send('GET', '/key', { key: account.key })));
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, () => naru.send('GET', '/key', { key: account.key })),
+  );
   assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([200]));
 });
 
@@ -106,7 +134,9 @@ test('a body of 27 MB is a plain 413, with and without a key, declared or not', 
   const body = bodyOf(27 * mb);
   for (const key of [account.key, 'garbage']) {
     const client = await RawClient.open(naru.gateway.server.port);
-    client.write(`POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n`);
+    client.write(
+      `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n`,
+    );
     const answer = await client.answer();
     client.close();
     assert.equal(answer?.status, 413);
@@ -117,7 +147,9 @@ test('a body of 27 MB is a plain 413, with and without a key, declared or not', 
   const whole = await naru.send('POST', '/chat/completions', { key: account.key, body });
   assert.equal(whole.status, 413, 'also to a client that sends all of it first');
   const client = await RawClient.open(naru.gateway.server.port);
-  client.write(`POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\ntransfer-encoding: chunked\r\n\r\n`);
+  client.write(
+    `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\ntransfer-encoding: chunked\r\n\r\n`,
+  );
   for (let n = 0; n < 27; n += 1) client.write(`100000\r\n${body.slice(n * mb, (n + 1) * mb)}\r\n`);
   assert.equal((await client.answer())?.status, 413);
   client.close();
@@ -127,7 +159,10 @@ test('a body of 27 MB is a plain 413, with and without a key, declared or not', 
 test('26,214,400 bytes are taken and one more is not', async () => {
   const at = await naru.send('POST', '/chat/completions', { key: account.key, body: bodyOf(26_214_400) });
   assertError(at, 404, 'no_endpoints_found');
-  assert.equal((await naru.send('POST', '/chat/completions', { key: account.key, body: bodyOf(26_214_401) })).status, 413);
+  assert.equal(
+    (await naru.send('POST', '/chat/completions', { key: account.key, body: bodyOf(26_214_401) })).status,
+    413,
+  );
 });
 
 // row 251
@@ -135,14 +170,27 @@ test('24 MB with a bad key or without credit is an answer of ours every time', a
   const poor = await naru.account({ credit: '0' });
   const body = bodyOf(24 * mb);
   for (let n = 0; n < 5; n += 1) {
-    assertError(await naru.send('POST', '/chat/completions', { key: 'garbage', body }), 401, 'invalid_api_key');
-    assertError(await naru.send('POST', '/chat/completions', { key: poor.key, body }), 402, 'insufficient_credits');
+    assertError(
+      await naru.send('POST', '/chat/completions', { key: 'garbage', body }),
+      401,
+      'invalid_api_key',
+    );
+    assertError(
+      await naru.send('POST', '/chat/completions', { key: poor.key, body }),
+      402,
+      'insufficient_credits',
+    );
   }
 });
 
 // decisions.md §2, step 5
 test('a body made to be slow is refused before it is parsed, while others are answered', async () => {
-  for (const hostile of ['{},'.repeat((25 * mb) / 3 - 10), '['.repeat(1_000_000), '{"a":'.repeat(1_000_000), `{"model":"test/echo","messages":[${'1,'.repeat(12 * mb)}1]}`]) {
+  for (const hostile of [
+    '{},'.repeat((25 * mb) / 3 - 10),
+    '['.repeat(1_000_000),
+    '{"a":'.repeat(1_000_000),
+    `{"model":"test/echo","messages":[${'1,'.repeat(12 * mb)}1]}`,
+  ]) {
     let slowestMs = 0;
     let over = false;
     const others = (async () => {
@@ -153,7 +201,11 @@ test('a body made to be slow is refused before it is parsed, while others are an
       }
     })();
     const startMs = naru.clock.monotonic();
-    assertError(await naru.send('POST', '/chat/completions', { key: account.key, body: Buffer.from(hostile) }), 400, 'invalid_request');
+    assertError(
+      await naru.send('POST', '/chat/completions', { key: account.key, body: Buffer.from(hostile) }),
+      400,
+      'invalid_request',
+    );
     const tookMs = naru.clock.monotonic() - startMs;
     over = true;
     await others;
@@ -164,10 +216,14 @@ test('a body made to be slow is refused before it is parsed, while others are an
 
 /** What two parties could read in two ways, or is not HTTP. */
 const smuggled: Readonly<Record<string, string>> = {
-  'two lengths': 'POST /api/v1/models HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ncontent-length: 50\r\n\r\nabcd',
-  'a length and chunks': 'POST /api/v1/models HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
-  'a chunk size that is none': 'POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nab\r\n0\r\n\r\n',
-  'an encoding that is none': 'POST /api/v1/models HTTP/1.1\r\nhost: x\r\ntransfer-encoding: xchunked\r\n\r\n0\r\n\r\n',
+  'two lengths':
+    'POST /api/v1/models HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ncontent-length: 50\r\n\r\nabcd',
+  'a length and chunks':
+    'POST /api/v1/models HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+  'a chunk size that is none':
+    'POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nab\r\n0\r\n\r\n',
+  'an encoding that is none':
+    'POST /api/v1/models HTTP/1.1\r\nhost: x\r\ntransfer-encoding: xchunked\r\n\r\n0\r\n\r\n',
   'a bare line feed': 'GET /api/v1/models HTTP/1.1\nhost: x\n\n',
   'a folded header': 'GET /api/v1/models HTTP/1.1\r\nhost: x\r\nx-a: b\r\n c: d\r\n\r\n',
   'a space before the colon': 'GET /api/v1/models HTTP/1.1\r\nhost: x\r\ncontent-length : 5\r\n\r\nabcde',
@@ -180,10 +236,17 @@ const smuggled: Readonly<Record<string, string>> = {
 // row 259
 for (const [what, bytes] of Object.entries(smuggled)) {
   test(`${what} ends the connection with a 400 at most, and a request behind it gets no answer of another`, async () => {
-    const answers = await rawly(naru.gateway.server.port, `${bytes}GET /api/v1/nowhere HTTP/1.1\r\nhost: x\r\n\r\n`, 3);
+    const answers = await rawly(
+      naru.gateway.server.port,
+      `${bytes}GET /api/v1/nowhere HTTP/1.1\r\nhost: x\r\n\r\n`,
+      3,
+    );
     assert.ok(answers.length <= 1, `${answers.length} answers`);
     for (const answer of answers) {
-      assert.ok(answer.status === 400 || answer.status === 404 || answer.status === 401, String(answer.status));
+      assert.ok(
+        answer.status === 400 || answer.status === 404 || answer.status === 401,
+        String(answer.status),
+      );
       if (answer.status !== 400) continue;
       assert.deepEqual(answer.all('x-service-currency'), ['KRW']);
       assert.equal(JSON.parse(answer.body).error.metadata.error_type, 'invalid_request');
@@ -192,16 +255,26 @@ for (const [what, bytes] of Object.entries(smuggled)) {
 }
 
 test('requests that come in one packet are answered in their order', async () => {
-  const paths = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? '/api/v1/models' : `/api/v1/nowhere/${n}`));
-  const answers = await rawly(naru.gateway.server.port, paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`).join(''), 20);
-  assert.deepEqual(answers.map((answer) => answer.status), paths.map((path) => (path.endsWith('models') ? 200 : 404)));
+  const paths = Array.from({ length: 20 }, (_, n) =>
+    n % 2 === 0 ? '/api/v1/models' : `/api/v1/nowhere/${n}`,
+  );
+  const answers = await rawly(
+    naru.gateway.server.port,
+    paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`).join(''),
+    20,
+  );
+  assert.deepEqual(
+    answers.map((answer) => answer.status),
+    paths.map((path) => (path.endsWith('models') ? 200 : 404)),
+  );
 });
 
 /** Resolves once the gateway has no request in hand; fails after two seconds. */
 async function idle(gateway: TestGateway): Promise<void> {
   const endMs = performance.now() + 2000;
   while (gateway.gateway.server.inFlight() > 0) {
-    if (performance.now() > endMs) assert.fail(`${gateway.gateway.server.inFlight()} requests are still in hand`);
+    if (performance.now() > endMs)
+      assert.fail(`${gateway.gateway.server.inFlight()} requests are still in hand`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -211,7 +284,9 @@ test('a client that leaves before or while sending its body leaves nothing behin
     // A key that the gateway has to look up first, so that the client is gone before its body is read.
     const { key } = await account.another();
     const client = await RawClient.open(naru.gateway.server.port);
-    client.write(`POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: 100\r\n\r\n`);
+    client.write(
+      `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: 100\r\n\r\n`,
+    );
     if (n % 2 === 0) await new Promise(setImmediate);
     client.close();
   }

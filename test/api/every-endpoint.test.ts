@@ -43,7 +43,11 @@ function pathOf(row: AnyRoute): string {
   return `${path.replace('/api/v1', '')}${path.endsWith('/generation') ? `?id=${generationId}` : ''}`;
 }
 
-function call(row: AnyRoute, key: string | null, more: { method?: string; headers?: Record<string, string> } = {}): Promise<Answered> {
+function call(
+  row: AnyRoute,
+  key: string | null,
+  more: { method?: string; headers?: Record<string, string> } = {},
+): Promise<Answered> {
   const body = bodies[nameOf(row)];
   return naru.send(more.method ?? row.method, pathOf(row), {
     ...(key === null ? {} : { key }),
@@ -124,13 +128,19 @@ test('every path answers a method it does not have with 405, Allow and the same 
   for (const [path, row] of paths) {
     const own = naru.gateway.routes.filter((each) => each.path === path).map((each) => each.method as string);
     const accepted = new Set([...own, 'OPTIONS', ...(own.includes('GET') ? ['HEAD'] : [])]);
-    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'].filter((each) => !accepted.has(each))) {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'].filter(
+      (each) => !accepted.has(each),
+    )) {
       const target = path.startsWith('/api/v1') ? `/api/v1${pathOf(row)}` : path;
       const [raw] = await rawly(naru.gateway.server.port, `${method} ${target} HTTP/1.1\r\nhost: x\r\n\r\n`);
       assert.ok(raw !== undefined);
       const headers = new Headers(raw.headers.map(([name, value]) => [name, value]));
       const text = raw.body;
-      const metadata = assertError({ status: raw.status, headers, text, json: JSON.parse(text) }, 405, 'not_supported');
+      const metadata = assertError(
+        { status: raw.status, headers, text, json: JSON.parse(text) },
+        405,
+        'not_supported',
+      );
       assert.equal(metadata['method'], method);
       assert.deepEqual(new Set(metadata['allow'] as string[]), accepted);
       assert.deepEqual(new Set(raw.all('allow').join(', ').split(', ')), accepted);
@@ -163,8 +173,17 @@ test('HEAD answers as GET does, without a body', async () => {
 });
 
 test('browsers may read every header that a client needs', async () => {
-  const exposed = (await naru.send('GET', '/models')).headers.get('access-control-expose-headers')?.toLowerCase() ?? '';
-  for (const name of ['x-service-currency', 'x-service-request-id', 'x-service-generation-id', 'x-service-model', 'x-service-provider', 'x-generation-id', 'retry-after'])
+  const exposed =
+    (await naru.send('GET', '/models')).headers.get('access-control-expose-headers')?.toLowerCase() ?? '';
+  for (const name of [
+    'x-service-currency',
+    'x-service-request-id',
+    'x-service-generation-id',
+    'x-service-model',
+    'x-service-provider',
+    'x-generation-id',
+    'retry-after',
+  ])
     assert.ok(exposed.split(', ').includes(name), name);
 });
 
@@ -173,7 +192,8 @@ test('a thousand errors at once have a thousand request ids, and none is the one
   const seen = new Set<string>();
   const headers = { 'x-service-request-id': 'mine-mine-mine', 'x-request-id': 'mine-mine-mine' };
   const worker = async (): Promise<void> => {
-    for (let n = 0; n < 125; n += 1) seen.add((await naru.send('GET', '/nowhere', { headers })).headers.get('x-service-request-id') ?? '');
+    for (let n = 0; n < 125; n += 1)
+      seen.add((await naru.send('GET', '/nowhere', { headers })).headers.get('x-service-request-id') ?? '');
   };
   await Promise.all(Array.from({ length: 8 }, worker));
   assert.equal(seen.size, 1000);
@@ -182,7 +202,14 @@ test('a thousand errors at once have a thousand request ids, and none is the one
 
 // row 18
 test('the API is served below /api/v1 only', async () => {
-  for (const path of ['/models', '/chat/completions', '/v1/models', '/api/models', '/API/v1/models', '//api/v1/models']) {
+  for (const path of [
+    '/models',
+    '/chat/completions',
+    '/v1/models',
+    '/api/models',
+    '/API/v1/models',
+    '//api/v1/models',
+  ]) {
     const response = await fetch(`${naru.origin}${path}`, { redirect: 'manual' });
     assert.equal(response.status, 404, path);
   }
@@ -215,7 +242,10 @@ test('a client that offers an upgrade is answered without one', async () => {
 
 // rows 2, 7
 test('a request without Host or with an unknown expectation is refused in our shape', async () => {
-  for (const head of ['GET /api/v1/models HTTP/1.1', 'GET /api/v1/models HTTP/1.1\r\nhost: x\r\nexpect: miracles']) {
+  for (const head of [
+    'GET /api/v1/models HTTP/1.1',
+    'GET /api/v1/models HTTP/1.1\r\nhost: x\r\nexpect: miracles',
+  ]) {
     const [answer] = await rawly(naru.gateway.server.port, `${head}\r\n\r\n`);
     if (answer?.status === 200) continue;
     assert.equal(answer?.status, 400, head);

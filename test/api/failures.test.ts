@@ -19,7 +19,12 @@ before(async () => {
       { id: 'test/echo', upstreams: [one] },
       { id: 'test/three', upstreams: [one, two, three] },
       { id: 'test/other', upstreams: [two] },
-      { id: 'test/small', upstreams: [one, two], candidates: [{ context_length: 1000 }, { context_length: 5000 }], model: { context_length: 1000 } },
+      {
+        id: 'test/small',
+        upstreams: [one, two],
+        candidates: [{ context_length: 1000 }, { context_length: 5000 }],
+        model: { context_length: 1000 },
+      },
       { id: 'test/dead', upstreams: ['http://127.0.0.1:1/v1'] },
     ],
     config: { limits: { upstream_timeout_ms: 300 } },
@@ -49,16 +54,44 @@ const up = (at: number): Upstream => {
 // row 213
 test('a body that is no JSON object is refused', async () => {
   for (const path of ['/chat/completions', '/completions'])
-    for (const body of ['[]', '"x"', '1', 'null', '{bad', '', 'undefined', '{"model":"test/echo"', '\ufeff', 'NaN', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])])
+    for (const body of [
+      '[]',
+      '"x"',
+      '1',
+      'null',
+      '{bad',
+      '',
+      'undefined',
+      '{"model":"test/echo"',
+      '\ufeff',
+      'NaN',
+      Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]),
+    ])
       assertError(await naru.send('POST', path, { key: account.key, body }), 400, 'invalid_request');
 });
 
 // rows 214, 215, 216
 test('messages that are none are refused', async () => {
   const { key } = account;
-  const refused = async (body: object): Promise<void> => void assertError(await naru.send('POST', '/chat/completions', { key, body }), 400, 'invalid_request');
+  const refused = async (body: object): Promise<void> =>
+    void assertError(await naru.send('POST', '/chat/completions', { key, body }), 400, 'invalid_request');
   await refused({ model: 'test/echo' });
-  for (const bad of [{}, 'x', [], [1], [null], [[]], null, [{ content: 'x' }], [{ role: '' }], [{ role: 1 }], [{ role: 'user', content: 1 }], [{ role: 'user', content: [1] }], [{ role: 'user', content: [{}] }], [{ role: 'user', content: {} }]])
+  for (const bad of [
+    {},
+    'x',
+    [],
+    [1],
+    [null],
+    [[]],
+    null,
+    [{ content: 'x' }],
+    [{ role: '' }],
+    [{ role: 1 }],
+    [{ role: 'user', content: 1 }],
+    [{ role: 'user', content: [1] }],
+    [{ role: 'user', content: [{}] }],
+    [{ role: 'user', content: {} }],
+  ])
     await refused({ model: 'test/echo', messages: bad });
   await refused({ model: 'test/echo', messages: [...messages, { content: 'no role' }] });
 });
@@ -66,11 +99,31 @@ test('messages that are none are refused', async () => {
 // row 217
 test('a prompt that is none is refused', async () => {
   for (const prompt of [undefined, null, {}, [], [{}], [[]], [1.5], [-1], true])
-    assertError(await naru.send('POST', '/completions', { key: account.key, body: { model: 'test/echo', prompt } }), 400, 'invalid_request');
+    assertError(
+      await naru.send('POST', '/completions', { key: account.key, body: { model: 'test/echo', prompt } }),
+      400,
+      'invalid_request',
+    );
 });
 
 test('a parameter with a value that it cannot have is refused and named', async () => {
-  for (const [name, value] of Object.entries({ temperature: 3, top_p: -1, max_tokens: 0, n: 0, stream: 'yes', stop: [1], tools: {}, logit_bias: [], user: 1, seed: 1.5, top_logprobs: 21, provider: [], models: 'x', session_id: 5, model: 7 })) {
+  for (const [name, value] of Object.entries({
+    temperature: 3,
+    top_p: -1,
+    max_tokens: 0,
+    n: 0,
+    stream: 'yes',
+    stop: [1],
+    tools: {},
+    logit_bias: [],
+    user: 1,
+    seed: 1.5,
+    top_logprobs: 21,
+    provider: [],
+    models: 'x',
+    session_id: 5,
+    model: 7,
+  })) {
     const answer = await chat({ model: 'test/echo', [name]: value });
     assertError(answer, 400, 'invalid_request');
     assert.ok(answer.json.error.message.includes(`\`${name}`), answer.json.error.message);
@@ -81,17 +134,50 @@ test('a parameter with a value that it cannot have is refused and named', async 
 
 // rows 40, 41, 42, 43
 test('an id that is not exactly one of the catalogue is a 400 that repeats it', async () => {
-  for (const model of ['no/such', 'test/echo:nitro', 'test/echo:floor', 'test/echo:free', 'test/echo:online', 'openrouter/auto', 'naru/auto', 'auto', 'Test/Echo', 'TEST/ECHO', ' test/echo', 'test/echo ', 'test/echo/', 'test//echo', '/test/echo', 'test/e\u0063\u0327ho', '', '__proto__', 'constructor']) {
+  for (const model of [
+    'no/such',
+    'test/echo:nitro',
+    'test/echo:floor',
+    'test/echo:free',
+    'test/echo:online',
+    'openrouter/auto',
+    'naru/auto',
+    'auto',
+    'Test/Echo',
+    'TEST/ECHO',
+    ' test/echo',
+    'test/echo ',
+    'test/echo/',
+    'test//echo',
+    '/test/echo',
+    'test/e\u0063\u0327ho',
+    '',
+    '__proto__',
+    'constructor',
+  ]) {
     assert.equal(assertError(await chat({ model }), 400, 'model_not_found')['model'], model);
-    assert.equal(assertError(await naru.send('POST', '/completions', { key: account.key, body: { model, prompt: 'x' } }), 400, 'model_not_found')['model'], model);
+    assert.equal(
+      assertError(
+        await naru.send('POST', '/completions', { key: account.key, body: { model, prompt: 'x' } }),
+        400,
+        'model_not_found',
+      )['model'],
+      model,
+    );
   }
 });
 
 // row 40 (A-23)
 test('of a list of models the first unknown one is named, and nothing is tried', async () => {
   const tried = await attemptsOf(async () => {
-    assert.equal(assertError(await chat({ models: ['test/echo', 'no/1', 'no/2'] }), 400, 'model_not_found')['model'], 'no/1');
-    assert.equal(assertError(await chat({ model: 'no/0', models: ['test/echo'] }), 400, 'model_not_found')['model'], 'no/0');
+    assert.equal(
+      assertError(await chat({ models: ['test/echo', 'no/1', 'no/2'] }), 400, 'model_not_found')['model'],
+      'no/1',
+    );
+    assert.equal(
+      assertError(await chat({ model: 'no/0', models: ['test/echo'] }), 400, 'model_not_found')['model'],
+      'no/0',
+    );
   });
   assert.deepEqual(tried, [0, 0, 0]);
 });
@@ -121,7 +207,10 @@ test('502 comes after every candidate was tried once, with the status of the las
   up(1).next(reply.drop('rst'));
   up(2).next(reply.status(418));
   const tried = await attemptsOf(async () => {
-    assert.equal(assertError(await chat({ model: 'test/three' }), 502, 'provider_error')['provider_code'], 418);
+    assert.equal(
+      assertError(await chat({ model: 'test/three' }), 502, 'provider_error')['provider_code'],
+      418,
+    );
   });
   assert.deepEqual(tried, [1, 1, 1]);
 });
@@ -138,11 +227,19 @@ test('the last candidate saves the request, and its record lists the three attem
   assert.equal(answer.headers.get('x-service-provider'), 'up3');
   assert.equal(answer.json.provider, 'Upstream 3');
   assert.doesNotMatch(answer.text, /secret words|up1|up2/);
-  const record = (await naru.send('GET', `/generation?id=${answer.headers.get('x-service-generation-id')}`, { key: account.key })).json.data;
+  const record = (
+    await naru.send('GET', `/generation?id=${answer.headers.get('x-service-generation-id')}`, {
+      key: account.key,
+    })
+  ).json.data;
   assert.deepEqual(
     // biome-ignore lint/suspicious/noExplicitAny: a record as a client sees it.
     record.provider_responses.map((each: any) => [each.provider_name, each.status, each.is_byok]),
-    [['Upstream 1', 503, false], ['Upstream 2', null, false], ['Upstream 3', 200, false]],
+    [
+      ['Upstream 1', 503, false],
+      ['Upstream 2', null, false],
+      ['Upstream 3', 200, false],
+    ],
   );
   assert.equal(record.request_id, answer.headers.get('x-service-request-id'));
   assert.doesNotMatch(JSON.stringify(record), /secret words/);
@@ -150,7 +247,9 @@ test('the last candidate saves the request, and its record lists the three attem
 
 // rows 231, 232, 233
 test('whatever status an upstream gives is its own: the client sees 502 and that status', async () => {
-  for (const status of [400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529, 301, 302]) {
+  for (const status of [
+    400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529, 301, 302,
+  ]) {
     up(0).next(status === 429 ? reply.tooMany('7') : reply.status(status));
     const metadata = assertError(await chat({ model: 'test/echo' }), 502, 'provider_error');
     assert.deepEqual(metadata, { error_type: 'provider_error', provider_code: status });
@@ -165,7 +264,18 @@ test('an upstream that gave no status is a null', async () => {
 });
 
 test('a whole answer that is none is a failed candidate', async () => {
-  for (const bad of [reply.json({}), reply.json([]), reply.json(null), reply.json({ choices: [] }), reply.json({ choices: [1] }), reply.json({ error: { message: 'no', code: 500 } }), reply.status(200, '<html>'), reply.whole('cut').cutAt(-10), reply.whole('x', { framing: { length: 10_000 } }).thenClose(), reply.whole('x', { headers: { 'content-encoding': 'gzip' } })]) {
+  for (const bad of [
+    reply.json({}),
+    reply.json([]),
+    reply.json(null),
+    reply.json({ choices: [] }),
+    reply.json({ choices: [1] }),
+    reply.json({ error: { message: 'no', code: 500 } }),
+    reply.status(200, '<html>'),
+    reply.whole('cut').cutAt(-10),
+    reply.whole('x', { framing: { length: 10_000 } }).thenClose(),
+    reply.whole('x', { headers: { 'content-encoding': 'gzip' } }),
+  ]) {
     up(0).next(bad);
     assertError(await chat({ model: 'test/echo' }), 502, 'provider_error');
   }
@@ -187,14 +297,19 @@ test('an upstream that stays silent is a 408 at the limit, give or take 5 per ce
 test('the limit is one for all candidates together', async () => {
   up(0).next(reply.hang());
   const startMs = naru.clock.monotonic();
-  const tried = await attemptsOf(async () => void assertError(await chat({ model: 'test/three' }), 408, 'timeout'));
+  const tried = await attemptsOf(
+    async () => void assertError(await chat({ model: 'test/three' }), 408, 'timeout'),
+  );
   assert.ok(naru.clock.monotonic() - startMs < 600);
   assert.deepEqual(tried, [1, 0, 0]);
 });
 
 // rows 229, 230 (A-24)
 test('a candidate whose context is too small is never tried; with none left it is a 404 that names the models', async () => {
-  const words = (count: number): object => ({ model: 'test/small', messages: [{ role: 'user', content: '나루 '.repeat(count) }] });
+  const words = (count: number): object => ({
+    model: 'test/small',
+    messages: [{ role: 'user', content: '나루 '.repeat(count) }],
+  });
   const fits = await attemptsOf(async () => {
     const answer = await chat(words(1500));
     assert.equal(answer.status, 200, answer.text);
@@ -202,7 +317,11 @@ test('a candidate whose context is too small is never tried; with none left it i
   });
   assert.deepEqual(fits, [0, 1, 0]);
   const none = await attemptsOf(async () => {
-    const metadata = assertError(await chat({ ...words(20_000), models: ['test/small', 'test/echo'].slice(0, 1) }), 404, 'no_endpoints_found');
+    const metadata = assertError(
+      await chat({ ...words(20_000), models: ['test/small', 'test/echo'].slice(0, 1) }),
+      404,
+      'no_endpoints_found',
+    );
     assert.deepEqual(metadata['models'], ['test/small']);
   });
   assert.deepEqual(none, [0, 0, 0]);
@@ -210,9 +329,15 @@ test('a candidate whose context is too small is never tried; with none left it i
 
 // row 230 (A-24)
 test('an image for a model without image input drops the candidate', async () => {
-  const image = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }] }];
+  const image = [
+    { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }] },
+  ];
   const tried = await attemptsOf(async () => {
-    const metadata = assertError(await chat({ models: ['test/echo', 'test/other'], messages: image }), 404, 'no_endpoints_found');
+    const metadata = assertError(
+      await chat({ models: ['test/echo', 'test/other'], messages: image }),
+      404,
+      'no_endpoints_found',
+    );
     assert.deepEqual(metadata['models'], ['test/echo', 'test/other']);
   });
   assert.deepEqual(tried, [0, 0, 0]);
@@ -231,7 +356,13 @@ test('a failure of our own is a 500 that says nothing of what it was; the log do
   }
   assertError(answer, 500, 'server');
   assert.doesNotMatch(answer.text, /secret|10\.1\.2\.3|\.ts|Error:/);
-  assert.ok(naru.logged.some((line) => line['event'] === 'internal_error' && line['request_id'] === answer.headers.get('x-service-request-id')));
+  assert.ok(
+    naru.logged.some(
+      (line) =>
+        line['event'] === 'internal_error' &&
+        line['request_id'] === answer.headers.get('x-service-request-id'),
+    ),
+  );
 });
 
 // rows 190, 227, 228
@@ -240,14 +371,21 @@ test('every failure after identification is on record at zero cost, and moves no
   await chat({ model: 'test/echo' }, own.key);
   const before = await booksOf(naru, own);
   const small = 'x '.repeat(40_000);
-  const failing: readonly [string, () => Promise<Answered>][] = [
+  const failing = (how: Parameters<Upstream['next']>[0]): Promise<Answered> => {
+    up(0).next(how);
+    return chat({ model: 'test/echo' }, own.key);
+  };
+  const failures: readonly [string, () => Promise<Answered>][] = [
     ['400 invalid_request', () => naru.send('POST', '/chat/completions', { key: own.key, body: '{bad' })],
     ['400 model_not_found', () => chat({ model: 'no/such' }, own.key)],
-    ['404 no_endpoints_found', () => chat({ model: 'test/small', messages: [{ role: 'user', content: small }] }, own.key)],
-    ['408 timeout', () => (up(0).next(reply.hang()), chat({ model: 'test/echo' }, own.key))],
-    ['502 provider_error', () => (up(0).next(reply.status(500)), chat({ model: 'test/echo' }, own.key))],
+    [
+      '404 no_endpoints_found',
+      () => chat({ model: 'test/small', messages: [{ role: 'user', content: small }] }, own.key),
+    ],
+    ['408 timeout', () => failing(reply.hang())],
+    ['502 provider_error', () => failing(reply.status(500))],
   ];
-  for (const [pair, fail] of failing) {
+  for (const [pair, fail] of failures) {
     const [status, type] = pair.split(' ');
     const answer = await fail();
     assertError(answer, Number(status), type ?? '');
@@ -258,9 +396,12 @@ test('every failure after identification is on record at zero cost, and moves no
     assert.equal(record.request_id, answer.headers.get('x-service-request-id'));
     assert.deepEqual({ ...now, records: [] }, { ...before, records: [] });
   }
-  assert.equal((await booksOf(naru, own)).records.length, before.records.length + failing.length);
+  assert.equal((await booksOf(naru, own)).records.length, before.records.length + failures.length);
   const record = (await booksOf(naru, own)).records.at(-1);
-  assert.equal((await naru.send('GET', `/generation?id=${record.id}`, { key: own.key })).json.data.total_cost, 0);
+  assert.equal(
+    (await naru.send('GET', `/generation?id=${record.id}`, { key: own.key })).json.data.total_cost,
+    0,
+  );
 });
 
 // rows 227, 228
@@ -276,7 +417,10 @@ test('refusals for the floor and for the key limit are on record too', async () 
   hold.open();
   assert.equal((await first).status, 200);
   const { records } = await booksOf(naru, own);
-  assert.deepEqual(records.map((record) => record.error_type).sort(), ['insufficient_credits', 'key_limit_exceeded', null].sort());
+  assert.deepEqual(
+    records.map((record) => record.error_type).sort(),
+    ['insufficient_credits', 'key_limit_exceeded', null].sort(),
+  );
 });
 
 // rows 227

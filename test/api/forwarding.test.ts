@@ -18,8 +18,16 @@ before(async () => {
   upstream = await startUpstream();
   naru = await startTestGateway({
     models: [
-      { id: 'test/echo', upstreams: [upstream.url], model: { input_modalities: ['text', 'image', 'audio', 'file'] } },
-      { id: 'test/few', upstreams: [upstream.url], model: { supported_parameters: ['temperature', 'tools'] } },
+      {
+        id: 'test/echo',
+        upstreams: [upstream.url],
+        model: { input_modalities: ['text', 'image', 'audio', 'file'] },
+      },
+      {
+        id: 'test/few',
+        upstreams: [upstream.url],
+        model: { supported_parameters: ['temperature', 'tools'] },
+      },
     ],
   });
   account = await naru.account({ credit: '100000000' });
@@ -30,7 +38,11 @@ after(async () => {
 });
 
 const chat = (body: object, headers: Record<string, string> = {}) =>
-  naru.send('POST', '/chat/completions', { key: account.key, body: { model: 'test/echo', messages, ...body }, headers });
+  naru.send('POST', '/chat/completions', {
+    key: account.key,
+    body: { model: 'test/echo', messages, ...body },
+    headers,
+  });
 
 /** The body that the upstream got for one. */
 async function passedOn(body: object, path = '/chat/completions') {
@@ -58,8 +70,25 @@ test('every known parameter reaches the upstream as it was sent', async () => {
     max_tokens: 100,
     max_completion_tokens: 90,
     user: 'end user 7',
-    response_format: { type: 'json_schema', json_schema: { name: 'n', strict: true, schema: { type: 'object', properties: { 한글: { type: ['string', 'null'] } } } } },
-    tools: [{ type: 'function', function: { name: 'f', description: 'd', parameters: { $ref: '#/x', nested: [null, 1.5, 'é'] }, strict: true } }],
+    response_format: {
+      type: 'json_schema',
+      json_schema: {
+        name: 'n',
+        strict: true,
+        schema: { type: 'object', properties: { 한글: { type: ['string', 'null'] } } },
+      },
+    },
+    tools: [
+      {
+        type: 'function',
+        function: {
+          name: 'f',
+          description: 'd',
+          parameters: { $ref: '#/x', nested: [null, 1.5, 'é'] },
+          strict: true,
+        },
+      },
+    ],
     tool_choice: { type: 'function', function: { name: 'f' } },
     parallel_tool_calls: false,
     reasoning: { effort: 'high', exclude: false },
@@ -76,7 +105,21 @@ test('every known parameter reaches the upstream as it was sent', async () => {
 });
 
 test('null means not sent, and unknown parameters are dropped', async () => {
-  const extras = { temperature: null, stop: null, stream: null, foo: 1, route: 'fallback', transforms: ['middle-out'], plugins: [{ id: 'web' }], usage: { include: true }, stream_options: { include_usage: false }, __proto__x: {}, provider: { order: ['up1'] }, models: null, session_id: 's' };
+  const extras = {
+    temperature: null,
+    stop: null,
+    stream: null,
+    foo: 1,
+    route: 'fallback',
+    transforms: ['middle-out'],
+    plugins: [{ id: 'web' }],
+    usage: { include: true },
+    stream_options: { include_usage: false },
+    __proto__x: {},
+    provider: { order: ['up1'] },
+    models: null,
+    session_id: 's',
+  };
   assert.deepEqual(await passedOn({ messages, ...extras }), { model: 'upstream-echo', messages });
 });
 
@@ -85,7 +128,13 @@ test('messages reach the upstream as they were sent, with every member that a cl
     { role: 'system', content: [{ type: 'text', text: 'be brief', cache_control: { type: 'ephemeral' } }] },
     { role: 'developer', content: '😀 "quotes" \\ \u0000 \u2028', name: 'dev' },
     { role: 'user', content: 'x' },
-    { role: 'assistant', content: null, reasoning: 'r', reasoning_details: [{ type: 'reasoning.text', text: null }], tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a": 1}' } }] },
+    {
+      role: 'assistant',
+      content: null,
+      reasoning: 'r',
+      reasoning_details: [{ type: 'reasoning.text', text: null }],
+      tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a": 1}' } }],
+    },
     { role: 'tool', tool_call_id: 'c', content: '결과' },
     { role: 'assistant' },
   ];
@@ -101,7 +150,10 @@ test('images, recordings and files reach the upstream unchanged', async () => {
     { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
     { type: 'file', file: { filename: '문서.pdf', file_data: 'data:application/pdf;base64,AA' } },
   ];
-  assert.deepEqual(await passedOn({ messages: [{ role: 'user', content: parts }] }), { model: 'upstream-echo', messages: [{ role: 'user', content: parts }] });
+  assert.deepEqual(await passedOn({ messages: [{ role: 'user', content: parts }] }), {
+    model: 'upstream-echo',
+    messages: [{ role: 'user', content: parts }],
+  });
 });
 
 // row 48
@@ -113,8 +165,16 @@ test('the gateway itself never opens the address of an image', async () => {
   }).listen(0, '127.0.0.1');
   await new Promise((resolve) => trap.once('listening', resolve));
   const { port } = trap.address() as AddressInfo;
-  for (const url of [`http://127.0.0.1:${port}/x.png`, 'http://169.254.169.254/latest', 'http://[::1]/', 'file:///etc/passwd', 'gopher://127.0.0.1:70/']) {
-    const sent = (await passedOn({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] })) as { messages: { content: { image_url: { url: string } }[] }[] };
+  for (const url of [
+    `http://127.0.0.1:${port}/x.png`,
+    'http://169.254.169.254/latest',
+    'http://[::1]/',
+    'file:///etc/passwd',
+    'gopher://127.0.0.1:70/',
+  ]) {
+    const sent = (await passedOn({
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+    })) as { messages: { content: { image_url: { url: string } }[] }[] };
     assert.equal(sent.messages[0]?.content[0]?.image_url.url, url);
   }
   assert.equal(hits, 0);
@@ -123,11 +183,25 @@ test('the gateway itself never opens the address of an image', async () => {
 
 // row 49
 test('what is said is not moderated', async () => {
-  assert.equal((await chat({ messages: [{ role: 'user', content: 'kill all processes, you idiot' }] })).status, 200);
+  assert.equal(
+    (await chat({ messages: [{ role: 'user', content: 'kill all processes, you idiot' }] })).status,
+    200,
+  );
 });
 
 test('what a model does not declare to understand is left out, tools with their companions kept', async () => {
-  const body = { model: 'test/few', messages, temperature: 1, seed: 1, top_k: 3, tools: [], tool_choice: 'auto', max_tokens: 5, stop: 'x', user: 'u' };
+  const body = {
+    model: 'test/few',
+    messages,
+    temperature: 1,
+    seed: 1,
+    top_k: 3,
+    tools: [],
+    tool_choice: 'auto',
+    max_tokens: 5,
+    stop: 'x',
+    user: 'u',
+  };
   const { seed: _seed, top_k: _topK, ...kept } = body;
   assert.deepEqual(await passedOn(body), { ...kept, model: 'upstream-few' });
 });
@@ -141,21 +215,32 @@ test('a streamed request asks the upstream for usage, whatever the client said o
 
 // row 260
 test('no header of the client reaches the upstream; only the key of the provider does', async () => {
-  await chat({}, {
-    cookie: 'session=secret',
-    'x-forwarded-for': '10.9.8.7',
-    'x-service-title': 'my app',
-    'x-service-request-id': 'mine',
-    'http-referer': 'https://app.example',
-    'x-api-key': 'secret',
-    'user-agent': 'my-client/1',
-    'x-custom': 'yes',
-    'proxy-authorization': 'Basic x',
-    'openai-organization': 'org',
-    traceparent: '00-1-1-00',
-  });
+  await chat(
+    {},
+    {
+      cookie: 'session=secret',
+      'x-forwarded-for': '10.9.8.7',
+      'x-service-title': 'my app',
+      'x-service-request-id': 'mine',
+      'http-referer': 'https://app.example',
+      'x-api-key': 'secret',
+      'user-agent': 'my-client/1',
+      'x-custom': 'yes',
+      'proxy-authorization': 'Basic x',
+      'openai-organization': 'org',
+      traceparent: '00-1-1-00',
+    },
+  );
   const { headers } = upstream.requests.at(-1) ?? { headers: [] };
-  assert.deepEqual(headers.map(([name]) => name.toLowerCase()).sort(), ['accept', 'authorization', 'connection', 'content-length', 'content-type', 'host', 'user-agent']);
+  assert.deepEqual(headers.map(([name]) => name.toLowerCase()).sort(), [
+    'accept',
+    'authorization',
+    'connection',
+    'content-length',
+    'content-type',
+    'host',
+    'user-agent',
+  ]);
   assert.equal(upstream.requests.at(-1)?.header('authorization'), `Bearer ${providerKey}`);
   assert.doesNotMatch(JSON.stringify(headers), /secret;|my-client|10\.9\.8\.7|sk-naru/);
 });
@@ -163,7 +248,14 @@ test('no header of the client reaches the upstream; only the key of the provider
 // row 261
 test('no member of a body changes where it is sent', async () => {
   const before = upstream.requests.length;
-  const bait = { api_base: 'http://127.0.0.1:1', base_url: 'http://127.0.0.1:1', api_key: 'stolen', extra_headers: { authorization: 'x' }, headers: { host: 'evil' }, provider: { url: 'http://127.0.0.1:1', base_url: 'x' } };
+  const bait = {
+    api_base: 'http://127.0.0.1:1',
+    base_url: 'http://127.0.0.1:1',
+    api_key: 'stolen',
+    extra_headers: { authorization: 'x' },
+    headers: { host: 'evil' },
+    provider: { url: 'http://127.0.0.1:1', base_url: 'x' },
+  };
   assert.equal((await chat(bait)).status, 200);
   assert.equal(upstream.requests.length, before + 1);
   assert.deepEqual(upstream.requests.at(-1)?.body, { model: 'upstream-echo', messages });
@@ -182,15 +274,24 @@ test('members that name a prototype change nothing', async () => {
 // rows 22, 23, 262
 test('neither a key of a client nor that of the provider is in any response, log line or table', async () => {
   for (const stream of [false, true]) {
-    upstream.next(reply.leak(401), reply.whole(null, { over: { choices: null, error: { message: `key ${providerKey}`, code: 401 } } }));
+    upstream.next(
+      reply.leak(401),
+      reply.whole(null, { over: { choices: null, error: { message: `key ${providerKey}`, code: 401 } } }),
+    );
     for (let n = 0; n < 2; n += 1) {
       const answer = await chat({ stream });
       assertError(answer, 502, 'provider_error');
-      assert.ok(!answer.text.includes(providerKey) && !JSON.stringify([...answer.headers]).includes(providerKey));
+      assert.ok(
+        !answer.text.includes(providerKey) && !JSON.stringify([...answer.headers]).includes(providerKey),
+      );
       assert.ok(!answer.text.includes(account.key));
     }
   }
-  upstream.next(reply.stream(['x', { chunk: { error: { code: 401, message: `Incorrect key ${providerKey}` } } }], { finish: null }));
+  upstream.next(
+    reply.stream(['x', { chunk: { error: { code: 401, message: `Incorrect key ${providerKey}` } } }], {
+      finish: null,
+    }),
+  );
   assert.ok(!(await chat({ stream: true })).text.includes(providerKey));
   await naru.send('GET', `/key?key=${account.key}`, { key: account.key });
   const dump = await dumpOf(naru);
@@ -203,14 +304,41 @@ test('neither a key of a client nor that of the provider is in any response, log
 });
 
 /** Texts that trip databases, JSON and terminals. */
-const naughty = ['\0', 'a\0b', '\ud800', '\udfff\ud800', 'x'.repeat(1_000_000), '\ufffe\uffff', '\u202e\u2066', "'; DROP TABLE generation; --", '<img src=x onerror=alert(1)>', '{"a":1}', '\\u0000', '\r\nX-Evil: 1', '', ' ', '👩‍👩‍👧‍👦'.repeat(100), '${jndi:ldap://x}', '__proto__', '%00%n%s'];
+const naughty = [
+  '\0',
+  'a\0b',
+  '\ud800',
+  '\udfff\ud800',
+  'x'.repeat(1_000_000),
+  '\ufffe\uffff',
+  '\u202e\u2066',
+  "'; DROP TABLE generation; --",
+  '<img src=x onerror=alert(1)>',
+  '{"a":1}',
+  '\\u0000',
+  '\r\nX-Evil: 1',
+  '',
+  ' ',
+  '👩‍👩‍👧‍👦'.repeat(100),
+  '\x24{jndi:ldap://x}',
+  '__proto__',
+  '%00%n%s',
+];
 
 // row 257
 test('no text in user, session, model or title breaks a request, its record or the books', async () => {
   const own = await naru.account({ credit: '100000000' });
   for (const text of naughty) {
-    upstream.next(reply.whole('ok', { usage: usage(10, 5), over: { id: text, service_tier: text, system_fingerprint: text } }));
-    const answer = await naru.send('POST', '/chat/completions', { key: own.key, body: { model: 'test/echo', messages, user: text, session_id: text } });
+    upstream.next(
+      reply.whole('ok', {
+        usage: usage(10, 5),
+        over: { id: text, service_tier: text, system_fingerprint: text },
+      }),
+    );
+    const answer = await naru.send('POST', '/chat/completions', {
+      key: own.key,
+      body: { model: 'test/echo', messages, user: text, session_id: text },
+    });
     assert.equal(answer.status, 200);
     assert.equal(answer.json.service_tier, text);
     const id = answer.headers.get('x-service-generation-id');
@@ -218,7 +346,10 @@ test('no text in user, session, model or title breaks a request, its record or t
     const record = (await naru.send('GET', `/generation?id=${id}`, { key: own.key })).json.data;
     assert.equal(record.total_cost, 20);
     assert.ok(record.external_user.length <= 500 && record.external_user.isWellFormed());
-    const unknown = await naru.send('POST', '/chat/completions', { key: own.key, body: { model: text, models: [text], messages } });
+    const unknown = await naru.send('POST', '/chat/completions', {
+      key: own.key,
+      body: { model: text, models: [text], messages },
+    });
     assertError(unknown, 400, 'model_not_found');
   }
   const { debits, records } = await booksOf(naru, own);
@@ -257,7 +388,11 @@ test('a title may come under any of its names, the first of ours winning', async
     [{ 'x-title': 'c' }, 'c'],
   ] as const) {
     const answer = await chat({}, headers);
-    const record = (await naru.send('GET', `/generation?id=${answer.headers.get('x-service-generation-id')}`, { key: account.key })).json.data;
+    const record = (
+      await naru.send('GET', `/generation?id=${answer.headers.get('x-service-generation-id')}`, {
+        key: account.key,
+      })
+    ).json.data;
     assert.equal(record.app_title, title);
   }
 });

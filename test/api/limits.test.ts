@@ -14,7 +14,11 @@ before(async () => {
     models: [
       { id: 'test/echo', upstreams: [upstream.url] },
       // One prompt token costs one micro-won, and nothing else costs anything: for boundaries.
-      { id: 'test/micro', upstreams: [upstream.url], model: { price: { prompt: '0.000001', completion: 0, per: 'token' } } },
+      {
+        id: 'test/micro',
+        upstreams: [upstream.url],
+        model: { price: { prompt: '0.000001', completion: 0, per: 'token' } },
+      },
     ],
   });
 });
@@ -25,7 +29,10 @@ after(async () => {
 
 /** Costs 20 won. */
 const chat = (key: string, gateway = naru) =>
-  gateway.send('POST', '/chat/completions', { key, body: { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] } });
+  gateway.send('POST', '/chat/completions', {
+    key,
+    body: { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] },
+  });
 /** Costs `promptTokens` micro-won. */
 const micro = (key: string, promptTokens: number) => {
   upstream.next(reply.chat('ok', { usage: usage(promptTokens, 1) }));
@@ -34,7 +41,8 @@ const micro = (key: string, promptTokens: number) => {
     body: { model: 'test/micro', messages: [{ role: 'user', content: 'word '.repeat(100) }] },
   });
 };
-const usageOf = async (key: string): Promise<number> => (await naru.send('GET', '/key', { key })).json.data.usage;
+const usageOf = async (key: string): Promise<number> =>
+  (await naru.send('GET', '/key', { key })).json.data.usage;
 
 // rows 219, 238, 239, 240 (A-02)
 test('a key works one micro-won below its limit and is refused at the limit exactly, with no attempt upstream', async () => {
@@ -45,7 +53,11 @@ test('a key works one micro-won below its limit and is refused at the limit exac
   const attempts = upstream.requests.length;
   const answer = await chat(key);
   const metadata = assertError(answer, 402, 'key_limit_exceeded');
-  assert.deepEqual(metadata, { error_type: 'key_limit_exceeded', limit_krw: '0.000011', usage_krw: '0.000011' });
+  assert.deepEqual(metadata, {
+    error_type: 'key_limit_exceeded',
+    limit_krw: '0.000011',
+    usage_krw: '0.000011',
+  });
   assert.equal(upstream.requests.length, attempts);
 });
 
@@ -165,9 +177,18 @@ test('a debit belongs to the period of the instant of its settlement, not of its
 });
 
 /** Holds a request of exactly this many won of estimate open, and runs `then` beside it. */
-async function beside(account: TestAccount, holdWon: number, then: () => Promise<void>, gateway = naru): Promise<void> {
+async function beside(
+  account: TestAccount,
+  holdWon: number,
+  then: () => Promise<void>,
+  gateway = naru,
+): Promise<void> {
   // The estimate is the body's bytes at one won each, and two won for each of max_tokens (A-25).
-  const frame = JSON.stringify({ model: 'test/echo', max_tokens: 1, messages: [{ role: 'user', content: '' }] });
+  const frame = JSON.stringify({
+    model: 'test/echo',
+    max_tokens: 1,
+    messages: [{ role: 'user', content: '' }],
+  });
   const body = frame.replace('""', `"${'x'.repeat(holdWon - 2 - frame.length)}"`);
   const hold = gate();
   upstream.next(reply.chat('x', { usage: usage(10, 5) }).holdAt(0, hold));
@@ -200,8 +221,17 @@ test('what may still be spent stops at the floor: exactly at it is admitted, a m
 test('an account below its floor is refused before its body is parsed', async () => {
   const account = await naru.account({ credit: '999' });
   await beside(account, 6000, async () => {
-    for (const body of ['{bad', { model: 'no/such', messages: [{ role: 'user', content: 'x' }] }, { model: 'test/echo' }, ''])
-      assertError(await naru.send('POST', '/chat/completions', { key: account.key, body }), 402, 'insufficient_credits');
+    for (const body of [
+      '{bad',
+      { model: 'no/such', messages: [{ role: 'user', content: 'x' }] },
+      { model: 'test/echo' },
+      '',
+    ])
+      assertError(
+        await naru.send('POST', '/chat/completions', { key: account.key, body }),
+        402,
+        'insufficient_credits',
+      );
   });
 });
 
@@ -215,7 +245,12 @@ test('a floor that is configured rules', async () => {
     const at = await other.account({ credit: '899.5' });
     await beside(at, 1000, async () => assert.equal((await chat(at.key, other)).status, 200), other);
     const below = await other.account({ credit: '899.499999' });
-    await beside(below, 1000, async () => void assertError(await chat(below.key, other), 402, 'insufficient_credits'), other);
+    await beside(
+      below,
+      1000,
+      async () => void assertError(await chat(below.key, other), 402, 'insufficient_credits'),
+      other,
+    );
   } finally {
     await other.close();
   }
@@ -225,7 +260,10 @@ test('a floor that is configured rules', async () => {
 test('one request may carry a balance below zero, and the next is refused with the debt in won', async () => {
   const account = await naru.account({ credit: '0.000001' });
   assert.equal((await chat(account.key)).status, 200);
-  assert.equal(assertError(await chat(account.key), 402, 'insufficient_credits')['balance_krw'], '-19.999999');
+  assert.equal(
+    assertError(await chat(account.key), 402, 'insufficient_credits')['balance_krw'],
+    '-19.999999',
+  );
 });
 
 // A-25
@@ -237,7 +275,8 @@ test('of many requests at once near the floor, the account overdraws by no more 
   );
   const served = answers.filter((answer) => answer.status === 200).length;
   assert.ok(served >= 1);
-  for (const answer of answers.filter((each) => each.status !== 200)) assertError(answer, 402, 'insufficient_credits');
+  for (const answer of answers.filter((each) => each.status !== 200))
+    assertError(answer, 402, 'insufficient_credits');
   await naru.settled();
   const row = await naru.office.readAccount(account.accountId);
   assert.ok(row !== null && row.credits - row.usage >= -5_020_000_000n, 'the floor and one request');
@@ -247,8 +286,13 @@ test('of many requests at once near the floor, the account overdraws by no more 
 test('of many requests at once near the limit of a key, one may pass it', async () => {
   const account = await naru.account({ credit: '100000000', limit: '40' });
   const answers = await Promise.all(Array.from({ length: 40 }, () => chat(account.key)));
-  assert.equal(answers.filter((answer) => answer.status === 200).length, 1, 'its estimate alone is above the limit');
-  for (const answer of answers.filter((each) => each.status !== 200)) assertError(answer, 402, 'key_limit_exceeded');
+  assert.equal(
+    answers.filter((answer) => answer.status === 200).length,
+    1,
+    'its estimate alone is above the limit',
+  );
+  for (const answer of answers.filter((each) => each.status !== 200))
+    assertError(answer, 402, 'key_limit_exceeded');
   assert.equal((await chat(account.key)).status, 200, 'the hold ended with its request');
   assert.equal(await usageOf(account.key), 40);
 });
@@ -268,7 +312,11 @@ test('a hold ends with its request however that ends', async () => {
   upstream.next(reply.status(500), reply.drop(), reply.status(400));
   for (let n = 0; n < 3; n += 1) assertError(await chat(key), 502, 'provider_error');
   assertError(await naru.send('POST', '/chat/completions', { key, body: '{bad' }), 400, 'invalid_request');
-  assertError(await naru.send('POST', '/chat/completions', { key, body: { ...body, model: 'no/such' } }), 400, 'model_not_found');
+  assertError(
+    await naru.send('POST', '/chat/completions', { key, body: { ...body, model: 'no/such' } }),
+    400,
+    'model_not_found',
+  );
   const leave = new AbortController();
   const hold = gate();
   upstream.next(reply.chat('x').holdAt(0, hold));

@@ -1,7 +1,15 @@
 /** The official `openai` client, unmodified: what most programs will call Naru with. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import OpenAI, { APIConnectionError, APIError, AuthenticationError, BadRequestError, InternalServerError, NotFoundError, PermissionDeniedError } from 'openai';
+import OpenAI, {
+  APIConnectionError,
+  APIError,
+  AuthenticationError,
+  BadRequestError,
+  InternalServerError,
+  NotFoundError,
+  PermissionDeniedError,
+} from 'openai';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { piece, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
@@ -34,18 +42,25 @@ async function requestsOf(work: () => Promise<void>): Promise<number> {
 
 test('a chat is answered whole', async () => {
   upstream.next(reply.chat('맑음', { usage: usage(10, 5) }));
-  const { data, response } = await client.chat.completions.create({ model: 'test/echo', messages }).withResponse();
+  const { data, response } = await client.chat.completions
+    .create({ model: 'test/echo', messages })
+    .withResponse();
   assert.equal(data.choices[0]?.message.content, '맑음');
   assert.equal(data.choices[0]?.finish_reason, 'stop');
   assert.equal(data.usage?.total_tokens, 15);
   assert.equal((data.usage as { cost?: number } | undefined)?.cost, 20);
   assert.equal(data.id, response.headers.get('x-service-generation-id'));
-  assert.equal(data._request_id, response.headers.get('x-service-request-id'));
+  assert.equal((data as { _request_id?: string })._request_id, response.headers.get('x-service-request-id'));
 });
 
 test('a chat is streamed, with its usage at the end', async () => {
   upstream.next(reply.chat(['맑', '음 ', '👩‍👩‍👧'], { usage: usage(10, 5) }));
-  const stream = await client.chat.completions.create({ model: 'test/echo', messages, stream: true, stream_options: { include_usage: true } });
+  const stream = await client.chat.completions.create({
+    model: 'test/echo',
+    messages,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
   let text = '';
   let total = 0;
   for await (const chunk of stream) {
@@ -57,15 +72,36 @@ test('a chat is streamed, with its usage at the end', async () => {
 });
 
 test('the stream helper puts a streamed answer together again', async () => {
-  upstream.next(reply.stream([...piece.tool(0, 'weather', '{"city"', ':"서울"}'), ...piece.tool(1, 'time', '{}')], { finish: 'tool_calls' }));
+  upstream.next(
+    reply.stream([...piece.tool(0, 'weather', '{"city"', ':"서울"}'), ...piece.tool(1, 'time', '{}')], {
+      finish: 'tool_calls',
+    }),
+  );
   const final = await client.chat.completions.stream({ model: 'test/echo', messages }).finalChatCompletion();
-  const calls = final.choices[0]?.message.tool_calls?.map((call) => call.type === 'function' && [call.id, call.function.name, call.function.arguments]);
-  assert.deepEqual(calls, [['call_0', 'weather', '{"city":"서울"}'], ['call_1', 'time', '{}']]);
+  const calls = final.choices[0]?.message.tool_calls?.map(
+    (call) => call.type === 'function' && [call.id, call.function.name, call.function.arguments],
+  );
+  assert.deepEqual(calls, [
+    ['call_0', 'weather', '{"city":"서울"}'],
+    ['call_1', 'time', '{}'],
+  ]);
 });
 
 test('a round trip through a tool works as the client writes it', async () => {
-  const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } } }];
-  upstream.next(reply.whole(null, { toolCalls: [{ id: 'call_7', type: 'function', function: { name: 'weather', arguments: '{"city":"서울"}' } }] }), reply.whole('맑아요'));
+  const tools = [
+    {
+      type: 'function' as const,
+      function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
+    },
+  ];
+  upstream.next(
+    reply.whole(null, {
+      toolCalls: [
+        { id: 'call_7', type: 'function', function: { name: 'weather', arguments: '{"city":"서울"}' } },
+      ],
+    }),
+    reply.whole('맑아요'),
+  );
   const first = await client.chat.completions.create({ model: 'test/echo', messages, tools });
   const message = first.choices[0]?.message;
   assert.ok(message !== undefined);
@@ -76,8 +112,14 @@ test('a round trip through a tool works as the client writes it', async () => {
     tools,
   });
   assert.equal(second.choices[0]?.message.content, '맑아요');
-  const sent = upstream.requests.at(-1)?.body['messages'] as { role: string; tool_calls?: { id: string }[] }[];
-  assert.deepEqual(sent.map(({ role }) => role), ['user', 'assistant', 'tool']);
+  const sent = upstream.requests.at(-1)?.body['messages'] as {
+    role: string;
+    tool_calls?: { id: string }[];
+  }[];
+  assert.deepEqual(
+    sent.map(({ role }) => role),
+    ['user', 'assistant', 'tool'],
+  );
   assert.equal(sent[1]?.tool_calls?.[0]?.id, 'call_7');
 });
 
@@ -86,7 +128,12 @@ test('a text is completed whole and streamed', async () => {
   const whole = await client.completions.create({ model: 'test/echo', prompt: '옛날에' });
   assert.equal(whole.choices[0]?.text, '있었다');
   let text = '';
-  for await (const chunk of await client.completions.create({ model: 'test/echo', prompt: '옛날에', stream: true })) text += chunk.choices[0]?.text ?? '';
+  for await (const chunk of await client.completions.create({
+    model: 'test/echo',
+    prompt: '옛날에',
+    stream: true,
+  }))
+    text += chunk.choices[0]?.text ?? '';
   assert.equal(text, '있었다');
 });
 
@@ -109,17 +156,25 @@ test('errors are the exceptions of their status, with our body in them, and none
     [as(poor.key), ask, APIError, '402 insufficient_credits'],
     [as(capped.key), ask, APIError, '402 key_limit_exceeded'],
     [as(suspended.key), ask, PermissionDeniedError, '403 key_suspended'],
-    [client, { ...ask, messages: [{ role: 'user', content: 'x '.repeat(60_000) }] }, NotFoundError, '404 no_endpoints_found'],
+    [
+      client,
+      { ...ask, messages: [{ role: 'user', content: 'x '.repeat(60_000) }] },
+      NotFoundError,
+      '404 no_endpoints_found',
+    ],
   ];
   for (const [from, body, type, pair] of cases) {
     const requests = await requestsOf(async () => {
-      await assert.rejects(from.chat.completions.create(body as never) as unknown as Promise<unknown>, (error) => {
-        assert.ok(error instanceof type, `${pair}: ${error}`);
-        const { error_type: kind } = (error.error as { metadata: { error_type: string } }).metadata;
-        assert.equal(`${error.status} ${kind}`, pair);
-        assert.match(error.requestID ?? '', /./);
-        return true;
-      });
+      await assert.rejects(
+        from.chat.completions.create(body as never) as unknown as Promise<unknown>,
+        (error) => {
+          assert.ok(error instanceof type, `${pair}: ${error}`);
+          const { error_type: kind } = (error.error as { metadata: { error_type: string } }).metadata;
+          assert.equal(`${error.status} ${kind}`, pair);
+          assert.match(error.requestID ?? '', /./);
+          return true;
+        },
+      );
     });
     assert.equal(requests, 1, pair);
   }
@@ -133,7 +188,10 @@ test('what a retry can fix is retried', async () => {
   });
   assert.equal(requests, 2);
   upstream.next(reply.status(503));
-  await assert.rejects(client.chat.completions.create({ model: 'test/echo', messages }, { maxRetries: 0 }), InternalServerError);
+  await assert.rejects(
+    client.chat.completions.create({ model: 'test/echo', messages }, { maxRetries: 0 }),
+    InternalServerError,
+  );
 });
 
 test('an error in a stream is an exception in the loop, not an end', async () => {

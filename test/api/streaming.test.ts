@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { assertBrokenStream, assertCommonHeaders, assertCompleteStream, assertError } from '../harness/answer-rules.ts';
+import {
+  assertBrokenStream,
+  assertCommonHeaders,
+  assertCompleteStream,
+  assertError,
+} from '../harness/answer-rules.ts';
 import { booksOf, numberOf } from '../harness/books.ts';
 import { providerKey, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { eventsOf, textOf } from '../harness/stream.ts';
@@ -86,11 +91,15 @@ test('a stream is events of chunks with the headers in its head, one usage chunk
   assertCommonHeaders(answer);
   assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
   assert.equal(answer.headers.get('cache-control'), 'no-cache');
-  for (const name of ['x-service-generation-id', 'x-service-model', 'x-service-provider']) assert.ok(answer.headers.get(name), name);
+  for (const name of ['x-service-generation-id', 'x-service-model', 'x-service-provider'])
+    assert.ok(answer.headers.get(name), name);
   const events = eventsOf(answer.text);
   assert.equal(assertCompleteStream(events)['usage'].cost, 20);
   assert.equal(textOf(events), korean);
-  assert.deepEqual(new Set(events.slice(0, -1).map((event) => event.json.id)), new Set([answer.headers.get('x-service-generation-id')]));
+  assert.deepEqual(
+    new Set(events.slice(0, -1).map((event) => event.json.id)),
+    new Set([answer.headers.get('x-service-generation-id')]),
+  );
 });
 
 // row 183
@@ -121,7 +130,10 @@ test('text cut at every byte by the upstream reaches the client whole', async ()
 // row 211
 test('every line end and a byte order mark are read', async () => {
   for (const newline of ['\n', '\r\n', '\r'] as const) {
-    upstream.next(reply.stream(words, { newline, bom: true }), reply.stream(words, { newline, bom: true, framing: 'close' }).drip(7, 0));
+    upstream.next(
+      reply.stream(words, { newline, bom: true }),
+      reply.stream(words, { newline, bom: true, framing: 'close' }).drip(7, 0),
+    );
     for (let n = 0; n < 2; n += 1) assert.equal(textOf(eventsOf((await chat()).text)), korean);
   }
 });
@@ -130,8 +142,13 @@ test('every line end and a byte order mark are read', async () => {
 for (const [how, script] of Object.entries({
   'is closed': reply.stream(words).cutAt(-500, 'fin'),
   'is reset': reply.stream(words).cutAt(-500, 'rst'),
-  'says an error': reply.stream(['나루', piece.error(500, `boom ${providerKey} at http://10.0.0.1/v1`)], { done: false, finish: null }),
-  'says an error with a word for its code': reply.stream(['나루', piece.error('overloaded', 'busy')], { finish: null }),
+  'says an error': reply.stream(['나루', piece.error(500, `boom ${providerKey} at http://10.0.0.1/v1`)], {
+    done: false,
+    finish: null,
+  }),
+  'says an error with a word for its code': reply.stream(['나루', piece.error('overloaded', 'busy')], {
+    finish: null,
+  }),
   'sends nonsense': reply.stream(['나루', { data: '{"half":' }]),
   'ends without saying that it is done': reply.stream(['나루'], { finish: null, done: false, usage: null }),
 })) {
@@ -173,7 +190,12 @@ test('an upstream that falls silent in the middle is a 408 in the stream', async
 
 // row 209
 test('a failure before the first word is an ordinary error with its status', async () => {
-  upstream.next(reply.status(500), reply.drop('rst'), reply.stream([], { finish: null, usage: null }), reply.stream([piece.error(503, 'no')], { finish: null }));
+  upstream.next(
+    reply.status(500),
+    reply.drop('rst'),
+    reply.stream([], { finish: null, usage: null }),
+    reply.stream([piece.error(503, 'no')], { finish: null }),
+  );
   for (const code of [500, null, 200, 503]) {
     const answer = await chat();
     assert.equal(assertError(answer, 502, 'provider_error')['provider_code'], code);
@@ -184,7 +206,10 @@ test('a failure before the first word is an ordinary error with its status', asy
 test('not one byte of a candidate that failed before its first word reaches the client', async () => {
   for (const failing of [
     reply.status(500, { error: { message: 'FIRST' } }),
-    reply.stream([{ comment: 'FIRST' }, { delta: { role: 'assistant', content: '' } }, piece.error(500, 'FIRST')], { finish: null }),
+    reply.stream(
+      [{ comment: 'FIRST' }, { delta: { role: 'assistant', content: '' } }, piece.error(500, 'FIRST')],
+      { finish: null },
+    ),
     reply.stream([{ comment: 'FIRST' }], { finish: null, done: false, usage: null }),
     reply.json({ error: { message: 'FIRST', code: 500 } }),
   ]) {
@@ -234,7 +259,10 @@ test('a client that hangs up ends the upstream within a second, and pays for wha
   const record = await recordOf(stream.response.headers.get('x-service-generation-id'));
   assert.equal(record.cancelled, true);
   assert.equal(record.usage_source, 'counted');
-  assert.ok(record.tokens_completion >= 5 && record.tokens_completion <= 20, String(record.tokens_completion));
+  assert.ok(
+    record.tokens_completion >= 5 && record.tokens_completion <= 20,
+    String(record.tokens_completion),
+  );
   assert.equal(record.total_cost, record.tokens_prompt + 2 * record.tokens_completion);
   const now = await booksOf(naru, account);
   assert.equal(now.debits.length, before.debits.length + 1);
@@ -269,7 +297,8 @@ test('a client that hangs up before the first word ends the upstream too, for no
   assert.ok((await received.aborted) - leftMs < 1000);
   const endMs = performance.now() + 1000;
   let now = await booksOf(naru, account);
-  while (now.records.length === before.records.length && performance.now() < endMs) now = await booksOf(naru, account);
+  while (now.records.length === before.records.length && performance.now() < endMs)
+    now = await booksOf(naru, account);
   assert.equal(now.records.at(-1)?.cancelled, true);
   assert.equal(now.records.at(-1)?.total_cost, 0);
   assert.deepEqual(now.debits, before.debits);
@@ -293,7 +322,11 @@ test('the record can be read before the last byte of the stream has been sent', 
   upstream.next(reply.stream(['a', 'b']));
   const stream = await opened();
   await stream.until('[DONE]');
-  const answer = await naru.send('GET', `/generation?id=${stream.response.headers.get('x-service-generation-id')}`, { key: account.key });
+  const answer = await naru.send(
+    'GET',
+    `/generation?id=${stream.response.headers.get('x-service-generation-id')}`,
+    { key: account.key },
+  );
   assert.equal(answer.status, 200);
 });
 
@@ -304,7 +337,10 @@ test('an upstream that keeps its connection open after [DONE] does not keep the 
 });
 
 test('an upstream that closes after its last word without [DONE] has answered', async () => {
-  upstream.next(reply.stream(['a', 'b'], { done: false }), reply.stream(['a', 'b'], { done: false, usage: null, framing: 'close' }));
+  upstream.next(
+    reply.stream(['a', 'b'], { done: false }),
+    reply.stream(['a', 'b'], { done: false, usage: null, framing: 'close' }),
+  );
   for (let n = 0; n < 2; n += 1) assert.equal(textOf(eventsOf((await chat()).text)), 'ab');
 });
 
@@ -348,30 +384,84 @@ test('a client that reads nothing stops the upstream, and gets everything once i
 
 // decisions.md §2: empty completion
 test('a stream of thoughts and tool calls passes them on by the rules of strict clients', async () => {
-  upstream.next(reply.stream([{ reasoning: '생각' }, ...piece.tool(0, 'weather', '{"city"', ':"서울"}'), ...piece.tool(1, 'time', '{}')], { finish: 'tool_calls' }));
+  upstream.next(
+    reply.stream(
+      [
+        { reasoning: '생각' },
+        ...piece.tool(0, 'weather', '{"city"', ':"서울"}'),
+        ...piece.tool(1, 'time', '{}'),
+      ],
+      { finish: 'tool_calls' },
+    ),
+  );
   const events = eventsOf((await chat()).text);
   assertCompleteStream(events);
   const calls = events.flatMap((event) => event.json?.choices[0]?.delta.tool_calls ?? []);
-  assert.deepEqual(calls.filter((call) => call.id !== undefined).map((call) => [call.index, call.id, call.type, call.function.name]), [
-    [0, 'call_0', 'function', 'weather'],
-    [1, 'call_1', 'function', 'time'],
-  ]);
-  assert.equal(calls.filter((call) => call.index === 0).map((call) => call.function.arguments ?? '').join(''), '{"city":"서울"}');
+  assert.deepEqual(
+    calls
+      .filter((call) => call.id !== undefined)
+      .map((call) => [call.index, call.id, call.type, call.function.name]),
+    [
+      [0, 'call_0', 'function', 'weather'],
+      [1, 'call_1', 'function', 'time'],
+    ],
+  );
+  assert.equal(
+    calls
+      .filter((call) => call.index === 0)
+      .map((call) => call.function.arguments ?? '')
+      .join(''),
+    '{"city":"서울"}',
+  );
 });
 
 // surface §14
 test('an upstream that sends nulls everywhere makes no strict client throw', async () => {
-  const nulls = { content: null, role: null, refusal: null, reasoning: null, reasoning_details: null, tool_calls: null, images: null, audio: null, annotations: null, function_call: null };
+  const nulls = {
+    content: null,
+    role: null,
+    refusal: null,
+    reasoning: null,
+    reasoning_details: null,
+    tool_calls: null,
+    images: null,
+    audio: null,
+    annotations: null,
+    function_call: null,
+  };
   upstream.next(
     reply.stream(
       [
-        { chunk: { id: null, system_fingerprint: null, service_tier: null, error: null, usage: null, choices: [{ index: 0, delta: nulls, finish_reason: null, logprobs: null }] } },
+        {
+          chunk: {
+            id: null,
+            system_fingerprint: null,
+            service_tier: null,
+            error: null,
+            usage: null,
+            choices: [{ index: 0, delta: nulls, finish_reason: null, logprobs: null }],
+          },
+        },
         { chunk: { choices: [{ delta: { ...nulls, content: '나루' } }] } },
-        { delta: { tool_calls: [{ index: 0, id: null, type: null, function: { name: null, arguments: null } }] } },
+        {
+          delta: {
+            tool_calls: [{ index: 0, id: null, type: null, function: { name: null, arguments: null } }],
+          },
+        },
         { delta: { tool_calls: [{ index: 0 }] } },
         { chunk: { choices: [{ index: 0, finish_reason: 'eos' }] } },
       ],
-      { finish: null, usageOn: 'always', usage: { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: null, audio_tokens: null }, completion_tokens_details: null, cost: null } },
+      {
+        finish: null,
+        usageOn: 'always',
+        usage: {
+          prompt_tokens: 10,
+          completion_tokens: 5,
+          prompt_tokens_details: { cached_tokens: null, audio_tokens: null },
+          completion_tokens_details: null,
+          cost: null,
+        },
+      },
     ),
   );
   const events = eventsOf((await chat()).text);

@@ -66,7 +66,10 @@ test('the path is repeated as it was received: not decoded, not normalised, with
     '/__proto__',
     '/constructor',
   ]) {
-    const [answer] = await rawly(naru.gateway.server.port, `GET /api/v1${path}?q=1&r=%2F HTTP/1.1\r\nhost: x\r\n\r\n`);
+    const [answer] = await rawly(
+      naru.gateway.server.port,
+      `GET /api/v1${path}?q=1&r=%2F HTTP/1.1\r\nhost: x\r\n\r\n`,
+    );
     assert.equal(answer?.status, 404, path);
     assert.equal(JSON.parse(answer?.body ?? '').error.metadata.path, `/api/v1${path}`);
   }
@@ -77,7 +80,9 @@ test('no credential is asked for, a body of 1 MB is no trouble, and the connecti
   const client = await RawClient.open(naru.gateway.server.port);
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'GET', 'PROPFIND']) {
     const body = 'x'.repeat(1024 * 1024);
-    client.write(`${method} /api/v1/embeddings HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    client.write(
+      `${method} /api/v1/embeddings HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
     assert.equal((await client.answer())?.status, 404, method);
   }
   client.write('GET /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n');

@@ -52,6 +52,11 @@ function assertTokens(message: AIMessage | AIMessageChunk, input: number, output
   });
 }
 
+/** The usage as it came is kept beside LangChain's own. */
+function costOf(message: AIMessage | AIMessageChunk): unknown {
+  return message.response_metadata['usage']?.cost;
+}
+
 async function joined(stream: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk> {
   const chunks = await Array.fromAsync(stream);
   return chunks.reduce((sum, chunk) => sum.concat(chunk));
@@ -71,6 +76,7 @@ for (const { name, model, method, statusOf } of kinds) {
       assert.equal(answer.content, '맑음');
       assertTokens(answer, 10, 5);
       assert.equal(answer.response_metadata['finish_reason'], 'stop');
+      assert.equal(costOf(answer), 20);
       await payer.charged(20);
     });
 
@@ -80,6 +86,7 @@ for (const { name, model, method, statusOf } of kinds) {
       const answer = await joined(await model(payer.key).stream([question]));
       assert.equal(answer.content, '맑음');
       assertTokens(answer, 10, 5);
+      assert.equal(costOf(answer), 20);
       await payer.charged(20);
     });
 

@@ -6,7 +6,19 @@ import { errorPairs } from '../harness/answer-rules.ts';
 
 const failures = Object.keys(catalogue) as Failure[];
 /** Extras of every kind, as a thrower would give them. */
-const extras = { model: 'm', balance_krw: '0.000000', limit_krw: '1.000000', usage_krw: '1.000000', models: ['m'], path: '/x', method: 'PUT', allow: ['GET', 'HEAD'], timeout_sec: 600, retry_after_sec: 7, provider_code: 500 };
+const extras = {
+  model: 'm',
+  balance_krw: '0.000000',
+  limit_krw: '1.000000',
+  usage_krw: '1.000000',
+  models: ['m'],
+  path: '/x',
+  method: 'PUT',
+  allow: ['GET', 'HEAD'],
+  timeout_sec: 600,
+  retry_after_sec: 7,
+  provider_code: 500,
+};
 const rendered = (failure: Failure) => renderRefusal(new Refusal(failure, 'words', extras as never));
 
 // row 10
@@ -37,13 +49,27 @@ test('Retry-After is said by the errors that say how long, and by no other', () 
 
 // service.md 7.4.6
 test('what no retry can fix says so', () => {
-  const retryable = new Set<Failure>(['model_loading', 'rate_limit_exceeded', 'timeout', 'provider_error', 'server']);
-  for (const failure of failures) assert.equal(rendered(failure).headers['x-should-retry'], retryable.has(failure) ? undefined : 'false', failure);
+  const retryable = new Set<Failure>([
+    'model_loading',
+    'rate_limit_exceeded',
+    'timeout',
+    'provider_error',
+    'server',
+  ]);
+  for (const failure of failures)
+    assert.equal(
+      rendered(failure).headers['x-should-retry'],
+      retryable.has(failure) ? undefined : 'false',
+      failure,
+    );
 });
 
 test('a refusal carries what its row demands and the words for people', () => {
   const refusal = refuse('model_not_found', 'no such model', { model: 'a/b' });
-  assert.deepEqual(renderRefusal(refusal).body, { error: { code: 400, message: 'no such model', metadata: { error_type: 'model_not_found', model: 'a/b' } } });
-  assert.deepEqual(renderRefusal(refuse('not_found', 'none')).body.error.metadata, { error_type: 'not_supported' });
+  assert.deepEqual(renderRefusal(refusal).body, {
+    error: { code: 400, message: 'no such model', metadata: { error_type: 'model_not_found', model: 'a/b' } },
+  });
+  assert.deepEqual(renderRefusal(refuse('not_found', 'none')).body.error.metadata, {
+    error_type: 'not_supported',
+  });
 });
-

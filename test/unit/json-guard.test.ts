@@ -26,22 +26,33 @@ function shapeOf(value: unknown): { depth: number; parts: number } {
 }
 
 test('the guard sees exactly the depth and the parts that JSON.parse sees, wherever the bytes are cut', () => {
-  check(property(json({ maxDepth: 6 }), array(integer({ min: 0, max: 300 })), (text, cuts) => {
-    // Parsing drops repeated members, so what is judged is written from what was parsed.
-    const plain = JSON.stringify(JSON.parse(text));
-    const { depth, parts } = shapeOf(JSON.parse(plain));
-    assert.equal(judge(plain, { depth, parts }, cuts), null);
-    if (depth > 0) assert.equal(judge(plain, { depth: depth - 1, parts }, cuts), 'too_deep');
-    if (parts > depth) assert.equal(judge(plain, { depth, parts: parts - 1 }, cuts), 'too_many_parts');
-  }), { numRuns: 500 });
+  check(
+    property(json({ maxDepth: 6 }), array(integer({ min: 0, max: 300 })), (text, cuts) => {
+      // Parsing drops repeated members, so what is judged is written from what was parsed.
+      const plain = JSON.stringify(JSON.parse(text));
+      const { depth, parts } = shapeOf(JSON.parse(plain));
+      assert.equal(judge(plain, { depth, parts }, cuts), null);
+      if (depth > 0) assert.equal(judge(plain, { depth: depth - 1, parts }, cuts), 'too_deep');
+      if (parts > depth) assert.equal(judge(plain, { depth, parts: parts - 1 }, cuts), 'too_many_parts');
+    }),
+    { numRuns: 500 },
+  );
 });
 
 test('what stands in a string is no shape, escaped quotes and cut escapes included', () => {
   const strings = ['[[[[{{{{,,,,', '\\', '\\\\', '"', '\\"[', '\\\\"', '한\\u005b', '\n\t', '\\\\\\"{'];
   const text = JSON.stringify(strings);
   const shape = { depth: 1, parts: strings.length };
-  for (let at = 0; at <= Buffer.byteLength(text); at += 1) assert.equal(judge(text, shape, [at]), null, `cut at ${at}`);
-  assert.equal(judge(text, shape, Array.from({ length: Buffer.byteLength(text) }, (_, n) => n)), null);
+  for (let at = 0; at <= Buffer.byteLength(text); at += 1)
+    assert.equal(judge(text, shape, [at]), null, `cut at ${at}`);
+  assert.equal(
+    judge(
+      text,
+      shape,
+      Array.from({ length: Buffer.byteLength(text) }, (_, n) => n),
+    ),
+    null,
+  );
 });
 
 // decisions.md §2, step 5
@@ -50,5 +61,10 @@ test('hostile shapes are refused after their first part, ordinary large ones are
   assert.equal(judge(`${'['.repeat(128)}${']'.repeat(128)}`), null);
   assert.equal(judge('{},'.repeat(130_000)), 'too_many_parts');
   assert.equal(judge(`{"a":"${'[{,'.repeat(8_000_000)}"}`), null);
-  assert.equal(judge(JSON.stringify(Array.from({ length: 4000 }, (_, n) => ({ role: 'user', content: `message, ${n}` })))), null);
+  assert.equal(
+    judge(
+      JSON.stringify(Array.from({ length: 4000 }, (_, n) => ({ role: 'user', content: `message, ${n}` }))),
+    ),
+    null,
+  );
 });

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { array, assert as check, bigInt, integer, oneof, property, record, constant } from 'fast-check';
+import { array, bigInt, assert as check, constant, integer, oneof, property, record } from 'fast-check';
 import { dueAt, type Lot, spend } from '../../src/ledger/lots.ts';
 
-const someLots = array(record({ remaining: bigInt({ min: 1n, max: 1000n }), expiresAtMs: oneof(constant(null), integer({ min: 0, max: 50 })) }), { maxLength: 8 }).map((lots) =>
-  inOrder(lots.map((lot, at) => ({ ...lot, id: at + 1 }))),
-);
+const someLots = array(
+  record({
+    remaining: bigInt({ min: 1n, max: 1000n }),
+    expiresAtMs: oneof(constant(null), integer({ min: 0, max: 50 })),
+  }),
+  { maxLength: 8 },
+).map((lots) => inOrder(lots.map((lot, at) => ({ ...lot, id: at + 1 }))));
 
 /** First to expire first, then the oldest. */
 function inOrder(lots: readonly Lot[]): readonly Lot[] {
@@ -21,45 +25,66 @@ const sum = (lots: readonly Lot[]): bigint => lots.reduce((total, lot) => total 
 
 // decisions.md §3
 test('a charge empties lots in their order and takes no more than there is', () => {
-  check(property(someLots, bigInt({ min: 0n, max: 5000n }), (lots, amount) => {
-    const { lots: changed, taken } = spend(lots, amount);
-    const left = apply(lots, changed);
-    assert.equal(taken, amount < sum(lots) ? amount : sum(lots));
-    assert.equal(sum(lots) - sum(left), taken);
-    assert.ok(left.every((lot) => lot.remaining >= 0n));
-    const firstOpen = left.findIndex((lot) => lot.remaining > 0n);
-    if (firstOpen !== -1) assert.deepEqual(left.slice(firstOpen + 1), lots.slice(firstOpen + 1), 'lots behind the first open one are untouched');
-  }));
+  check(
+    property(someLots, bigInt({ min: 0n, max: 5000n }), (lots, amount) => {
+      const { lots: changed, taken } = spend(lots, amount);
+      const left = apply(lots, changed);
+      assert.equal(taken, amount < sum(lots) ? amount : sum(lots));
+      assert.equal(sum(lots) - sum(left), taken);
+      assert.ok(left.every((lot) => lot.remaining >= 0n));
+      const firstOpen = left.findIndex((lot) => lot.remaining > 0n);
+      if (firstOpen !== -1)
+        assert.deepEqual(
+          left.slice(firstOpen + 1),
+          lots.slice(firstOpen + 1),
+          'lots behind the first open one are untouched',
+        );
+    }),
+  );
 });
 
 // decisions.md §3
 test('charging lots late, all at once, leaves what charging them at every debit would have left', () => {
-  const steps = array(oneof(record({ spend: bigInt({ min: 1n, max: 300n }) }), record({ expireAt: integer({ min: 0, max: 50 }) })), { maxLength: 20 });
-  check(property(someLots, steps, (lots, todo) => {
-    let eager = lots;
-    let debt = 0n;
-    let lazy = lots;
-    let uncharged = 0n;
-    for (const step of todo) {
-      if ('spend' in step) {
-        const { lots: changed, taken } = spend(eager, step.spend);
-        eager = apply(eager, changed);
-        debt += step.spend - taken;
-        uncharged += step.spend;
-      } else {
-        const { lots: changed, taken } = spend(lazy, uncharged);
-        lazy = apply(lazy, changed);
-        uncharged -= taken;
-        for (const books of [eager, lazy]) for (const lot of dueAt(books, step.expireAt)) assert.ok(lot.expiresAtMs !== null && lot.expiresAtMs <= step.expireAt);
-        const expire = (books: readonly Lot[]) => apply(books, dueAt(books, step.expireAt).map((lot) => ({ ...lot, remaining: 0n })));
-        eager = expire(eager);
-        lazy = expire(lazy);
+  const steps = array(
+    oneof(
+      record({ spend: bigInt({ min: 1n, max: 300n }) }),
+      record({ expireAt: integer({ min: 0, max: 50 }) }),
+    ),
+    { maxLength: 20 },
+  );
+  check(
+    property(someLots, steps, (lots, todo) => {
+      let eager = lots;
+      let debt = 0n;
+      let lazy = lots;
+      let uncharged = 0n;
+      for (const step of todo) {
+        if ('spend' in step) {
+          const { lots: changed, taken } = spend(eager, step.spend);
+          eager = apply(eager, changed);
+          debt += step.spend - taken;
+          uncharged += step.spend;
+        } else {
+          const { lots: changed, taken } = spend(lazy, uncharged);
+          lazy = apply(lazy, changed);
+          uncharged -= taken;
+          for (const books of [eager, lazy])
+            for (const lot of dueAt(books, step.expireAt))
+              assert.ok(lot.expiresAtMs !== null && lot.expiresAtMs <= step.expireAt);
+          const expire = (books: readonly Lot[]) =>
+            apply(
+              books,
+              dueAt(books, step.expireAt).map((lot) => ({ ...lot, remaining: 0n })),
+            );
+          eager = expire(eager);
+          lazy = expire(lazy);
+        }
       }
-    }
-    const { lots: changed, taken } = spend(lazy, uncharged);
-    assert.deepEqual(apply(lazy, changed), eager);
-    assert.equal(uncharged - taken, debt);
-  }));
+      const { lots: changed, taken } = spend(lazy, uncharged);
+      assert.deepEqual(apply(lazy, changed), eager);
+      assert.equal(uncharged - taken, debt);
+    }),
+  );
 });
 
 test('a lot is lost from the instant of its expiry on', () => {

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assert as check, bigInt, double, integer, property, tuple } from 'fast-check';
-import { decimalToScaled, divideHalfUp, type Krw, krwFromDecimal, krwFromNumber, krwToDecimal, krwToNumber, largestKrw } from '../../src/money/krw.ts';
+import { bigInt, assert as check, double, integer, property, tuple } from 'fast-check';
+import {
+  decimalToScaled,
+  divideHalfUp,
+  type Krw,
+  krwFromDecimal,
+  krwFromNumber,
+  krwToDecimal,
+  krwToNumber,
+  largestKrw,
+} from '../../src/money/krw.ts';
 import { costOf, type Price, promptCostOf, rateOfPico, rateToDecimal } from '../../src/money/price.ts';
 
 const amounts = bigInt({ min: -largestKrw, max: largestKrw }).map((micro) => micro as Krw);
@@ -15,59 +24,128 @@ test('an amount as six decimals reads back as itself', () => {
 
 test('the JSON number of an amount is the double nearest to it, and prints its decimals below 2^33 won', () => {
   check(property(amounts, (amount) => krwToNumber(amount) === Number(krwToDecimal(amount))));
-  const everyday = bigInt({ min: -(2n ** 33n) * 1_000_000n, max: 2n ** 33n * 1_000_000n }).map((micro) => micro as Krw);
+  const everyday = bigInt({ min: -(2n ** 33n) * 1_000_000n, max: 2n ** 33n * 1_000_000n }).map(
+    (micro) => micro as Krw,
+  );
   check(property(everyday, (amount) => krwFromNumber(krwToNumber(amount)) === amount));
 });
 
 // row 148 (A-13)
 test('what is no finite amount within bounds is none', () => {
-  for (const bad of ['', '.', '-', '1,000', '0x10', 'NaN', 'Infinity', '1e400', '-1e400', '1e999', ' 1', '1 ', '1e', '١', '1000000000000000.000001'])
+  for (const bad of [
+    '',
+    '.',
+    '-',
+    '1,000',
+    '0x10',
+    'NaN',
+    'Infinity',
+    '1e400',
+    '-1e400',
+    '1e999',
+    ' 1',
+    '1 ',
+    '1e',
+    '١',
+    '1000000000000000.000001',
+  ])
     assert.equal(krwFromDecimal(bad), null, bad);
-  for (const bad of [Number.NaN, Number.POSITIVE_INFINITY, 1e400, 1.1e15]) assert.equal(krwFromNumber(bad), null);
+  for (const bad of [Number.NaN, Number.POSITIVE_INFINITY, 1.1e15]) assert.equal(krwFromNumber(bad), null);
   assert.equal(krwFromDecimal('1e15'), largestKrw);
   assert.equal(krwFromNumber(1e15), largestKrw);
 });
 
 // A-13
 test('more than six decimals are rounded half away from zero', () => {
-  for (const [text, micro] of [['0.0000005', 1n], ['0.00000049999', 0n], ['-0.0000005', -1n], ['1.2345675', 1_234_568n], ['5e-7', 1n], ['.5', 500_000n], ['5.', 5_000_000n], ['+1', 1_000_000n], ['1e3', 1_000_000_000n]] as const)
+  for (const [text, micro] of [
+    ['0.0000005', 1n],
+    ['0.00000049999', 0n],
+    ['-0.0000005', -1n],
+    ['1.2345675', 1_234_568n],
+    ['5e-7', 1n],
+    ['.5', 500_000n],
+    ['5.', 5_000_000n],
+    ['+1', 1_000_000n],
+    ['1e3', 1_000_000_000n],
+  ] as const)
     assert.equal(krwFromDecimal(text), micro, text);
 });
 
 test('decimal text scales exactly as its digits do', () => {
-  check(property(tuple(integer({ min: 0, max: 10 ** 9 }), integer({ min: 0, max: 12 })), ([digits, places]) => {
-    const text = `${digits}e-${places}`;
-    assert.equal(decimalToScaled(text, 12), BigInt(digits) * 10n ** BigInt(12 - places));
-  }));
-  check(property(double({ noNaN: true, noDefaultInfinity: true, min: 0, max: 1e9 }), (value) => Math.abs(Number(decimalToScaled(String(value), 6)) - value * 1e6) <= 0.5 + value * 1e-9));
+  check(
+    property(tuple(integer({ min: 0, max: 10 ** 9 }), integer({ min: 0, max: 12 })), ([digits, places]) => {
+      const text = `${digits}e-${places}`;
+      assert.equal(decimalToScaled(text, 12), BigInt(digits) * 10n ** BigInt(12 - places));
+    }),
+  );
+  check(
+    property(
+      double({ noNaN: true, noDefaultInfinity: true, min: 0, max: 1e9 }),
+      (value) => Math.abs(Number(decimalToScaled(String(value), 6)) - value * 1e6) <= 0.5 + value * 1e-9,
+    ),
+  );
 });
 
 test('a quotient is rounded half up', () => {
-  check(property(bigInt({ min: 0n, max: 10n ** 30n }), bigInt({ min: 1n, max: 10n ** 15n }), (dividend, divisor) => {
-    const quotient = divideHalfUp(dividend, divisor);
-    const error2 = 2n * (quotient * divisor - dividend);
-    assert.ok(error2 > -divisor && error2 <= divisor);
-  }));
+  check(
+    property(
+      bigInt({ min: 0n, max: 10n ** 30n }),
+      bigInt({ min: 1n, max: 10n ** 15n }),
+      (dividend, divisor) => {
+        const quotient = divideHalfUp(dividend, divisor);
+        const error2 = 2n * (quotient * divisor - dividend);
+        assert.ok(error2 > -divisor && error2 <= divisor);
+      },
+    ),
+  );
 });
 
 const rates = bigInt({ min: 0n, max: 10n ** 15n }).map(rateOfPico);
-const prices = tuple(rates, rates, rates, rates, rates).map(([prompt, completion, request, cacheRead, cacheWrite]): Price => ({ prompt, completion, request, cacheRead, cacheWrite }));
-const units = tuple(integer({ min: 0, max: 10 ** 7 }), integer({ min: 0, max: 10 ** 7 }), integer({ min: 0, max: 10 ** 7 }), integer({ min: 0, max: 10 ** 7 })).map(
-  ([plain, completionTokens, cacheReadTokens, cacheWriteTokens]) => ({ promptTokens: plain + cacheReadTokens + cacheWriteTokens, completionTokens, cacheReadTokens, cacheWriteTokens }),
+const prices = tuple(rates, rates, rates, rates, rates).map(
+  ([prompt, completion, request, cacheRead, cacheWrite]): Price => ({
+    prompt,
+    completion,
+    request,
+    cacheRead,
+    cacheWrite,
+  }),
 );
+const units = tuple(
+  integer({ min: 0, max: 10 ** 7 }),
+  integer({ min: 0, max: 10 ** 7 }),
+  integer({ min: 0, max: 10 ** 7 }),
+  integer({ min: 0, max: 10 ** 7 }),
+).map(([plain, completionTokens, cacheReadTokens, cacheWriteTokens]) => ({
+  promptTokens: plain + cacheReadTokens + cacheWriteTokens,
+  completionTokens,
+  cacheReadTokens,
+  cacheWriteTokens,
+}));
 
 // decisions.md §3
 test('a cost is the exact sum, rounded once', () => {
-  check(property(prices, units, (price, used) => {
-    const plain = used.promptTokens - used.cacheReadTokens - used.cacheWriteTokens;
-    const pico = price.request + BigInt(plain) * price.prompt + BigInt(used.cacheReadTokens) * price.cacheRead + BigInt(used.cacheWriteTokens) * price.cacheWrite + BigInt(used.completionTokens) * price.completion;
-    assert.equal(costOf(price, used), (pico + 500_000n) / 1_000_000n);
-    assert.ok(promptCostOf(price, used) <= costOf(price, used));
-  }));
+  check(
+    property(prices, units, (price, used) => {
+      const plain = used.promptTokens - used.cacheReadTokens - used.cacheWriteTokens;
+      const pico =
+        price.request +
+        BigInt(plain) * price.prompt +
+        BigInt(used.cacheReadTokens) * price.cacheRead +
+        BigInt(used.cacheWriteTokens) * price.cacheWrite +
+        BigInt(used.completionTokens) * price.completion;
+      assert.equal(costOf(price, used), (pico + 500_000n) / 1_000_000n);
+      assert.ok(promptCostOf(price, used) <= costOf(price, used));
+    }),
+  );
 });
 
 test('a rate is said exactly, without trailing zeros', () => {
-  check(property(rates, (rate) => decimalToScaled(rateToDecimal(rate), 12) === rate && !/\.\d*0$|\.$/.test(rateToDecimal(rate))));
+  check(
+    property(
+      rates,
+      (rate) => decimalToScaled(rateToDecimal(rate), 12) === rate && !/\.\d*0$|\.$/.test(rateToDecimal(rate)),
+    ),
+  );
   assert.equal(rateToDecimal(rateOfPico(0n)), '0');
   assert.equal(rateToDecimal(rateOfPico(400_000n)), '0.0000004');
 });

@@ -1,28 +1,34 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { array, assert as check, bigInt, integer, property, tuple } from 'fast-check';
+import { array, bigInt, assert as check, integer, property, tuple } from 'fast-check';
 import { addDebit, noSpend, rollTo, spendOf } from '../../src/keys/spend.ts';
 import { limitResets, periodStartDay } from '../../src/time/period.ts';
 
 const firstDay = 20_000;
-const debits = array(tuple(integer({ min: 0, max: 70 }), bigInt({ min: 0n, max: 10n ** 12n })), { maxLength: 40 }).map((each) =>
-  each.map(([after, amount]) => ({ day: firstDay + after, amount })),
-);
+const debits = array(tuple(integer({ min: 0, max: 70 }), bigInt({ min: 0n, max: 10n ** 12n })), {
+  maxLength: 40,
+}).map((each) => each.map(([after, amount]) => ({ day: firstDay + after, amount })));
 
 // rows 68, 71
 test('the spend of a period is the sum of the debits on its days', () => {
-  check(property(debits, integer({ min: 0, max: 90 }), (made, after) => {
-    const inOrder = [...made].sort((a, b) => a.day - b.day);
-    const today = Math.max(firstDay + after, ...inOrder.map(({ day }) => day));
-    const spend = rollTo(inOrder.reduce((sum, { day, amount }) => addDebit(sum, day, amount), noSpend(firstDay)), today);
-    for (const reset of limitResets) {
-      const expected = inOrder
-        .filter(({ day }) => day >= periodStartDay(reset, today))
-        .reduce((sum, { amount }) => sum + amount, 0n);
-      assert.equal(spendOf(spend, reset), expected, reset);
-    }
-    assert.ok(spend.daily <= spend.weekly && spend.daily <= spend.monthly && spend.weekly <= spend.total);
-  }), { numRuns: 300 });
+  check(
+    property(debits, integer({ min: 0, max: 90 }), (made, after) => {
+      const inOrder = [...made].sort((a, b) => a.day - b.day);
+      const today = Math.max(firstDay + after, ...inOrder.map(({ day }) => day));
+      const spend = rollTo(
+        inOrder.reduce((sum, { day, amount }) => addDebit(sum, day, amount), noSpend(firstDay)),
+        today,
+      );
+      for (const reset of limitResets) {
+        const expected = inOrder
+          .filter(({ day }) => day >= periodStartDay(reset, today))
+          .reduce((sum, { amount }) => sum + amount, 0n);
+        assert.equal(spendOf(spend, reset), expected, reset);
+      }
+      assert.ok(spend.daily <= spend.weekly && spend.daily <= spend.monthly && spend.weekly <= spend.total);
+    }),
+    { numRuns: 300 },
+  );
 });
 
 test('a debit of an earlier day counts in the periods that contain both days', () => {

@@ -11,39 +11,69 @@ function read(bytes: Buffer, cuts: readonly number[] = []): readonly string[] {
   return [...events, ...decoder.end()];
 }
 
-const text = '\ufeff: comment\ndata: {"나루":"👩‍👩‍👧‍👦"}\n\nevent: x\nid: 1\ndata:no space\ndata:  two spaces\n\n\n\ndata\n\ndata: last 한글\n\ndata: [DONE]\n\n';
+const text =
+  '\ufeff: comment\ndata: {"나루":"👩‍👩‍👧‍👦"}\n\nevent: x\nid: 1\ndata:no space\ndata:  two spaces\n\n\n\ndata\n\ndata: last 한글\n\ndata: [DONE]\n\n';
 const events = ['{"나루":"👩‍👩‍👧‍👦"}', 'no space\n two spaces', 'last 한글', '[DONE]'];
 
 // row 211
-for (const [name, newline] of [['LF', '\n'], ['CRLF', '\r\n'], ['CR', '\r']] as const) {
+for (const [name, newline] of [
+  ['LF', '\n'],
+  ['CRLF', '\r\n'],
+  ['CR', '\r'],
+] as const) {
   test(`a stream with ${name} line ends reads the same however its bytes are cut`, () => {
     const bytes = Buffer.from(text.replaceAll('\n', newline));
     assert.deepEqual(read(bytes), events);
     for (let at = 0; at <= bytes.length; at += 1) assert.deepEqual(read(bytes, [at]), events, `cut at ${at}`);
     assert.deepEqual(read(bytes, Array.from(bytes.keys())), events, 'byte by byte');
-    check(property(array(integer({ min: 0, max: bytes.length })), (cuts) => assert.deepEqual(read(bytes, cuts), events)));
+    check(
+      property(array(integer({ min: 0, max: bytes.length })), (cuts) =>
+        assert.deepEqual(read(bytes, cuts), events),
+      ),
+    );
   });
 }
 
 test('whatever is written as events is read as them', () => {
   const data = string({ unit: 'grapheme', minLength: 1 }).filter((each) => !/[\r\n\0]/.test(each));
-  check(property(array(data), array(integer({ min: 0, max: 500 })), (written, cuts) => {
-    const bytes = Buffer.from(written.map(sseEvent).join(''));
-    assert.deepEqual(read(bytes, cuts.filter((cut) => cut <= bytes.length)), written);
-  }));
+  check(
+    property(array(data), array(integer({ min: 0, max: 500 })), (written, cuts) => {
+      const bytes = Buffer.from(written.map(sseEvent).join(''));
+      assert.deepEqual(
+        read(
+          bytes,
+          cuts.filter((cut) => cut <= bytes.length),
+        ),
+        written,
+      );
+    }),
+  );
 });
 
 test('mixed line ends are read as they come', () => {
-  check(property(array(constantFrom('\n', '\r\n', '\r'), { minLength: 8, maxLength: 8 }), array(integer({ min: 0, max: 20 })), (ends, cuts) => {
-    const [a = '', b = '', c = '', d = ''] = ends;
-    // A CR before an LF is one line end, so they are kept apart by a comment.
-    const bytes = Buffer.from(`data: 1${a}:${b}${b === '\r' ? ':\n' : ''}data: 2${c}:${d}`);
-    assert.deepEqual(read(bytes, cuts.filter((cut) => cut <= bytes.length)), ['1\n2']);
-  }));
+  check(
+    property(
+      array(constantFrom('\n', '\r\n', '\r'), { minLength: 8, maxLength: 8 }),
+      array(integer({ min: 0, max: 20 })),
+      (ends, cuts) => {
+        const [a = '', b = '', c = '', d = ''] = ends;
+        // A CR before an LF is one line end, so they are kept apart by a comment.
+        const bytes = Buffer.from(`data: 1${a}:${b}${b === '\r' ? ':\n' : ''}data: 2${c}:${d}`);
+        assert.deepEqual(
+          read(
+            bytes,
+            cuts.filter((cut) => cut <= bytes.length),
+          ),
+          ['1\n2'],
+        );
+      },
+    ),
+  );
 });
 
 test('a last event that no blank line ended is read at the end', () => {
-  for (const end of ['', '\n', '\r']) assert.deepEqual(read(Buffer.from(`data: a\n\ndata: b${end}`)), ['a', 'b']);
+  for (const end of ['', '\n', '\r'])
+    assert.deepEqual(read(Buffer.from(`data: a\n\ndata: b${end}`)), ['a', 'b']);
 });
 
 test('a line or an event without an end is not collected for ever', () => {

@@ -9,7 +9,12 @@ const tokens = z
   .regex(/^\d{1,30}$/)
   .describe('An integer of up to 30 digits as text');
 
-const attribution = { citation: text.optional(), source_url: text.optional(), license: text.optional() };
+const attribution = {
+  citation: text.optional(),
+  source_url: text.optional(),
+  license: text.optional(),
+  license_url: text.optional(),
+};
 const period = { as_of: instant.nullable(), start_date: day.nullable(), end_date: day.nullable() };
 
 /** `GET /datasets/app-rankings` (service.md 2.4). */

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Account } from '../../src/accounts/account.ts';
+import { Refusal } from '../../src/errors/catalogue.ts';
+import type { KeyHash } from '../../src/ids/api-key.ts';
+import { admit, Hold } from '../../src/inference/holds.ts';
+import { Key } from '../../src/keys/key.ts';
+import { noSpend } from '../../src/keys/spend.ts';
+import { krwOfMicro } from '../../src/money/krw.ts';
+
+const day = 20_000;
+const floor = krwOfMicro(5_000_000_000n);
+
+function accountWith(balance: bigint): Account {
+  const credits = balance > 0n ? balance : 0n;
+  return new Account({ accountId: 1, credits, usage: credits - balance, version: 1n });
+}
+
+function keyWith(limitMicro: bigint | null): Key {
+  const row = {
+    id: 1,
+    hash: '0'.repeat(64) as KeyHash,
+    accountId: 1,
+    kind: 'inference',
+    name: 'k',
+    label: 'k',
+    userDisabled: false,
+    adminSuspended: false,
+    suspendReason: null,
+    revokedAtMs: null,
+    expiresAtMs: null,
+    limitMicro,
+    limitReset: 'never',
+    createdAtMs: 0,
+    updatedAtMs: null,
+  } as const;
+  return new Key(row as never, noSpend(day));
+}
+
+function outcome(account: Account, key: Key, debtFloor = floor): string {
+  try {
+    admit(account, key, debtFloor, day);
+    return 'admitted';
+  } catch (error) {
+    assert.ok(error instanceof Refusal);
+    return error.failure;
+  }
+}
+
+// row 235
+test('a balance at the floor is admitted, one micro-won below it is not', () => {
+  assert.equal(outcome(accountWith(-4_999_999_999n), keyWith(null)), 'admitted');
+  assert.equal(outcome(accountWith(-5_000_000_000n), keyWith(null)), 'admitted');
+  assert.equal(outcome(accountWith(-5_000_000_001n), keyWith(null)), 'insufficient_credits');
+});
+
+// row 237
+test('the floor may be anything, zero included', () => {
+  assert.equal(outcome(accountWith(0n), keyWith(null), krwOfMicro(0n)), 'admitted');
+  assert.equal(outcome(accountWith(-1n), keyWith(null), krwOfMicro(0n)), 'insufficient_credits');
+});
+
+// rows 238, 239
+test('usage one micro-won below the limit is admitted, at it not', () => {
+  const key = keyWith(10n);
+  key.charge(day, krwOfMicro(9n));
+  assert.equal(outcome(accountWith(1n), key), 'admitted');
+  key.charge(day, krwOfMicro(1n));
+  assert.equal(outcome(accountWith(1n), key), 'key_limit_exceeded');
+  assert.equal(outcome(accountWith(-5_000_000_001n), key), 'insufficient_credits', 'the floor comes first');
+});
+
+//
+test('what the requests in flight may cost counts against floor and limit until they end, and never twice', () => {
+  const [account, key] = [accountWith(1n), keyWith(10n)];
+  const hold = new Hold(account, key);
+  hold.place(krwOfMicro(10n));
+  assert.equal(outcome(account, key), 'key_limit_exceeded');
+  hold.end();
+  hold.end();
+  assert.equal(outcome(account, key), 'admitted');
+  const large = new Hold(account, keyWith(null));
+  large.place(krwOfMicro(5_000_000_002n));
+  assert.equal(outcome(account, keyWith(null)), 'insufficient_credits');
+  large.end();
+  assert.equal(account.balanceAfterHolds, account.balance);
+});
+
+test('a charge taken back was never made', () => {
+  const key = keyWith(null);
+  key.charge(day, krwOfMicro(7n));
+  assert.equal(key.usageAt(day), 7n);
+  key.uncharge(day, krwOfMicro(7n));
+  key.charge(day + 1, krwOfMicro(3n));
+  key.committed(day + 1, krwOfMicro(3n));
+  assert.equal(key.usageAt(day + 1), 3n);
+  assert.equal(key.spendAt(day + 1).daily, 3n);
+});

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Candidate, Model } from '../../src/catalogue/model.ts';
+import { Refusal } from '../../src/errors/catalogue.ts';
+import { chainOf, countingLimit, plan } from '../../src/inference/plan.ts';
+import { readAsk } from '../../src/inference/read.ts';
+import { rateOfPico } from '../../src/money/price.ts';
+import type { Ask } from '../../src/wire/chat.ts';
+
+const zero = rateOfPico(0n);
+
+function candidate(label: string, more: Partial<Candidate> = {}): Candidate {
+  return {
+    label,
+    via: { kind: 'provider', provider: label },
+    modelId: 'a/b',
+    upstreamModel: 'b',
+    providerTag: label,
+    providerName: label,
+    contextLength: 1000,
+    maxCompletionTokens: 1000,
+    inputs: new Set(['text']),
+    supportedParameters: null,
+    price: { prompt: zero, completion: zero, request: zero, cacheRead: zero, cacheWrite: zero },
+    priceVersion: 1,
+    ...more,
+  } as Candidate;
+}
+
+function models(...candidates: readonly Candidate[]): readonly Model[] {
+  return [{ id: 'a/b', candidates } as unknown as Model];
+}
+
+function ask(body: object = {}): Ask {
+  const whole = { model: 'a/b', messages: [{ role: 'user', content: 'hi' }], ...body };
+  return readAsk('chat', Buffer.from(JSON.stringify(whole)), null);
+}
+
+const labels = (asked: Ask, from: readonly Model[], tokens = 1): readonly string[] =>
+  plan(asked, from, tokens).chain.map(({ label }) => label);
+
+test('candidates are tried in the order of the models, then of the catalogue', () => {
+  const two = [...models(candidate('1'), candidate('2')), ...models(candidate('3'))];
+  assert.deepEqual(labels(ask(), two), ['1', '2', '3']);
+});
+
+// row 229
+test('a candidate is dropped when the prompt is a tenth above its context, and not before', () => {
+  const some = models(candidate('small', { contextLength: 100 }), candidate('large'));
+  assert.deepEqual(labels(ask(), some, 110), ['small', 'large']);
+  assert.deepEqual(labels(ask(), some, 111), ['large']);
+  assert.deepEqual(
+    plan(ask(), some, 111).dropped.map(({ why }) => why),
+    ['context_too_small'],
+  );
+});
+
+//
+test('a candidate that cannot see an image gets none', () => {
+  const image = ask({
+    messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,' } }] }],
+  });
+  const some = models(candidate('blind'), candidate('seeing', { inputs: new Set(['text', 'image']) }));
+  assert.deepEqual(labels(image, some), ['seeing']);
+  assert.deepEqual(labels(ask(), some), ['blind', 'seeing']);
+});
+
+test('tools go to those that declare them, or declare nothing', () => {
+  const some = models(
+    candidate('none', { supportedParameters: new Set(['seed']) }),
+    candidate('some', { supportedParameters: new Set(['tools']) }),
+    candidate('silent'),
+  );
+  assert.deepEqual(labels(ask({ tools: [] }), some), ['some', 'silent']);
+});
+
+// rows 220, 230
+test('a chain of nobody is a 404 that names what was asked for', () => {
+  const asked = ask({ models: ['a/b', 'c/d'] });
+  const planned = plan(asked, models(candidate('small', { contextLength: 1 })), 1000);
+  assert.throws(
+    () => chainOf(asked, planned),
+    (error) => {
+      assert.ok(error instanceof Refusal && error.failure === 'no_endpoints_found');
+      assert.deepEqual(error.extras, { models: ['a/b', 'c/d'] });
+      return true;
+    },
+  );
+});
+
+test('a prompt is counted only where its bytes do not show that it fits', () => {
+  const some = models(candidate('1', { contextLength: 500 }), candidate('2', { contextLength: 2000 }));
+  assert.equal(countingLimit(ask(), some), null);
+  assert.equal(countingLimit(ask({ messages: [{ role: 'user', content: 'x'.repeat(600) }] }), some), 2200);
+});
