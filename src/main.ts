@@ -31,7 +31,7 @@ const around: Surroundings = {
       if (nowMs - lastMs > 500) stop();
       lastMs = nowMs;
     };
-    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+    const signals = ['SIGINT', 'SIGTERM'] as const;
     for (const signal of signals) process.on(signal, once);
     // The process that started us holds the other end: when it is gone, nobody is left to stop us.
     process.on('disconnect', once);
@@ -40,6 +40,10 @@ const around: Surroundings = {
       for (const signal of signals) process.off(signal, once);
       process.off('disconnect', once);
     };
+  },
+  onReload(reload) {
+    process.on('SIGHUP', reload);
+    return () => void process.off('SIGHUP', reload);
   },
 };
 

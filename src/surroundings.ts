@@ -18,4 +18,6 @@ export interface Surroundings {
   readonly kill: (pid: number, signal: 'SIGTERM' | 'SIGKILL' | 0) => void;
   /** Calls `stop` for every request to end: the first asks for a drain, a second is in a hurry. Returns how to stop listening. */
   readonly onStop: (stop: () => void) => () => void;
+  /** Calls `reload` for every request to read the configuration again. Returns how to stop listening. */
+  readonly onReload: (reload: () => void) => () => void;
 }

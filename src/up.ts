@@ -33,6 +33,7 @@ export async function up(options: UpOptions, around: Surroundings): Promise<numb
     rememberConfig(settings);
     return await serveUntilStopped({
       config,
+      readAgain: () => withAddress(readConfig(settings, around), options),
       dataDir: settings.dataDir,
       lock,
       say,
@@ -46,6 +47,8 @@ export async function up(options: UpOptions, around: Surroundings): Promise<numb
 
 interface Serving {
   readonly config: Config;
+  /** The configuration as its file is now; throws a `CliError` that lists its faults. */
+  readonly readAgain: () => Config;
   readonly dataDir: string;
   readonly lock: DataDirLock;
   readonly say: (line: string) => void;
@@ -86,7 +89,9 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     if (note !== null) say(note);
     const listening = { event: 'listening', url, admin_port: gateway.admin.port };
     await around.out(json ? row(listening) : `listening on ${url}\n`);
+    const ignore = around.onReload(() => void reload(serving, gateway));
     await stop.promise;
+    ignore();
     const inFlight = gateway.server.inFlight();
     say(inFlight === 0 ? 'stopping' : `stopping when ${inFlight} requests have ended; once more to cut them`);
     await gateway.close(hurry.signal);
@@ -95,6 +100,18 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     forget();
     await close();
     closeLog();
+  }
+}
+
+/** Takes over a changed configuration; a bad one is refused and the old one stays (decisions.md §5). Never throws. */
+async function reload({ readAgain, say }: Serving, gateway: Gateway): Promise<void> {
+  try {
+    await gateway.reload(readAgain());
+    say('reloaded: models, prices and providers are those of the file now');
+  } catch (error) {
+    say(
+      `not reloaded, everything stays as it was: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }
 

@@ -12,9 +12,7 @@ export interface ProviderRouteParts {
 }
 
 /** `GET /providers` (surface §8). */
-export function providerRoutes({ providers, slots }: ProviderRouteParts) {
-  const own = slots.length === 0 ? [] : [providerBody({ ...ownProvider, ...noPages })];
-  const data = [...own, ...providers.map(providerBody)];
+export function providerRoutes(config: () => ProviderRouteParts) {
   return [
     route({
       method: 'GET',
@@ -22,9 +20,14 @@ export function providerRoutes({ providers, slots }: ProviderRouteParts) {
       credential: 'none',
       summary: 'List the providers',
       document: providersDocument,
-      handle: () => ({ body: { data } }),
+      handle: () => ({ body: { data: providersOf(config()) } }),
     }),
   ];
+}
+
+function providersOf({ providers, slots }: ProviderRouteParts): readonly object[] {
+  const own = slots.length === 0 ? [] : [providerBody({ ...ownProvider, ...noPages })];
+  return [...own, ...providers.map(providerBody)];
 }
 
 type Shown = Pick<

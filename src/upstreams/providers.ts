@@ -15,6 +15,9 @@ export interface Provider {
   request(path: string, body: string): UpstreamRequest;
   /** Its words without our credentials, should it repeat them: for the log. */
   conceal(words: string): string;
+  /** Closes its connections when the requests on them have ended. */
+  retire(): Promise<void>;
+  /** Closes its connections at once. */
   close(): Promise<void>;
 }
 
@@ -64,6 +67,10 @@ export class Connections {
     };
   }
 
+  retire(): Promise<void> {
+    return this.#pool.close();
+  }
+
   close(): Promise<void> {
     return this.#pool.destroy();
   }
@@ -94,6 +101,7 @@ export function openProvider(config: ProviderConfig): Provider {
     firstByteTimeoutMs: config.firstByteTimeoutMs,
     request: (path, body) => connections.request(path, body),
     conceal: (words) => secrets.reduce((text, each) => text.replaceAll(each, '***'), words),
+    retire: () => connections.retire(),
     close: () => connections.close(),
   };
 }

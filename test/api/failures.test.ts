@@ -4,6 +4,7 @@ import { assertChatAnswer, assertError } from '../harness/answer-rules.ts';
 import { booksOf } from '../harness/books.ts';
 import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+import type { Reply } from '../harness/upstream-reply.ts';
 
 const messages = [{ role: 'user', content: 'hi' }];
 let ups: readonly Upstream[];
@@ -371,7 +372,7 @@ test('every failure after identification is on record at zero cost, and moves no
   await chat({ model: 'test/echo' }, own.key);
   const before = await booksOf(naru, own);
   const small = 'x '.repeat(40_000);
-  const failing = (how: Parameters<Upstream['next']>[0]): Promise<Answered> => {
+  const failing = (how: Reply): Promise<Answered> => {
     up(0).next(how);
     return chat({ model: 'test/echo' }, own.key);
   };

@@ -221,7 +221,9 @@ test('a client that leaves a stream is billed for what was generated, and can re
 
 /** A record is there once its answer has ended; that of a client that left ends without it. */
 async function recordOf(sdk: OpenRouter, id: string) {
+  const limit = AbortSignal.timeout(10_000);
   for (;;) {
+    limit.throwIfAborted();
     try {
       return await sdk.generations.getGeneration({ id });
     } catch (error) {

@@ -107,7 +107,9 @@ async function assertCharged(
 }
 
 async function assertChargedForLeaving(naru: TestGateway, account: TestAccount): Promise<void> {
+  const limit = AbortSignal.timeout(recordLimitMs);
   for (;;) {
+    limit.throwIfAborted();
     const [record] = (await booksOf(naru, account)).records;
     if (record === undefined) continue;
     assert.equal(record.cancelled, true);
@@ -117,6 +119,8 @@ async function assertChargedForLeaving(naru: TestGateway, account: TestAccount):
   }
 }
 
+/** How long the record of a client that left may take. */
+const recordLimitMs = 10_000;
 const thisMachine = /^(\/|127\.|::1$|localhost$)/;
 
 /** Writes down where sockets of this process want to go, other than this machine. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { assert as check, integer, property, string } from 'fast-check';
+import { integer, property, string } from 'fast-check';
 import { hashKey, newKey, parseKeyHash } from '../../src/ids/api-key.ts';
 import {
   type GenerationUuid,
@@ -10,6 +10,7 @@ import {
   parseGenerationId,
 } from '../../src/ids/generation-id.ts';
 import { newRequestId } from '../../src/ids/request-id.ts';
+import { check } from '../harness/property.ts';
 
 const instants = integer({ min: 1_000, max: 99_999_999_999_000 });
 

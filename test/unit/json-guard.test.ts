@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { array, assert as check, integer, json, property } from 'fast-check';
+import { array, integer, json, property } from 'fast-check';
 import { JsonGuard, type JsonLimits } from '../../src/wire/json-guard.ts';
+import { check } from '../harness/property.ts';
 
 /** What a guard says of bytes that come in these pieces. */
 function judge(text: string | Buffer, limits?: JsonLimits, cuts: readonly number[] = []): string | null {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { array, bigInt, assert as check, constant, integer, oneof, property, record } from 'fast-check';
+import { array, bigInt, constant, integer, oneof, property, record } from 'fast-check';
 import { dueAt, type Lot, spend } from '../../src/ledger/lots.ts';
+import { check } from '../harness/property.ts';
 
 const someLots = array(
   record({

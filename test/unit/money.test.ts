@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bigInt, assert as check, double, integer, property, tuple } from 'fast-check';
+import { bigInt, double, integer, property, tuple } from 'fast-check';
 import {
   decimalToScaled,
   divideHalfUp,
@@ -12,6 +12,7 @@ import {
   largestKrw,
 } from '../../src/money/krw.ts';
 import { costOf, type Price, promptCostOf, rateOfPico, rateToDecimal } from '../../src/money/price.ts';
+import { check } from '../harness/property.ts';
 
 const amounts = bigInt({ min: -largestKrw, max: largestKrw }).map((micro) => micro as Krw);
 

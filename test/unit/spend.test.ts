@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { array, bigInt, assert as check, integer, property, tuple } from 'fast-check';
+import { array, bigInt, integer, property, tuple } from 'fast-check';
 import { addDebit, noSpend, rollTo, spendOf } from '../../src/keys/spend.ts';
 import { limitResets, periodStartDay } from '../../src/time/period.ts';
+import { check } from '../harness/property.ts';
 
 const firstDay = 20_000;
 const debits = array(tuple(integer({ min: 0, max: 70 }), bigInt({ min: 0n, max: 10n ** 12n })), {

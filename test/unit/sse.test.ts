@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { array, assert as check, constantFrom, integer, property, string } from 'fast-check';
+import { array, constantFrom, integer, property, string } from 'fast-check';
 import { longestEventData, SseDecoder, sseEvent } from '../../src/wire/sse.ts';
+import { check } from '../harness/property.ts';
 
 /** What a decoder makes of bytes that come in these pieces. */
 function read(bytes: Buffer, cuts: readonly number[] = []): readonly string[] {

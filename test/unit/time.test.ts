@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assert as check, constantFrom, integer, property } from 'fast-check';
+import { constantFrom, integer, property } from 'fast-check';
 import { isoOf, parseInstant, pause, systemClock } from '../../src/time/clock.ts';
 import { isoDay, limitResets, periodAt, periodStartDay, seoulDayAt } from '../../src/time/period.ts';
+import { check } from '../harness/property.ts';
 
 const seoul = new Intl.DateTimeFormat('en-CA', {
   timeZone: 'Asia/Seoul',

@@ -1,0 +1,112 @@
+import { join } from 'node:path';
+import { AccountBook } from './accounts/account-book.ts';
+import type { Config } from './config/config.ts';
+import { KeyRing } from './keys/key-ring.ts';
+import { Settlements } from './ledger/settlements.ts';
+import { describeError, type Log } from './log/log.ts';
+import { krwOfMicro } from './money/krw.ts';
+import { ChangeFeed } from './nodes/change-feed.ts';
+import type { Database } from './store/database.ts';
+import { Journal } from './store/journal/journal.ts';
+import type { JournalEvent } from './store/journal/unavailable.ts';
+import type { SettlementResult, SettlementRow } from './store/settlement.ts';
+import type { Clock } from './time/clock.ts';
+
+/** What the books are opened with. */
+export interface BooksParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Everything that knows of money and of who may spend it, kept true to the database. */
+export interface Books {
+  readonly accounts: AccountBook;
+  readonly keys: KeyRing;
+  readonly settlements: Settlements;
+  readonly journal: Journal;
+  readonly feed: ChangeFeed;
+  close(): Promise<void>;
+}
+
+/** Opens the books; what an earlier process left in the journal is settled before anyone can look. */
+export async function openBooks({ config, database, dataDir, clock, log }: BooksParts): Promise<Books> {
+  const accounts = new AccountBook(database);
+  const keys = new KeyRing(database, clock);
+  const journal = await Journal.open({
+    dir: join(dataDir, 'journal'),
+    clock,
+    report: (event) => reportJournal(log, event),
+  });
+  const settlements = new Settlements({
+    database,
+    journal,
+    ack: config.settlement.ack,
+    clock,
+    log,
+    onCommitted: (rows, result) => takeCommitted({ accounts, keys }, rows, result),
+    onQuarantined: (row) => giveBack({ accounts, keys }, row),
+  });
+  const recovered = await settlements.recover();
+  if (recovered.finals + recovered.orphans > 0) log.info('recovered', recovered);
+  const feed = await ChangeFeed.start({
+    address: database.address,
+    clock,
+    log,
+    onChange: ({ topic, subject }) =>
+      topic === 'account' ? accounts.refresh(subject) : keys.refresh(subject),
+  });
+  return {
+    accounts,
+    keys,
+    settlements,
+    journal,
+    feed,
+    async close() {
+      await feed.close();
+      await settlements.close();
+    },
+  };
+}
+
+/** What the database has committed leaves what was pending, in the same turn, so that no reader sees a charge twice or not at all. */
+function takeCommitted(
+  { accounts, keys }: { readonly accounts: AccountBook; readonly keys: KeyRing },
+  rows: readonly SettlementRow[],
+  result: SettlementResult,
+): void {
+  accounts.update(result.balances);
+  for (const row of rows) {
+    const cost = krwOfMicro(row.cost);
+    accounts.peek(row.accountId)?.uncharge(cost);
+    const key = keys.peekId(row.keyId);
+    if (key === undefined) continue;
+    if (!result.replayed.has(row.uuid)) key.committed(row.day, cost);
+    else {
+      // An earlier attempt whose answer was lost had moved it: how much the key has spent is read again.
+      key.uncharge(row.day, cost);
+      keys.doubt(row.keyId);
+    }
+  }
+}
+
+/** Takes back what was charged in memory for a row that the database will never take. */
+function giveBack(
+  { accounts, keys }: { readonly accounts: AccountBook; readonly keys: KeyRing },
+  row: SettlementRow,
+): void {
+  const cost = krwOfMicro(row.cost);
+  accounts.peek(row.accountId)?.uncharge(cost);
+  keys.peekId(row.keyId)?.uncharge(row.day, cost);
+}
+
+function reportJournal(log: Log, event: JournalEvent): void {
+  const { kind } = event;
+  const detail = 'error' in event && event.error !== undefined ? describeError(event.error) : null;
+  const segment = 'segment' in event ? event.segment : null;
+  // A torn end is what every crash leaves; everything else wants a person.
+  if (kind === 'torn' || kind === 'unblocked') log.info('journal', { kind, segment });
+  else log.error('journal', { kind, segment, detail });
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startTestGateway, type TestGateway, type TestModel, testConfig } from '../harness/gateway.ts';
+import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+
+let first: Upstream;
+let second: Upstream;
+let naru: TestGateway;
+const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+
+before(async () => {
+  [first, second] = await Promise.all([startUpstream(), startUpstream()]);
+  first.always(reply.chat('first', { usage }));
+  second.always(reply.chat('second', { usage }));
+  naru = await startTestGateway({ models: [{ id: 'test/a', upstreams: [first.url] }] });
+});
+after(async () => {
+  await naru?.close();
+  await first?.close();
+  await second?.close();
+});
+
+/** The configuration as it was started with, but for the models. */
+function changed(models: readonly TestModel[], config: Readonly<Record<string, object>> = {}) {
+  return testConfig({ models, config });
+}
+
+function ask(key: string, model: string) {
+  return naru.send('POST', '/chat/completions', {
+    key,
+    body: { model, messages: [{ role: 'user', content: 'x' }] },
+  });
+}
+
+test('a reload offers new models, drops old ones and bills at the new price, without losing a request', async () => {
+  const { key } = await naru.account();
+  const slow = first.request(first.requests.length + 1);
+  const before = ask(key, 'test/a');
+  await slow;
+  const price = { prompt: 3, completion: 4, currency: 'KRW', per: 'token' };
+  await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url], model: { price } }]));
+  assert.equal((await before).status, 200);
+  assert.equal((await ask(key, 'test/a')).json.error.metadata.error_type, 'model_not_found');
+  const answer = await ask(key, 'test/b');
+  assert.equal(answer.json.usage.cost, 10 * 3 + 5 * 4);
+  assert.deepEqual(
+    (await naru.send('GET', '/models')).json.data.map((model: { id: string }) => model.id),
+    ['test/b'],
+  );
+  await naru.settled();
+  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+});
+
+test('a change that takes a restart is refused, and everything stays as it was', async () => {
+  const { key } = await naru.account();
+  await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url] }]));
+  const wanted = changed([{ id: 'test/c', upstreams: [first.url] }], { limits: { debt_floor_krw: 1 } });
+  await assert.rejects(naru.gateway.reload(wanted), /`limits` changed: that takes a restart/);
+  assert.equal((await ask(key, 'test/b')).status, 200);
+});
+
+test('a generation keeps the price version that it was billed with', async () => {
+  const { key, accountId } = await naru.account();
+  const versions: number[] = [];
+  for (const prompt of [1, 2, 2]) {
+    const price = { prompt, completion: 1, currency: 'KRW', per: 'token' };
+    await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url], model: { price } }]));
+    const { json } = await ask(key, 'test/b');
+    const record = await naru.send('GET', `/generation?id=${json.id}`, { key });
+    versions.push(record.json.data.price_version);
+    assert.equal(record.json.data.total_cost, 10 * prompt + 5);
+  }
+  assert.equal(new Set(versions).size, 2, `a new price is a new version, the same price is not: ${versions}`);
+  assert.ok(accountId > 0);
+});
