@@ -22,7 +22,7 @@ const recipe = {
   window: 96,
   sequences: 4,
   length: 160,
-  steps: 2400,
+  steps: 2500,
   rate: 7e-3,
 };
 

@@ -180,6 +180,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
           ? new RateLimit({ perSecond: limits.requestsPerSecond, burst: limits.burst }, clock)
           : null,
       maxBodyBytes: limits.bodyBytes,
+      clientStallMs: limits.streamIdleTimeoutMs,
       metrics,
       clock,
       log,

@@ -48,9 +48,9 @@ export function vocabularyTexts(): readonly string[] {
 export function createLessons(encode: Encode, dice: Dice, length: number): () => Example {
   return () => {
     const page = createPage(encode);
-    if (dice.chance(0.12)) completePlainText(page, dice);
+    if (dice.chance(0.2)) completePlainText(page, dice);
     else page.show([special.begin]);
-    if (dice.chance(0.5)) page.hear(special.system, systemPrompt(dice));
+    if (dice.chance(0.35)) page.hear(special.system, systemPrompt(dice));
     while (page.tokens.length < length) {
       const kind = dice.roll();
       if (kind < 0.56) chat(page, () => knownExchange(dice), dice);
@@ -114,7 +114,7 @@ function chat(
 /** A question for a tool: the call, its result and the answer; or the fallback where no tool serves. */
 function useTool(page: Page, dice: Dice): void {
   const language = eitherLanguage(dice);
-  const intent = dice.chance(0.3) ? intents[0] : dice.pick(intents);
+  const intent = dice.chance(0.15) ? intents[0] : dice.pick(intents);
   const question = dice.pick(intent.questions[language]);
   const place = dice.pick(cities[language]);
   const others = Array.from({ length: dice.below(3) }, () => {

@@ -102,6 +102,7 @@ function candidateOf(
     supportedParameters:
       candidate.supportedParameters === null ? null : new Set(candidate.supportedParameters),
     quantization: candidate.quantization,
+    dataCollection: candidate.dataCollection,
     zdr: candidate.zdr,
     price: candidate.price,
   };

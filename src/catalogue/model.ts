@@ -23,6 +23,8 @@ export interface Candidate {
   readonly supportedParameters: ReadonlySet<string> | null;
   /** How its weights are quantized; null when not stated. */
   readonly quantization: string | null;
+  /** Whether prompts may be kept or learnt from. */
+  readonly dataCollection: boolean;
   /** Whether nothing of a request is retained. */
   readonly zdr: boolean;
   readonly price: Price;

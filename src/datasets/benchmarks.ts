@@ -30,7 +30,7 @@ export interface BenchmarkQuery {
   readonly maxResults: number | null;
 }
 
-/** The benchmarks that match, in the original's shapes and in its order (surface §9). Empty, with `as_of` null, before any sync. */
+/** The benchmarks that match, in the original's shapes and in its order (surface §9). Empty, as of now, before any sync. */
 export async function benchmarks(parts: DatasetParts, query: BenchmarkQuery): Promise<DatasetAnswer> {
   const stored = await readBenchmarks(parts.database);
   const snapshot = stored ?? (parts.samples ? sampleBenchmarks(parts.clock.now()) : null);
@@ -39,7 +39,7 @@ export async function benchmarks(parts: DatasetParts, query: BenchmarkQuery): Pr
   return {
     data: query.includeRunConfig ? items : items.map(({ run_config: _, ...item }) => item),
     meta: {
-      as_of: snapshot === null ? null : isoOf(snapshot.asOfMs),
+      as_of: isoOf(snapshot?.asOfMs ?? parts.clock.now()),
       version: 'v1',
       source: query.source,
       ...publishers(snapshot, query, items),

@@ -45,7 +45,8 @@ interface Window {
 export async function modelRankings(parts: DatasetParts, query: ModelQuery): Promise<DatasetAnswer> {
   const window = windowOf(query, lastCompletedDay(parts.clock.now()));
   const found = query.series === null ? null : await rowsFor(parts, query.series, window);
-  if (found === null) return { data: [], meta: metaOf(null, window, false) };
+  // The original's own client wants an instant and dates also where there is no data.
+  if (found === null) return { data: [], meta: metaOf(parts.clock.now(), window, false) };
   const { source } = found;
   const data = ranked(found.rows, query.grain).map((row) => ({
     date: isoDay(row.day),
@@ -87,13 +88,13 @@ async function rowsFor(
   return { rows, asOfMs: instantOf(lastDay + 1), source: 'fixture' };
 }
 
-function metaOf(asOfMs: number | null, { start, end }: Window, isUpstream: boolean): object {
+function metaOf(asOfMs: number, { start, end }: Window, isUpstream: boolean): object {
   return {
-    as_of: asOfMs === null ? null : isoOf(asOfMs),
+    as_of: isoOf(asOfMs),
     version: 'v1',
-    start_date: asOfMs === null ? null : isoDay(start),
-    end_date: asOfMs === null ? null : isoDay(end),
-    ...(asOfMs !== null && isUpstream ? attributionOf('rankings', asOfMs) : noAttribution),
+    start_date: isoDay(start),
+    end_date: isoDay(end),
+    ...(isUpstream ? attributionOf('rankings', asOfMs) : noAttribution),
   };
 }
 

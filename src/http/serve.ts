@@ -22,6 +22,8 @@ export interface ServeParts {
   /** Null when a proxy in front limits the rate. */
   readonly rateLimit: RateLimit | null;
   readonly maxBodyBytes: number;
+  /** A client that takes nothing of a stream for this long has left. */
+  readonly clientStallMs: number;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
@@ -113,7 +115,7 @@ async function handle(
     if (declaresTooLarge(request, parts.maxBodyBytes)) throw new BodyTooLarge();
     const reply = await parts.answer(exchange);
     if ('allow' in reply) sendHead(response, 204, exchange, preflightHeaders(reply.allow)).end();
-    else if ('stream' in reply) await sendStream(response, exchange, reply);
+    else if ('stream' in reply) await sendStream(parts, response, exchange, reply);
     else sendJson(response, exchange, reply);
   } catch (thrown) {
     if (response.headersSent) response.destroy();
@@ -184,7 +186,12 @@ function sendJson(response: ServerResponse, exchange: Exchange, reply: JsonReply
   ]).end(exchange.method === 'HEAD' ? undefined : body);
 }
 
-async function sendStream(response: ServerResponse, exchange: Exchange, reply: StreamReply): Promise<void> {
+async function sendStream(
+  parts: ServeParts,
+  response: ServerResponse,
+  exchange: Exchange,
+  reply: StreamReply,
+): Promise<void> {
   sendHead(response, 200, exchange, [
     ...flat(reply.headers),
     'Content-Type',
@@ -197,16 +204,22 @@ async function sendStream(response: ServerResponse, exchange: Exchange, reply: S
   await reply.stream({
     write: (text) => {
       if (response.destroyed || response.write(text) || exchange.signal.aborted) return undefined;
-      return drained(response, exchange.signal);
+      return drained(parts, response, exchange);
     },
   });
   response.end();
 }
 
-/** Resolves when the client has taken what was written, is gone, or is given up. */
-function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+/** Resolves when the client has taken what was written, is gone, or is given up: also for taking nothing for too long. */
+function drained(parts: ServeParts, response: ServerResponse, exchange: Exchange): Promise<void> {
+  const { signal } = exchange;
   return new Promise((resolve) => {
+    const stalled = parts.clock.after(parts.clientStallMs, () => {
+      exchange.leave(new ClientLeft('the client stopped reading'));
+      response.destroy();
+    });
     const done = (): void => {
+      stalled.cancel();
       response.off('drain', done).off('close', done);
       signal.removeEventListener('abort', done);
       resolve();

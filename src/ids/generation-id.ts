@@ -63,11 +63,6 @@ export function parseGenerationId(id: string): GenerationUuid | null {
   return `${hex(epochMs, 12)}7${hex(randomA, 3)}${hex(0x8000 | randomB1, 4)}${hex(randomB2, 6)}${hex(third % 2 ** 24, 6)}` as GenerationUuid;
 }
 
-/** The instant an identity was made at, epoch milliseconds. */
-export function uuidTime(uuid: GenerationUuid): number {
-  return parseInt(uuid.slice(0, 12), 16);
-}
-
 function hex(value: number, digits: number): string {
   return value.toString(16).padStart(digits, '0');
 }

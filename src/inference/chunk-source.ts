@@ -18,6 +18,7 @@ export class ChunkSource {
   readonly #clock: Clock;
   readonly #decoder = new SseDecoder();
   readonly #idle: Watchdog;
+  #isListening = false;
   #done = false;
   #ended = false;
 
@@ -34,9 +35,11 @@ export class ChunkSource {
     this.#dialect = how.dialect;
     this.#kind = how.kind;
     this.#clock = how.clock;
-    this.#idle = new Watchdog(how.clock, how.idleTimeoutMs, () =>
-      body.cancel(new UpstreamBroke('the upstream fell silent', { timedOut: true, status: 408 })),
-    );
+    this.#idle = new Watchdog(how.clock, how.idleTimeoutMs, () => {
+      // While the client is slow to take what came, the upstream is held back and cannot say anything.
+      if (this.#isListening)
+        body.cancel(new UpstreamBroke('the upstream fell silent', { timedOut: true, status: 408 }));
+    });
   }
 
   /** Whether the upstream said that it is done, and did not only stop. */
@@ -67,15 +70,17 @@ export class ChunkSource {
   }
 
   async #read(): Promise<readonly Buffer[] | null> {
+    this.#idle.pat();
+    this.#isListening = true;
     try {
-      const pieces = await this.#body.next();
-      this.#idle.pat();
-      return pieces;
+      return await this.#body.next();
     } catch (error) {
       this.#idle.stop();
       this.#ended = true;
       if (error instanceof UpstreamBroke || error instanceof GivenUp) throw error;
       throw new UpstreamBroke(`the upstream broke off: ${String(error)}`);
+    } finally {
+      this.#isListening = false;
     }
   }
 

@@ -5,6 +5,7 @@ import type { Settlements } from '../ledger/settlements.ts';
 import type { Krw } from '../money/krw.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
+import { type Health, halfAnHourMs } from '../upstreams/health.ts';
 import type { Ask, AskKind } from '../wire/chat.ts';
 import { answerStream } from './answer-stream.ts';
 import { answerWhole } from './answer-whole.ts';
@@ -13,6 +14,7 @@ import type { Asked, Asker, StreamedAnswer, WholeAnswer } from './conversation.t
 import { countPrompt } from './count-tokens.ts';
 import { admit, estimate } from './holds.ts';
 import { chainOf, countingLimit, plan } from './plan.ts';
+import type { Measured } from './preferences.ts';
 import { readAsk } from './read.ts';
 import { Session } from './session.ts';
 
@@ -78,5 +80,17 @@ async function candidatesFor(parts: InferenceParts, ask: Ask): Promise<readonly 
   const models = parts.catalogue().resolve(ask.models);
   const limit = countingLimit(ask, models);
   const promptTokens = limit === null ? 0 : await countPrompt(ask, limit);
-  return chainOf(ask, plan(ask, models, promptTokens));
+  return chainOf(
+    ask,
+    plan(ask, models, promptTokens, ({ label }) => measuredOf(parts.chain.health, label)),
+  );
+}
+
+/** The medians of the last half hour. */
+function measuredOf(health: Health, label: string): Measured {
+  const seen = health.of(label);
+  return {
+    throughput: seen.throughput(halfAnHourMs)?.p50 ?? null,
+    latency: seen.latency(halfAnHourMs)?.p50 ?? null,
+  };
 }

@@ -1,9 +1,10 @@
 import type { Candidate, Model } from '../catalogue/model.ts';
 import { refuse } from '../errors/catalogue.ts';
 import type { Ask } from '../wire/chat.ts';
+import { inOrder, isWanted, type Measured } from './preferences.ts';
 
 /** Why a candidate is not tried. */
-export type Dropped = 'context_too_small' | 'input_not_supported' | 'tools_not_supported';
+export type Dropped = 'not_wanted' | 'context_too_small' | 'input_not_supported' | 'tools_not_supported';
 
 /** The candidates of a request in the order in which they are tried, and those that were dropped, with the reason. */
 export interface Plan {
@@ -16,15 +17,27 @@ const contextMargin = 1.1;
 
 /**
  * Puts the candidates of the asked models in order and drops those that cannot take the request before anything is sent
- * (service.md 7.4.5). Pure. `promptTokens` is our count of the prompt, or any number that it is not above.
+ * (service.md 7.4.5). Pure. `promptTokens` is our count of the prompt, or any number that it is not above; `measured` is what is
+ * known of how candidates do.
  */
-export function plan(ask: Ask, models: readonly Model[], promptTokens: number): Plan {
+export function plan(
+  ask: Ask,
+  models: readonly Model[],
+  promptTokens: number,
+  measured: (candidate: Candidate) => Measured = unmeasured,
+): Plan {
   const chain: Candidate[] = [];
   const dropped: { candidate: Candidate; why: Dropped }[] = [];
-  for (const candidate of models.flatMap((model) => model.candidates)) {
-    const why = whyNot(ask, candidate, promptTokens);
-    if (why === null) chain.push(candidate);
-    else dropped.push({ candidate, why });
+  for (const { candidates } of models) {
+    const able = candidates.filter((candidate) => {
+      const why = whyNot(ask, candidate, promptTokens);
+      if (why !== null) dropped.push({ candidate, why });
+      return why === null;
+    });
+    const ordered = inOrder(able, ask.provider, measured);
+    for (const candidate of able)
+      if (!ordered.includes(candidate)) dropped.push({ candidate, why: 'not_wanted' });
+    chain.push(...ordered);
   }
   return { chain, dropped };
 }
@@ -48,13 +61,17 @@ export function countingLimit(ask: Ask, models: readonly Model[]): number | null
   return Math.ceil(Math.max(...contexts) * contextMargin);
 }
 
+const unmeasured = (): Measured => ({ throughput: null, latency: null });
+
 const explanations: Readonly<Record<Dropped, string>> = {
+  not_wanted: 'the provider preferences exclude it',
   context_too_small: 'the prompt exceeds the context length',
   input_not_supported: 'a kind of input is not supported',
   tools_not_supported: 'tool use is not supported',
 };
 
 function whyNot(ask: Ask, candidate: Candidate, promptTokens: number): Dropped | null {
+  if (!isWanted(candidate, ask.provider, Object.keys(ask.parameters))) return 'not_wanted';
   if (promptTokens > candidate.contextLength * contextMargin) return 'context_too_small';
   if ([...ask.inputs].some((input) => !candidate.inputs.has(input))) return 'input_not_supported';
   const asksForTools = ask.parameters['tools'] !== undefined;

@@ -3,6 +3,7 @@ import { refuse } from '../errors/catalogue.ts';
 import type { Ask, AskKind } from '../wire/chat.ts';
 import { measureInput } from './measure-input.ts';
 import { parametersOf } from './parameters.ts';
+import { readPreferences } from './preferences.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -28,7 +29,7 @@ export function readAsk(kind: AskKind, bytes: Buffer, sessionHeader: string | nu
     maxTokens: asNumber(parameters['max_completion_tokens'] ?? parameters['max_tokens']),
     choices: asNumber(parameters['n']) ?? 1,
     ...measureInput(input, parameters, bytes.length),
-    provider,
+    provider: readPreferences(provider),
     user: optional(body, 'user', 'string'),
     sessionId: (optional(body, 'session_id', 'string') ?? sessionHeader)?.slice(0, longestSessionId) ?? null,
   };

@@ -11,8 +11,8 @@ import { sweepLeftovers } from './running.ts';
 import type { SlotSettings } from './settings.ts';
 import { Slot } from './slot.ts';
 
-export type { SlotLease, SlotLoading, SlotPhase, SlotStatus, Slots } from './contract.ts';
-export type { SlotDriver, SlotSettings } from './settings.ts';
+export type { SlotLease, SlotLoading, Slots } from './contract.ts';
+export type { SlotSettings } from './settings.ts';
 
 /** What the slots are made of. */
 export interface SlotsOptions {

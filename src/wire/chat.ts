@@ -1,3 +1,5 @@
+import type { Preferences } from './preferences.ts';
+
 /**
  * The inner language of the gateway: every dialect translates into it, every surface is built from it. It has the words of the
  * public chat format, since those are what is said most. Objects of an upstream are never passed on; these are built afresh.
@@ -26,8 +28,8 @@ export interface Ask {
   readonly mediaParts: number;
   /** UTF-8 bytes of all text of the prompt, tools included, media left out: no tokenizer makes more tokens of it. */
   readonly textBytes: number;
-  /** Routing preferences of the client, as they came; an empty object when there are none. */
-  readonly provider: Readonly<Record<string, unknown>>;
+  /** Routing preferences of the client. */
+  readonly provider: Preferences;
   /** End-user id and session of the client's own, for the record. */
   readonly user: string | null;
   readonly sessionId: string | null;

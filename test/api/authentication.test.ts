@@ -183,7 +183,7 @@ test('a key that the administrator suspended is refused with 403, also after a t
   await noticed('lifting', async () => (await chat(other.key)).status === 200);
 });
 
-// rows 119, 120, 121, 126 (A-01, A-17)
+// rows 119, 120, 121, 126, 218 (A-01, A-17)
 test('a balance of exactly zero stops every key of the account with 402, and a top-up releases all of them', async () => {
   const poor = await naru.account({ credit: '20' });
   const second = await poor.another();

@@ -253,3 +253,11 @@ test('a request without Host or with an unknown expectation is refused in our sh
     assert.equal(JSON.parse(answer.body).error.metadata.error_type, 'invalid_request');
   }
 });
+
+// row 19
+test('nothing in this file was an internal error', () => {
+  assert.deepEqual(
+    naru.logged.filter((line) => line['event'] === 'internal_error' || line['status'] === 500),
+    [],
+  );
+});

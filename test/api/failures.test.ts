@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { assertChatAnswer, assertError } from '../harness/answer-rules.ts';
 import { booksOf } from '../harness/books.ts';
 import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
@@ -366,7 +367,7 @@ test('a failure of our own is a 500 that says nothing of what it was; the log do
   );
 });
 
-// rows 190, 227, 228
+// rows 2, 7, 8, 9, 10, 11, 190, 227, 228
 test('every failure after identification is on record at zero cost, and moves no money', async () => {
   const own = await naru.account({ credit: '1000000' });
   await chat({ model: 'test/echo' }, own.key);
@@ -424,7 +425,7 @@ test('refusals for the floor and for the key limit are on record too', async () 
   );
 });
 
-// rows 227
+// row 227
 test('a caller who was not identified leaves no record', async () => {
   const own = await naru.account({ credit: '0' });
   await chat({ model: 'test/echo' }, own.key);
@@ -436,4 +437,40 @@ test('a caller who was not identified leaves no record', async () => {
 test('an upstream that says Retry-After does not make us say it', async () => {
   up(0).next(reply.status(503, undefined, { 'retry-after': '99' }));
   assertError(await chat({ model: 'test/echo' }), 502, 'provider_error');
+});
+
+// rows 13, 223, 254, 227, 228 (A-30)
+test('an engine of ours that is starting is a 503 that says when to come again, for nothing', async () => {
+  const engine = fileURLToPath(new URL('../harness/fake-engine.ts', import.meta.url));
+  const loading = await startTestGateway({
+    models: [{ id: 'test/local', upstreams: [], model: { candidates: [{ slot: 'local-a' }] } }],
+    config: {
+      limits: { cold_wait_ms: 0 },
+      slots: [
+        {
+          name: 'local-a',
+          command: [process.execPath, engine, 'engine', '{port}', '{"delayMs":60000}'],
+          start_budget_ms: 30_000,
+        },
+      ],
+    },
+  });
+  try {
+    const own = await loading.account();
+    for (const stream of [false, true]) {
+      const answer = await loading.send('POST', '/chat/completions', {
+        key: own.key,
+        body: { model: 'test/local', messages, stream },
+      });
+      assert.ok(Number(assertError(answer, 503, 'model_loading')['retry_after_sec']) >= 1);
+    }
+    const { debits, records } = await booksOf(loading, own);
+    assert.deepEqual(debits, []);
+    assert.deepEqual(
+      records.map((record) => record.error_type),
+      ['model_loading', 'model_loading'],
+    );
+  } finally {
+    await loading.close();
+  }
 });

@@ -374,7 +374,7 @@ test('a client that reads nothing stops the upstream, and gets everything once i
     body: JSON.stringify(ask),
   });
   let sent = false;
-  (await reached).ended.then(() => {
+  void (await reached).ended.then(() => {
     sent = true;
   });
   await new Promise((resolve) => setTimeout(resolve, 150));

@@ -42,8 +42,13 @@ async function schema(): Promise<string> {
 
 test('the migrations amount to the schema of the snapshot', async () => {
   const found = await schema();
-  if (!existsSync(snapshotFile) || process.env['UPDATE_SNAPSHOTS'] === '1') writeFileSync(snapshotFile, found);
-  assert.equal(found, readFileSync(snapshotFile, 'utf8'), 'run UPDATE_SNAPSHOTS=1 npm test test/store/schema.test.ts after a migration');
+  if (!existsSync(snapshotFile) || process.env['UPDATE_SNAPSHOTS'] === '1')
+    writeFileSync(snapshotFile, found);
+  assert.equal(
+    found,
+    readFileSync(snapshotFile, 'utf8'),
+    'run UPDATE_SNAPSHOTS=1 npm test test/store/schema.test.ts after a migration',
+  );
 });
 
 test('migrating twice takes no step twice', async () => {
@@ -52,13 +57,17 @@ test('migrating twice takes no step twice', async () => {
 
 test('a database that is newer than the program is refused', async () => {
   await database.transaction((sql) =>
-    sql.query("INSERT INTO schema_migration (version, name, checksum) VALUES (9999, '9999-from-the-future', 'x')"),
+    sql.query(
+      "INSERT INTO schema_migration (version, name, checksum) VALUES (9999, '9999-from-the-future', 'x')",
+    ),
   );
   await assert.rejects(migrate(database), /newer/);
   await database.transaction((sql) => sql.query('DELETE FROM schema_migration WHERE version = 9999'));
 });
 
 test('a migration that was edited after it was applied is refused', async () => {
-  await database.transaction((sql) => sql.query("UPDATE schema_migration SET checksum = 'edited' WHERE version = 1"));
+  await database.transaction((sql) =>
+    sql.query("UPDATE schema_migration SET checksum = 'edited' WHERE version = 1"),
+  );
   await assert.rejects(migrate(database), /was edited after it was applied/);
 });

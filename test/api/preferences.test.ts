@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+
+let one: Upstream;
+let two: Upstream;
+let naru: TestGateway;
+let account: TestAccount;
+
+before(async () => {
+  [one, two] = await Promise.all([startUpstream(), startUpstream()]);
+  naru = await startTestGateway({
+    models: [
+      { id: 'test/race', upstreams: [one.url, two.url] },
+      {
+        id: 'test/two',
+        upstreams: [one.url, two.url],
+        candidates: [
+          { price: { prompt: 9, completion: 9, currency: 'KRW', per: 'token' }, quantization: 'fp16' },
+          {
+            price: { prompt: 1, completion: 1, currency: 'KRW', per: 'token' },
+            quantization: 'int4',
+            zdr: true,
+          },
+        ],
+      },
+    ],
+  });
+  account = await naru.account({ credit: '100000000' });
+});
+after(async () => {
+  await naru?.close();
+  await one?.close();
+  await two?.close();
+});
+
+/** The provider that answers with these preferences; both upstreams are well unless the test said otherwise. */
+async function answeredBy(provider: object, model = 'test/two'): Promise<string | null> {
+  one.always(reply.chat('one'));
+  two.always(reply.chat('two'));
+  const answer = await ask(provider, model);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.headers.get('x-service-provider');
+}
+
+function ask(provider: unknown, model = 'test/two') {
+  const body = { model, messages: [{ role: 'user', content: 'x' }], provider };
+  return naru.send('POST', '/chat/completions', { key: account.key, body });
+}
+
+test('without preferences candidates are tried in the order of the configuration', async () => {
+  assert.equal(await answeredBy({}), 'up1');
+});
+
+test('`order`, `only`, `ignore`, `quantizations`, `zdr` and `sort: price` choose the candidate', async () => {
+  assert.equal(await answeredBy({ order: ['up2'] }), 'up2');
+  assert.equal(await answeredBy({ order: ['nobody', 'Upstream 2', 'up1'] }), 'up2');
+  assert.equal(await answeredBy({ only: ['up2'] }), 'up2');
+  assert.equal(await answeredBy({ ignore: ['up1'] }), 'up2');
+  assert.equal(await answeredBy({ quantizations: ['int4'] }), 'up2');
+  assert.equal(await answeredBy({ zdr: true }), 'up2');
+  assert.equal(await answeredBy({ sort: 'price' }), 'up2');
+  assert.equal(await answeredBy({ sort: { by: 'price', partition: 'model' } }), 'up2');
+  assert.equal(await answeredBy({ sort: 'exacto' }), 'up1');
+});
+
+// row 46
+test('`sort: throughput` follows the measured throughput, not the order of the configuration', async () => {
+  const usage = { prompt_tokens: 5, completion_tokens: 60, total_tokens: 65 };
+  const held = gate();
+  one.next(reply.chat('slow', { usage }).holdAt('head', held));
+  const slow = ask({ only: ['up1'] }, 'test/race');
+  await held.reached;
+  two.next(reply.chat('quick', { usage }));
+  assert.equal((await ask({ only: ['up2'] }, 'test/race')).status, 200);
+  held.open();
+  assert.equal((await slow).status, 200);
+  assert.equal(await answeredBy({ sort: 'throughput' }, 'test/race'), 'up2');
+});
+
+test('`allow_fallbacks: false` tries the first candidate only', async () => {
+  one.always(reply.status(500));
+  two.always(reply.chat('two'));
+  const tried = two.requests.length;
+  const answer = await ask({ allow_fallbacks: false });
+  assert.equal(answer.json.error.metadata.error_type, 'provider_error');
+  assert.equal(two.requests.length, tried);
+});
+
+test('preferences that nobody meets are a 404 without an attempt, and malformed ones a 400', async () => {
+  const tried = one.requests.length + two.requests.length;
+  assert.equal((await ask({ only: ['nobody'] })).json.error.metadata.error_type, 'no_endpoints_found');
+  for (const bad of [{ only: 'up1' }, { order: [1] }, { allow_fallbacks: 'no' }, { sort: 1 }, 'up1', []]) {
+    assert.equal((await ask(bad)).json.error.metadata.error_type, 'invalid_request', JSON.stringify(bad));
+  }
+  assert.equal(one.requests.length + two.requests.length, tried);
+});
