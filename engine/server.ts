@@ -70,7 +70,7 @@ async function serve(options: Options): Promise<void> {
   server.keepAliveTimeout = 120_000;
   await listening(server, options);
   await wait(options.startDelayMs);
-  engine = createEngine(loadModel(options.modelPath, options.parallel), options.parallel);
+  engine = createEngine(loadModel(options.modelPath), options.parallel);
   const { port } = server.address() as AddressInfo;
   process.stdout.write(`demo engine ready on http://${options.host}:${port}\n`);
 }

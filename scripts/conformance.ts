@@ -49,9 +49,10 @@ ${lines.join('\n')}
 }
 
 function testsOf(file: string, text: string): readonly HoldingTest[] {
+  // Between the comment and its test may stand more comment, and the head of a loop over cases.
   const pattern =
-    /^[ \t]*\/\/ rows? ([\d, \-–and]+)[^\n]*\n((?:[ \t]*\/\/[^\n]*\n)*)[ \t]*(?:for [^\n]*\n[ \t]*)*test\(\s*(['"`])((?:\\.|(?!\3)[\s\S])*)\3/gm;
-  return [...text.matchAll(pattern)].map(([, rows = '', , , name = '']) => ({
+    /^[ \t]*\/\/ rows? ([\d, \-–]+)[^\n]*\n(?:(?!^[ \t]*\/\/ rows? )[\s\S]){0,1500}?\btest\(\s*(['"`])((?:\\.|(?!\2)[\s\S])*)\2/gm;
+  return [...text.matchAll(pattern)].map(([, rows = '', , name = '']) => ({
     file,
     name: name.replace(/\\(.)/g, '$1'),
     rows: numbersOf(rows),

@@ -1,5 +1,11 @@
 import { createLanes } from './lanes.ts';
-import { contextTokens, type NativeContext, type NativeRequest, type NativeResult } from './native.ts';
+import {
+  contextTokens,
+  type NativeContext,
+  type NativeModel,
+  type NativeRequest,
+  type NativeResult,
+} from './native.ts';
 import { Refusal } from './refusal.ts';
 import { createStopFilter } from './stops.ts';
 
@@ -44,11 +50,13 @@ export interface Engine {
   readonly busy: number;
 }
 
-/** An engine on `context`, which was loaded for `parallel` lanes. */
-export function createEngine(context: NativeContext, parallel: number): Engine {
+/** An engine with `parallel` lanes on `model`. Throws when the model's file cannot be loaded. */
+export function createEngine(model: NativeModel, parallel: number): Engine {
   const lanes = createLanes(parallel);
+  const reader = model.open();
+  const idle = Array.from({ length: parallel }, () => model.open());
   const tokenize = async (text: string): Promise<readonly number[]> => [
-    ...(await context.tokenize(text)).tokens,
+    ...(await reader.tokenize(text)).tokens,
   ];
   return {
     tokenize,
@@ -63,17 +71,34 @@ export function createEngine(context: NativeContext, parallel: number): Engine {
       }
       const lane = await lanes.enter(signal);
       try {
-        return await run(
-          context,
-          { ...request, maxTokens: Math.min(request.maxTokens, contextTokens - length) },
-          onText,
-          signal,
-        );
+        const context = idle.pop() ?? model.open();
+        const maxTokens = Math.min(request.maxTokens, contextTokens - length);
+        const outcome = await runOrDrop(context, { ...request, maxTokens }, onText, signal);
+        idle.push(context);
+        return outcome;
       } finally {
         lane.leave();
       }
     },
   };
+}
+
+/**
+ * Runs a request to its end, or drops the context with it. The binding could cancel a single request, but it takes the request
+ * away while its thread is at work on it: of a hundred clients that hung up, five took the process with them.
+ */
+async function runOrDrop(
+  context: NativeContext,
+  request: GenerateRequest,
+  onText: (text: string) => void,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  try {
+    return await run(context, request, onText, signal);
+  } catch (thrown) {
+    await context.release();
+    throw thrown;
+  }
 }
 
 function run(
@@ -88,19 +113,15 @@ function run(
     const show = (text: string): void => {
       if (text !== '' && !signal.aborted) onText(text);
     };
-    const { requestId } = context.queueCompletion(nativeRequestOf(request), (error, event) => {
+    const giveUp = (): void => reject(signal.reason);
+    signal.addEventListener('abort', giveUp, { once: true });
+    context.queueCompletion(nativeRequestOf(request), (error, event) => {
       if (!error && event.token !== undefined) return show(filter.take(event.token));
-      signal.removeEventListener('abort', cancel);
+      signal.removeEventListener('abort', giveUp);
       if (error) return reject(new Error('llama.cpp failed', { cause: error }));
       show(filter.rest());
       resolve(outcomeOf(event as NativeResult, filter.stopped));
     });
-    // The engine drops a cancelled request at its next batch and never speaks of it again, so nothing is waited for.
-    const cancel = (): void => {
-      context.cancelRequest(requestId);
-      reject(signal.reason);
-    };
-    signal.addEventListener('abort', cancel, { once: true });
   });
 }
 

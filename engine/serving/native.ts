@@ -5,17 +5,20 @@ import { createRequire } from 'node:module';
  * lockfile brings the CPU build for this machine. The package that wraps it in JavaScript is not needed.
  */
 export interface NativeContext {
-  /** Starts the thread that decodes for `n_parallel` requests in one batch. False when it could not. */
+  /** Starts the thread that decodes. False when it could not. */
   enableParallelMode(options: { readonly n_parallel: number; readonly n_batch: number }): boolean;
   /** Queues a request; `onEvent` gets each piece of text, then once the result. */
   queueCompletion(
     options: NativeRequest,
     onEvent: (error: unknown, event: NativePiece | NativeResult) => void,
   ): { readonly requestId: number };
-  /** Drops a request at its next batch of tokens; `onEvent` is not called again. */
-  cancelRequest(requestId: number): void;
   /** Token ids, special tokens in the text recognised. */
   tokenize(text: string): Promise<{ readonly tokens: Int32Array }>;
+  /**
+   * Stops the thread after the batch it is at, which takes up to 15 ms and is waited for, and gives the memory back. `onEvent` is
+   * not called again.
+   */
+  release(): Promise<void>;
 }
 
 /** A request in the words of the binding. */
@@ -65,26 +68,37 @@ interface NativeModule {
 /** Tokens of prompt and answer together that one request may have. */
 export const contextTokens = 32_768;
 
-/**
- * Loads the model, in about 0.1 s during which nothing else runs. Throws when the binding is not installed or the file is
- * not a model. One thread: two would spin while they wait for each other on cores that others need.
- */
-export function loadModel(modelPath: string, parallel: number): NativeContext {
+// A small batch suits the sliding window (a prompt of 14,000 tokens takes 1.4 s, and 1.9 s with 512), and it is the
+// longest that a client who hung up still costs.
+const batchTokens = 128;
+
+/** The binding, loaded; contexts come out of it, one for each answer at a time. */
+export interface NativeModel {
+  /** A context with a thread of its own, in about 10 ms during which nothing else runs. */
+  open(): NativeContext;
+}
+
+/** Makes the binding ready for a model file. Throws when it is not installed. */
+export function loadModel(modelPath: string): NativeModel {
   const require = createRequire(import.meta.url);
   const { LlamaContext } = require(`@fugood/node-llama-${process.platform}-${process.arch}`) as NativeModule;
-  const context = new LlamaContext({
-    model: modelPath,
-    // The binding divides this among the lanes. The model's sliding window keeps the memory for it at a few MB.
-    n_ctx: contextTokens * parallel,
-    n_parallel: parallel,
-    n_batch: 512,
-    // A small batch suits the sliding window: a prompt of 14,000 tokens takes 1.4 s, and 1.9 s with 512.
-    n_ubatch: 128,
-    n_threads: 1,
-    n_gpu_layers: 0,
-    ctx_shift: false,
-  });
-  if (!context.enableParallelMode({ n_parallel: parallel, n_batch: 512 }))
-    throw new Error('llama.cpp refused the parallel mode');
-  return context;
+  return {
+    open() {
+      const context = new LlamaContext({
+        model: modelPath,
+        // Thanks to the model's sliding window this takes no more than 1 MB.
+        n_ctx: contextTokens,
+        n_batch: batchTokens,
+        n_ubatch: batchTokens,
+        // Two would spin while they wait for each other, on cores that others need.
+        n_threads: 1,
+        n_gpu_layers: 0,
+        ctx_shift: false,
+      });
+      if (!context.enableParallelMode({ n_parallel: 1, n_batch: batchTokens })) {
+        throw new Error('llama.cpp did not start its thread');
+      }
+      return context;
+    },
+  };
 }

@@ -18,16 +18,3 @@ export interface Preferences {
 
 /** What candidates are sorted by. */
 export type Sort = 'price' | 'throughput' | 'latency';
-
-/** A request that wants nothing in particular. */
-export const noPreferences: Preferences = {
-  order: null,
-  only: null,
-  ignore: [],
-  allowFallbacks: true,
-  requireParameters: false,
-  sort: null,
-  quantizations: null,
-  denyDataCollection: false,
-  zdr: false,
-};

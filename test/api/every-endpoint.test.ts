@@ -122,7 +122,7 @@ test('every endpoint takes the credentials of service.md §1 and refuses all oth
   }
 });
 
-// rows 179, 180
+// rows 179, 180, 181
 test('every path answers a method it does not have with 405, Allow and the same list in the body', async () => {
   const paths = new Map(rows().map((row) => [row.path, row]));
   for (const [path, row] of paths) {

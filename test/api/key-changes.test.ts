@@ -37,7 +37,7 @@ async function changed(body: unknown): Promise<Record<string, unknown>> {
   );
 }
 
-// rows 65, 138, 139, 140, 141, 142
+// rows 58, 65, 138, 139, 140, 141, 142
 test('a change changes what is sent and nothing else, and null is not omission', async () => {
   assert.deepEqual(await changed({ name: 'x' }), { name: 'x' });
   assert.deepEqual(await changed({ disabled: true }), { disabled: true });

@@ -85,7 +85,7 @@ function assertKey(data: Record<string, unknown>): void {
     assert.ok(holds(data[name]), `${name}: ${data[name]}`);
 }
 
-// rows 21, 50, 51, 52, 54, 57, 62, 200
+// rows 21, 50, 51, 52, 54, 57, 62, 131, 200
 test('a new key is named by the sha256 of its plaintext, which stands beside `data`, and has every member', async () => {
   const created = await mine.create({ name: '새 키', limit: 5000.5, limit_reset: 'monthly' });
   assert.equal(created.status, 201);

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startTestGateway, type TestGateway, testPrice } from '../harness/gateway.ts';
+import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+
+/** An engine that somebody else runs: Naru queues for its one lane. */
+let engine: Upstream;
+let naru: TestGateway;
+
+before(async () => {
+  engine = await startUpstream();
+  engine.answer((received) =>
+    received.path.startsWith('/v1/chat') ? reply.chat('한 줄') : reply.json({ data: [] }),
+  );
+  const origin = engine.url.replace(/\/v1$/, '');
+  naru = await startTestGateway({
+    config: {
+      slots: [
+        { name: 'lane', external: { base_url: origin, health_path: '/v1/models' }, max_concurrency: 1 },
+      ],
+      models: [
+        {
+          id: 'test/local',
+          name: 'Test: local',
+          context_length: 32_768,
+          max_completion_tokens: 32_768,
+          price: testPrice,
+          candidates: [{ slot: 'lane' }],
+        },
+      ],
+    } as unknown as Record<string, object>,
+  });
+});
+after(async () => {
+  await naru?.close();
+  await engine?.close();
+});
+
+// row 252
+test('200 requests at once to a slot of one lane are all answered, one after the other', async () => {
+  const { key } = await naru.account({ credit: '100000000' });
+  const body = { model: 'test/local', messages: [{ role: 'user', content: '안녕' }] };
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, () => naru.send('POST', '/chat/completions', { key, body })),
+  );
+  assert.deepEqual([...new Set(answers.map((answer) => answer.status))], [200]);
+  assert.equal(new Set(answers.map((answer) => answer.headers.get('x-service-generation-id'))).size, 200);
+  assert.equal(answers[0]?.headers.get('x-service-provider'), 'lane');
+  assert.ok(engine.connections < 20, `one lane needs few connections, not ${engine.connections}`);
+  await naru.settled();
+  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+});
+
+// row 253
+test('a local model says its context and its longest answer', async () => {
+  const [model] = (await naru.send('GET', '/models')).json.data;
+  assert.equal(model.context_length, 32_768);
+  assert.equal(model.top_provider.max_completion_tokens, 32_768);
+});
