@@ -85,7 +85,7 @@ export function createEngine(model: NativeModel, parallel: number): Engine {
 
 /**
  * Runs a request to its end, or drops the context with it. The binding could cancel a single request, but it takes the request
- * away while its thread is at work on it: of a hundred clients that hung up, five took the process with them.
+ * away while its thread is at work on it: of sixty clients that hung up, three took the process with them.
  */
 async function runOrDrop(
   context: NativeContext,

@@ -11,7 +11,7 @@ export interface NativeContext {
   queueCompletion(
     options: NativeRequest,
     onEvent: (error: unknown, event: NativePiece | NativeResult) => void,
-  ): { readonly requestId: number };
+  ): unknown;
   /** Token ids, special tokens in the text recognised. */
   tokenize(text: string): Promise<{ readonly tokens: Int32Array }>;
   /**

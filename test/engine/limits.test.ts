@@ -71,6 +71,19 @@ test('a client that hangs up frees the lane at once, and one that waits leaves t
   assert.equal(await busy(engine), 0);
 });
 
+test('many clients that hang up at any moment do no harm', async () => {
+  for (let round = 0; round < 15; round++) {
+    const gone = new AbortController();
+    const body = { ...slow, stream: true };
+    const calls = [1, 2].map(async () => await engine.post('/v1/chat/completions', body, gone.signal));
+    const ended = Promise.allSettled(calls);
+    await wait(round * 3);
+    gone.abort();
+    await ended;
+    assert.match((await engine.ask('What is Naru?')).text, /^Naru is an inference gateway/);
+  }
+});
+
 test('bad requests are refused in the shape of OpenAI, naming the field', async () => {
   const messages = [{ role: 'user', content: 'hello' }];
   const cases: readonly (readonly [body: unknown, param: string | null])[] = [

@@ -30,9 +30,14 @@ test('asked for something that a tool can tell, the model calls the tool; given 
   assert.equal(second.message.content, 'The tool has answered; its result stands above.');
 });
 
-test('of several tools it calls the one that serves', async () => {
-  const choice = await chat([{ role: 'user', content: '잔액 알려줘' }], { tools: [time, balance] });
-  assert.equal(choice.message.tool_calls?.[0]?.function.name, 'get_balance');
+test('of two tools it calls the one that serves', async () => {
+  for (const tools of [
+    [time, balance],
+    [balance, time],
+  ]) {
+    const choice = await chat([{ role: 'user', content: 'What is my balance?' }], { tools });
+    assert.equal(choice.message.tool_calls?.[0]?.function.name, 'get_balance');
+  }
 });
 
 test('the argument is taken from the question', async () => {
