@@ -1,3 +1,4 @@
+import { batchedSink } from './batched-sink.ts';
 import type { UpOptions } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
 import { createDemoAccount } from './demo-account.ts';
@@ -124,7 +125,10 @@ function openSink({ around, dataDir, say }: Serving): {
   readonly note: string | null;
   readonly close: () => void;
 } {
-  if (!around.isWatched) return { sink: around.err, note: null, close: () => {} };
+  if (!around.isWatched) {
+    const { sink, flush } = batchedSink(around.err, systemClock);
+    return { sink, note: null, close: flush };
+  }
   const { path, sink, close } = openLogFile(dataDir, say);
   return { sink, note: `every request is in ${path}; Ctrl-C stops`, close };
 }

@@ -24,8 +24,13 @@ export function createLog(sink: LogSink, level: LogLevel, now: () => number): Lo
     rank < least
       ? () => {}
       : (event, fields) => {
-          const line = { at: new Date(now()).toISOString(), level: levels[rank], event, ...fields };
-          sink(`${redact(JSON.stringify(line, printable))}\n`);
+          const line = {
+            at: new Date(now()).toISOString(),
+            level: levels[rank],
+            event,
+            ...printable(fields),
+          };
+          sink(`${redact(JSON.stringify(line))}\n`);
         };
   return { debug: at(0), info: at(1), warn: at(2), error: at(3) };
 }
@@ -48,6 +53,11 @@ export function redact(text: string): string {
     .replace(/(:\/\/[^/:@\s"]*:)[^@/\s"]+@/g, '$1***@');
 }
 
-function printable(_name: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
+/** JSON has no bigint. A replacer would be called for every member of every line. */
+function printable(fields: LogFields | undefined): LogFields | undefined {
+  if (fields === undefined) return undefined;
+  const names = Object.keys(fields).filter((name) => typeof fields[name] === 'bigint');
+  return names.length === 0
+    ? fields
+    : { ...fields, ...Object.fromEntries(names.map((name) => [name, String(fields[name])])) };
 }
