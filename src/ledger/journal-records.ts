@@ -55,7 +55,6 @@ export function decodeOpen(payload: string): OpenRecord {
 
 /** Reads `encodeFinal` back. */
 export function decodeFinal(payload: string): SettlementRow {
-  const cells = JSON.parse(payload) as FinalCells;
   const [
     uuid,
     accountId,
@@ -68,8 +67,12 @@ export function decodeFinal(payload: string): SettlementRow {
     model,
     provider,
     finishReason,
-  ] = cells;
-  const [, , , , , , , , , , , promptTokens, completionTokens, cost, priceVersion, detail] = cells;
+    promptTokens,
+    completionTokens,
+    cost,
+    priceVersion,
+    detail,
+  ] = JSON.parse(payload) as FinalCells;
   return {
     uuid,
     accountId,

@@ -48,15 +48,7 @@ export async function listEntries(
      WHERE (account_id, id) > ($1, $2) AND ($3::bigint IS NULL OR account_id = $3) ORDER BY account_id, id LIMIT $4`,
     [page.after.accountId, page.after.id, page.onlyAccount, page.limit],
   );
-  return rows.map((row) => ({
-    id: Number(row.id),
-    accountId: Number(row.account_id),
-    kind: entryKinds[row.kind - 1] ?? 'usage',
-    amountMicro: row.amount,
-    generationUuid: row.generation_id?.replaceAll('-', '') ?? null,
-    memo: row.memo,
-    createdAtMs: row.created_at,
-  }));
+  return rows.map(entryOf);
 }
 
 /** The entry that an idempotency key of this account already made, or null. */
@@ -69,17 +61,7 @@ export async function findEntryByIdempotencyKey(
     'SELECT id, account_id, kind, amount, generation_id, memo, created_at FROM ledger WHERE account_id = $1 AND idempotency_key = $2',
     [accountId, key],
   );
-  return row === undefined
-    ? null
-    : {
-        id: Number(row.id),
-        accountId: Number(row.account_id),
-        kind: entryKinds[row.kind - 1] ?? 'usage',
-        amountMicro: row.amount,
-        generationUuid: row.generation_id,
-        memo: row.memo,
-        createdAtMs: row.created_at,
-      };
+  return row === undefined ? null : entryOf(row);
 }
 
 /** Appends an entry and returns its id. */
@@ -110,4 +92,16 @@ export async function insertEntry(
   );
   if (row === undefined) throw new Error('INSERT INTO ledger returned no row');
   return Number(row.id);
+}
+
+function entryOf(row: RawEntry): EntryRow {
+  return {
+    id: Number(row.id),
+    accountId: Number(row.account_id),
+    kind: entryKinds[row.kind - 1] ?? 'usage',
+    amountMicro: row.amount,
+    generationUuid: row.generation_id?.replaceAll('-', '') ?? null,
+    memo: row.memo,
+    createdAtMs: row.created_at,
+  };
 }
