@@ -1,11 +1,15 @@
 import { join } from 'node:path';
 import { AccountBook } from './accounts/account-book.ts';
 import type { Config } from './config/config.ts';
+import { Funds } from './funds.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { Settlements } from './ledger/settlements.ts';
 import { describeError, type Log } from './log/log.ts';
 import { krwOfMicro } from './money/krw.ts';
 import { ChangeFeed } from './nodes/change-feed.ts';
+import { nodeHome } from './nodes/node-home.ts';
+import { NodeRegistry } from './nodes/node-registry.ts';
+import { SpendShares } from './nodes/spend-shares.ts';
 import type { Database } from './store/database.ts';
 import { Journal } from './store/journal/journal.ts';
 import type { JournalEvent } from './store/journal/unavailable.ts';
@@ -28,35 +32,63 @@ export interface Books {
   readonly settlements: Settlements;
   readonly journal: Journal;
   readonly feed: ChangeFeed;
+  /** Who else serves from the database. */
+  readonly nodes: NodeRegistry;
+  /** What this node may spend without asking the others. */
+  readonly shares: SpendShares;
+  readonly funds: Funds;
   close(): Promise<void>;
 }
 
 /** Opens the books; what an earlier process left in the journal is settled before anyone can look. */
 export async function openBooks({ config, database, dataDir, clock, log }: BooksParts): Promise<Books> {
-  const accounts = new AccountBook(database);
+  const nodes = await NodeRegistry.join({
+    database,
+    clock,
+    log,
+    home: nodeHome(dataDir),
+    address: `${config.listen.host}:${config.listen.port}`,
+  });
+  const accounts = new AccountBook({ database, clock, isShared: () => !nodes.isAlone });
   const keys = new KeyRing(database, clock);
   const journal = await Journal.open({
     dir: join(dataDir, 'journal'),
     clock,
     report: (event) => reportJournal(log, event),
   });
+  const funds = new Funds({ accounts, keys, clock, debtFloor: config.limits.debtFloorKrw });
+  const shares: SpendShares = new SpendShares({ database, clock, nodes, isCurrent: () => feed.isFresh });
+  nodes.onCompany(() => shares.publish(funds.all()));
   const settlements = new Settlements({
     database,
     journal,
     ack: config.settlement.ack,
     clock,
     log,
-    onCommitted: (rows, result) => takeCommitted({ accounts, keys }, rows, result),
+    spendingNode: () => shares.spendingNode,
+    onCommitted: (rows, result) => takeCommitted({ accounts, keys, shares }, rows, result),
     onQuarantined: (row) => giveBack({ accounts, keys }, row),
   });
   const recovered = await settlements.recover();
   if (recovered.finals + recovered.orphans > 0) log.info('recovered', recovered);
-  const feed = await ChangeFeed.start({
+  const feed: ChangeFeed = await ChangeFeed.start({
     address: database.address,
     clock,
     log,
-    onChange: ({ topic, subject }) =>
-      topic === 'account' ? accounts.refresh(subject) : keys.refresh(subject),
+    onChange: ({ topic, subject }) => {
+      switch (topic) {
+        case 'account':
+          return accounts.refresh(subject);
+        case 'key':
+          return keys.refresh(subject);
+        case 'node':
+          return nodes.beat();
+        case 'share-of-account':
+          return shares.yieldTo('account', subject);
+        case 'share-of-key':
+          return shares.yieldTo('key', subject);
+      }
+    },
   });
   return {
     accounts,
@@ -64,16 +96,20 @@ export async function openBooks({ config, database, dataDir, clock, log }: Books
     settlements,
     journal,
     feed,
+    nodes,
+    shares,
+    funds,
     async close() {
       await feed.close();
       await settlements.close();
+      await nodes.leave();
     },
   };
 }
 
 /** What the database has committed leaves what was pending, in the same turn, so that no reader sees a charge twice or not at all. */
 function takeCommitted(
-  { accounts, keys }: { readonly accounts: AccountBook; readonly keys: KeyRing },
+  { accounts, keys, shares }: Pick<Books, 'accounts' | 'keys' | 'shares'>,
   rows: readonly SettlementRow[],
   result: SettlementResult,
 ): void {
@@ -81,6 +117,8 @@ function takeCommitted(
   for (const row of rows) {
     const cost = krwOfMicro(row.cost);
     accounts.peek(row.accountId)?.uncharge(cost);
+    shares.spent('account', row.accountId, cost);
+    shares.spent('key', row.keyId, cost);
     const key = keys.peekId(row.keyId);
     if (key === undefined) continue;
     if (!result.replayed.has(row.uuid)) key.committed(row.day, cost);

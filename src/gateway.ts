@@ -1,8 +1,9 @@
-import { openBooks } from './books.ts';
+import { type Books, openBooks } from './books.ts';
 import type { Config } from './config/config.ts';
 import { DatasetSync } from './datasets/sync.ts';
 import { openaiDialect } from './dialects/openai/index.ts';
 import { ServerStopping } from './errors/given-up.ts';
+import { placeWith } from './funds.ts';
 import { gauges } from './gateway-gauges.ts';
 import { readGeneration } from './generations/generations.ts';
 import { ensurePartitions } from './generations/partitions.ts';
@@ -15,10 +16,12 @@ import { type Served, serve } from './http/serve.ts';
 import { type AdminServer, serveAdmin } from './http/serve-admin.ts';
 import { RouteTable } from './http/table.ts';
 import { JobRunner } from './jobs/jobs.ts';
+import type { Key } from './keys/key.ts';
 import { KeyDesk } from './keys/key-desk.ts';
 import { expireCredit } from './ledger/credit.ts';
 import type { Settlements } from './ledger/settlements.ts';
 import type { Log } from './log/log.ts';
+import { beatEveryMs, type NodeRegistry } from './nodes/node-registry.ts';
 import { Offer } from './offer.ts';
 import { accountRoutes } from './routes/account.ts';
 import { datasetRoutes } from './routes/datasets.ts';
@@ -33,7 +36,7 @@ import type { Processes } from './slots/processes.ts';
 import { createSlots, type Slots } from './slots/slots.ts';
 import type { Database } from './store/database.ts';
 import { knownMigrations, migrate } from './store/migrate.ts';
-import type { Clock } from './time/clock.ts';
+import { type Clock, pause } from './time/clock.ts';
 import { Health } from './upstreams/health.ts';
 import { Engines } from './upstreams/providers.ts';
 
@@ -70,6 +73,8 @@ const readinessMs = 1_000;
 /** How long closing waits for the database to take what is settled; the journal keeps the rest. */
 const settleOnCloseMs = 3_000;
 const usualAdminPort = 8788;
+/** How long another node may take to bring what it has journaled into the database. */
+const othersSettleWithinMs = 500;
 /** The version of the API's document; the paths have their own (service.md §9). */
 const apiVersion = '1.0.0';
 
@@ -95,7 +100,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   onFailure(() => offer.close());
   const books = await openBooks(parts);
   onFailure(() => books.close());
-  const { accounts, keys, settlements, feed } = books;
+  const { accounts, keys, settlements, feed, nodes, shares } = books;
   const slots = await createSlots({
     settings: config.slots,
     clock,
@@ -144,17 +149,18 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
         },
       },
       clock,
+      place: placeWith(shares, books.funds),
       debtFloor: limits.debtFloorKrw,
       maxBodyBytes: limits.bodyBytes,
       keepAliveMs: limits.keepAliveCommentMs,
       streamIdleTimeoutMs: limits.streamIdleTimeoutMs,
     }),
     ...keyRoutes({ desk, accounts, maxBodyBytes: limits.bodyBytes }),
-    ...accountRoutes({ accounts, clock }),
+    ...accountRoutes({ accounts, current: (key) => currentKey(books, key), clock }),
     ...datasetRoutes({ database, clock, samples: samples && syncKey === null }),
     ...generationRoutes({
       settlements,
-      readGeneration: (accountId, uuid) => readGeneration(database, accountId, uuid),
+      readGeneration: (accountId, uuid) => readGenerationSoon(parts, nodes, accountId, uuid),
     }),
     ...modelRoutes({ catalogue: () => offer.catalogue, health, clock }),
     ...providerRoutes(() => offer.config),
@@ -192,6 +198,9 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   const jobs = new JobRunner(
     [
       { name: 'renew-open-requests', everyMs: 5_000, run: () => settlements.renewOpen() },
+      { name: 'beat', everyMs: beatEveryMs, run: () => nodes.beat() },
+      { name: 'give-back-shares', everyMs: 1_000, run: () => shares.giveBackIdle() },
+      { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },
       { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshDoubtful() },
       { name: 'expire-credit', everyMs: 1_000, run: (nowMs) => expireCredit(database, nowMs) },
       { name: 'ensure-partitions', everyMs: 3_600_000, run: (nowMs) => ensurePartitions(database, nowMs) },
@@ -231,6 +240,30 @@ async function drain(server: Served, limitMs: number, clock: Clock, hurry: Abort
   await drained;
   timer.cancel();
   hurry.removeEventListener('abort', cut);
+}
+
+/** A key's spend is known from memory while nobody else spends with it. */
+async function currentKey({ nodes, keys }: Books, key: Key): Promise<Key> {
+  if (!nodes.isAlone) await keys.refresh(key.row.id);
+  return key;
+}
+
+/**
+ * A record is readable before the last byte of its answer was sent (decisions.md §1), also by way of another node, which has it in
+ * its journal and is about to bring it into the database.
+ */
+async function readGenerationSoon(
+  { database, clock }: GatewayParts,
+  nodes: NodeRegistry,
+  accountId: number,
+  uuid: string,
+): ReturnType<typeof readGeneration> {
+  const endMs = clock.monotonic() + othersSettleWithinMs;
+  for (;;) {
+    const row = await readGeneration(database, accountId, uuid);
+    if (row !== null || nodes.isAlone || clock.monotonic() >= endMs) return row;
+    await pause(clock, 25, new AbortController().signal);
+  }
 }
 
 /** What the work resolves with, or `otherwise` when that takes longer. */

@@ -1,31 +1,47 @@
-import { type BalanceRow, findBalance } from '../store/accounts.ts';
+import { type BalanceRow, findBalances } from '../store/accounts.ts';
 import type { Database } from '../store/database.ts';
+import type { Sql } from '../store/sql.ts';
+import type { Clock } from '../time/clock.ts';
 import { Account } from './account.ts';
 
-/** The accounts this process has met. Answered from memory, kept true by settlements and change events. */
-export class AccountBook {
-  readonly #database: Database;
-  readonly #accounts = new Map<number, Account>();
-  readonly #loading = new Map<number, Promise<Account | null>>();
+/** What others spend of an account is known after this long at the latest. */
+const currentForMs = 500;
 
-  constructor(database: Database) {
-    this.#database = database;
+/** What an account book is made of. */
+export interface AccountBookParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  /** Whether other processes spend the same accounts; then memory alone is not to be believed for long. */
+  readonly isShared: () => boolean;
+}
+
+/** The accounts this process has met. Answered from memory, kept true by settlements, change events and, beside other nodes, by looking again. */
+export class AccountBook {
+  readonly #parts: AccountBookParts;
+  readonly #accounts = new Map<number, Known>();
+  /** The accounts of the read that has not begun yet: all who ask meanwhile share it. */
+  #next: { readonly ids: Set<number>; readonly done: Promise<void> } | null = null;
+
+  constructor(parts: AccountBookParts) {
+    this.#parts = parts;
   }
 
   /** The account if it is known already. */
   peek(accountId: number): Account | undefined {
-    return this.#accounts.get(accountId);
+    return this.#accounts.get(accountId)?.account;
   }
 
-  /** The account, read from the database when it is not known; null when there is none. */
-  load(accountId: number): Promise<Account | null> {
+  /** Every account that is known. */
+  *all(): Iterable<Account> {
+    for (const { account } of this.#accounts.values()) yield account;
+  }
+
+  /** The account as it is now, from memory where that can be believed; null when there is none. Rejects when the database is away. */
+  current(accountId: number): Account | Promise<Account | null> {
     const known = this.#accounts.get(accountId);
-    if (known !== undefined) return Promise.resolve(known);
-    const running = this.#loading.get(accountId);
-    if (running !== undefined) return running;
-    const loading = this.#read(accountId).finally(() => this.#loading.delete(accountId));
-    this.#loading.set(accountId, loading);
-    return loading;
+    if (known !== undefined && (!this.#parts.isShared() || this.#ageMs(known) <= currentForMs))
+      return known.account;
+    return this.#read(accountId).then(() => this.peek(accountId) ?? null);
   }
 
   /** Reads a known account again, after another process changed it. */
@@ -33,24 +49,62 @@ export class AccountBook {
     if (this.#accounts.has(accountId)) await this.#read(accountId);
   }
 
-  /** Takes over committed balances; the charges they contain must be given back by the caller in the same turn. */
-  update(balances: readonly BalanceRow[]): void {
-    for (const row of balances) this.#accounts.get(row.accountId)?.update(row);
+  /** Reads an account in a turn of the ordered line that the caller has. Throws when there is none. */
+  async readIn(sql: Sql, accountId: number): Promise<Account> {
+    this.update(await findBalances(sql, [accountId]));
+    const account = this.peek(accountId);
+    if (account === undefined) throw new Error(`there is no account ${accountId}`);
+    return account;
   }
 
-  /** On the ordered line: the row contains exactly the local settlements that were committed before this turn. */
-  async #read(accountId: number): Promise<Account | null> {
-    return this.#database.readInOrder(async (sql) => {
-      const row = await findBalance(sql, accountId);
-      if (row === null) return null;
-      const known = this.#accounts.get(accountId);
-      if (known !== undefined) {
-        known.update(row);
-        return known;
-      }
-      const account = new Account(row);
-      this.#accounts.set(accountId, account);
-      return account;
-    });
+  /** Takes over committed balances; the charges they contain must be given back by the caller in the same turn. */
+  update(balances: readonly BalanceRow[]): void {
+    const readMs = this.#parts.clock.monotonic();
+    for (const row of balances) {
+      const known = this.#accounts.get(row.accountId);
+      if (known === undefined) continue;
+      known.account.update(row);
+      known.readMs = readMs;
+    }
   }
+
+  #ageMs({ readMs }: Known): number {
+    return this.#parts.clock.monotonic() - readMs;
+  }
+
+  #read(accountId: number): Promise<void> {
+    const next = this.#next ?? this.#begin();
+    next.ids.add(accountId);
+    return next.done;
+  }
+
+  /** On the ordered line: the rows contain exactly the local settlements that were committed before this turn. */
+  #begin(): { readonly ids: Set<number>; readonly done: Promise<void> } {
+    const ids = new Set<number>();
+    const done = this.#parts.database.readInOrder(async (sql) => {
+      this.#next = null;
+      const rows = await findBalances(sql, [...ids]);
+      this.update(rows);
+      const readMs = this.#parts.clock.monotonic();
+      for (const row of rows) {
+        if (!this.#accounts.has(row.accountId))
+          this.#accounts.set(row.accountId, { account: new Account(row), readMs });
+      }
+    });
+    const next = { ids, done };
+    this.#next = next;
+    // A read that failed before it began must not be handed out any more.
+    void done
+      .catch(() => {})
+      .finally(() => {
+        if (this.#next === next) this.#next = null;
+      });
+    return next;
+  }
+}
+
+/** An account and when it was last read. */
+interface Known {
+  readonly account: Account;
+  readMs: number;
 }

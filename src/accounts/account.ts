@@ -42,6 +42,16 @@ export class Account {
     return krwOfMicro(this.#credits - this.#usage - this.#pending - this.#held);
   }
 
+  /** The balance as the database has it: nothing of this process's own is deducted. */
+  get committedBalance(): Krw {
+    return krwOfMicro(this.#credits - this.#usage);
+  }
+
+  /** What this process may still take of the committed balance: charges on their way, and holds. */
+  get exposure(): Krw {
+    return krwOfMicro(this.#pending + this.#held);
+  }
+
   /** Whether the account stands without credit: derived, so that a top-up releases it with no event to forget. */
   get hasNoCredit(): boolean {
     return this.#credits - this.#usage - this.#pending <= 0n;

@@ -55,5 +55,5 @@ async function identify(
 }
 
 function accountOf(accounts: AccountBook, key: Key): Account | Promise<Account | null> {
-  return accounts.peek(key.row.accountId) ?? accounts.load(key.row.accountId);
+  return accounts.current(key.row.accountId);
 }

@@ -50,14 +50,20 @@ export function admit(account: Account, key: Key, debtFloor: Krw, day: number): 
   const { limit } = key;
   if (limit === null) return;
   const usage = key.usageWithHoldsAt(day);
-  if (usage < limit) return;
-  throw refuse(
+  if (usage >= limit) throw limitReached(limit, usage);
+}
+
+/** The refusal of a request that this node could admit, but not beside what other nodes have admitted. */
+export function exhausted(by: 'account' | 'key', account: Account, key: Key, day: number): Error {
+  if (by === 'account') return noCredit(account.balance);
+  return limitReached(key.limit ?? zeroKrw, key.usageWithHoldsAt(day));
+}
+
+function limitReached(limit: Krw, usage: Krw): Error {
+  return refuse(
     'key_limit_exceeded',
     '키의 사용 한도에 도달했습니다. The spend limit of this key is reached.',
-    {
-      limit_krw: krwToDecimal(limit),
-      usage_krw: krwToDecimal(usage),
-    },
+    { limit_krw: krwToDecimal(limit), usage_krw: krwToDecimal(usage) },
   );
 }
 

@@ -1,8 +1,11 @@
+import type { Account } from '../accounts/account.ts';
 import type { AccountBook } from '../accounts/account-book.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Candidate } from '../catalogue/model.ts';
+import type { Key } from '../keys/key.ts';
 import type { Settlements } from '../ledger/settlements.ts';
 import type { Krw } from '../money/krw.ts';
+import type { Covered } from '../nodes/spend-shares.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import { type Health, halfAnHourMs } from '../upstreams/health.ts';
@@ -12,7 +15,7 @@ import { answerWhole } from './answer-whole.ts';
 import { attempt, type Chain } from './attempt.ts';
 import type { Asked, Asker, StreamedAnswer, WholeAnswer } from './conversation.ts';
 import { countPrompt } from './count-tokens.ts';
-import { admit, estimate } from './holds.ts';
+import { admit, estimate, exhausted } from './holds.ts';
 import { chainOf, countingLimit, plan } from './plan.ts';
 import type { Measured } from './preferences.ts';
 import { readAsk } from './read.ts';
@@ -26,6 +29,11 @@ export interface InferenceParts {
   readonly catalogue: () => Catalogue;
   readonly chain: Chain;
   readonly clock: Clock;
+  /** Counts a request where all nodes can see it; undefined when that is done at once, nobody else serving. */
+  readonly place: (
+    request: { readonly account: Account; readonly key: Key; readonly amount: Krw },
+    count: () => void,
+  ) => Covered | Promise<Covered> | undefined;
   readonly debtFloor: Krw;
   readonly maxBodyBytes: number;
   readonly keepAliveMs: number;
@@ -52,7 +60,8 @@ export async function infer(
   const account = parts.accounts.peek(accountId);
   if (account === undefined) throw new Error('an identified caller has its account in memory');
   const session = new Session({ account, key, exchange, endpoint: kind, settlements, clock });
-  const admitted = (): void => admit(account, key, parts.debtFloor, seoulDayAt(clock.now()));
+  const today = (): number => seoulDayAt(clock.now());
+  const admitted = (): void => admit(account, key, parts.debtFloor, today());
   try {
     admitted();
     const ask = readAsk(kind, await exchange.body(parts.maxBodyBytes), exchange.header('x-session-id'));
@@ -60,7 +69,10 @@ export async function infer(
     const candidates = await candidatesFor(parts, ask);
     // Others were admitted while the body came in: what counts is this turn, in which the hold is placed.
     admitted();
-    session.hold.place(estimate(ask, candidates));
+    const amount = estimate(ask, candidates);
+    const placing = parts.place({ account, key, amount }, () => session.hold.place(amount));
+    const placed = placing === undefined ? undefined : await placing;
+    if (placed?.kind === 'exhausted') throw exhausted(placed.by.kind, account, key, today());
     const answer = await attempt(chain, candidates, ask, {
       accountId,
       signal: exchange.signal,

@@ -1,6 +1,7 @@
 import type { KeyHash } from '../ids/api-key.ts';
 import type { Database } from '../store/database.ts';
 import { findKeyByHash, findKeyById, type KeyRow, readKeySpend } from '../store/keys.ts';
+import type { Sql } from '../store/sql.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import { Key } from './key.ts';
@@ -33,6 +34,11 @@ export class KeyRing {
     return this.#byId.get(keyId);
   }
 
+  /** Every key that is known. */
+  all(): Iterable<Key> {
+    return this.#byId.values();
+  }
+
   /** The key with this hash in any state, read from the database when it is not known; null when there is none. */
   load(hash: KeyHash): Promise<Key | null> {
     const known = this.peek(hash);
@@ -50,6 +56,12 @@ export class KeyRing {
       const row = await findKeyById(sql, keyId);
       if (row !== null && (this.#byId.has(keyId) || this.#unknown.has(row.hash))) await this.#take(sql, row);
     });
+  }
+
+  /** Reads a known key again in a turn of the ordered line that the caller has. */
+  async readIn(sql: Sql, keyId: number): Promise<void> {
+    const row = await findKeyById(sql, keyId);
+    if (row !== null) await this.#take(sql, row);
   }
 
   /** Notes that the database may have moved a key's spend without our knowledge: `refreshDoubtful` reads it again. */
@@ -80,7 +92,7 @@ export class KeyRing {
     });
   }
 
-  async #take(sql: Parameters<typeof readKeySpend>[0], row: KeyRow): Promise<Key> {
+  async #take(sql: Sql, row: KeyRow): Promise<Key> {
     const day = seoulDayAt(this.#clock.now());
     const spend = { day, ...(await readKeySpend(sql, row, day)) };
     this.#unknown.delete(row.hash);

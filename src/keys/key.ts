@@ -45,6 +45,19 @@ export class Key {
     return krwOfMicro(this.usageAt(day) + this.#held);
   }
 
+  /** Spend in the current limit period as the database has it: nothing of this process's own is counted. */
+  committedUsageAt(day: number): Krw {
+    const spend = day > this.#committed.day ? rollTo(this.#committed, day) : this.#committed;
+    return krwOfMicro(spendOf(spend, this.#row.limitReset));
+  }
+
+  /** What this process may still add to the committed usage: charges on their way, of whatever day, and holds. */
+  get exposure(): Krw {
+    let exposure = this.#held;
+    for (const amount of this.#pending.values()) exposure += amount;
+    return krwOfMicro(exposure);
+  }
+
   /** The spend limit; null when there is none. */
   get limit(): Krw | null {
     return this.#row.limitMicro === null ? null : krwOfMicro(this.#row.limitMicro);

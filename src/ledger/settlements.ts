@@ -26,6 +26,8 @@ export interface SettlementsParts {
   readonly ack: 'journal' | 'database';
   readonly clock: Clock;
   readonly log: Log;
+  /** The node of whose shares settlements spend; null when it has none. */
+  readonly spendingNode: () => number | null;
   readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult) => void;
   /** Told of a row that was promised and that the database will never take: its money has not moved. */
   readonly onQuarantined: (row: SettlementRow) => void;

@@ -24,6 +24,8 @@ export interface SettlerParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
+  /** The node of whose shares settlements spend; null when it has none. */
+  readonly spendingNode: () => number | null;
   /** Told of every committed batch in the same turn of the event loop. */
   readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult) => void;
   /** Told of a row that the database will never take. */
@@ -117,7 +119,9 @@ export class Settler {
     const rows = batch.map((queued) => queued.row);
     let result: SettlementResult;
     try {
-      result = await this.#parts.database.line.run((_sql, client) => settleBatch(client, rows));
+      result = await this.#parts.database.line.run((_sql, client) =>
+        settleBatch(client, rows, this.#parts.spendingNode()),
+      );
     } catch (error) {
       if (mayPass(error)) throw error;
       return this.#settleInParts(batch, error);

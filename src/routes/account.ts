@@ -10,6 +10,8 @@ import { spending, workspaceIdOf } from './key-object.ts';
 /** What the account's own endpoints read. */
 export interface AccountParts {
   readonly accounts: AccountBook;
+  /** The key as it is now, what other nodes spend with it included. */
+  readonly current: (key: Key) => Key | Promise<Key>;
   readonly clock: Clock;
 }
 
@@ -17,7 +19,7 @@ export interface AccountParts {
 const rateLimit = { requests: -1, interval: '10s', note: 'This field is deprecated and safe to ignore.' };
 
 /** `GET /key`, its alias, and `GET /credits` (service.md 2.2, 2.3). */
-export function accountRoutes({ accounts, clock }: AccountParts) {
+export function accountRoutes({ accounts, current, clock }: AccountParts) {
   const keyRow = <P extends string>(path: P) =>
     route({
       method: 'GET',
@@ -25,7 +27,9 @@ export function accountRoutes({ accounts, clock }: AccountParts) {
       credential: 'either',
       summary: 'Read the key that makes the request',
       document: keyInformationDocument,
-      handle: ({ caller }) => ({ body: { data: keyInformation(caller.key, clock.now()) } }),
+      handle: async ({ caller }) => ({
+        body: { data: keyInformation(await current(caller.key), clock.now()) },
+      }),
     });
   return [
     keyRow('/api/v1/key'),
@@ -37,7 +41,7 @@ export function accountRoutes({ accounts, clock }: AccountParts) {
       summary: 'Read what was added to the account and what was used',
       document: creditsDocument,
       handle: async ({ caller }) => {
-        const account = await accounts.load(caller.accountId);
+        const account = await accounts.current(caller.accountId);
         if (account === null) throw new Error('an identified caller has an account');
         return { body: { data: credits(account) } };
       },

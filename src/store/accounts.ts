@@ -57,16 +57,16 @@ export async function listAccounts(sql: Sql): Promise<readonly AccountRow[]> {
   return (await sql.query<RawAccount>(`${selectAccount} ORDER BY a.id`)).map(accountOf);
 }
 
-/** The money of one account, or null. */
-export async function findBalance(sql: Sql, accountId: number): Promise<BalanceRow | null> {
-  const [row] = await sql.query<RawBalance>(
-    'SELECT account_id, credits, usage, version FROM account_balance WHERE account_id = $1',
-    [accountId],
+/** The money of several accounts; one that does not exist is left out. */
+export async function findBalances(sql: Sql, accountIds: readonly number[]): Promise<readonly BalanceRow[]> {
+  const rows = await sql.query<RawBalance>(
+    'SELECT account_id, credits, usage, version FROM account_balance WHERE account_id = ANY($1::bigint[])',
+    [accountIds],
   );
-  return row === undefined ? null : balanceOf(row);
+  return rows.map(balanceOf);
 }
 
-/** A raw row of account_balance, as `findBalance` and a settlement return it. */
+/** A raw row of account_balance, as `findBalances` and a settlement return it. */
 export function balanceOf(row: RawBalance): BalanceRow {
   return { accountId: Number(row.account_id), credits: row.credits, usage: row.usage, version: row.version };
 }

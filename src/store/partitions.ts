@@ -1,8 +1,12 @@
 import type { Sql } from './sql.ts';
 
+/** An arbitrary constant: IF NOT EXISTS alone lets two nodes make one partition at once, and one of them fails. */
+const partitionLock = 7_236_482_618;
+
 /**
  * Makes the monthly partition of `generation` that begins at `fromMs` and ends at `toMs`, unless it is there. Ids are version 7
- * UUIDs, so a month is a range of ids: from the smallest id of its first millisecond to that of the next month's.
+ * UUIDs, so a month is a range of ids: from the smallest id of its first millisecond to that of the next month's. Run in a
+ * transaction: of several nodes one makes it.
  */
 export async function ensureGenerationPartition(
   sql: Sql,
@@ -10,6 +14,7 @@ export async function ensureGenerationPartition(
   fromMs: number,
   toMs: number,
 ): Promise<void> {
+  await sql.query('SELECT pg_advisory_xact_lock($1)', [partitionLock]);
   await sql.query(
     `CREATE TABLE IF NOT EXISTS ${name} PARTITION OF generation FOR VALUES FROM ('${smallestIdAt(fromMs)}') TO ('${smallestIdAt(toMs)}')`,
   );

@@ -10,6 +10,7 @@ import {
   uuidArray,
 } from './binary-arrays.ts';
 import { entryKindNumber } from './ledger.ts';
+import { type ShareRow, spendShares } from './spend-shares.ts';
 
 /** Everything that is written when a request ends: its record, and the money it moves. */
 export interface SettlementRow {
@@ -85,9 +86,13 @@ const readBalances =
 /**
  * Settles a batch in one transaction of four portable statements: a generation that is already there moves nothing, so the
  * same batch may be tried again after an answer was lost. Throws what the database throws; then nothing has moved, or, when
- * the connection was lost, all or nothing has.
+ * the connection was lost, all or nothing has. `nodeId` names the node of whose shares the batch spends, null when it has none.
  */
-export async function settleBatch(client: Client, rows: readonly SettlementRow[]): Promise<SettlementResult> {
+export async function settleBatch(
+  client: Client,
+  rows: readonly SettlementRow[],
+  nodeId: number | null = null,
+): Promise<SettlementResult> {
   await client.query('BEGIN');
   const inserted = await insertFresh(client, rows);
   // Taken out as it is met: a generation that stands twice in a batch moves its money once.
@@ -95,6 +100,7 @@ export async function settleBatch(client: Client, rows: readonly SettlementRow[]
   const billed = fresh.filter((row) => row.cost > 0n);
   if (billed.length > 0) await debit(client, billed);
   if (fresh.length > 0) await addUsage(client, fresh);
+  if (billed.length > 0 && nodeId !== null) await spendShares(client, nodeId, spentOf(billed));
   const accounts = [...new Set(rows.map((row) => row.accountId))];
   const balances = await client.query({
     name: 'settle-balances',
@@ -189,6 +195,20 @@ async function addUsage(client: Client, fresh: readonly SettlementRow[]): Promis
       int8ArrayOfNumbers(keys.map((sum) => sum.completionTokens)),
     ],
   });
+}
+
+/** What a batch takes of its accounts and keys, each once. */
+function spentOf(billed: readonly SettlementRow[]): readonly ShareRow[] {
+  const accounts = new Map<number, bigint>();
+  const keys = new Map<number, bigint>();
+  for (const { accountId, keyId, cost } of billed) {
+    accounts.set(accountId, (accounts.get(accountId) ?? 0n) + cost);
+    keys.set(keyId, (keys.get(keyId) ?? 0n) + cost);
+  }
+  return [
+    ...[...accounts].map(([subject, amount]) => ({ kind: 'account' as const, subject, amount })),
+    ...[...keys].map(([subject, amount]) => ({ kind: 'key' as const, subject, amount })),
+  ];
 }
 
 interface UsageSum {

@@ -39,7 +39,11 @@ test('requests of an hour do not fill the journal, and are on record after a cra
   const keyId = (await office.readKey(key.hash))?.id ?? assert.fail('no key');
   const start = async (): Promise<{ journal: Journal; settlements: Settlements }> => {
     const journal = await Journal.open({ dir, clock, segmentBytes, maxBytes: 64 * segmentBytes });
-    const hooks = { onCommitted: () => {}, onQuarantined: () => assert.fail('nothing is poisoned') };
+    const hooks = {
+      spendingNode: () => null,
+      onCommitted: () => {},
+      onQuarantined: () => assert.fail('nothing is poisoned'),
+    };
     return {
       journal,
       settlements: new Settlements({ database, journal, ack: 'journal', clock, log: silentLog, ...hooks }),

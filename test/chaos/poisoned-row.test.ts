@@ -52,6 +52,7 @@ test('a row that the database refuses is set aside, the rest of its batch is set
   assert.deepEqual(await usageOf(naru, account.key), [23 * 20, 23 * 20], 'memory says what the books say');
 
   await naru.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
+  await naru.stop();
   const mended = await startTestGateway({ models: [], after: naru });
   t.after(() => mended.close());
   await mended.settled();

@@ -13,10 +13,11 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-export async function createTestDatabase(): Promise<TestDatabase> {
+/** `template` null: a database without even the schema. */
+export async function createTestDatabase(template: string | null = templateDatabase): Promise<TestDatabase> {
   const server = serverAddress();
   const name = `t_${randomBytes(6).toString('hex')}`;
-  await withAdmin(server, `CREATE DATABASE ${name} TEMPLATE ${templateDatabase}`);
+  await withAdmin(server, `CREATE DATABASE ${name}${template === null ? '' : ` TEMPLATE ${template}`}`);
   return {
     address: { ...server, database: name },
     drop: () => withAdmin(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),

@@ -38,6 +38,8 @@ export interface TestGateway {
   send(method: string, path: string, options?: SendOptions): Promise<Answered>;
   /** Resolves when everything settled so far is in the database. */
   settled(): Promise<void>;
+  /** Stops the gateway and leaves its database and data directory for another one to take over. */
+  stop(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -93,6 +95,10 @@ export interface TestGatewayOptions {
   readonly through?: (address: DatabaseAddress) => DatabaseAddress | Promise<DatabaseAddress>;
   /** A gateway of before whose database and data directory this one takes over, as after a restart. */
   readonly after?: TestGateway;
+  /** A database that is there already; whoever made it drops it. */
+  readonly address?: DatabaseAddress;
+  /** A gateway whose database this one shares as another node, with a data directory of its own. */
+  readonly beside?: TestGateway;
 }
 
 /** What test models cost unless told otherwise: 1 won per prompt token, 2 per completion token. */
@@ -144,10 +150,12 @@ export function testConfig(options: TestGatewayOptions): Config {
 
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const config = testConfig(options);
-  const clock = options.clock ?? options.after?.clock ?? new TestClock();
+  const other = options.after ?? options.beside;
+  const clock = options.clock ?? other?.clock ?? new TestClock();
   const dataDir = options.after?.dataDir ?? mkdtempSync(join(tmpdir(), 'naru-test-'));
-  const testDatabase = options.after === undefined ? await createTestDatabase() : null;
-  const address = testDatabase?.address ?? options.after?.database.address;
+  const given = options.address ?? other?.database.address;
+  const testDatabase = given === undefined ? await createTestDatabase() : null;
+  const address = testDatabase?.address ?? given;
   if (address === undefined) throw new Error('a gateway to take over has a database');
   const database = new Database((await options.through?.(address)) ?? address);
   const logged: Record<string, unknown>[] = [];
@@ -163,6 +171,12 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const table = new RouteTable(gateway.routes);
   const hurry = new AbortController();
   let closed = false;
+  let stopped: Promise<void> | null = null;
+  const stop = (): Promise<void> => {
+    hurry.abort();
+    stopped ??= gateway.close(hurry.signal);
+    return stopped;
+  };
   return {
     url: `${origin}/api/v1`,
     origin,
@@ -181,14 +195,14 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       return answer;
     },
     settled: () => gateway.settlements.drained(),
+    stop,
     async close() {
       if (closed) return;
       closed = true;
-      hurry.abort();
-      await gateway.close(hurry.signal);
+      await stop();
       await database.close();
       await testDatabase?.drop();
-      if (testDatabase !== null) rmSync(dataDir, { recursive: true, force: true });
+      if (options.after === undefined) rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }

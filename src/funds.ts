@@ -1,0 +1,80 @@
+import type { Account } from './accounts/account.ts';
+import type { AccountBook } from './accounts/account-book.ts';
+import type { InferenceParts } from './inference/inference.ts';
+import type { Key } from './keys/key.ts';
+import type { KeyRing } from './keys/key-ring.ts';
+import type { Krw } from './money/krw.ts';
+import type { Spender, SpendShares } from './nodes/spend-shares.ts';
+import type { Clock } from './time/clock.ts';
+import { seoulDayAt } from './time/period.ts';
+
+/** What the accounts and keys of this process are to the other nodes. */
+export interface FundsParts {
+  readonly accounts: AccountBook;
+  readonly keys: KeyRing;
+  readonly clock: Clock;
+  readonly debtFloor: Krw;
+}
+
+/** More than any limit leaves: a key without a limit is bounded by its account alone. */
+const unlimited = 10n ** 24n;
+
+/** Ties the rooms that know accounts and keys to the one that shares them out. */
+export class Funds {
+  readonly #parts: FundsParts;
+
+  constructor(parts: FundsParts) {
+    this.#parts = parts;
+  }
+
+  /** What a request of this key spends of, in the order of its refusals. */
+  of(account: Account, key: Key): readonly Spender[] {
+    return key.limit === null ? [this.#account(account)] : [this.#account(account), this.#key(key)];
+  }
+
+  /** Everything that this process may be spending of. */
+  *all(): Iterable<Spender> {
+    for (const account of this.#parts.accounts.all()) yield this.#account(account);
+    for (const key of this.#parts.keys.all()) if (key.limit !== null) yield this.#key(key);
+  }
+
+  /** Credit down to the floor; a balance exactly there is still admitted (decisions.md A-02). */
+  #account(account: Account): Spender {
+    const { accounts, debtFloor } = this.#parts;
+    return {
+      kind: 'account',
+      id: account.id,
+      get exposure() {
+        return account.exposure;
+      },
+      readLeft: async (sql) => (await accounts.readIn(sql, account.id)).committedBalance + debtFloor,
+      admits: (free) => free >= 0n,
+    };
+  }
+
+  /** What is left below a key's limit in its period; usage at the limit is refused (service.md §8). */
+  #key(key: Key): Spender {
+    const { keys, clock } = this.#parts;
+    return {
+      kind: 'key',
+      id: key.row.id,
+      get exposure() {
+        return key.exposure;
+      },
+      readLeft: async (sql) => {
+        await keys.readIn(sql, key.row.id);
+        return key.limit === null ? unlimited : key.limit - key.committedUsageAt(seoulDayAt(clock.now()));
+      },
+      admits: (free) => free > 0n,
+    };
+  }
+}
+
+/** How a request is counted: at once while one node serves, otherwise when its node's shares cover it. */
+export function placeWith(shares: SpendShares, funds: Funds): InferenceParts['place'] {
+  return ({ account, key, amount }, count) => {
+    if (!shares.isSole) return shares.cover({ spenders: funds.of(account, key), amount, place: count });
+    count();
+    return undefined;
+  };
+}

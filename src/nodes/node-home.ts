@@ -1,0 +1,27 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * The name of a data directory, made at its first use. A node that starts in it knows by this name which registered node was its
+ * predecessor. The caller holds the directory.
+ */
+export function nodeHome(dataDir: string): string {
+  const file = join(dataDir, 'node-id');
+  const known = readOr(file, '').trim();
+  if (uuidForm.test(known)) return known;
+  const fresh = randomUUID();
+  writeFileSync(file, `${fresh}\n`, { mode: 0o600 });
+  return fresh;
+}
+
+function readOr(file: string, otherwise: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ENOENT') return otherwise;
+    throw error;
+  }
+}

@@ -1,0 +1,178 @@
+import { describeError, type Log } from '../log/log.ts';
+import type { Database } from '../store/database.ts';
+import {
+  listNodes,
+  type NodeRow,
+  nodeLostMs,
+  noteAddress,
+  noteAlive,
+  registerNode,
+  removeLostNodes,
+  removeNode,
+} from '../store/gateway-nodes.ts';
+import { type Clock, pause } from '../time/clock.ts';
+
+/** How often a node says that it lives. */
+export const beatEveryMs = 500;
+/** How long a node that starts waits for the others to reckon with it: one that is slower admits nothing, its memory being stale. */
+const acquaintedWithinMs = 1_500;
+const lookEveryMs = 25;
+/** A node that has been lost for an hour is taken out of the list; until then a person can see that it is missing. */
+const forgottenAfterMs = 3_600_000;
+
+/** What a registry is made of. */
+export interface NodeRegistryParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Names the data directory; see `nodeHome`. */
+  readonly home: string;
+  readonly address: string;
+}
+
+/** Who else serves from the same database. A node that is alone needs nobody's leave to spend. */
+export class NodeRegistry {
+  readonly #parts: NodeRegistryParts;
+  #id = 0;
+  #others: readonly NodeRow[] = [];
+  #company: () => Promise<void> = async () => {};
+  #beating: Promise<void> = Promise.resolve();
+  #acquaintance: Promise<void> | null = null;
+  /** When this node was last seen to live, by its own monotonic clock, read before the database was told. */
+  #seenMs: number;
+
+  private constructor(parts: NodeRegistryParts) {
+    this.#parts = parts;
+    this.#seenMs = parts.clock.monotonic();
+  }
+
+  /** Registers this node; resolves when every other node that lives reckons with it. */
+  static async join(parts: NodeRegistryParts): Promise<NodeRegistry> {
+    const registry = new NodeRegistry(parts);
+    registry.#id = await registerNode(parts.database, parts);
+    await registry.beat();
+    await registry.#acquaint();
+    return registry;
+  }
+
+  /** Pending while the others may not reckon with this node yet: it admits nothing then. Null otherwise. Never rejects. */
+  get acquaintance(): Promise<void> | null {
+    return this.#acquaintance;
+  }
+
+  /** This node's number: later nodes have higher ones. */
+  get id(): number {
+    return this.#id;
+  }
+
+  /** Whether no other node serves, as far as the last look tells. */
+  get isAlone(): boolean {
+    return this.#others.length === 0;
+  }
+
+  /** How many nodes serve, this one included. */
+  get count(): number {
+    return this.#others.length + 1;
+  }
+
+  /** Whether this is the node that does what only one should do: the oldest. */
+  get isFirst(): boolean {
+    return this.#others.every((other) => other.id > this.#id);
+  }
+
+  /** `company` is run when this node is alone no more, before the newcomer is told that it is reckoned with. */
+  onCompany(company: () => Promise<void>): void {
+    this.#company = company;
+  }
+
+  /** Says that this node lives and looks who else does. One look at a time; rejects when the database is away. */
+  beat(): Promise<void> {
+    const turn = this.#beating.then(() => this.#look());
+    this.#beating = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Says where this node serves, for people. */
+  async serveAt(address: string): Promise<void> {
+    await noteAddress(this.#parts.database, this.#id, address);
+  }
+
+  /** Takes the long lost out of the list. */
+  async forgetLost(): Promise<void> {
+    if (this.isFirst) await removeLostNodes(this.#parts.database, forgottenAfterMs);
+  }
+
+  /** Leaves; the others need not wait for it to be lost. Never throws. */
+  async leave(): Promise<void> {
+    try {
+      await this.#beating;
+      await removeNode(this.#parts.database, this.#id);
+    } catch (error) {
+      this.#parts.log.warn('node_left_unseen', { detail: describeError(error) });
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { database, clock } = this.#parts;
+    const beganMs = clock.monotonic();
+    // The others have taken us for lost, and may have lost themselves: nobody's memory of who serves is to be believed.
+    if (beganMs - this.#seenMs >= nodeLostMs) await this.#joinAgain();
+    const nodes = await listNodes(database);
+    const others = nodes.filter((node) => node.id !== this.#id && node.silentMs < nodeLostMs);
+    const wasAlone = this.isAlone;
+    // From this turn on whatever is spent is reckoned with; only then are the others told so.
+    this.#others = others;
+    if (wasAlone && !this.isAlone) {
+      try {
+        await this.#company();
+      } catch (error) {
+        this.#others = [];
+        throw error;
+      }
+    }
+    const knows = Math.max(this.#id, ...nodes.map((node) => node.id));
+    const isListed = await noteAlive(database, this.#id, knows);
+    if (isListed) this.#seenMs = beganMs;
+    else await this.#joinAgain();
+  }
+
+  /** Whoever was taken for lost comes as a new node: what it may spend already is published under its new number. */
+  async #joinAgain(): Promise<void> {
+    const { clock, database, log } = this.#parts;
+    const beganMs = clock.monotonic();
+    this.#id = await registerNode(database, this.#parts);
+    this.#seenMs = beganMs;
+    log.warn('node_joined_again', { node: this.#id });
+    await this.#company();
+    void this.#acquaint();
+  }
+
+  #acquaint(): Promise<void> {
+    const acquaintance = this.#untilAcquainted().finally(() => {
+      if (this.#acquaintance === acquaintance) this.#acquaintance = null;
+    });
+    this.#acquaintance = acquaintance;
+    return acquaintance;
+  }
+
+  async #untilAcquainted(): Promise<void> {
+    const { clock } = this.#parts;
+    const endMs = clock.monotonic() + acquaintedWithinMs;
+    while (clock.monotonic() < endMs) {
+      if (await this.#isKnown()) return;
+      await pause(clock, lookEveryMs, new AbortController().signal);
+    }
+  }
+
+  /** Whether every other node that lives reckons with this one; false, too, when the database does not answer. */
+  async #isKnown(): Promise<boolean> {
+    try {
+      const nodes = await listNodes(this.#parts.database);
+      return nodes.every(
+        (node) => node.id === this.#id || node.silentMs >= nodeLostMs || node.knows >= this.#id,
+      );
+    } catch {
+      return false;
+    }
+  }
+}

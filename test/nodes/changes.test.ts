@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+import { type DeafProxy, startDeafProxy } from './deaf-proxy.ts';
+
+// What is changed by way of one node is effective on every other within a second, also where nothing is announced.
+
+const body = { model: 'test/echo', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
+
+let upstream: Upstream;
+let proxy: DeafProxy;
+let one: TestGateway;
+const others = new Map<string, TestGateway>();
+
+before(async () => {
+  upstream = await startUpstream();
+  upstream.always(reply.chat('hello there', { usage: usage(10, 5) }));
+  const models = [{ id: 'test/echo', upstreams: [upstream.url] }];
+  one = await startTestGateway({ models });
+  others.set('a node that hears NOTIFY', await startTestGateway({ models, beside: one }));
+  const through: Parameters<typeof startTestGateway>[0] = {
+    models,
+    beside: one,
+    through: async (address) => {
+      proxy = await startDeafProxy(address);
+      return proxy.address;
+    },
+  };
+  others.set('a node that hears no NOTIFY', await startTestGateway(through));
+});
+after(async () => {
+  for (const node of others.values()) await node.close();
+  await proxy?.close();
+  await one?.close();
+  await upstream?.close();
+});
+
+/** Asks the node until it answers with the status; fails when that takes longer than a second. */
+async function answersWithin(node: TestGateway, key: string, status: number, what: string): Promise<void> {
+  const beganMs = performance.now();
+  for (;;) {
+    const askedMs = performance.now();
+    const answer = await node.send('POST', '/chat/completions', { key, body });
+    if (answer.status === status) return;
+    assert.ok(askedMs - beganMs < 1_000, `${what}: still ${answer.status} after a second`);
+  }
+}
+
+/** Each change with the status before it and after it. */
+const changes: readonly {
+  readonly name: string;
+  readonly account?: Parameters<TestGateway['account']>[0];
+  readonly before: number;
+  readonly after: number;
+  readonly change: (account: TestAccount) => Promise<unknown>;
+}[] = [
+  {
+    name: 'a revoked key',
+    before: 200,
+    after: 401,
+    change: async ({ another, hash }) => {
+      const { key } = await another({ kind: 'management' });
+      await one.send('DELETE', `/keys/${hash}`, { key });
+    },
+  },
+  {
+    name: 'a key switched off',
+    before: 200,
+    after: 401,
+    change: async ({ another, hash }) => {
+      const { key } = await another({ kind: 'management' });
+      await one.send('PATCH', `/keys/${hash}`, { key, body: { disabled: true } });
+    },
+  },
+  {
+    name: 'a key suspended by the administrator',
+    before: 200,
+    after: 403,
+    change: ({ hash }) => one.office.suspendKey({ hash, suspended: true, reason: 'test' }),
+  },
+  {
+    name: 'a top-up',
+    account: { credit: '0' },
+    before: 402,
+    after: 200,
+    change: ({ topUp }) => topUp('1000'),
+  },
+  {
+    name: 'a limit',
+    before: 200,
+    after: 402,
+    change: async ({ another, hash }) => {
+      const { key } = await another({ kind: 'management' });
+      await one.send('PATCH', `/keys/${hash}`, { key, body: { limit: 0 } });
+    },
+  },
+];
+
+for (const { name, account: options, before: statusBefore, after: statusAfter, change } of changes) {
+  test(`${name} is effective on every node within a second, announced or not`, async () => {
+    for (const [kind, node] of others) {
+      const account = await one.account(options);
+      assert.equal(
+        (await node.send('POST', '/chat/completions', { key: account.key, body })).status,
+        statusBefore,
+      );
+      await change(account);
+      await answersWithin(node, account.key, statusAfter, `${name}, ${kind}`);
+    }
+  });
+}
+
+test('the deaf node was deaf indeed', () => {
+  assert.ok(proxy.swallowed > 0);
+});

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { Database } from '../../src/store/database.ts';
+import { listNodes, nodeLostMs, registerNode } from '../../src/store/gateway-nodes.ts';
+import { type Cutter, startCutter } from '../chaos/proxy.ts';
+import { createTestDatabase } from '../harness/database.ts';
+import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+
+const config = { limits: { debt_floor_krw: 0 } };
+const body = { model: 'test/echo', max_tokens: 5, messages: [{ role: 'user', content: 'hello there' }] };
+
+/** Starts gateways on one upstream, and closes all of them, the last one first, when the test is over. */
+async function startNodes(t: TestContext): Promise<{
+  readonly upstream: Upstream;
+  readonly start: (options?: Parameters<typeof startTestGateway>[0]) => Promise<TestGateway>;
+}> {
+  const upstream = await startUpstream();
+  upstream.always(reply.chat('hello', { usage: usage(10, 5) }));
+  const started: TestGateway[] = [];
+  t.after(async () => {
+    for (const node of started.toReversed()) await node.close();
+    await upstream.close();
+  });
+  const models = [{ id: 'test/echo', upstreams: [upstream.url] }];
+  return {
+    upstream,
+    start: async (options) => {
+      const node = await startTestGateway({ models, config, ...options });
+      started.push(node);
+      return node;
+    },
+  };
+}
+
+const nodesOf = (naru: TestGateway) =>
+  naru.database.query<{ id: bigint; address: string }>('SELECT id, address FROM gateway_node ORDER BY id');
+
+/** Polls until it is so. */
+async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const endMs = performance.now() + 15_000;
+  while (!(await isSo())) {
+    assert.ok(performance.now() < endMs, `never: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+test('four nodes that start at once on an empty database all serve, and one of them migrated it', async (t) => {
+  const { address, drop } = await createTestDatabase(null);
+  t.after(drop);
+  const { start } = await startNodes(t);
+  const started = await Promise.all([1, 2, 3, 4].map(() => start({ address })));
+  const [first] = started;
+  assert.ok(first !== undefined);
+  const { key } = await first.account();
+  const statuses = await Promise.all(
+    started.map(async (node) => (await node.send('POST', '/chat/completions', { key, body })).status),
+  );
+  assert.deepEqual(statuses, [200, 200, 200, 200]);
+  const applied = await first.database.query('SELECT version FROM schema_migration');
+  assert.equal(new Set(applied.map((row) => row['version'])).size, applied.length);
+  assert.equal((await nodesOf(first)).length, 4);
+});
+
+test('a node that leaves is gone from the list with its shares, and the one that stays is alone', async (t) => {
+  const { start } = await startNodes(t);
+  const one = await start();
+  const two = await start({ beside: one });
+  const { key } = await one.account({ credit: '1000' });
+  assert.equal((await two.send('POST', '/chat/completions', { key, body })).status, 200);
+  const shares = () => one.database.query('SELECT 1 FROM spend_share');
+  assert.ok((await shares()).length > 0);
+  await two.close();
+  assert.equal((await nodesOf(one)).length, 1);
+  assert.equal((await shares()).length, 0);
+});
+
+test('what a dead node had is not missed for longer than it takes to know that it is dead', async (t) => {
+  const { start } = await startNodes(t);
+  const one = await start();
+  const { key, accountId } = await one.account({ credit: '100' });
+  // A node that was killed a moment ago with all of the credit as its share.
+  const [ghost] = await one.database.query<{ id: bigint }>(
+    "INSERT INTO gateway_node (home, address, knows) VALUES ($1, 'ghost', 1000) RETURNING id",
+    [randomUUID()],
+  );
+  await one.database.query('INSERT INTO spend_share VALUES (1, $1, $2, 100000001)', [accountId, ghost?.id]);
+  await until('it is reckoned with', async () => {
+    const rows = await one.database.query<{ knows: bigint }>(
+      "SELECT knows FROM gateway_node WHERE address <> 'ghost'",
+    );
+    return (rows[0]?.knows ?? 0n) >= (ghost?.id ?? 0n);
+  });
+  assert.equal((await one.send('POST', '/chat/completions', { key, body })).status, 402);
+  await until('it is known to be dead', async () => {
+    const answer = await one.send('POST', '/chat/completions', { key, body });
+    return answer.status === 200;
+  });
+});
+
+test('a node that starts again in the same data directory takes the place of the one that died there', async (t) => {
+  const { address, drop } = await createTestDatabase();
+  const database = new Database(address, 1);
+  t.after(async () => {
+    await database.close();
+    await drop();
+  });
+  const [home, another] = [randomUUID(), randomUUID()];
+  const died = await registerNode(database, { home, address: 'died' });
+  const stays = await registerNode(database, { home: another, address: 'stays' });
+  await database.query('INSERT INTO spend_share VALUES (1, 1, $1, 5), (1, 1, $2, 7)', [died, stays]);
+  const again = await registerNode(database, { home, address: 'again' });
+  const nodes = await listNodes(database);
+  assert.deepEqual(
+    nodes.map(({ id }) => id),
+    [stays, again],
+  );
+  assert.deepEqual(await database.query('SELECT node_id, amount FROM spend_share'), [
+    { node_id: BigInt(stays), amount: 7n },
+  ]);
+});
+
+test('what is in flight when a second node comes is reckoned with', async (t) => {
+  const { upstream, start } = await startNodes(t);
+  const held = gate();
+  upstream.next(reply.chat('hello', { usage: usage(10, 5) }).holdAt(0, held));
+  const one = await start();
+  // Far less than the estimate of the request that hangs.
+  const { key } = await one.account({ credit: '20' });
+  const hanging = one.send('POST', '/chat/completions', { key, body });
+  await upstream.request(1);
+  const two = await start({ beside: one });
+  assert.equal((await two.send('POST', '/chat/completions', { key, body })).status, 402);
+  held.open();
+  assert.equal((await hanging).status, 200);
+});
+
+test('after the database was away for longer than a node is missed, the nodes reckon with one another again', async (t) => {
+  const { start } = await startNodes(t);
+  const cutters: Cutter[] = [];
+  t.after(async () => {
+    for (const cutter of cutters) await cutter.close();
+  });
+  const through = async (address: DatabaseAddress): Promise<DatabaseAddress> => {
+    const cutter = await startCutter(address);
+    cutters.push(cutter);
+    return cutter.address;
+  };
+  const owner = await createTestDatabase();
+  t.after(() => owner.drop());
+  const one = await start({ address: owner.address, through });
+  const two = await start({ address: owner.address, through });
+  const { key, accountId } = await one.account({ credit: '200' });
+  for (const cutter of cutters) cutter.down();
+  await new Promise((resolve) => setTimeout(resolve, nodeLostMs + 500));
+  for (const cutter of cutters) cutter.up();
+  const answers = await Promise.all(
+    [one, two].flatMap((node) =>
+      Array.from({ length: 40 }, () => node.send('POST', '/chat/completions', { key, body })),
+    ),
+  );
+  await one.settled();
+  await two.settled();
+  const answered = answers.filter(({ status }) => status === 200).length;
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 402]));
+  assert.ok(answered >= 8 && answered <= 11, `${answered} answers for 200 won at 20 won each`);
+  const account = await one.office.readAccount(accountId);
+  assert.equal(account?.usage, BigInt(answered) * 20_000_000n);
+  assert.equal((await nodesOf(one)).length, 2);
+});

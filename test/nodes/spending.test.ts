@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+
+// Several nodes on one database, each a whole gateway with a journal of its own.
+
+const models = (upstream: Upstream) => [{ id: 'test/echo', upstreams: [upstream.url] }];
+const config = { limits: { debt_floor_krw: 0 } };
+/** 20 won: 10 prompt tokens at 1 won, 5 completion tokens at 2. */
+const costWon = 20;
+/** The estimate of this prompt is above what it costs: bytes for tokens, and `max_tokens`. */
+const body = {
+  model: 'test/echo',
+  max_tokens: 5,
+  messages: [{ role: 'user', content: 'hello there, my friend' }],
+};
+
+let upstream: Upstream;
+let nodes: TestGateway[] = [];
+
+before(async () => {
+  upstream = await startUpstream();
+  upstream.always(reply.chat('hello there', { usage: usage(10, 5) }));
+  const first = await startTestGateway({ models: models(upstream), config });
+  nodes = [first];
+  for (let n = 2; n <= 3; n += 1)
+    nodes.push(await startTestGateway({ models: models(upstream), config, beside: first }));
+});
+after(async () => {
+  for (const node of nodes.toReversed()) await node.close();
+  await upstream?.close();
+});
+
+const first = (): TestGateway => nodes[0] ?? assert.fail('no node');
+
+/** Sends `each` requests to every node at once; resolves with how many had which status. */
+async function storm(key: string, each: number): Promise<Map<number, number>> {
+  const answers = await Promise.all(
+    nodes.flatMap((node) =>
+      Array.from({ length: each }, () => node.send('POST', '/chat/completions', { key, body })),
+    ),
+  );
+  const counts = new Map<number, number>();
+  for (const { status } of answers) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return counts;
+}
+
+const settled = () => Promise.all(nodes.map((node) => node.settled()));
+
+test('three nodes together overspend an account by one request at most, whatever the concurrency', async () => {
+  const { key, accountId } = await first().account({ credit: '200' });
+  const counts = await storm(key, 40);
+  await settled();
+  const account = await first().office.readAccount(accountId);
+  const balanceWon = Number((account?.credits ?? 0n) - (account?.usage ?? 0n)) / 1e6;
+  assert.ok(balanceWon >= -costWon, `overspent to ${balanceWon}`);
+  assert.equal(200 - balanceWon, (counts.get(200) ?? 0) * costWon, 'what was answered was billed');
+  assert.deepEqual([...counts.keys()].sort(), [200, 402]);
+});
+
+test('what is left is spent to the end: caution does not leave an account with credit that nobody can use', async () => {
+  const { key, accountId } = await first().account({ credit: '200' });
+  let answered = 0;
+  for (let round = 0; round < 200; round += 1) {
+    const node = nodes[round % nodes.length] ?? first();
+    const { status } = await node.send('POST', '/chat/completions', { key, body });
+    if (status === 200) answered += 1;
+    else if (status === 402) break;
+  }
+  await settled();
+  const account = await first().office.readAccount(accountId);
+  // At exactly the floor one more is admitted, unless the node knows already that no credit is left (A-01, A-02).
+  assert.ok(answered === 10 || answered === 11, `${answered} answers`);
+  assert.equal(account?.usage, BigInt(answered * costWon) * 1_000_000n);
+});
+
+test("three nodes together overspend a key's limit by less than one request", async () => {
+  const { key, hash } = await first().account({ credit: '100000', limit: '200' });
+  await storm(key, 40);
+  await settled();
+  const row = await first().office.readKey(hash);
+  const spent = row === null ? 0n : (await first().office.readSpend(row)).total;
+  assert.ok(spent >= 160_000_000n, `spent only ${spent}`);
+  assert.ok(spent < 220_000_000n, `spent ${spent}`);
+});
+
+test('far from the floor a node asks once for thousands of requests', async () => {
+  const { key, accountId } = await first().account({ credit: '1000000' });
+  const shared = async (): Promise<bigint> => {
+    await settled();
+    const [row] = await first().database.query<{ sum: bigint }>(
+      'SELECT sum(amount)::bigint AS sum FROM spend_share WHERE kind = 1 AND subject = $1',
+      [accountId],
+    );
+    return row?.sum ?? 0n;
+  };
+  await storm(key, 1);
+  const granted = await shared();
+  assert.ok(granted > 400_000_000_000n, `only ${granted} is shared out`);
+  assert.deepEqual([...(await storm(key, 40))], [[200, 120]]);
+  // Whoever asks is given another share: what is left of these is what was granted less what was spent, to the micro-won.
+  assert.equal(granted - (await shared()), BigInt(120 * costWon) * 1_000_000n);
+});
+
+test('a record and the credits are current by way of every node, at once', async () => {
+  const { key } = await first().account({ credit: '100' });
+  for (const node of nodes) {
+    const answer = await node.send('POST', '/chat/completions', { key, body });
+    const id = answer.headers.get('x-service-generation-id');
+    for (const other of nodes) {
+      const record = await other.send('GET', `/generation?id=${id}`, { key });
+      assert.equal(record.status, 200);
+      assert.equal(record.json.data.usage, costWon);
+    }
+  }
+  await settled();
+  for (const node of nodes) {
+    assert.equal((await node.send('GET', '/key', { key })).json.data.usage, 3 * costWon);
+  }
+});
+
+test('an account that another node has used up stands without credit here within a second', async () => {
+  const [one, two] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail()];
+  const { key } = await one.account({ credit: '20' });
+  assert.equal((await two.send('GET', '/credits', { key })).status, 200);
+  assert.equal((await one.send('POST', '/chat/completions', { key, body })).status, 200);
+  await one.settled();
+  const endMs = performance.now() + 5_000;
+  const askedMs = performance.now();
+  for (;;) {
+    const { status } = await two.send('GET', '/credits', { key });
+    if (status === 402) break;
+    assert.ok(performance.now() < endMs, 'never noticed');
+  }
+  const tookMs = performance.now() - askedMs;
+  assert.ok(tookMs < 1_000, `noticed after ${tookMs} ms`);
+});
