@@ -194,6 +194,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     config.listen,
   );
   onFailure(() => server.close());
+  await nodes.serveAt(`${config.listen.host}:${server.port}`);
   const admin = await openAdmin(() => metrics.text(gauges(server, books, slots)), config.admin);
   const jobs = new JobRunner(
     [

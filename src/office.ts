@@ -8,6 +8,7 @@ import { createKey, readKey, readKeys, readSpend, revokeKey, suspendKey } from '
 import { grantCredit } from './ledger/credit.ts';
 import { exportEntries, verifyLedger } from './ledger/ledger.ts';
 import { silentLog } from './log/log.ts';
+import { readNodes } from './nodes/nodes.ts';
 import type { Database } from './store/database.ts';
 import type { Clock } from './time/clock.ts';
 
@@ -37,6 +38,7 @@ export function openOffice(
     exportEntries: (onlyAccount) => exportEntries(database, onlyAccount),
     exportGenerations: (onlyAccount) => exported(exportGenerations(database, onlyAccount)),
     verifyLedger: () => verifyLedger(database),
+    readNodes: () => readNodes(database),
     syncDatasets: (names) => syncDatasets(database, context, names),
     close: context.close,
   };

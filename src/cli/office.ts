@@ -5,6 +5,7 @@ import type { KeyOrder, KeyRow } from '../keys/keys.ts';
 import type { Spend } from '../keys/spend.ts';
 import type { Grant, GrantOutcome } from '../ledger/credit.ts';
 import type { EntryRow, Verdict } from '../ledger/ledger.ts';
+import type { readNodes } from '../nodes/nodes.ts';
 
 /** The rooms, bound to an open database, as the operator's commands use them. */
 export interface Office {
@@ -25,6 +26,7 @@ export interface Office {
   exportEntries(onlyAccount: number | null): AsyncIterable<EntryRow>;
   exportGenerations(onlyAccount: number | null): AsyncIterable<object>;
   verifyLedger(): Promise<Verdict>;
+  readNodes(): ReturnType<typeof readNodes>;
   syncDatasets(names: readonly DatasetName[]): ReturnType<DatasetSync['syncNow']>;
   close(): Promise<void>;
 }

@@ -6,6 +6,7 @@ import { addDatasetCommands } from './commands/dataset.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addExportCommands } from './commands/exports.ts';
 import { addKeyCommands } from './commands/key.ts';
+import { addNodeCommands } from './commands/node.ts';
 import { addServerCommands } from './commands/server.ts';
 import { ownOptionsFirst } from './options.ts';
 import { CliError, type Shell } from './shell.ts';
@@ -40,6 +41,7 @@ export async function runCli(shell: Shell, args: readonly string[]): Promise<num
   addKeyCommands(program, shell);
   addExportCommands(program, shell, state);
   addDatasetCommands(program, shell, state);
+  addNodeCommands(program, shell);
   try {
     refuseUnknownOptions(program, args);
     await program.parseAsync([...args], { from: 'user' });

@@ -170,3 +170,20 @@ test('after the database was away for longer than a node is missed, the nodes re
   assert.equal(account?.usage, BigInt(answered) * 20_000_000n);
   assert.equal((await nodesOf(one)).length, 2);
 });
+
+test('naru node list shows who serves and who is lost', async (t) => {
+  const { start } = await startNodes(t);
+  const one = await start();
+  await one.database.query(
+    "INSERT INTO gateway_node (home, address, seen_at) VALUES ($1, 'elsewhere:8787', now() - interval '1 minute')",
+    [randomUUID()],
+  );
+  const nodes = await one.office.readNodes();
+  assert.deepEqual(
+    nodes.map(({ address, lives }) => [address, lives]),
+    [
+      [new URL(one.origin).host, true],
+      ['elsewhere:8787', false],
+    ],
+  );
+});
