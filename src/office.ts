@@ -5,6 +5,7 @@ import { type DatasetName, DatasetSync } from './datasets/sync.ts';
 import { exportedGeneration } from './generations/generation.ts';
 import { exportGenerations } from './generations/generations.ts';
 import { createKey, readKey, readKeys, readSpend, revokeKey, suspendKey } from './keys/keys.ts';
+import { adjustCredit, refundGeneration } from './ledger/corrections.ts';
 import { grantCredit } from './ledger/credit.ts';
 import { exportEntries, verifyLedger } from './ledger/ledger.ts';
 import { silentLog } from './log/log.ts';
@@ -29,6 +30,8 @@ export function openOffice(
     readAccount: (accountId) => readAccount(database, accountId),
     readAccounts: () => readAccounts(database),
     grantCredit: (grant) => grantCredit(database, grant, clock.now()),
+    refundGeneration: (refund) => refundGeneration(database, refund, clock.now()),
+    adjustCredit: (adjustment) => adjustCredit(database, adjustment, clock.now()),
     createKey: (order) => createKey(database, order, { prefix: keyPrefix, nowMs: clock.now() }),
     readKey: (hash) => readKey(database, hash),
     readKeys: (accountId) => readKeys(database, accountId),

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { type KeyHash, parseKeyHash } from '../ids/api-key.ts';
+import { type GenerationUuid, parseGenerationId } from '../ids/generation-id.ts';
 import { type Krw, krwFromDecimal } from '../money/krw.ts';
 import { parseInstant } from '../time/clock.ts';
 
@@ -8,6 +9,21 @@ export function positiveKrw(text: string): Krw {
   const amount = exactKrw(text);
   if (amount <= 0n) throw new InvalidArgumentError('must be more than 0 won.');
   return amount;
+}
+
+/** Won above or below zero, at most six decimals. */
+export function signedKrw(text: string): Krw {
+  const amount = exactKrw(text);
+  if (amount === 0n) throw new InvalidArgumentError('must not be 0 won.');
+  return amount;
+}
+
+/** A generation id, `gen-…`. */
+export function generationUuid(text: string): GenerationUuid {
+  const uuid = parseGenerationId(text);
+  if (uuid === null)
+    throw new InvalidArgumentError('must be a generation id such as gen-1795256637-6lyTdB8kBGAxXmx.');
+  return uuid;
 }
 
 /** Won of at least zero, at most six decimals. */
@@ -58,7 +74,7 @@ const largestStored = 2n ** 63n - 1n;
 
 function exactKrw(text: string): Krw {
   const amount = krwFromDecimal(text);
-  if (amount === null || amount > largestStored)
+  if (amount === null || amount > largestStored || amount < -largestStored)
     throw new InvalidArgumentError(
       'must be an amount in won such as 5000 or 0.5, at most 9223372036854.775807.',
     );

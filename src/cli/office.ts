@@ -3,6 +3,7 @@ import type { DatasetName, DatasetSync } from '../datasets/sync.ts';
 import type { KeyHash } from '../ids/api-key.ts';
 import type { KeyOrder, KeyRow } from '../keys/keys.ts';
 import type { Spend } from '../keys/spend.ts';
+import type { Adjustment, CorrectionOutcome, Refund } from '../ledger/corrections.ts';
 import type { Grant, GrantOutcome } from '../ledger/credit.ts';
 import type { EntryRow, Verdict } from '../ledger/ledger.ts';
 import type { readNodes } from '../nodes/nodes.ts';
@@ -13,6 +14,8 @@ export interface Office {
   readAccount(accountId: number): Promise<AccountRow | null>;
   readAccounts(): Promise<readonly AccountRow[]>;
   grantCredit(grant: Grant): Promise<GrantOutcome>;
+  refundGeneration(refund: Refund): Promise<CorrectionOutcome>;
+  adjustCredit(adjustment: Adjustment): Promise<CorrectionOutcome>;
   createKey(order: KeyOrder): Promise<{ readonly hash: KeyHash; readonly plaintext: string }>;
   readKey(hash: KeyHash): Promise<KeyRow | null>;
   readKeys(accountId: number): Promise<readonly KeyRow[]>;

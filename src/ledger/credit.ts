@@ -95,7 +95,7 @@ async function expireAccount(sql: Sql, accountId: number, atMs: number): Promise
 }
 
 /** Charges the lots with what was spent since they were last looked at. Locks the balance. */
-async function chargeLots(sql: Sql, accountId: number): Promise<void> {
+export async function chargeLots(sql: Sql, accountId: number): Promise<void> {
   const balance = await lockBalance(sql, accountId);
   if (balance === null || balance.usage === balance.lotApplied) return;
   const charged = spend(await openLots(sql, accountId), balance.usage - balance.lotApplied);

@@ -1,6 +1,12 @@
 import type { Database } from '../store/database.ts';
 import { type EntryRow, listEntries } from '../store/ledger.ts';
-import { checkNames, countRows, type Difference, findDifferences } from '../store/verification.ts';
+import {
+  checkNames,
+  countRows,
+  type Difference,
+  findDifferences,
+  freezeView,
+} from '../store/verification.ts';
 
 export type { EntryRow } from '../store/ledger.ts';
 
@@ -33,6 +39,7 @@ export interface Verdict {
 /** Recomputes every balance and period total from the rows they came from; no differences means that the books agree. */
 export function verifyLedger(database: Database): Promise<Verdict> {
   return database.transaction(async (sql) => {
+    await freezeView(sql);
     const differences = await findDifferences(sql);
     return { checks: checkNames, differences, ...(await countRows(sql)) };
   });

@@ -1,7 +1,7 @@
 import type { Sql } from './sql.ts';
 
-/** Kinds of ledger entries, in the order of their stored numbers (from 1). Credits are positive, debits negative. */
-export const entryKinds = ['topup', 'bonus', 'usage', 'expiry'] as const;
+/** Kinds of ledger entries, in the order of their stored numbers (from 1). Credits are positive, debits negative, an adjustment is either. */
+export const entryKinds = ['topup', 'bonus', 'usage', 'expiry', 'refund', 'adjustment'] as const;
 export type EntryKind = (typeof entryKinds)[number];
 
 /** The stored number of a kind. */
@@ -64,6 +64,15 @@ export async function findEntryByIdempotencyKey(
   return row === undefined ? null : entryOf(row);
 }
 
+/** How much of a generation's cost was given back so far, micro-won. */
+export async function refundedOf(sql: Sql, accountId: number, generationUuid: string): Promise<bigint> {
+  const [row] = await sql.query<{ amount: bigint }>(
+    'SELECT coalesce(sum(amount), 0)::bigint AS amount FROM ledger WHERE account_id = $1 AND refund_of = $2::uuid',
+    [accountId, generationUuid],
+  );
+  return row?.amount ?? 0n;
+}
+
 /** Appends an entry and returns its id. */
 export async function insertEntry(
   sql: Sql,
@@ -71,15 +80,18 @@ export async function insertEntry(
     readonly accountId: number;
     readonly kind: EntryKind;
     readonly amountMicro: bigint;
-    readonly lotId: number;
+    /** The lot that the entry made or emptied; null when it touches none. */
+    readonly lotId: number | null;
     readonly idempotencyKey: string | null;
     readonly memo: string | null;
+    /** The generation whose cost a refund gives back. */
+    readonly refundOf?: string | null;
     readonly atMs: number;
   },
 ): Promise<number> {
   const [row] = await sql.query<{ id: bigint }>(
-    `INSERT INTO ledger (account_id, kind, amount, lot_id, idempotency_key, memo, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000)) RETURNING id`,
+    `INSERT INTO ledger (account_id, kind, amount, lot_id, idempotency_key, memo, created_at, refund_of)
+     VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000), $8) RETURNING id`,
     [
       entry.accountId,
       entryKindNumber(entry.kind),
@@ -88,6 +100,7 @@ export async function insertEntry(
       entry.idempotencyKey,
       entry.memo,
       entry.atMs,
+      entry.refundOf ?? null,
     ],
   );
   if (row === undefined) throw new Error('INSERT INTO ledger returned no row');

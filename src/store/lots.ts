@@ -64,6 +64,18 @@ export async function moveTotals(
   );
 }
 
+/** Who paid for a generation and how much, micro-won; null when there is none. */
+export async function findCost(
+  sql: Sql,
+  generationUuid: string,
+): Promise<{ readonly accountId: number; readonly cost: bigint } | null> {
+  const [row] = await sql.query<{ account_id: bigint; cost: bigint }>(
+    'SELECT account_id, cost FROM generation WHERE id = $1::uuid',
+    [generationUuid],
+  );
+  return row === undefined ? null : { accountId: Number(row.account_id), cost: row.cost };
+}
+
 /** Stores a lot and returns its id. */
 export async function insertLot(
   sql: Sql,

@@ -49,6 +49,29 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
           WHERE l.kind = 3 AND g.id IS NULL`,
   },
   {
+    check: 'a billed generation costs what its tokens cost at the price it was billed with',
+    sql: `SELECT 'generation ' || id AS subject, expected::text, found::text FROM (
+            SELECT g.id, g.cost AS found, floor((2 * (p.request
+                + (g.prompt_tokens - reads - writes)::numeric * p.prompt + reads::numeric * p.cache_read + writes::numeric * p.cache_write
+                + g.completion_tokens::numeric * p.completion) + 1000000) / 2000000) AS expected
+            FROM generation g JOIN price_version p ON p.id = g.price_version,
+              LATERAL (SELECT coalesce((g.detail->>'cache_read_tokens')::bigint, 0) AS reads,
+                              coalesce((g.detail->>'cache_write_tokens')::bigint, 0) AS writes) c
+            WHERE g.cost > 0) priced
+          WHERE found <> expected`,
+  },
+  {
+    check: 'every billed generation names the price it was billed with',
+    sql: `SELECT 'generation ' || g.id AS subject, 'a price version' AS expected, coalesce(g.price_version::text, 'none') AS found
+          FROM generation g LEFT JOIN price_version p ON p.id = g.price_version WHERE g.cost > 0 AND p.id IS NULL`,
+  },
+  {
+    check: 'no generation was refunded more than it cost',
+    sql: `SELECT 'generation ' || l.refund_of AS subject, 'at most ' || coalesce(g.cost, 0) AS expected, l.amount::text AS found
+          FROM (SELECT account_id, refund_of, sum(amount) AS amount FROM ledger WHERE refund_of IS NOT NULL GROUP BY 1, 2) l
+          LEFT JOIN generation g ON g.account_id = l.account_id AND g.id = l.refund_of WHERE l.amount > coalesce(g.cost, 0)`,
+  },
+  {
     check: 'the day of a generation is the Seoul day of its settlement',
     sql: `SELECT 'generation ' || id AS subject, ((settled_at AT TIME ZONE 'Asia/Seoul')::date)::text AS expected, day::text AS found
           FROM generation WHERE day <> (settled_at AT TIME ZONE 'Asia/Seoul')::date`,
@@ -79,9 +102,13 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
 /** The names of all checks. */
 export const checkNames: readonly string[] = checks.map((row) => row.check);
 
-/** Runs every check in one snapshot of the database; at most 100 differences of each. Nothing when the books agree. */
-export async function findDifferences(sql: Sql): Promise<readonly Difference[]> {
+/** Has a transaction see the database as it is at its next statement, whatever others commit meanwhile. */
+export async function freezeView(sql: Sql): Promise<void> {
   await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+}
+
+/** Runs every check in the transaction at hand; at most 100 differences of each. Nothing when the books agree. */
+export async function findDifferences(sql: Sql): Promise<readonly Difference[]> {
   const found: Difference[] = [];
   for (const row of checks) {
     const differences = await sql.query<{ subject: string; expected: string; found: string }>(

@@ -1,7 +1,10 @@
 import { type Command, Option } from 'commander';
+import type { GenerationUuid } from '../../ids/generation-id.ts';
+import type { CorrectionOutcome } from '../../ledger/corrections.ts';
 import { type Krw, krwToDecimal } from '../../money/krw.ts';
-import { accountId, instant, positiveKrw } from '../arguments.ts';
+import { accountId, generationUuid, instant, name, positiveKrw, signedKrw } from '../arguments.ts';
 import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
+import type { Output } from '../output.ts';
 import { CliError, type Shell } from '../shell.ts';
 
 interface GrantFlags extends CommonOptions {
@@ -13,7 +16,21 @@ interface GrantFlags extends CommonOptions {
   readonly memo?: string;
 }
 
-/** `naru credit grant`. */
+interface RefundFlags extends CommonOptions {
+  readonly generation: GenerationUuid;
+  readonly amount?: Krw;
+  readonly reason: string;
+  readonly idempotencyKey?: string;
+}
+
+interface AdjustFlags extends CommonOptions {
+  readonly account: number;
+  readonly amount: Krw;
+  readonly reason: string;
+  readonly idempotencyKey?: string;
+}
+
+/** `naru credit grant|refund|adjust`. */
 export function addCreditCommands(program: Command, shell: Shell): void {
   const credit = program.command('credit').description('prepaid credit').helpCommand(false);
   withCommonOptions(credit.command('grant'))
@@ -53,4 +70,69 @@ export function addCreditCommands(program: Command, shell: Shell): void {
         });
       }),
     );
+
+  withCommonOptions(credit.command('refund'))
+    .description('give back what a generation cost; its own entry stays as it is')
+    .requiredOption('--generation <id>', 'the generation', generationUuid)
+    .option('--amount <won>', 'how much (default: what is left of its cost)', positiveKrw)
+    .requiredOption('--reason <text>', 'why, for the ledger', name)
+    .option('--idempotency-key <key>', 'refunding twice with one key refunds once')
+    .action((flags: RefundFlags) =>
+      inOffice(shell, flags, async (office, output) => {
+        const { generation, reason } = flags;
+        const outcome = await office.refundGeneration({
+          generation,
+          amount: flags.amount ?? null,
+          reason,
+          idempotencyKey: flags.idempotencyKey ?? null,
+        });
+        await report(output, outcome, flags, 'refunded', 'there is no billed generation with this id');
+      }),
+    );
+
+  withCommonOptions(credit.command('adjust'))
+    .description("change an account's credit by your own judgement")
+    .requiredOption('--account <id>', 'the account', accountId)
+    .requiredOption('--amount <won>', 'how much; below zero deducts', signedKrw)
+    .requiredOption('--reason <text>', 'why, for the ledger', name)
+    .option('--idempotency-key <key>', 'adjusting twice with one key adjusts once')
+    .action((flags: AdjustFlags) =>
+      inOffice(shell, flags, async (office, output) => {
+        const { account, amount, reason } = flags;
+        const outcome = await office.adjustCredit({
+          accountId: account,
+          amount,
+          reason,
+          idempotencyKey: flags.idempotencyKey ?? null,
+        });
+        await report(output, outcome, flags, 'adjusted by', `there is no account ${account}`);
+      }),
+    );
+}
+
+/** Says what became of a correction; throws what the operator can mend. */
+async function report(
+  output: Output,
+  outcome: CorrectionOutcome,
+  { idempotencyKey }: { readonly idempotencyKey?: string },
+  verb: string,
+  notFound: string,
+): Promise<void> {
+  switch (outcome.kind) {
+    case 'not_found':
+      throw new CliError(notFound);
+    case 'conflict':
+      throw new CliError(`the idempotency key ${idempotencyKey} was used for something else`);
+    case 'too_much':
+      throw new CliError(`only ${krwToDecimal(outcome.left)} won of its cost are left to refund`);
+    case 'done':
+    case 'repeated': {
+      const won = krwToDecimal(outcome.amount);
+      const repeated = outcome.kind === 'repeated';
+      const text = repeated
+        ? `done before as entry ${outcome.entryId}`
+        : `${verb} ${won} won as entry ${outcome.entryId}`;
+      await output.one(text, { entry_id: outcome.entryId, amount_krw: won, repeated });
+    }
+  }
 }

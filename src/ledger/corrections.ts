@@ -1,0 +1,126 @@
+import type { GenerationUuid } from '../ids/generation-id.ts';
+import { type Krw, krwOfMicro } from '../money/krw.ts';
+import { recordChange } from '../store/changes.ts';
+import type { Database } from '../store/database.ts';
+import { findEntryByIdempotencyKey, insertEntry, refundedOf } from '../store/ledger.ts';
+import { findCost, insertLot, lockBalance, moveTotals } from '../store/lots.ts';
+import type { Sql } from '../store/sql.ts';
+import { chargeLots } from './credit.ts';
+
+/** What a generation cost, given back in whole or in part. */
+export interface Refund {
+  readonly generation: GenerationUuid;
+  /** Null: whatever of its cost was not given back yet. */
+  readonly amount: Krw | null;
+  /** Why, for the ledger; not empty. */
+  readonly reason: string;
+  readonly idempotencyKey: string | null;
+}
+
+/** A change of an account's credit by the operator's own judgement. */
+export interface Adjustment {
+  readonly accountId: number;
+  /** Above zero adds credit that never expires, below zero deducts; not zero. */
+  readonly amount: Krw;
+  readonly reason: string;
+  readonly idempotencyKey: string | null;
+}
+
+/** What became of a correction. `left` is how much of the generation's cost may still be given back. */
+export type CorrectionOutcome =
+  | { readonly kind: 'done' | 'repeated'; readonly entryId: number; readonly amount: Krw }
+  | { readonly kind: 'conflict' | 'not_found' }
+  | { readonly kind: 'too_much'; readonly left: Krw };
+
+/** Gives back what a generation cost, at most once in all; the entry of the generation stays as it is. */
+export function refundGeneration(
+  database: Database,
+  refund: Refund,
+  atMs: number,
+): Promise<CorrectionOutcome> {
+  return database.transaction(async (sql) => {
+    const billed = await findCost(sql, refund.generation);
+    if (billed === null || billed.cost === 0n) return { kind: 'not_found' };
+    const { accountId, cost } = billed;
+    // The lock comes first: two refunds of one generation meet here.
+    await lockBalance(sql, accountId);
+    const earlier = await earlierEntry(sql, accountId, refund, 'refund');
+    if (earlier !== null) return earlier;
+    const left = krwOfMicro(cost - (await refundedOf(sql, accountId, refund.generation)));
+    const amount = refund.amount ?? left;
+    if (amount > left || left === 0n) return { kind: 'too_much', left };
+    const entryId = await credit(
+      sql,
+      { ...refund, accountId, amount, kind: 'refund', refundOf: refund.generation },
+      atMs,
+    );
+    return { kind: 'done', entryId, amount };
+  });
+}
+
+/** Adds to or deducts from an account's credit. */
+export function adjustCredit(
+  database: Database,
+  adjustment: Adjustment,
+  atMs: number,
+): Promise<CorrectionOutcome> {
+  return database.transaction(async (sql) => {
+    const { accountId, amount } = adjustment;
+    if ((await lockBalance(sql, accountId)) === null) return { kind: 'not_found' };
+    const earlier = await earlierEntry(sql, accountId, adjustment, 'adjustment');
+    if (earlier !== null) return earlier;
+    const order = { ...adjustment, kind: 'adjustment' as const, refundOf: null };
+    const entryId = amount > 0n ? await credit(sql, order, atMs) : await debit(sql, order, atMs);
+    return { kind: 'done', entryId, amount };
+  });
+}
+
+interface Order {
+  readonly accountId: number;
+  readonly amount: Krw;
+  readonly kind: 'refund' | 'adjustment';
+  readonly reason: string;
+  readonly refundOf: GenerationUuid | null;
+  readonly idempotencyKey: string | null;
+}
+
+async function credit(sql: Sql, order: Order, atMs: number): Promise<number> {
+  const { accountId, amount, kind } = order;
+  await chargeLots(sql, accountId);
+  const lotId = await insertLot(sql, { accountId, kind, amountMicro: amount, expiresAtMs: null, atMs });
+  return append(sql, order, lotId, { credits: amount, usage: 0n }, atMs);
+}
+
+/** Usage that no generation caused; the lots are charged with it when they are next looked at. */
+async function debit(sql: Sql, order: Order, atMs: number): Promise<number> {
+  return append(sql, order, null, { credits: 0n, usage: -order.amount }, atMs);
+}
+
+async function append(
+  sql: Sql,
+  { accountId, amount, kind, reason, refundOf, idempotencyKey }: Order,
+  lotId: number | null,
+  moved: { readonly credits: bigint; readonly usage: bigint },
+  atMs: number,
+): Promise<number> {
+  const entry = { accountId, kind, amountMicro: amount, lotId, idempotencyKey, memo: reason, refundOf, atMs };
+  const entryId = await insertEntry(sql, entry);
+  await moveTotals(sql, accountId, { ...moved, lotApplied: 0n, entries: 1 });
+  await recordChange(sql, 'account', accountId);
+  return entryId;
+}
+
+async function earlierEntry(
+  sql: Sql,
+  accountId: number,
+  { idempotencyKey, amount }: { readonly idempotencyKey: string | null; readonly amount: Krw | null },
+  kind: 'refund' | 'adjustment',
+): Promise<CorrectionOutcome | null> {
+  if (idempotencyKey === null) return null;
+  const entry = await findEntryByIdempotencyKey(sql, accountId, idempotencyKey);
+  if (entry === null) return null;
+  const isSame = entry.kind === kind && (amount === null || entry.amountMicro === amount);
+  return isSame
+    ? { kind: 'repeated', entryId: entry.id, amount: krwOfMicro(entry.amountMicro) }
+    : { kind: 'conflict' };
+}

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { expireCredit } from '../../src/ledger/credit.ts';
+import { krwOfMicro } from '../../src/money/krw.ts';
+import { openLedger } from './world.ts';
+
+// src/ledger/README.md
+
+test('M1: The balance of an account is its total credits less its total usage, and both only grow.', async (t) => {
+  const ledger = await openLedger(t);
+  const row = ledger.generation(40n);
+  const steps: readonly (() => Promise<unknown>)[] = [
+    () => ledger.grant(100n),
+    () => ledger.settle(row),
+    () =>
+      ledger.office.refundGeneration({
+        generation: row.uuid as never,
+        amount: null,
+        reason: 'r',
+        idempotencyKey: null,
+      }),
+    () =>
+      ledger.office.adjustCredit({
+        accountId: ledger.accountId,
+        amount: krwOfMicro(-30n),
+        reason: 'r',
+        idempotencyKey: null,
+      }),
+    () =>
+      ledger.office.adjustCredit({
+        accountId: ledger.accountId,
+        amount: krwOfMicro(5n),
+        reason: 'r',
+        idempotencyKey: null,
+      }),
+    () => ledger.settle(ledger.generation(500n)),
+  ];
+  let before = await ledger.money();
+  for (const step of steps) {
+    await step();
+    const after = await ledger.money();
+    assert.ok(after.credits >= before.credits && after.usage >= before.usage, 'a total shrank');
+    const [row] = await ledger.database.query<{ balance: bigint }>(
+      'SELECT balance FROM account_balance WHERE account_id = $1',
+      [ledger.accountId],
+    );
+    assert.equal(row?.balance, after.credits - after.usage);
+    before = after;
+  }
+  assert.deepEqual(before, { credits: 145n, usage: 570n, balance: -425n });
+});
+
+test('M2: Every change of a balance is one ledger entry, and the entries add up to the balance.', async (t) => {
+  const ledger = await openLedger(t);
+  await ledger.grant(100n);
+  await ledger.grant(50n, { expiresAtMs: ledger.clock.now() - 1 });
+  await ledger.settle(ledger.generation(30n), ledger.generation(20n));
+  await expireCredit(ledger.database, ledger.clock.now());
+  const entries = await ledger.entries();
+  assert.deepEqual(
+    entries.map(({ kind, amount }) => [kind, amount]).toSorted((a, b) => String(a).localeCompare(String(b))),
+    [
+      ['topup', 100n],
+      ['topup', 50n],
+      ['usage', -20n],
+      ['usage', -30n],
+    ],
+    'what was spent was spent of the credit that expires: nothing of it is left to lose',
+  );
+  assert.equal(
+    (await ledger.money()).balance,
+    entries.reduce((sum, { amount }) => sum + amount, 0n),
+  );
+});
+
+test('M3: Entries are added, never changed and never removed.', () => {
+  const folder = join(import.meta.dirname, '../../src');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /\.(ts|sql)$/.test(file),
+  );
+  const statements = files.flatMap((file) =>
+    [
+      ...readFileSync(join(folder, file), 'utf8').matchAll(
+        /\b(INSERT INTO|UPDATE|DELETE FROM|TRUNCATE|MERGE INTO)\s+ledger\b/g,
+      ),
+    ].map(([, verb]) => verb),
+  );
+  assert.deepEqual(new Set(statements), new Set(['INSERT INTO']));
+});
+
+test('M4: A generation has one entry of exactly what it cost, however often it is settled.', async (t) => {
+  const ledger = await openLedger(t);
+  await ledger.grant(1_000n);
+  const row = ledger.generation(123n);
+  await ledger.settle(row, row, ledger.generation(7n));
+  await ledger.settle(row);
+  await Promise.all([ledger.settle(row), ledger.settle(row, ledger.generation(11n))]);
+  const own = (await ledger.entries()).filter(({ generation }) => generation === row.uuid);
+  assert.deepEqual(own, [{ kind: 'usage', amount: -123n, generation: row.uuid }]);
+  assert.equal((await ledger.money()).usage, 141n);
+  assert.deepEqual(await ledger.differences(), []);
+});
+
+test('M5: A generation that costs nothing has a record and no entry.', async (t) => {
+  const ledger = await openLedger(t);
+  const row = ledger.generation(0n, { status: 502, errorType: 'provider_error' });
+  await ledger.settle(row);
+  assert.deepEqual(await ledger.entries(), []);
+  assert.equal((await Array.fromAsync(ledger.office.exportGenerations(ledger.accountId))).length, 1);
+});
+
+test('M6: Credit granted twice with one idempotency key is granted once, also when both happen at the same time.', async (t) => {
+  const ledger = await openLedger(t);
+  const outcomes = await Promise.all(
+    Array.from({ length: 12 }, () => ledger.grant(100n, { idempotencyKey: 'k' })),
+  );
+  assert.equal(outcomes.filter(({ kind }) => kind === 'granted').length, 1);
+  assert.equal(outcomes.filter(({ kind }) => kind === 'repeated').length, 11);
+  assert.equal((await ledger.money()).credits, 100n);
+});
+
+test('M7: An idempotency key that was used for another amount or kind is refused, and nothing moves.', async (t) => {
+  const ledger = await openLedger(t);
+  await ledger.grant(100n, { idempotencyKey: 'k' });
+  assert.equal((await ledger.grant(101n, { idempotencyKey: 'k' })).kind, 'conflict');
+  const { accountId } = ledger;
+  const adjustment = { accountId, amount: krwOfMicro(100n), reason: 'r', idempotencyKey: 'k' };
+  assert.equal((await ledger.office.adjustCredit(adjustment)).kind, 'conflict');
+  assert.deepEqual(await ledger.money(), { credits: 100n, usage: 0n, balance: 100n });
+});
+
+test('M8: A refund gives back what a generation cost, once and no more, also in parts and at the same time; its own entry stays.', async (t) => {
+  const ledger = await openLedger(t);
+  await ledger.grant(1_000n);
+  const row = ledger.generation(100n);
+  const refund = (amount: bigint | null, idempotencyKey: string | null = null) =>
+    ledger.office.refundGeneration({
+      generation: row.uuid as never,
+      amount: amount === null ? null : krwOfMicro(amount),
+      reason: 'the answer was wrong',
+      idempotencyKey,
+    });
+  assert.equal((await refund(null)).kind, 'not_found', 'what was never settled cannot be refunded');
+  await ledger.settle(row);
+  assert.equal((await refund(40n, 'a')).kind, 'done');
+  assert.equal((await refund(40n, 'a')).kind, 'repeated');
+  assert.deepEqual(await refund(61n), { kind: 'too_much', left: 60n });
+  const atOnce = await Promise.all([refund(null), refund(null), refund(null)]);
+  assert.deepEqual(atOnce.map(({ kind }) => kind).toSorted(), ['done', 'too_much', 'too_much']);
+  assert.deepEqual(await ledger.money(), { credits: 1_100n, usage: 100n, balance: 1_000n });
+  assert.equal((await ledger.entries()).filter(({ generation }) => generation === row.uuid).length, 1);
+  assert.deepEqual(await ledger.differences(), []);
+});
+
+test('M9: An adjustment adds or deducts, and says why.', async (t) => {
+  const ledger = await openLedger(t);
+  const adjust = (amount: bigint, idempotencyKey: string | null) =>
+    ledger.office.adjustCredit({
+      accountId: ledger.accountId,
+      amount: krwOfMicro(amount),
+      reason: 'goodwill',
+      idempotencyKey,
+    });
+  assert.equal((await adjust(70n, 'a')).kind, 'done');
+  assert.equal((await adjust(70n, 'a')).kind, 'repeated');
+  assert.equal((await adjust(-20n, null)).kind, 'done');
+  assert.deepEqual(await ledger.money(), { credits: 70n, usage: 20n, balance: 50n });
+  const rows = await ledger.database.query<{ memo: string }>(
+    'SELECT memo FROM ledger WHERE account_id = $1',
+    [ledger.accountId],
+  );
+  assert.deepEqual(
+    rows.map(({ memo }) => memo),
+    ['goodwill', 'goodwill'],
+  );
+  assert.deepEqual(await ledger.differences(), []);
+});
+
+test('M10: A refund or an adjustment without a reason is refused by the database itself.', async (t) => {
+  const ledger = await openLedger(t);
+  const adjust = ledger.office.adjustCredit({
+    accountId: ledger.accountId,
+    amount: krwOfMicro(1n),
+    reason: '',
+    idempotencyKey: null,
+  });
+  await assert.rejects(adjust, /correction_has_a_reason/);
+  assert.deepEqual(await ledger.entries(), []);
+});

@@ -1,0 +1,123 @@
+import type { TestContext } from 'node:test';
+import type { Office } from '../../src/cli/office.ts';
+import { newGenerationUuid } from '../../src/ids/generation-id.ts';
+import { krwOfMicro } from '../../src/money/krw.ts';
+import { openOffice } from '../../src/office.ts';
+import { Database } from '../../src/store/database.ts';
+import { publishPrice } from '../../src/store/prices.ts';
+import { type SettlementRow, settleBatch } from '../../src/store/settlement.ts';
+import { seoulDayAt } from '../../src/time/period.ts';
+import { createTestDatabase } from '../harness/database.ts';
+import { TestClock } from '../harness/test-clock.ts';
+
+/** A ledger with one account and one key, without a gateway around it. */
+export interface LedgerWorld {
+  readonly database: Database;
+  readonly office: Office;
+  readonly clock: TestClock;
+  readonly accountId: number;
+  readonly keyId: number;
+  /** Adds credit in micro-won. */
+  grant(
+    amount: bigint,
+    options?: { readonly expiresAtMs?: number; readonly idempotencyKey?: string },
+  ): ReturnType<Office['grantCredit']>;
+  /** A generation of this cost that is about to be settled now; its price makes the cost come out. */
+  generation(cost: bigint, laid?: Partial<SettlementRow>): SettlementRow;
+  settle(...rows: readonly SettlementRow[]): ReturnType<typeof settleBatch>;
+  /** The money of the account, micro-won. */
+  money(): Promise<{ readonly credits: bigint; readonly usage: bigint; readonly balance: bigint }>;
+  /** Amounts of every entry of the account in order. */
+  entries(): Promise<
+    readonly { readonly kind: string; readonly amount: bigint; readonly generation: string | null }[]
+  >;
+  /** What the verification finds. */
+  differences(): Promise<readonly string[]>;
+}
+
+/** One micro-won per prompt token: a generation costs as many micro-won as it has tokens. */
+const microPerToken = 1_000_000n;
+
+export async function openLedger(t: TestContext): Promise<LedgerWorld> {
+  const { address, drop } = await createTestDatabase();
+  const database = new Database(address, 8);
+  t.after(async () => {
+    await database.close();
+    await drop();
+  });
+  const clock = new TestClock();
+  const office = openOffice(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const accountId = await office.createAccount({ name: 'contract', email: null });
+  const { hash } = await office.createKey({
+    accountId,
+    kind: 'inference',
+    name: 'key',
+    limit: null,
+    limitReset: 'never',
+    expiresAtMs: null,
+  });
+  const keyId = (await office.readKey(hash))?.id ?? 0;
+  const price = {
+    prompt: microPerToken,
+    completion: 0n,
+    request: 0n,
+    cacheRead: microPerToken,
+    cacheWrite: microPerToken,
+  };
+  const priceVersion = await publishPrice(database, 'test/model', 'test', price, clock.now());
+  return {
+    database,
+    office,
+    clock,
+    accountId,
+    keyId,
+    grant: (amount, options = {}) =>
+      office.grantCredit({
+        accountId,
+        kind: 'topup',
+        amount: krwOfMicro(amount),
+        expiresAtMs: options.expiresAtMs ?? null,
+        idempotencyKey: options.idempotencyKey ?? null,
+        memo: null,
+      }),
+    generation: (cost, laid = {}) => {
+      const nowMs = clock.now();
+      return {
+        uuid: newGenerationUuid(nowMs),
+        accountId,
+        keyId,
+        createdAtMs: nowMs,
+        settledAtMs: nowMs,
+        day: seoulDayAt(nowMs),
+        status: 200,
+        errorType: null,
+        model: 'test/model',
+        provider: 'test',
+        finishReason: 'stop',
+        promptTokens: Number(cost),
+        completionTokens: 1,
+        cost,
+        priceVersion,
+        detail: '{}',
+        ...laid,
+      };
+    },
+    settle: (...rows) => database.line.run((_sql, client) => settleBatch(client, rows)),
+    async money() {
+      const row = await office.readAccount(accountId);
+      if (row === null) throw new Error('no account');
+      return { credits: row.credits, usage: row.usage, balance: row.credits - row.usage };
+    },
+    async entries() {
+      const rows = await Array.fromAsync(office.exportEntries(accountId));
+      return rows.map(({ kind, amountMicro, generationUuid }) => ({
+        kind,
+        amount: amountMicro,
+        generation: generationUuid,
+      }));
+    },
+    async differences() {
+      return (await office.verifyLedger()).differences.map(({ check, subject }) => `${check}: ${subject}`);
+    },
+  };
+}
