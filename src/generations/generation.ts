@@ -1,8 +1,10 @@
 import type { GenerationUuid } from '../ids/generation-id.ts';
 import { generationIdOf } from '../ids/generation-id.ts';
 import { krwOfMicro, krwToDecimal, krwToNumber } from '../money/krw.ts';
-import type { SettlementRow } from '../store/settlement.ts';
+import type { App } from '../store/apps.ts';
+import type { GenerationRow } from '../store/settlement.ts';
 import { isoOf } from '../time/clock.ts';
+import { webAddress } from './apps.ts';
 
 /** One attempt at one candidate, in order; `status` is null when the candidate gave none. */
 export interface AttemptRecord {
@@ -40,12 +42,14 @@ export interface GenerationDetail {
   readonly http_referer?: string | null;
   readonly title?: string | null;
   readonly user_agent?: string | null;
+  /** What the three lines above come to (`resolveApp`); absent in records of before apps were resolved. */
+  readonly app?: App | null;
   readonly external_user?: string | null;
   readonly session_id?: string | null;
 }
 
 /** The public record of a generation (`GET /generation`): every field that the original's clients require. */
-export function generationBody(row: SettlementRow): object {
+export function generationBody(row: GenerationRow): object {
   const detail = JSON.parse(row.detail) as GenerationDetail;
   const cost = krwToNumber(krwOfMicro(row.cost));
   return {
@@ -57,13 +61,13 @@ export function generationBody(row: SettlementRow): object {
     model: row.model ?? detail.requested_models?.[0] ?? '',
     provider_name: row.provider,
     router: null,
-    app_id: null,
+    app_id: detail.app?.id ?? null,
     preset_id: null,
     workspace_id: null,
     external_user: detail.external_user ?? null,
-    origin: detail.http_referer ?? '',
+    origin: originOf(detail.http_referer ?? null),
     http_referer: detail.http_referer ?? null,
-    app_title: detail.title ?? null,
+    app_title: detail.title ?? detail.app?.name ?? null,
     user_agent: detail.user_agent ?? null,
     streamed: detail.streamed ?? null,
     cancelled: detail.cancelled ?? false,
@@ -103,8 +107,14 @@ export function generationBody(row: SettlementRow): object {
   };
 }
 
+/** The origin that a referer names; empty when it names none, for clients require a string. */
+function originOf(referer: string | null): string {
+  const address = webAddress(referer);
+  return address === null ? '' : new URL(address).origin;
+}
+
 /** One line of `naru generation export`: the public record with its account, its key and the exact cost. */
-export function exportedGeneration(row: SettlementRow): object {
+export function exportedGeneration(row: GenerationRow): object {
   return {
     ...generationBody(row),
     account_id: row.accountId,

@@ -1,6 +1,6 @@
 import type { Database } from '../store/database.ts';
 import { findGeneration, listGenerations } from '../store/generations.ts';
-import type { SettlementRow } from '../store/settlement.ts';
+import type { GenerationRow } from '../store/settlement.ts';
 
 const pageSize = 2_000;
 
@@ -9,7 +9,7 @@ export function readGeneration(
   database: Database,
   accountId: number,
   uuid: string,
-): Promise<SettlementRow | null> {
+): Promise<GenerationRow | null> {
   return findGeneration(database, accountId, uuid);
 }
 
@@ -17,7 +17,7 @@ export function readGeneration(
 export async function* exportGenerations(
   database: Database,
   onlyAccount: number | null,
-): AsyncGenerator<SettlementRow> {
+): AsyncGenerator<GenerationRow> {
   let after = { accountId: -1, uuid: '00000000-0000-0000-0000-000000000000' };
   for (;;) {
     const page = await listGenerations(database, { after, onlyAccount, limit: pageSize });

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { resolveApp } from '../generations/apps.ts';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
 import type { Ask, AskKind } from '../wire/chat.ts';
 import type { Asked } from './conversation.ts';
@@ -14,15 +15,19 @@ export function storable(text: string): string {
 
 /** What a record says of the request itself, before anything is known of an answer. */
 export function requestDetail(exchange: Asked, endpoint: AskKind): GenerationDetail {
-  const title =
-    exchange.header('x-service-title') ?? exchange.header('x-openrouter-title') ?? exchange.header('x-title');
+  const title = spelledOut(
+    exchange.header('x-service-title') ?? exchange.header('x-openrouter-title') ?? exchange.header('x-title'),
+  );
+  const referer = spelledOut(exchange.header('http-referer') ?? exchange.header('referer'));
+  const userAgent = exchange.header('user-agent');
   return {
     request_id: exchange.requestId,
     api_type: 'completions',
     endpoint,
-    http_referer: storableOr(spelledOut(exchange.header('http-referer') ?? exchange.header('referer'))),
-    title: storableOr(spelledOut(title)),
-    user_agent: storableOr(exchange.header('user-agent')),
+    http_referer: storableOr(referer),
+    title: storableOr(title),
+    user_agent: storableOr(userAgent),
+    app: resolveApp({ title, referer, userAgent }),
   };
 }
 

@@ -77,6 +77,7 @@ export class Session {
       keyId,
       createdAtMs: this.createdAtMs,
       detail: JSON.stringify(this.#detail),
+      app: this.#detail.app ?? null,
     };
     this.#opened = parts.settlements.open(record);
   }
@@ -164,6 +165,7 @@ export class Session {
       cost: ending.cost,
       priceVersion: candidate?.priceVersion ?? null,
       detail: JSON.stringify(detail),
+      app: detail.app ?? null,
     };
   }
 }

@@ -1,3 +1,4 @@
+import type { App } from '../store/apps.ts';
 import type { SettlementRow } from '../store/settlement.ts';
 
 /** The types of the journal's records: a request was admitted; it is settled. */
@@ -10,8 +11,9 @@ export interface OpenRecord {
   readonly accountId: number;
   readonly keyId: number;
   readonly createdAtMs: number;
-  /** The record's detail as JSON text. */
+  /** The record's detail as JSON text; its member `app` is `app` once more, which is therefore not journaled by itself. */
   readonly detail: string;
+  readonly app: App | null;
 }
 
 /** The journal's payload of an admitted request. */
@@ -48,9 +50,9 @@ export function decodeOpen(payload: string): OpenRecord {
     number,
     number,
     number,
-    object,
+    Detail,
   ];
-  return { uuid, accountId, keyId, createdAtMs, detail: JSON.stringify(detail) };
+  return { uuid, accountId, keyId, createdAtMs, detail: JSON.stringify(detail), app: detail.app ?? null };
 }
 
 /** Reads `encodeFinal` back. */
@@ -90,7 +92,13 @@ export function decodeFinal(payload: string): SettlementRow {
     cost: BigInt(cost),
     priceVersion,
     detail: JSON.stringify(detail),
+    app: detail.app ?? null,
   };
+}
+
+/** Absent in what was journaled before apps were resolved. */
+interface Detail {
+  readonly app?: App | null;
 }
 
 type FinalCells = [
@@ -109,5 +117,5 @@ type FinalCells = [
   completionTokens: number,
   cost: string,
   priceVersion: number | null,
-  detail: object,
+  detail: Detail,
 ];

@@ -1,4 +1,4 @@
-import type { SettlementRow } from './settlement.ts';
+import type { GenerationRow } from './settlement.ts';
 import type { Sql } from './sql.ts';
 
 interface RawGeneration {
@@ -30,7 +30,7 @@ export async function findGeneration(
   sql: Sql,
   accountId: number,
   uuid: string,
-): Promise<SettlementRow | null> {
+): Promise<GenerationRow | null> {
   const [row] = await sql.query<RawGeneration>(`${select} WHERE account_id = $1 AND id = $2`, [
     accountId,
     uuid,
@@ -46,7 +46,7 @@ export async function listGenerations(
     readonly onlyAccount: number | null;
     readonly limit: number;
   },
-): Promise<readonly SettlementRow[]> {
+): Promise<readonly GenerationRow[]> {
   const rows = await sql.query<RawGeneration>(
     `${select} WHERE (account_id, id) > ($1, $2) AND ($3::bigint IS NULL OR account_id = $3) ORDER BY account_id, id LIMIT $4`,
     [page.after.accountId, page.after.uuid, page.onlyAccount, page.limit],
@@ -54,7 +54,7 @@ export async function listGenerations(
   return rows.map(rowOf);
 }
 
-function rowOf(row: RawGeneration): SettlementRow {
+function rowOf(row: RawGeneration): GenerationRow {
   return {
     uuid: row.id.replaceAll('-', ''),
     accountId: Number(row.account_id),

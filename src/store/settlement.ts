@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { type BalanceRow, balanceOf } from './accounts.ts';
+import { type App, countedApps } from './apps.ts';
 import {
   dateArray,
   int4Array,
@@ -11,9 +12,10 @@ import {
 } from './binary-arrays.ts';
 import { entryKindNumber } from './ledger.ts';
 import { type ShareRow, spendShares } from './spend-shares.ts';
+import { addUsage } from './usage.ts';
 
-/** Everything that is written when a request ends: its record, and the money it moves. */
-export interface SettlementRow {
+/** The record of a request that has ended. */
+export interface GenerationRow {
   /** 32 hex digits. */
   readonly uuid: string;
   readonly accountId: number;
@@ -37,6 +39,11 @@ export interface SettlementRow {
   readonly detail: string;
 }
 
+/** Everything that is written when a request ends: its record, the money it moves, and the app it counts for. */
+export interface SettlementRow extends GenerationRow {
+  readonly app: App | null;
+}
+
 /** What a settlement did. */
 export interface SettlementResult {
   /** The balance of every account in the batch, as committed. */
@@ -46,14 +53,15 @@ export interface SettlementResult {
 }
 
 const columns =
-  'account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail';
+  'account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail, app_id';
 
 const insertGenerations = `
 INSERT INTO generation (${columns})
 SELECT account_id, id, key_id, created_at, settled_at, day, status::smallint, error_type, model, provider, finish_reason,
-       prompt_tokens, completion_tokens, cost, price_version, detail::jsonb
+       prompt_tokens, completion_tokens, cost, price_version, detail::jsonb, app_id
 FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::timestamptz[], $6::date[], $7::int[], $8::text[],
-            $9::text[], $10::text[], $11::text[], $12::int[], $13::int[], $14::bigint[], $15::bigint[], $16::text[])
+            $9::text[], $10::text[], $11::text[], $12::int[], $13::int[], $14::bigint[], $15::bigint[], $16::text[],
+            $17::bigint[])
      AS b (${columns})
 ON CONFLICT DO NOTHING RETURNING id`;
 
@@ -71,21 +79,13 @@ INSERT INTO ledger (account_id, kind, amount, generation_id, key_id, created_at)
 SELECT account_id, ${entryKindNumber('usage')}, -cost, generation_id, key_id, created_at
 FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::bigint[], $5::timestamptz[]) e (account_id, cost, generation_id, key_id, created_at)`;
 
-const addKeyUsage = `
-INSERT INTO key_usage_day AS k (account_id, key_id, day, cost, requests, prompt_tokens, completion_tokens)
-SELECT account_id, key_id, day, cost, requests, prompt_tokens, completion_tokens
-FROM unnest($1::bigint[], $2::bigint[], $3::date[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
-     u (account_id, key_id, day, cost, requests, prompt_tokens, completion_tokens)
-ON CONFLICT (account_id, key_id, day) DO UPDATE
-SET cost = k.cost + excluded.cost, requests = k.requests + excluded.requests,
-    prompt_tokens = k.prompt_tokens + excluded.prompt_tokens, completion_tokens = k.completion_tokens + excluded.completion_tokens`;
-
 const readBalances =
   'SELECT account_id, credits, usage, version FROM account_balance WHERE account_id = ANY($1::bigint[])';
 
 /**
- * Settles a batch in one transaction of four portable statements: a generation that is already there moves nothing, so the
- * same batch may be tried again after an answer was lost. Throws what the database throws; then nothing has moved, or, when
+ * Settles a batch in one transaction of portable statements: a generation that is already there moves nothing, so the same batch
+ * may be tried again after an answer was lost. Every transaction takes its rows in one order, table by table and within a table
+ * by key, so that batches wait for one another and never deadlock. Throws what the database throws; then nothing has moved, or, when
  * the connection was lost, all or nothing has. `nodeId` names the node of whose shares the batch spends, null when it has none.
  */
 export async function settleBatch(
@@ -94,12 +94,13 @@ export async function settleBatch(
   nodeId: number | null = null,
 ): Promise<SettlementResult> {
   await client.query('BEGIN');
-  const inserted = await insertFresh(client, rows);
+  const appIdOf = await countedApps(client, rows);
+  const inserted = await insertFresh(client, rows, appIdOf);
   // Taken out as it is met: a generation that stands twice in a batch moves its money once.
   const fresh = rows.filter((row) => inserted.delete(row.uuid));
   const billed = fresh.filter((row) => row.cost > 0n);
   if (billed.length > 0) await debit(client, billed);
-  if (fresh.length > 0) await addUsage(client, fresh);
+  if (fresh.length > 0) await addUsage(client, fresh, appIdOf);
   if (billed.length > 0 && nodeId !== null) await spendShares(client, nodeId, spentOf(billed));
   const accounts = [...new Set(rows.map((row) => row.accountId))];
   const balances = await client.query({
@@ -113,7 +114,11 @@ export async function settleBatch(
   return { balances: balances.rows.map(balanceOf), replayed };
 }
 
-async function insertFresh(client: Client, rows: readonly SettlementRow[]): Promise<Set<string>> {
+async function insertFresh(
+  client: Client,
+  rows: readonly SettlementRow[],
+  appIdOf: (row: SettlementRow) => number,
+): Promise<Set<string>> {
   const result = await client.query<{ id: string }>({
     name: 'settle-generations',
     text: insertGenerations,
@@ -134,6 +139,7 @@ async function insertFresh(client: Client, rows: readonly SettlementRow[]): Prom
       int8Array(rows.map((row) => row.cost)),
       int8ArrayOfNumbers(rows.map((row) => row.priceVersion)),
       textArray(rows.map((row) => row.detail)),
+      int8ArrayOfNumbers(rows.map(appIdOf)),
     ],
   });
   return new Set(result.rows.map((row) => row.id.replaceAll('-', '')));
@@ -168,35 +174,6 @@ async function debit(client: Client, billed: readonly SettlementRow[]): Promise<
   });
 }
 
-async function addUsage(client: Client, fresh: readonly SettlementRow[]): Promise<void> {
-  const sums = new Map<string, UsageSum>();
-  for (const row of fresh) {
-    const name = `${row.keyId}/${row.day}`;
-    const sum = sums.get(name) ?? emptySum(row);
-    sum.cost += row.cost;
-    sum.requests += 1;
-    sum.promptTokens += row.promptTokens;
-    sum.completionTokens += row.completionTokens;
-    sums.set(name, sum);
-  }
-  const keys = [...sums.values()].sort(
-    (a, b) => a.accountId - b.accountId || a.keyId - b.keyId || a.day - b.day,
-  );
-  await client.query({
-    name: 'settle-usage',
-    text: addKeyUsage,
-    values: [
-      int8ArrayOfNumbers(keys.map((sum) => sum.accountId)),
-      int8ArrayOfNumbers(keys.map((sum) => sum.keyId)),
-      dateArray(keys.map((sum) => sum.day)),
-      int8Array(keys.map((sum) => sum.cost)),
-      int8ArrayOfNumbers(keys.map((sum) => sum.requests)),
-      int8ArrayOfNumbers(keys.map((sum) => sum.promptTokens)),
-      int8ArrayOfNumbers(keys.map((sum) => sum.completionTokens)),
-    ],
-  });
-}
-
 /** What a batch takes of its accounts and keys, each once. */
 function spentOf(billed: readonly SettlementRow[]): readonly ShareRow[] {
   const accounts = new Map<number, bigint>();
@@ -209,26 +186,4 @@ function spentOf(billed: readonly SettlementRow[]): readonly ShareRow[] {
     ...[...accounts].map(([subject, amount]) => ({ kind: 'account' as const, subject, amount })),
     ...[...keys].map(([subject, amount]) => ({ kind: 'key' as const, subject, amount })),
   ];
-}
-
-interface UsageSum {
-  readonly accountId: number;
-  readonly keyId: number;
-  readonly day: number;
-  cost: bigint;
-  requests: number;
-  promptTokens: number;
-  completionTokens: number;
-}
-
-function emptySum(row: SettlementRow): UsageSum {
-  return {
-    accountId: row.accountId,
-    keyId: row.keyId,
-    day: row.day,
-    cost: 0n,
-    requests: 0,
-    promptTokens: 0,
-    completionTokens: 0,
-  };
 }

@@ -78,13 +78,20 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
   },
   {
     check: 'usage of the key on the day = sum of its generations',
-    sql: `SELECT 'key ' || coalesce(k.key_id, g.key_id) || ' on ' || coalesce(k.day, g.day) AS subject,
-                 concat_ws(' / ', g.cost, g.n, g.p, g.c) AS expected, concat_ws(' / ', k.cost, k.requests, k.prompt_tokens, k.completion_tokens) AS found
-          FROM key_usage_day k FULL JOIN (
-            SELECT account_id, key_id, day, sum(cost) AS cost, count(*) AS n, sum(prompt_tokens) AS p, sum(completion_tokens) AS c
-            FROM generation GROUP BY 1, 2, 3) g USING (account_id, key_id, day)
-          WHERE k.cost IS DISTINCT FROM g.cost OR k.requests IS DISTINCT FROM g.n
-             OR k.prompt_tokens IS DISTINCT FROM g.p OR k.completion_tokens IS DISTINCT FROM g.c`,
+    sql: usageCheck('key_usage_day', 'key_id', 'key', 'true'),
+  },
+  {
+    check: 'usage of the app on the day = sum of its generations',
+    sql: usageCheck('app_usage_day', 'app_id', 'app', 'true'),
+  },
+  {
+    check: 'usage of the model on the day = sum of its generations',
+    sql: usageCheck('model_usage_day', 'model', 'model', 'model IS NOT NULL'),
+  },
+  {
+    check: "every app that is counted is the account's own",
+    sql: `SELECT DISTINCT 'app ' || u.app_id AS subject, 'an app of account ' || u.account_id AS expected, 'none' AS found
+          FROM app_usage_day u WHERE u.app_id <> 0 AND NOT EXISTS (SELECT 1 FROM app a WHERE a.account_id = u.account_id AND a.id = u.app_id)`,
   },
   {
     check: 'the lots of an account hold its credits less what they were charged',
@@ -131,4 +138,15 @@ export async function countRows(
     entries: Number(row?.entries ?? 0n),
     generations: Number(row?.generations ?? 0n),
   };
+}
+
+/** Where a table of usage by day differs from the generations that it sums: `counted` says which of them. */
+function usageCheck(table: string, column: string, subject: string, counted: string): string {
+  return `SELECT '${subject} ' || ${column} || ' of account ' || account_id || ' on ' || day AS subject,
+                 concat_ws(' / ', g.cost, g.n, g.p, g.c) AS expected, concat_ws(' / ', u.cost, u.requests, u.prompt_tokens, u.completion_tokens) AS found
+          FROM ${table} u FULL JOIN (
+            SELECT account_id, ${column}, day, sum(cost) AS cost, count(*) AS n, sum(prompt_tokens) AS p, sum(completion_tokens) AS c
+            FROM generation WHERE ${counted} GROUP BY 1, 2, 3) g USING (account_id, ${column}, day)
+          WHERE u.cost IS DISTINCT FROM g.cost OR u.requests IS DISTINCT FROM g.n
+             OR u.prompt_tokens IS DISTINCT FROM g.p OR u.completion_tokens IS DISTINCT FROM g.c`;
 }

@@ -57,7 +57,8 @@ test('requests of an hour do not fill the journal, and are on record after a cra
       endpoint: 'chat',
       title: 't'.repeat(200),
     });
-    return { uuid: newGenerationUuid(createdAtMs), accountId, keyId, createdAtMs, detail };
+    const uuid = newGenerationUuid(createdAtMs);
+    return { uuid, accountId, keyId, createdAtMs, detail, app: null };
   };
 
   const { journal, settlements } = await start();

@@ -1,0 +1,72 @@
+import { hash } from 'node:crypto';
+import type { App } from '../store/apps.ts';
+import { appOfUserAgent } from './known-apps.ts';
+
+/** What a request says of where it comes from: anything, from anyone, of any length; null where a header was not sent. */
+export interface Origin {
+  readonly title: string | null;
+  readonly referer: string | null;
+  readonly userAgent: string | null;
+}
+
+const longestName = 100;
+const longestUrl = 200;
+const longestRead = 1_000;
+/** Everybody's machine has the same name: it tells nothing of an app. */
+const localHost = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/;
+const visible = /[\p{L}\p{N}\p{P}\p{S}]/u;
+/** Controls, line separators, and what turns the direction of the text around it. */
+const unprintable = /[\p{Cc}\u{2028}\u{2029}\u{202a}-\u{202e}\u{2066}-\u{2069}]/gu;
+
+/**
+ * The app of a request (decisions.md §1): its identity is the address in the referer, else its title, else what the User-Agent is
+ * known for; its name is the title, else the name that goes with the identity. Null when nothing is said, or nothing usable.
+ */
+export function resolveApp({ title, referer, userAgent }: Origin): App | null {
+  const name = nameOf(title);
+  const url = identifying(webAddress(referer));
+  if (url !== null) return appOf(url, name ?? shortened(new URL(url).host), url);
+  if (name !== null) return appOf(`title ${name}`, name, null);
+  const known = appOfUserAgent(userAgent ?? '');
+  return known === null ? null : appOf(known.url, known.name, known.url);
+}
+
+/**
+ * The web address that a referer names, of http or https, without user, query and fragment, without empty parts and the ending of a
+ * repository, so that its spellings are one; of a very long one the origin. Null when it names none.
+ */
+export function webAddress(referer: string | null): string | null {
+  const url = referer === null ? null : URL.parse(referer.slice(0, longestRead));
+  if (url === null || !/^https?:$/.test(url.protocol)) return null;
+  const parts = url.pathname.split('/').filter((part) => part !== '');
+  const last = parts.pop();
+  if (last !== undefined) parts.push(last.replace(/(?<=[^.])(\.git)+$/, ''));
+  const address = [url.origin, ...parts].join('/');
+  return [address, url.origin].find((text) => text.length <= longestUrl) ?? null;
+}
+
+function identifying(url: string | null): string | null {
+  return url === null || localHost.test(new URL(url).hostname) ? null : url;
+}
+
+/** A title as it may be shown: one line, printable, bounded; null when nothing is left of it. */
+function nameOf(title: string | null): string | null {
+  const text = (title ?? '').slice(0, 4 * longestName).toWellFormed();
+  const name = shortened(text.replaceAll(unprintable, ' ').replaceAll(/\s+/gu, ' ').trim().normalize());
+  return visible.test(name) ? name : null;
+}
+
+/** The text, cut before the character that would make it too long. */
+function shortened(text: string): string {
+  let end = 0;
+  for (const character of text) {
+    if (end + character.length > longestName) break;
+    end += character.length;
+  }
+  return text.slice(0, end).trimEnd();
+}
+
+function appOf(identity: string, name: string, url: string | null): App {
+  const id = Number.parseInt(hash('sha256', identity, 'hex').slice(0, 12), 16) || 1;
+  return { id, name, url };
+}

@@ -1,0 +1,108 @@
+import type { Client } from 'pg';
+import { dateArray, int8Array, int8ArrayOfNumbers, textArray } from './binary-arrays.ts';
+
+/** What is needed of a settlement. */
+interface Used {
+  readonly accountId: number;
+  readonly keyId: number;
+  readonly day: number;
+  readonly model: string | null;
+  readonly cost: bigint;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
+/** What the rows of a batch that fall on one row of a table add to it. */
+interface UsageSum {
+  readonly accountId: number;
+  /** The key, the app or the model. */
+  readonly of: number | string;
+  readonly day: number;
+  cost: bigint;
+  requests: number;
+  promptTokens: number;
+  completionTokens: number;
+}
+
+const addKeyUsage = addition('key_usage_day', 'key_id', 'bigint');
+const addAppUsage = addition('app_usage_day', 'app_id', 'bigint');
+const addModelUsage = addition('model_usage_day', 'model', 'text');
+
+/**
+ * Adds rows that are settled for the first time to the usage of their keys, apps and models by Seoul day; a row without a model
+ * counts for none. Within the settlement's transaction, and each table in the order of its key.
+ */
+export async function addUsage<Row extends Used>(
+  client: Client,
+  fresh: readonly Row[],
+  appIdOf: (row: Row) => number,
+): Promise<void> {
+  await add(
+    client,
+    'settle-usage',
+    addKeyUsage,
+    sumsBy(fresh, (row) => row.keyId),
+  );
+  await add(client, 'settle-app-usage', addAppUsage, sumsBy(fresh, appIdOf));
+  const models = sumsBy(fresh, (row) => row.model);
+  if (models.length > 0) await add(client, 'settle-model-usage', addModelUsage, models);
+}
+
+function sumsBy<Row extends Used>(
+  rows: readonly Row[],
+  ofRow: (row: Row) => number | string | null,
+): readonly UsageSum[] {
+  const sums = new Map<string, UsageSum>();
+  for (const row of rows) {
+    const of = ofRow(row);
+    if (of === null) continue;
+    const { accountId, day } = row;
+    const name = `${accountId}/${day}/${of}`;
+    const sum = sums.get(name) ?? {
+      accountId,
+      of,
+      day,
+      cost: 0n,
+      requests: 0,
+      promptTokens: 0,
+      completionTokens: 0,
+    };
+    sum.cost += row.cost;
+    sum.requests += 1;
+    sum.promptTokens += row.promptTokens;
+    sum.completionTokens += row.completionTokens;
+    sums.set(name, sum);
+  }
+  return [...sums.values()].sort(
+    (a, b) => a.accountId - b.accountId || (a.of < b.of ? -1 : a.of > b.of ? 1 : 0) || a.day - b.day,
+  );
+}
+
+async function add(client: Client, name: string, text: string, sums: readonly UsageSum[]): Promise<void> {
+  const ofs = sums.map((sum) => sum.of);
+  await client.query({
+    name,
+    text,
+    values: [
+      int8ArrayOfNumbers(sums.map((sum) => sum.accountId)),
+      typeof ofs[0] === 'string' ? textArray(ofs as string[]) : int8ArrayOfNumbers(ofs as number[]),
+      dateArray(sums.map((sum) => sum.day)),
+      int8Array(sums.map((sum) => sum.cost)),
+      int8ArrayOfNumbers(sums.map((sum) => sum.requests)),
+      int8ArrayOfNumbers(sums.map((sum) => sum.promptTokens)),
+      int8ArrayOfNumbers(sums.map((sum) => sum.completionTokens)),
+    ],
+  });
+}
+
+/** The statement that adds sums to a table of usage by day. */
+function addition(table: string, of: string, type: string): string {
+  const columns = `account_id, ${of}, day, cost, requests, prompt_tokens, completion_tokens`;
+  return `
+INSERT INTO ${table} AS t (${columns})
+SELECT ${columns}
+FROM unnest($1::bigint[], $2::${type}[], $3::date[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]) u (${columns})
+ON CONFLICT (account_id, ${of}, day) DO UPDATE
+SET cost = t.cost + excluded.cost, requests = t.requests + excluded.requests,
+    prompt_tokens = t.prompt_tokens + excluded.prompt_tokens, completion_tokens = t.completion_tokens + excluded.completion_tokens`;
+}
