@@ -1,0 +1,46 @@
+/**
+ * `npm run test:agents`: agents from npm do a task on disk through Naru. They are no part of the installation: what
+ * `test/agents/packages/package-lock.json` names is installed into `.cache/agents`, once for each content of it (about 190 MB).
+ */
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { agentsFolder } from '../test/agents/installed.ts';
+
+const root = join(import.meta.dirname, '..');
+const wanted = join(root, 'test/agents/packages');
+const stampFile = join(agentsFolder, 'installed');
+
+install();
+process.exit(
+  run(
+    process.execPath,
+    [join(root, 'scripts/test.ts'), 'test/agents/agents.ts', ...process.argv.slice(2)],
+    root,
+  ),
+);
+
+/** Ends the process when it fails: without agents nothing is tested. */
+function install(): void {
+  const lock = readFileSync(join(wanted, 'package-lock.json'), 'utf8');
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === lock) return;
+  console.error('naru: installing the agents that test/agents/packages/package-lock.json names (once)');
+  mkdirSync(agentsFolder, { recursive: true });
+  rmSync(stampFile, { force: true });
+  for (const file of ['package.json', 'package-lock.json', '.npmrc'])
+    copyFileSync(join(wanted, file), join(agentsFolder, file));
+  const own = process.env['npm_execpath'] ?? '';
+  const [command, before] = basename(own) === 'npm-cli.js' ? [process.execPath, [own]] : ['npm', []];
+  const status = run(command, [...before, 'install', '--no-save', '--loglevel=error'], agentsFolder);
+  if (status !== 0) {
+    console.error(
+      'naru: the agents could not be installed; the package registry must be reachable this once',
+    );
+    process.exit(1);
+  }
+  writeFileSync(stampFile, lock);
+}
+
+function run(command: string, args: readonly string[], cwd: string): number {
+  return spawnSync(command, args, { cwd, stdio: 'inherit' }).status ?? 1;
+}

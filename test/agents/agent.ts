@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type Client, type Setting, snippetWith } from '../works-with/client.ts';
+import { agentsFolder } from './installed.ts';
+
+/** How long an agent may take for a task; it is killed then, with all that it started. */
+const patienceMs = 120_000;
+
+/** An agent at work: in a home and a folder of its own, set up by nothing but its snippet. */
+export interface Worksite {
+  /** Where the agent works. */
+  readonly folder: string;
+  /** Runs the agent without a terminal until it ends. */
+  run(command: string): Promise<Ended>;
+  remove(): void;
+}
+
+/** How an agent ended. */
+export interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+  /** Machines it tried to reach, other than this one. */
+  readonly outside: readonly string[];
+}
+
+/** Sets an agent up as `docs/works-with.md` tells. */
+export function openWorksite(client: Client, setting: Setting): Worksite {
+  const home = mkdtempSync(join(tmpdir(), 'naru-agent-'));
+  const folder = join(home, 'work');
+  const outsideFile = join(home, 'outside');
+  mkdirSync(folder);
+  writeFileSync(outsideFile, '');
+  const snippet = snippetWith(client, setting);
+  if (client.file !== null) {
+    const file = client.file.replace('~', home);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, snippet);
+  }
+  // The last line of what is typed starts the agent; a test starts it with a task.
+  const typed = client.language === 'sh' ? snippet.trimEnd().split('\n').slice(0, -1) : [];
+  const env = {
+    HOME: home,
+    PATH: [dirname(process.execPath), join(agentsFolder, 'node_modules/.bin'), '/usr/bin', '/bin'].join(':'),
+    NODE_OPTIONS: `--import=${join(import.meta.dirname, 'loopback-only.mjs')}`,
+    NARU_OUTSIDE: outsideFile,
+    CONTINUE_TELEMETRY_ENABLED: '0',
+    QWEN_USAGE_STATISTICS_ENABLED: 'false',
+  };
+  return {
+    folder,
+    async run(command) {
+      // A process group of its own, so that nothing of it stays behind.
+      const child = spawn('sh', ['-ec', [...typed, command].join('\n')], {
+        cwd: folder,
+        env,
+        detached: true,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const { pid } = child;
+      if (pid === undefined) throw new Error('no shell');
+      const timer = setTimeout(() => killGroup(pid), patienceMs);
+      const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+      const [code, out, err] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+      clearTimeout(timer);
+      killGroup(pid);
+      const outside = readFileSync(outsideFile, 'utf8').split('\n').filter(Boolean);
+      return { code, out, err, outside };
+    },
+    remove: () => rmSync(home, { recursive: true, force: true }),
+  };
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // Nothing of it is left.
+  }
+}

@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One request of an agent and what it was answered, as they went by. */
+export interface Heard {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly status: number;
+  readonly answer: string;
+}
+
+/** Stands between an agent and Naru, passes every byte on as it comes, and keeps them. */
+export interface Tap {
+  /** The base URL to configure in the agent. */
+  readonly url: string;
+  /** Requests whose answers have ended, in the order of their ends. */
+  readonly heard: readonly Heard[];
+  close(): Promise<void>;
+}
+
+/** Taps the gateway at `origin`, `http://127.0.0.1:PORT`. */
+export async function startTap(origin: string): Promise<Tap> {
+  const heard: Heard[] = [];
+  const server = createServer((asked, answering) => {
+    const { method = '', url: path = '', headers } = asked;
+    const bodyParts: Buffer[] = [];
+    const answerParts: Buffer[] = [];
+    const onward = request(`${origin}${path}`, { method, headers }, (answer) => {
+      answering.writeHead(answer.statusCode ?? 0, answer.headers);
+      answer.on('data', (part: Buffer) => answerParts.push(part));
+      answer.on('end', () =>
+        heard.push({
+          method,
+          path,
+          headers,
+          body: Buffer.concat(bodyParts).toString(),
+          status: answer.statusCode ?? 0,
+          answer: Buffer.concat(answerParts).toString(),
+        }),
+      );
+      answer.pipe(answering);
+    });
+    // What breaks on one side breaks on the other.
+    onward.on('error', () => answering.destroy());
+    answering.on('close', () => onward.destroy());
+    asked.on('data', (part: Buffer) => bodyParts.push(part));
+    asked.pipe(onward);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
+    heard,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,37 @@
+/** A client that works with Naru: README.md shows it, `docs/works-with.md` tells how to set it up, and a test does exactly that. */
+export interface Client {
+  readonly name: string;
+  /** Its package on npm; the version is the one that the lockfile pins. */
+  readonly package: string;
+  readonly kind: 'library' | 'agent';
+  /** What there is to set, in a few words of code. */
+  readonly brief: string;
+  /** A whole program, a whole file, or what to type, with the address, the key and the model of a first start. */
+  readonly snippet: string;
+  readonly language: 'ts' | 'yaml' | 'sh';
+  /** The file that the snippet is; null for a program or a shell. */
+  readonly file: string | null;
+  /** What else is worth knowing, as Markdown. */
+  readonly remark: string | null;
+  /** The app that its requests come from, as Naru tells by their headers. */
+  readonly app: string;
+}
+
+/** What a snippet has of a first start. */
+export interface Setting {
+  readonly url: string;
+  readonly key: string;
+  readonly model: string;
+}
+
+const shown: Setting = { url: 'http://127.0.0.1:8787/api/v1', key: 'sk-naru-v1-…', model: 'naru/demo' };
+
+/** The snippet of a client with another address, key and model. Throws when it lacks one of them. */
+export function snippetWith(client: Client, setting: Setting): string {
+  let text = client.snippet;
+  for (const name of ['url', 'key', 'model'] as const) {
+    if (!text.includes(shown[name])) throw new Error(`the snippet of ${client.name} has no ${shown[name]}`);
+    text = text.replaceAll(shown[name], setting[name]);
+  }
+  return text;
+}

@@ -1,0 +1,18 @@
+import type { Client } from './client.ts';
+
+/** Qwen Code, which takes any API of the OpenAI dialect from three variables. */
+export const qwenCode: Client = {
+  name: 'Qwen Code',
+  package: '@qwen-code/qwen-code',
+  kind: 'agent',
+  brief: 'OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL',
+  language: 'sh',
+  file: null,
+  remark: null,
+  app: 'Qwen Code',
+  snippet: `export OPENAI_BASE_URL=http://127.0.0.1:8787/api/v1
+export OPENAI_API_KEY=sk-naru-v1-…
+export OPENAI_MODEL=naru/demo
+qwen
+`,
+};
