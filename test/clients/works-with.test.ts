@@ -1,0 +1,54 @@
+/** What docs/works-with.md tells to do is done, to the letter, by programs of their own. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { booksOf } from '../harness/books.ts';
+import { type ClientWorld, clientModel, openClientWorld } from '../harness/client-world.ts';
+import { reply, usage } from '../harness/upstream.ts';
+import { snippetWith } from '../works-with/client.ts';
+import { clients } from '../works-with/clients.ts';
+
+const root = join(import.meta.dirname, '../..');
+const answer = '나루는 배를 타는 곳입니다.';
+let world: ClientWorld;
+let folder: string;
+
+before(async () => {
+  world = await openClientWorld();
+  folder = mkdtempSync(join(tmpdir(), 'naru-works-with-'));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+});
+after(async () => {
+  await world?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs a program in an environment without anything that could stand in for what it says; returns what it printed. */
+async function run(program: string): Promise<string> {
+  const file = join(folder, 'program.ts');
+  writeFileSync(file, program);
+  const child = spawn(process.execPath, [file], {
+    env: { PATH: process.env['PATH'] },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 60_000,
+  });
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  assert.equal(err, '');
+  return out;
+}
+
+for (const client of clients.filter(({ kind }) => kind === 'library')) {
+  test(`${client.package} is set up as it is told, is answered and billed, and is known as ${client.app}`, async () => {
+    const payer = await world.payer();
+    world.upstream.next(reply.chat(answer, { usage: usage(10, 5) }));
+    const printed = await run(snippetWith(client, { url: world.url, key: payer.key, model: clientModel }));
+    assert.equal(printed, `${answer}\n`);
+    await payer.charged(20);
+    const [record] = (await booksOf(world.naru, payer)).records;
+    assert.equal(record.app_title, client.app, record.user_agent);
+  });
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import {
+  readmeFile,
+  readmeText,
+  testedVersion,
+  worksWithFile,
+  worksWithText,
+} from '../../scripts/works-with.ts';
+import { snippetWith } from '../works-with/client.ts';
+import { clients } from '../works-with/clients.ts';
+
+/* The clients of README.md and docs/works-with.md are those that the tests set up, at the versions that they run. */
+
+const root = join(import.meta.dirname, '../..');
+const write = 'run `node scripts/works-with.ts` with the Node of the project';
+
+test('the table of README.md is what the tests run', () => {
+  const readme = readFileSync(readmeFile, 'utf8');
+  assert.equal(readme, readmeText(readme), write);
+  for (const { package: name } of clients)
+    assert.ok(readme.includes(`\`${name}\` ${testedVersion(name)}`), name);
+});
+
+test('docs/works-with.md has every client with its snippet', () => {
+  const page = readFileSync(worksWithFile, 'utf8');
+  assert.equal(page, worksWithText(), write);
+  for (const client of clients) assert.ok(page.includes(client.snippet), client.name);
+});
+
+test('every client that a test imports from npm is told of', () => {
+  const told = new Set(clients.map((client) => client.package));
+  // The two halves of a client that stand beside the package that is told of.
+  const parts = ['ai', '@langchain/core'];
+  const matrix = ['ai-sdk', 'langchain', 'openai', 'openrouter-sdk-chat'].map((name) =>
+    readFileSync(join(root, `test/clients/${name}.test.ts`), 'utf8'),
+  );
+  const imported = matrix.flatMap((text) =>
+    [...text.matchAll(/from '(@[\w-]+\/[\w-]+|[a-z][\w-]*)(?:\/[^']*)?'/g)].map((match) => match[1] ?? ''),
+  );
+  const agents = JSON.parse(readFileSync(join(root, 'test/agents/packages/package.json'), 'utf8'));
+  const all = new Set(
+    [...imported, ...Object.keys(agents.dependencies)].filter((name) => !parts.includes(name)),
+  );
+  assert.deepEqual([...all].toSorted(), [...told].toSorted());
+});
+
+test('a snippet is short, and has the address, the key and the model of a first start', () => {
+  for (const client of clients) {
+    const lines = client.snippet.trimEnd().split('\n').length;
+    assert.ok(lines >= 3 && lines <= 9, `${client.name}: ${lines} lines`);
+    const other = snippetWith(client, { url: 'URL', key: 'KEY', model: 'MODEL' });
+    assert.doesNotMatch(other, /8787|sk-naru|naru\/demo/);
+  }
+  assert.throws(() =>
+    snippetWith({ ...clients[0], snippet: 'none' } as (typeof clients)[number], {
+      url: '',
+      key: '',
+      model: '',
+    }),
+  );
+});
+
+test('the lockfile of the agents names exact versions and no registry', () => {
+  const folder = join(root, 'test/agents/packages');
+  const { dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  for (const version of Object.values(dependencies)) assert.match(String(version), /^\d+\.\d+\.\d+$/);
+  const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'));
+  for (const [name, version] of Object.entries(dependencies))
+    assert.equal(packages[`node_modules/${name}`]?.version, version);
+  assert.ok(Object.values(packages).every((each) => !('resolved' in (each as object))));
+  assert.ok(existsSync(join(folder, '.npmrc')));
+});
