@@ -25,8 +25,9 @@ function install(): void {
   const lock = readFileSync(join(wanted, 'package-lock.json'), 'utf8');
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === lock) return;
   console.error('naru: installing the agents that test/agents/packages/package-lock.json names (once)');
+  // What an interrupted npm left half unpacked looks whole to the next one.
+  rmSync(agentsFolder, { recursive: true, force: true });
   mkdirSync(agentsFolder, { recursive: true });
-  rmSync(stampFile, { force: true });
   for (const file of ['package.json', 'package-lock.json', '.npmrc'])
     copyFileSync(join(wanted, file), join(agentsFolder, file));
   const own = process.env['npm_execpath'] ?? '';

@@ -21,7 +21,7 @@ runs as the program below in \`npm test\`, which also puts it through tools, str
 \`npm run test:agents\`: it reads one file and writes another, by the tools that it offers to the model.
 
 \`http://127.0.0.1:8787/api/v1\` is the address of a first start, \`sk-naru-v1-…\` the key that it prints, and \`naru/demo\` the model in the box. The model in the box
-is too small for an agent's work: give an agent a model of your own.
+answers an agent's question about Naru, but does no work: give an agent a model of your own.
 
 Naru tells from the headers of a request which app it came from (\`docs/decisions/apps.md\`), and has it on the record of each generation. A program of yours gets
 a name of its own by the headers \`HTTP-Referer\` (its address) and \`X-Title\`.

@@ -133,6 +133,21 @@ test('an agent that names its address is the same app as one that is known by it
   assert.equal(app(null, 'https://www.continue.dev/')?.url, 'https://www.continue.dev');
 });
 
+test('what others said before changes nothing', () => {
+  const cuts = [0, 1, 2, 3].map((at) =>
+    said('abc'.slice(0, at), `${'abc'.slice(at)}https://x.example`, 'curl/8'),
+  );
+  assert.deepEqual(cuts, [
+    ['curl', 'https://curl.se'],
+    ['a', null],
+    ['ab', null],
+    ['abc', 'https://x.example'],
+  ]);
+  const first = app('first');
+  for (let n = 0; n < 3_000; n += 1) assert.equal(app(`title ${n}`)?.name, `title ${n}`);
+  assert.deepEqual(app('first'), first);
+});
+
 test('whatever is said, an app is small, printable and a safe link, and the same each time', () => {
   const unit = constantFrom('grapheme', 'binary', 'grapheme-ascii');
   const text = unit.chain((kind) => string({ unit: kind, maxLength: 300 }));
