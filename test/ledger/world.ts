@@ -99,6 +99,7 @@ export async function openLedger(t: TestContext): Promise<LedgerWorld> {
         cost,
         priceVersion,
         detail: '{}',
+        app: null,
         ...laid,
       };
     },
