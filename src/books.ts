@@ -19,6 +19,8 @@ export interface BooksParts {
   readonly dataDir: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** The operator has published a catalogue (`naru models publish`): the configuration is to be read again. */
+  readonly onPublished?: (() => void) | undefined;
 }
 
 /** Everything that knows of money and of who may spend it, kept true to the database. */
@@ -32,7 +34,8 @@ export interface Books {
 }
 
 /** Opens the books; what an earlier process left in the journal is settled before anyone can look. */
-export async function openBooks({ config, database, dataDir, clock, log }: BooksParts): Promise<Books> {
+export async function openBooks(parts: BooksParts): Promise<Books> {
+  const { config, database, dataDir, clock, log } = parts;
   const accounts = new AccountBook(database);
   const keys = new KeyRing(database, clock);
   const journal = await Journal.open({
@@ -55,8 +58,17 @@ export async function openBooks({ config, database, dataDir, clock, log }: Books
     address: database.address,
     clock,
     log,
-    onChange: ({ topic, subject }) =>
-      topic === 'account' ? accounts.refresh(subject) : keys.refresh(subject),
+    onChange: async ({ topic, subject }) => {
+      switch (topic) {
+        case 'account':
+          return accounts.refresh(subject);
+        case 'key':
+          return keys.refresh(subject);
+        case 'catalogue':
+          // Not waited for: no revoked key waits until a configuration is read.
+          return parts.onPublished?.();
+      }
+    },
   });
   return {
     accounts,

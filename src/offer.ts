@@ -1,28 +1,43 @@
 import { type Catalogue, publishCatalogue } from './catalogue/catalogue.ts';
+import type { CatalogueChange } from './catalogue/difference.ts';
 import type { Config } from './config/config.ts';
+import type { Log } from './log/log.ts';
+import { rateOfPico, rateToDecimal } from './money/price.ts';
 import type { Database } from './store/database.ts';
+import type { PriceRow } from './store/prices.ts';
 import type { Clock } from './time/clock.ts';
 import { openProvider, type Provider } from './upstreams/providers.ts';
+
+/** What an offer is made with. */
+export interface OfferParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+}
 
 /** What is offered right now: the catalogue with its published prices, and the providers behind it. Replaced as a whole. */
 export class Offer {
   readonly #database: Database;
   readonly #clock: Clock;
+  readonly #log: Log;
   #config: Config;
   #catalogue: Catalogue;
   #providers: ReadonlyMap<string, Provider>;
 
-  private constructor(database: Database, clock: Clock, config: Config, catalogue: Catalogue) {
+  private constructor({ database, clock, log }: OfferParts, config: Config, catalogue: Catalogue) {
     this.#database = database;
     this.#clock = clock;
+    this.#log = log;
     this.#config = config;
     this.#catalogue = catalogue;
     this.#providers = openProviders(config);
   }
 
   /** Publishes the prices of a configuration and opens its providers. */
-  static async open(database: Database, clock: Clock, config: Config): Promise<Offer> {
-    return new Offer(database, clock, config, await publishCatalogue(config, database, clock.now()));
+  static async open(parts: OfferParts, config: Config): Promise<Offer> {
+    const { catalogue, changes } = await publishCatalogue(config, parts.database, parts.clock.now());
+    tell(parts.log, changes);
+    return new Offer(parts, config, catalogue);
   }
 
   get catalogue(): Catalogue {
@@ -58,7 +73,8 @@ export class Offer {
       if (!isSame(this.#config[part], config[part]))
         throw new Error(`\`${part}\` changed: that takes a restart; nothing was changed`);
     }
-    const catalogue = await publishCatalogue(config, this.#database, this.#clock.now());
+    const { catalogue, changes } = await publishCatalogue(config, this.#database, this.#clock.now());
+    tell(this.#log, changes);
     const before = this.#providers;
     this.#providers = openProviders(config);
     this.#catalogue = catalogue;
@@ -69,6 +85,20 @@ export class Offer {
   async close(): Promise<void> {
     await closeProviders(this.#providers, 'at once');
   }
+}
+
+/** No price changes in silence, wherever it comes from. Won per prompt token / completion token. */
+function tell(log: Log, changes: readonly CatalogueChange[]): void {
+  const words = (price: PriceRow | undefined): string | null =>
+    price === undefined ? null : `${rateText(price.prompt)}/${rateText(price.completion)}`;
+  for (const { change, model, candidate, before, after } of changes) {
+    const prices = { before: words(before?.price), after: words(after?.price) };
+    log.info('catalogue_changed', { change, model, candidate, ...prices });
+  }
+}
+
+function rateText(pico: bigint): string {
+  return rateToDecimal(rateOfPico(pico));
 }
 
 function openProviders(config: Config): ReadonlyMap<string, Provider> {

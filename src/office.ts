@@ -1,4 +1,5 @@
 import { createAccount, readAccount, readAccounts } from './accounts/accounts.ts';
+import { differenceTo, publishPrices, readHistory, readPublished } from './catalogue/publish.ts';
 import type { Office } from './cli/office.ts';
 import type { Config } from './config/config.ts';
 import { type DatasetName, DatasetSync } from './datasets/sync.ts';
@@ -17,6 +18,8 @@ export function openOffice(
   context: {
     readonly clock: Clock;
     readonly keyPrefix: string;
+    /** What `naru models` publishes; only its commands need it. */
+    readonly config?: Config;
     /** Where datasets are synced from; absent: nowhere. */
     readonly datasets?: Config['datasets'];
     readonly close: () => Promise<void>;
@@ -37,9 +40,19 @@ export function openOffice(
     exportEntries: (onlyAccount) => exportEntries(database, onlyAccount),
     exportGenerations: (onlyAccount) => exported(exportGenerations(database, onlyAccount)),
     verifyLedger: () => verifyLedger(database),
+    diffCatalogue: async () => differenceTo(database, configOf(context)),
+    publishCatalogue: async () =>
+      publishPrices(database, configOf(context), { atMs: clock.now(), announce: true }),
+    readPublished: () => readPublished(database),
+    readPriceHistory: (model) => readHistory(database, model),
     syncDatasets: (names) => syncDatasets(database, context, names),
     close: context.close,
   };
+}
+
+function configOf({ config }: { readonly config?: Config }): Config {
+  if (config === undefined) throw new Error('this office was opened without a configuration');
+  return config;
 }
 
 async function* exported(rows: ReturnType<typeof exportGenerations>): AsyncGenerator<object> {

@@ -21,6 +21,7 @@ export async function openOfficeOf(places: Places, around: Surroundings): Promis
   return openOffice(database, {
     clock: systemClock,
     keyPrefix: config.keys.prefix,
+    config,
     datasets: config.datasets,
     close,
   });

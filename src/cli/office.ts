@@ -1,10 +1,15 @@
 import type { AccountRow } from '../accounts/accounts.ts';
+import type { CatalogueChange } from '../catalogue/difference.ts';
+import type { readHistory, readPublished } from '../catalogue/publish.ts';
 import type { DatasetName, DatasetSync } from '../datasets/sync.ts';
 import type { KeyHash } from '../ids/api-key.ts';
 import type { KeyOrder, KeyRow } from '../keys/keys.ts';
 import type { Spend } from '../keys/spend.ts';
 import type { Grant, GrantOutcome } from '../ledger/credit.ts';
 import type { EntryRow, Verdict } from '../ledger/ledger.ts';
+
+/** A published price. */
+export type PublishedPrice = Awaited<ReturnType<typeof readPublished>>[number];
 
 /** The rooms, bound to an open database, as the operator's commands use them. */
 export interface Office {
@@ -25,6 +30,12 @@ export interface Office {
   exportEntries(onlyAccount: number | null): AsyncIterable<EntryRow>;
   exportGenerations(onlyAccount: number | null): AsyncIterable<object>;
   verifyLedger(): Promise<Verdict>;
+  /** What publishing the configuration would change of what is published. */
+  diffCatalogue(): Promise<readonly CatalogueChange[]>;
+  /** Publishes the prices of the configuration; running servers read theirs again. */
+  publishCatalogue(): Promise<{ readonly edition: number; readonly changes: readonly CatalogueChange[] }>;
+  readPublished(): Promise<readonly PublishedPrice[]>;
+  readPriceHistory: (model: string | null) => ReturnType<typeof readHistory>;
   syncDatasets(names: readonly DatasetName[]): ReturnType<DatasetSync['syncNow']>;
   close(): Promise<void>;
 }

@@ -1,14 +1,12 @@
-import type { Price, Rate } from '../money/price.ts';
+import { type BuiltPrice, buildPrice } from './build-price.ts';
 import { buildProvider, buildSlot } from './build-upstreams.ts';
 import type { Address, CandidateConfig, Config, ExchangeConfig, ModelConfig } from './config.ts';
 import type { Outside } from './interpolate.ts';
-import { rateOf, unitsOf } from './rates.ts';
 import type { ParsedFile } from './schema.ts';
 import { instantOf } from './schema-models.ts';
 
 type ParsedModel = ParsedFile['models'][number];
 type ParsedCandidate = ParsedModel['candidates'][number];
-type ParsedPrice = NonNullable<ParsedModel['price']>;
 
 /** The configuration that a file without faults means: names of ours, money as integers, what is inherited written out. */
 export function buildConfig(file: ParsedFile, outside: Outside): Config {
@@ -62,7 +60,7 @@ function buildLimits(limits: ParsedFile['limits']): Config['limits'] {
 function buildModel(model: ParsedModel, exchange: ExchangeConfig | null): ModelConfig {
   const own = model.price === undefined ? null : buildPrice(model.price, exchange);
   const candidates = model.candidates.map((candidate) => buildCandidate(candidate, model, own, exchange));
-  const shown = own ?? candidates[0]?.price;
+  const shown = own?.price ?? candidates[0]?.price;
   if (shown === undefined) throw new Error(`${model.id} has no candidate`);
   return {
     id: model.id,
@@ -86,11 +84,11 @@ function buildModel(model: ParsedModel, exchange: ExchangeConfig | null): ModelC
 function buildCandidate(
   candidate: ParsedCandidate,
   model: ParsedModel,
-  modelPrice: Price | null,
+  modelPrice: BuiltPrice | null,
   exchange: ExchangeConfig | null,
 ): CandidateConfig {
-  const price = candidate.price === undefined ? modelPrice : buildPrice(candidate.price, exchange);
-  if (price === null) throw new Error(`a candidate of ${model.id} has no price`);
+  const built = candidate.price === undefined ? modelPrice : buildPrice(candidate.price, exchange);
+  if (built === null) throw new Error(`a candidate of ${model.id} has no price`);
   const contextLength = candidate.context_length ?? model.context_length;
   const most = candidate.max_completion_tokens ?? model.max_completion_tokens ?? null;
   const isSlot = candidate.slot !== undefined;
@@ -103,7 +101,7 @@ function buildCandidate(
     inputModalities: candidate.input_modalities ?? model.input_modalities,
     supportedParameters: candidate.supported_parameters ?? model.supported_parameters ?? null,
     quantization: candidate.quantization ?? null,
-    price,
+    ...built,
     weight: candidate.weight,
     dataCollection: candidate.data_collection ?? !(isSlot || zdr),
     zdr,
@@ -114,21 +112,6 @@ function targetOf(candidate: ParsedCandidate, model: ParsedModel): CandidateConf
   if (candidate.slot !== undefined) return { kind: 'slot', slot: candidate.slot };
   if (candidate.provider === undefined) throw new Error(`a candidate of ${model.id} names nothing`);
   return { kind: 'provider', provider: candidate.provider, model: candidate.model ?? model.id };
-}
-
-function buildPrice(price: ParsedPrice, exchange: ExchangeConfig | null): Price {
-  const rate = (text: string, units = unitsOf[price.per]): Rate => {
-    const result = rateOf(text, units, price.currency === 'USD' ? exchange : null);
-    if (result === null) throw new Error(`${text} is no price`);
-    return result;
-  };
-  return {
-    prompt: rate(price.prompt),
-    completion: rate(price.completion),
-    request: rate(price.request, 1n),
-    cacheRead: rate(price.cache_read ?? price.prompt),
-    cacheWrite: rate(price.cache_write ?? price.prompt),
-  };
 }
 
 function statedOf(values: { readonly [name: string]: number | undefined }): Readonly<Record<string, number>> {

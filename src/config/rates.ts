@@ -31,6 +31,16 @@ export function rateOf(text: string, units: bigint, exchange: ExchangeConfig | n
   return rateOfPico(divideHalfUp(dividend, divisor));
 }
 
+/** The same decimal number without sign, exponent and needless zeros: `1.50e-3` is `0.0015`. Null when the text is none. */
+export function plainDecimal(text: string): string | null {
+  const exact = exactOf(text);
+  if (exact === null) return null;
+  const digits = String(exact.digits).padStart(exact.decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - exact.decimals);
+  const fraction = digits.slice(digits.length - exact.decimals).replace(/0+$/, '');
+  return fraction === '' ? whole : `${whole}.${fraction}`;
+}
+
 function exchangeFactors(exchange: ExchangeConfig): readonly Exact[] | null {
   const rate = exactOf(exchange.usdKrw);
   const margin = exactOf(exchange.marginPercent);

@@ -2,9 +2,9 @@ import type { Client } from 'pg';
 import type { Sql } from './sql.ts';
 
 /** What may change under a running gateway. */
-export type ChangeTopic = 'account' | 'key';
+export type ChangeTopic = 'account' | 'key' | 'catalogue';
 
-/** One change: the account or key with this id must be read again. */
+/** One change: the account or key with this id must be read again; for a published edition, the configuration. */
 export interface Change {
   readonly id: number;
   readonly topic: ChangeTopic;
