@@ -18,8 +18,8 @@ export function openOffice(
   context: {
     readonly clock: Clock;
     readonly keyPrefix: string;
-    /** What `naru models` publishes; only its commands need it. */
-    readonly config?: Config;
+    /** What `naru models` compares and publishes; only its commands need them. */
+    readonly catalogue?: { readonly config: Config; readonly configToPublish: () => Config };
     /** Where datasets are synced from; absent: nowhere. */
     readonly datasets?: Config['datasets'];
     readonly close: () => Promise<void>;
@@ -40,9 +40,9 @@ export function openOffice(
     exportEntries: (onlyAccount) => exportEntries(database, onlyAccount),
     exportGenerations: (onlyAccount) => exported(exportGenerations(database, onlyAccount)),
     verifyLedger: () => verifyLedger(database),
-    diffCatalogue: async () => differenceTo(database, configOf(context)),
+    diffCatalogue: async () => differenceTo(database, catalogueOf(context).config),
     publishCatalogue: async () =>
-      publishPrices(database, configOf(context), { atMs: clock.now(), announce: true }),
+      publishPrices(database, catalogueOf(context).configToPublish(), { atMs: clock.now(), announce: true }),
     readPublished: () => readPublished(database),
     readPriceHistory: (model) => readHistory(database, model),
     syncDatasets: (names) => syncDatasets(database, context, names),
@@ -50,9 +50,9 @@ export function openOffice(
   };
 }
 
-function configOf({ config }: { readonly config?: Config }): Config {
-  if (config === undefined) throw new Error('this office was opened without a configuration');
-  return config;
+function catalogueOf({ catalogue }: Parameters<typeof openOffice>[1]) {
+  if (catalogue === undefined) throw new Error('this office was opened without a catalogue');
+  return catalogue;
 }
 
 async function* exported(rows: ReturnType<typeof exportGenerations>): AsyncGenerator<object> {

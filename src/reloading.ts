@@ -3,13 +3,13 @@
  * after it, so that the file as it is last is what stays.
  */
 export class Reloading<Subject> {
-  readonly #reload: (subject: Subject) => Promise<void>;
+  readonly #reload: (subject: Subject, askedBefore: boolean) => Promise<void>;
   #subject: Subject | null = null;
   #isAsked = false;
   #running: Promise<void> | null = null;
 
-  /** `reload` never throws. */
-  constructor(reload: (subject: Subject) => Promise<void>) {
+  /** `reload` never throws; `askedBefore` tells that it was asked for before `begin`. */
+  constructor(reload: (subject: Subject, askedBefore: boolean) => Promise<void>) {
     this.#reload = reload;
   }
 
@@ -22,7 +22,7 @@ export class Reloading<Subject> {
   /** From now on there is something to reload. */
   begin(subject: Subject): void {
     this.#subject = subject;
-    this.#run();
+    this.#run(true);
   }
 
   /** Resolves once no reload runs; none begins any more. */
@@ -31,10 +31,10 @@ export class Reloading<Subject> {
     await this.#running;
   }
 
-  #run(): void {
+  #run(askedBefore = false): void {
     if (this.#running !== null || this.#subject === null || !this.#isAsked) return;
     this.#isAsked = false;
-    this.#running = this.#reload(this.#subject).finally(() => {
+    this.#running = this.#reload(this.#subject, askedBefore).finally(() => {
       this.#running = null;
       this.#run();
     });

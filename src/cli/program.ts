@@ -5,6 +5,7 @@ import { addCreditCommands } from './commands/credit.ts';
 import { addDatasetCommands } from './commands/dataset.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addExportCommands } from './commands/exports.ts';
+import { addFactCommands } from './commands/facts.ts';
 import { addKeyCommands } from './commands/key.ts';
 import { addPublicationCommands } from './commands/models.ts';
 import { addServerCommands } from './commands/server.ts';
@@ -42,6 +43,7 @@ export async function runCli(shell: Shell, args: readonly string[]): Promise<num
   addExportCommands(program, shell, state);
   const models = program.command('models').description('the catalogue and its prices').helpCommand(false);
   addPublicationCommands(models, shell, state);
+  addFactCommands(models, shell);
   addDatasetCommands(program, shell, state);
   try {
     refuseUnknownOptions(program, args);

@@ -11,8 +11,13 @@ export interface BuiltPrice {
   readonly stated: StatedPrice;
 }
 
-/** The won that a price without faults means, with what it was computed from. `exchange` is not null where it is in USD. */
-export function buildPrice(price: ParsedPrice, exchange: ExchangeConfig | null): BuiltPrice {
+/** The won that a price without faults means, with what it was computed from. `exchange` is not null where it is in USD.
+ * `factsAsOf` is the day of the public facts that it was taken from, if it was. */
+export function buildPrice(
+  price: ParsedPrice,
+  exchange: ExchangeConfig | null,
+  factsAsOf: string | null,
+): BuiltPrice {
   const inUsd = price.currency === 'USD';
   const rate = (text: string, units = unitsOf[price.per]): Rate => {
     const result = rateOf(text, units, inUsd ? exchange : null);
@@ -37,7 +42,7 @@ export function buildPrice(price: ParsedPrice, exchange: ExchangeConfig | null):
       cacheWrite: price.cache_write === undefined ? null : plain(price.cache_write),
       usdKrw: inUsd && exchange !== null ? plain(exchange.usdKrw) : null,
       marginPercent: inUsd && exchange !== null ? plain(exchange.marginPercent) : null,
-      factsAsOf: null,
+      factsAsOf,
     },
   };
 }

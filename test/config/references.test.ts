@@ -69,7 +69,10 @@ test('a candidate stands in a model once', () => {
 
 test('a model without candidates is a fault', () => {
   hasFault(withModel(`${price}, candidates: []`), '3:91 models[0].candidates: needs at least one item');
-  hasFault(withModel(price), '3:10 models[0].candidates: is missing');
+  hasFault(
+    withModel(price),
+    '3:10 models[0].candidates: is missing: needs candidates, or one provider or slot',
+  );
 });
 
 test('what has no price is a fault; the price of the candidate or of the model will do', () => {
