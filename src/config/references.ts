@@ -142,11 +142,9 @@ function addTwin(
 ): void {
   const provider = textOf(candidate, 'provider');
   const upstreamModel = textOf(candidate, 'model') ?? textOf(model, 'id');
-  const target = JSON.stringify([
-    textOf(candidate, 'slot'),
-    provider,
-    provider === undefined ? null : upstreamModel,
-  ]);
+  // As its prices are filed: a provider a/b with the model c would pass for a provider a with the model b/c.
+  const target =
+    provider === undefined ? `slot/${textOf(candidate, 'slot')}` : `${provider}/${upstreamModel}`;
   const first = seen.get(target);
   if (first !== undefined) places.add(path, `is the same as candidates[${first}] of this model`);
   else if (has(candidate, 'slot') || provider !== undefined) seen.set(target, Number(path.at(-1)));

@@ -88,6 +88,20 @@ test('an unchanged price makes no version, however it is spelled; another price,
   assert.equal((await historyOf('a/steps')).length, steps.filter(([, , isNew]) => isNew).length);
 });
 
+test('a version from before conversions were kept stands for its price in won; in dollars it is published once more', async () => {
+  const insert = `INSERT INTO price_version (model, candidate, prompt, completion, request, cache_read, cache_write, published_at)
+    VALUES ($1, 'p/m', 1000000000000, 1000000000000, 0, 1000000000000, 1000000000000, now()) RETURNING id`;
+  const old = async (model: string): Promise<number> =>
+    Number((await database.query<{ id: bigint }>(insert, [model]))[0]?.id);
+  const [won, dollars] = [await old('a/old-won'), await old('a/old-usd')];
+  assert.equal(await publish(offering('a/old-won', 'prompt: 1, completion: 1')), won);
+  const usd = offering('a/old-usd', 'prompt: 1, completion: 1, currency: USD', 'usd_krw: 1');
+  const again = await publish(usd);
+  assert.notEqual(again, dollars);
+  assert.equal(await publish(usd), again);
+  assert.equal((await historyOf('a/old-usd'))[0]?.stated, null);
+});
+
 test('what was published is never changed', async () => {
   await publish(offering('a/kept', 'prompt: 1, completion: 1'));
   const whole = 'SELECT row_to_json(p)::text AS row FROM price_version p ORDER BY id';
@@ -149,7 +163,7 @@ models: ${models}`);
   ]);
   assert.deepEqual(await changesOf(second), []);
   assert.deepEqual(await readHistory(database, 'b/no'), {
-    known: ['a/kept', 'a/race', 'a/steps', 'a/usd', 'b/one', 'b/two'],
+    known: ['a/kept', 'a/old-usd', 'a/old-won', 'a/race', 'a/steps', 'a/usd', 'b/one', 'b/two'],
   });
 });
 

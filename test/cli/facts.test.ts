@@ -46,7 +46,7 @@ test('config check says what is taken from the facts, of which day, and what the
   assert.equal(people.code, 0);
   assert.match(
     people.out,
-    /naru\.yaml: no fault\ntaken from the public facts of 20\d\d-\d\d-\d\d \(shipped with Naru; .*\):\n {2}openai\/gpt-4o-mini: name, .*, price; asks for gpt-4o-mini\n$/,
+    /naru\.yaml: no fault\ntaken from the public facts of 20\d\d-\d\d-\d\d \(shipped with Naru; .*\):\n {2}openai\/gpt-4o-mini: name, .*, price \(USD 0\.15\/0\.6 per 1M\); asks for gpt-4o-mini\n$/,
   );
   const [row] = (await place.json('config', 'check', '--config', file)).rows;
   assert.equal(row.facts.origin, 'shipped with Naru');
@@ -133,7 +133,7 @@ test('a running server keeps its price over a refresh, and takes the new one wit
     // What came with Naru comes back.
     assert.equal((await place.run('models', 'refresh')).code, 0);
     assert.equal((await place.run('models', 'publish')).code, 0);
-    await eventually('the shipped price', 1_000, async () => ((await shown()) === '0.00015' ? true : null));
+    await eventually('the shipped price', 5_000, async () => ((await shown()) === '0.00015' ? true : null));
   } finally {
     await serving?.stop();
   }

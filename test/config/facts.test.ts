@@ -97,6 +97,7 @@ test('one line is a whole model', () => {
         ...['name', 'description', 'created', 'context_length', 'max_completion_tokens', 'input_modalities'],
         ...['output_modalities', 'supported_parameters', 'knowledge_cutoff', 'tokenizer', 'price'],
       ],
+      price: 'USD 0.15/0.6 per 1M',
       asks: 'gpt-4o-mini',
       unbilled: ['web_search'],
     },

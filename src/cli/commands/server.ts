@@ -47,10 +47,11 @@ export function addServerCommands(program: Command, shell: Shell, state: { exitC
 }
 
 function factsText({ asOf, source, origin, models }: FactsTaken): string {
-  const lines = models.map(({ id, members, asks, unbilled }) => {
+  const lines = models.map(({ id, members, price, asks, unbilled }) => {
+    const words = members.map((name) => (name === 'price' ? `price (${price})` : name)).join(', ');
     const asked = asks === null ? '' : `; asks for ${asks}`;
     const rest = unbilled.length === 0 ? '' : `; not billed, though the source does: ${unbilled.join(', ')}`;
-    return `  ${id}: ${members.join(', ') || 'nothing else'}${asked}${rest}`;
+    return `  ${id}: ${words || 'nothing else'}${asked}${rest}`;
   });
   return `taken from the public facts of ${asOf} (${origin}; ${source}):\n${lines.join('\n')}`;
 }

@@ -8,6 +8,8 @@ export interface FactTaken {
   readonly id: string;
   /** The members that were filled in, by their names in the file. */
   readonly members: readonly string[];
+  /** The price that was taken, in words; null when none was. */
+  readonly price: string | null;
   /** What its provider is asked for, where the row does not say it. */
   readonly asks: string | null;
   /** What the source charges for beside the price that was taken, and Naru cannot bill. */
@@ -59,6 +61,7 @@ export function fillFromFacts(tree: Tree, source: FactsSource | null, places: Pl
       taken.push({
         id: fact.id,
         members: Object.keys(members),
+        price: 'price' in added ? `USD ${fact.price?.prompt}/${fact.price?.completion} per 1M` : null,
         asks: typeof model === 'string' ? model : null,
         unbilled,
       });
