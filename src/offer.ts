@@ -1,7 +1,7 @@
 import { type Catalogue, publishCatalogue } from './catalogue/catalogue.ts';
 import type { CatalogueChange } from './catalogue/difference.ts';
 import type { Config } from './config/config.ts';
-import type { Log } from './log/log.ts';
+import { describeError, type Log } from './log/log.ts';
 import { rateOfPico, rateToDecimal } from './money/price.ts';
 import type { Database } from './store/database.ts';
 import type { PriceRow } from './store/prices.ts';
@@ -22,22 +22,27 @@ export class Offer {
   readonly #log: Log;
   #config: Config;
   #catalogue: Catalogue;
-  #providers: ReadonlyMap<string, Provider>;
+  #providers: Providers;
+  readonly #retiring = new Set<Provider>();
 
-  private constructor({ database, clock, log }: OfferParts, config: Config, catalogue: Catalogue) {
+  private constructor(
+    { database, clock, log }: OfferParts,
+    { config, catalogue, providers }: { config: Config; catalogue: Catalogue; providers: Providers },
+  ) {
     this.#database = database;
     this.#clock = clock;
     this.#log = log;
     this.#config = config;
     this.#catalogue = catalogue;
-    this.#providers = openProviders(config);
+    this.#providers = providers;
   }
 
   /** Publishes the prices of a configuration and opens its providers. */
   static async open(parts: OfferParts, config: Config): Promise<Offer> {
+    const providers = openProviders(config);
     const { catalogue, changes } = await publishCatalogue(config, parts.database, parts.clock.now());
     tell(parts.log, changes);
-    return new Offer(parts, config, catalogue);
+    return new Offer(parts, { config, catalogue, providers });
   }
 
   get catalogue(): Catalogue {
@@ -73,19 +78,42 @@ export class Offer {
       if (!isSame(this.#config[part], config[part]))
         throw new Error(`\`${part}\` changed: that takes a restart; nothing was changed`);
     }
-    const { catalogue, changes } = await publishCatalogue(config, this.#database, this.#clock.now());
+    const providers = openProviders(config);
+    const { catalogue, changes } = await this.#publish(config, providers);
     tell(this.#log, changes);
     const before = this.#providers;
-    this.#providers = openProviders(config);
+    this.#providers = providers;
     this.#catalogue = catalogue;
     this.#config = config;
-    await closeProviders(before, 'gracefully');
+    for (const provider of before.values()) this.#retire(provider);
   }
 
+  /** Closes every connection at once, those of replaced providers too. */
   async close(): Promise<void> {
-    await closeProviders(this.#providers, 'at once');
+    await closeAll([...this.#providers.values(), ...this.#retiring]);
+  }
+
+  /** Providers are opened first: what cannot be offered is not published. */
+  async #publish(config: Config, opened: Providers): ReturnType<typeof publishCatalogue> {
+    try {
+      return await publishCatalogue(config, this.#database, this.#clock.now());
+    } catch (error) {
+      await closeAll(opened.values());
+      throw error;
+    }
+  }
+
+  /** A request on it may last for minutes: nobody waits for that, least of all the next change. */
+  #retire(provider: Provider): void {
+    this.#retiring.add(provider);
+    provider
+      .retire()
+      .catch((error: unknown) => this.#log.warn('provider_not_retired', { detail: describeError(error) }))
+      .finally(() => this.#retiring.delete(provider));
   }
 }
+
+type Providers = ReadonlyMap<string, Provider>;
 
 /** No price changes in silence, wherever it comes from. Won per prompt token / completion token. */
 function tell(log: Log, changes: readonly CatalogueChange[]): void {
@@ -101,17 +129,12 @@ function rateText(pico: bigint): string {
   return rateToDecimal(rateOfPico(pico));
 }
 
-function openProviders(config: Config): ReadonlyMap<string, Provider> {
+function openProviders(config: Config): Providers {
   return new Map(config.providers.map((row) => [row.slug, openProvider(row)]));
 }
 
-async function closeProviders(
-  providers: ReadonlyMap<string, Provider>,
-  how: 'gracefully' | 'at once',
-): Promise<void> {
-  await Promise.all(
-    [...providers.values()].map((provider) => (how === 'gracefully' ? provider.retire() : provider.close())),
-  );
+async function closeAll(providers: Iterable<Provider>): Promise<void> {
+  await Promise.all([...providers].map((provider) => provider.close()));
 }
 
 /** Secrets print alike, and none of these parts is built from one but the database's address, which is compared unseen. */
