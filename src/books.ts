@@ -23,6 +23,8 @@ export interface BooksParts {
   readonly dataDir: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** The operator has published a catalogue (`naru models publish`): the configuration is to be read again. */
+  readonly onPublished?: (() => void) | undefined;
 }
 
 /** Everything that knows of money and of who may spend it, kept true to the database. */
@@ -41,7 +43,8 @@ export interface Books {
 }
 
 /** Opens the books; what an earlier process left in the journal is settled before anyone can look. */
-export async function openBooks({ config, database, dataDir, clock, log }: BooksParts): Promise<Books> {
+export async function openBooks(parts: BooksParts): Promise<Books> {
+  const { config, database, dataDir, clock, log } = parts;
   const nodes = await NodeRegistry.join({
     database,
     clock,
@@ -75,7 +78,7 @@ export async function openBooks({ config, database, dataDir, clock, log }: Books
     address: database.address,
     clock,
     log,
-    onChange: ({ topic, subject }) => {
+    onChange: async ({ topic, subject }) => {
       switch (topic) {
         case 'account':
           return accounts.refresh(subject);
@@ -87,6 +90,9 @@ export async function openBooks({ config, database, dataDir, clock, log }: Books
           return shares.yieldTo('account', subject);
         case 'share-of-key':
           return shares.yieldTo('key', subject);
+        case 'catalogue':
+          // Not waited for: no revoked key waits until a configuration is read.
+          return parts.onPublished?.();
       }
     },
   });

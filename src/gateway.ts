@@ -49,6 +49,8 @@ export interface GatewayParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly processes: Processes;
+  /** Called when an operator has published a catalogue: the configuration is to be read again, and `reload` called. */
+  readonly onPublished?: () => void;
 }
 
 /** A gateway that serves. */
@@ -96,7 +98,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   const migrated = await migrate(database);
   if (migrated.length > 0) log.info('migrated', { steps: migrated.join(', ') });
   await ensurePartitions(database, clock.now());
-  const offer = await Offer.open(database, clock, config);
+  const offer = await Offer.open(parts, config);
   onFailure(() => offer.close());
   const books = await openBooks(parts);
   onFailure(() => books.close());

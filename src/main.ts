@@ -58,6 +58,9 @@ const shell: Shell = {
     const { faultsOf, settingsOf } = await import('./settings.ts');
     return faultsOf(settingsOf(places, around), around);
   },
+  readFacts: async (places) => (await import('./refresh-facts.ts')).readFacts(places, around),
+  refreshFacts: async (places, from) =>
+    (await import('./refresh-facts.ts')).refreshFacts(places, from, around),
   examine: async (places) => (await import('./examine.ts')).examine(places, around),
 };
 

@@ -1,28 +1,48 @@
 import { type Catalogue, publishCatalogue } from './catalogue/catalogue.ts';
+import type { CatalogueChange } from './catalogue/difference.ts';
 import type { Config } from './config/config.ts';
+import { describeError, type Log } from './log/log.ts';
+import { rateOfPico, rateToDecimal } from './money/price.ts';
 import type { Database } from './store/database.ts';
+import type { PriceRow } from './store/prices.ts';
 import type { Clock } from './time/clock.ts';
 import { openProvider, type Provider } from './upstreams/providers.ts';
+
+/** What an offer is made with. */
+export interface OfferParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+}
 
 /** What is offered right now: the catalogue with its published prices, and the providers behind it. Replaced as a whole. */
 export class Offer {
   readonly #database: Database;
   readonly #clock: Clock;
+  readonly #log: Log;
   #config: Config;
   #catalogue: Catalogue;
-  #providers: ReadonlyMap<string, Provider>;
+  #providers: Providers;
+  readonly #retiring = new Set<Provider>();
 
-  private constructor(database: Database, clock: Clock, config: Config, catalogue: Catalogue) {
+  private constructor(
+    { database, clock, log }: OfferParts,
+    { config, catalogue, providers }: { config: Config; catalogue: Catalogue; providers: Providers },
+  ) {
     this.#database = database;
     this.#clock = clock;
+    this.#log = log;
     this.#config = config;
     this.#catalogue = catalogue;
-    this.#providers = openProviders(config);
+    this.#providers = providers;
   }
 
   /** Publishes the prices of a configuration and opens its providers. */
-  static async open(database: Database, clock: Clock, config: Config): Promise<Offer> {
-    return new Offer(database, clock, config, await publishCatalogue(config, database, clock.now()));
+  static async open(parts: OfferParts, config: Config): Promise<Offer> {
+    const providers = openProviders(config);
+    const { catalogue, changes } = await publishCatalogue(config, parts.database, parts.clock.now());
+    tell(parts.log, changes);
+    return new Offer(parts, { config, catalogue, providers });
   }
 
   get catalogue(): Catalogue {
@@ -58,30 +78,63 @@ export class Offer {
       if (!isSame(this.#config[part], config[part]))
         throw new Error(`\`${part}\` changed: that takes a restart; nothing was changed`);
     }
-    const catalogue = await publishCatalogue(config, this.#database, this.#clock.now());
+    const providers = openProviders(config);
+    const { catalogue, changes } = await this.#publish(config, providers);
+    tell(this.#log, changes);
     const before = this.#providers;
-    this.#providers = openProviders(config);
+    this.#providers = providers;
     this.#catalogue = catalogue;
     this.#config = config;
-    await closeProviders(before, 'gracefully');
+    for (const provider of before.values()) this.#retire(provider);
   }
 
+  /** Closes every connection at once, those of replaced providers too. */
   async close(): Promise<void> {
-    await closeProviders(this.#providers, 'at once');
+    await closeAll([...this.#providers.values(), ...this.#retiring]);
+  }
+
+  /** Providers are opened first: what cannot be offered is not published. */
+  async #publish(config: Config, opened: Providers): ReturnType<typeof publishCatalogue> {
+    try {
+      return await publishCatalogue(config, this.#database, this.#clock.now());
+    } catch (error) {
+      await closeAll(opened.values());
+      throw error;
+    }
+  }
+
+  /** A request on it may last for minutes: nobody waits for that, least of all the next change. */
+  #retire(provider: Provider): void {
+    this.#retiring.add(provider);
+    provider
+      .retire()
+      .catch((error: unknown) => this.#log.warn('provider_not_retired', { detail: describeError(error) }))
+      .finally(() => this.#retiring.delete(provider));
   }
 }
 
-function openProviders(config: Config): ReadonlyMap<string, Provider> {
+type Providers = ReadonlyMap<string, Provider>;
+
+/** No price changes in silence, wherever it comes from. Won per prompt token / completion token. */
+function tell(log: Log, changes: readonly CatalogueChange[]): void {
+  const words = (price: PriceRow | undefined): string | null =>
+    price === undefined ? null : `${rateText(price.prompt)}/${rateText(price.completion)}`;
+  for (const { change, model, candidate, before, after } of changes) {
+    const prices = { before: words(before?.price), after: words(after?.price) };
+    log.info('catalogue_changed', { change, model, candidate, ...prices });
+  }
+}
+
+function rateText(pico: bigint): string {
+  return rateToDecimal(rateOfPico(pico));
+}
+
+function openProviders(config: Config): Providers {
   return new Map(config.providers.map((row) => [row.slug, openProvider(row)]));
 }
 
-async function closeProviders(
-  providers: ReadonlyMap<string, Provider>,
-  how: 'gracefully' | 'at once',
-): Promise<void> {
-  await Promise.all(
-    [...providers.values()].map((provider) => (how === 'gracefully' ? provider.retire() : provider.close())),
-  );
+async function closeAll(providers: Iterable<Provider>): Promise<void> {
+  await Promise.all([...providers].map((provider) => provider.close()));
 }
 
 /** Secrets print alike, and none of these parts is built from one but the database's address, which is compared unseen. */

@@ -1,4 +1,5 @@
 import { createAccount, readAccount, readAccounts } from './accounts/accounts.ts';
+import { differenceTo, publishPrices, readHistory, readPublished } from './catalogue/publish.ts';
 import type { Office } from './cli/office.ts';
 import type { Config } from './config/config.ts';
 import { type DatasetName, DatasetSync } from './datasets/sync.ts';
@@ -19,6 +20,8 @@ export function openOffice(
   context: {
     readonly clock: Clock;
     readonly keyPrefix: string;
+    /** What `naru models` compares and publishes; only its commands need them. */
+    readonly catalogue?: { readonly config: Config; readonly configToPublish: () => Config };
     /** Where datasets are synced from; absent: nowhere. */
     readonly datasets?: Config['datasets'];
     readonly close: () => Promise<void>;
@@ -42,9 +45,19 @@ export function openOffice(
     exportGenerations: (onlyAccount) => exported(exportGenerations(database, onlyAccount)),
     verifyLedger: () => verifyLedger(database),
     readNodes: () => readNodes(database),
+    diffCatalogue: async () => differenceTo(database, catalogueOf(context).config),
+    publishCatalogue: async () =>
+      publishPrices(database, catalogueOf(context).configToPublish(), { atMs: clock.now(), announce: true }),
+    readPublished: () => readPublished(database),
+    readPriceHistory: (model) => readHistory(database, model),
     syncDatasets: (names) => syncDatasets(database, context, names),
     close: context.close,
   };
+}
+
+function catalogueOf({ catalogue }: Parameters<typeof openOffice>[1]) {
+  if (catalogue === undefined) throw new Error('this office was opened without a catalogue');
+  return catalogue;
 }
 
 async function* exported(rows: ReturnType<typeof exportGenerations>): AsyncGenerator<object> {

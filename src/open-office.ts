@@ -2,7 +2,7 @@ import type { Office } from './cli/office.ts';
 import type { Places } from './cli/shell.ts';
 import { openOffice } from './office.ts';
 import { openDatabaseBeside } from './open-database.ts';
-import { readConfig, settingsOf } from './settings.ts';
+import { readConfig, readConfigToPublish, settingsOf } from './settings.ts';
 import { migrate } from './store/migrate.ts';
 import type { Surroundings } from './surroundings.ts';
 import { systemClock } from './time/clock.ts';
@@ -21,6 +21,7 @@ export async function openOfficeOf(places: Places, around: Surroundings): Promis
   return openOffice(database, {
     clock: systemClock,
     keyPrefix: config.keys.prefix,
+    catalogue: { config, configToPublish: () => readConfigToPublish(settings, around) },
     datasets: config.datasets,
     close,
   });

@@ -1,10 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { builtInConfig } from './built-in-config.ts';
-import { CliError, type Places } from './cli/shell.ts';
+import { type CheckedConfig, CliError, type Places } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
 import { faultText } from './config/fault.ts';
-import { loadConfig } from './config/load.ts';
+import { type ConfigSource, type LoadedConfig, loadConfig } from './config/load.ts';
+import { keepFacts, usualFacts } from './facts-copy.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** Where things are, after the command line and the defaults. */
@@ -47,33 +48,50 @@ export function rememberConfig({ dataDir, configFile }: Settings): void {
 }
 
 /** Every fault of the configuration as the operator reads it; empty when there is none. */
-export function faultsOf(
-  settings: Settings,
-  around: Surroundings,
-): { readonly file: string; readonly faults: readonly string[] } {
+export function faultsOf(settings: Settings, around: Surroundings): CheckedConfig {
   const { file, loaded } = load(settings, around);
-  return { file, faults: loaded.ok ? [] : loaded.faults.map((fault) => faultText(file, fault)) };
+  if (loaded.ok) return { file, faults: [], facts: loaded.facts };
+  return { file, faults: loaded.faults.map((fault) => faultText(file, fault)), facts: null };
 }
 
 /** The configuration; throws a `CliError` that lists every fault. */
 export function readConfig(settings: Settings, around: Surroundings): Config {
+  return readWhole(settings, around).config;
+}
+
+/**
+ * The configuration as it is about to be published. If it takes public facts that came with Naru, they are copied into the data
+ * directory first: a newer Naru changes no price, only `naru models refresh` does. Throws as `readConfig`.
+ */
+export function readConfigToPublish(settings: Settings, around: Surroundings): Config {
+  const { config, facts } = readWhole(settings, around);
+  if (facts !== null && facts.models.length > 0) keepFacts(settings.dataDir, facts);
+  return config;
+}
+
+function readWhole(settings: Settings, around: Surroundings): LoadedConfig & { readonly ok: true } {
   const { file, loaded } = load(settings, around);
-  if (loaded.ok) return loaded.config;
+  if (loaded.ok) return loaded;
   const lines = loaded.faults.map((fault) => faultText(file, fault));
   throw new CliError(
     `the configuration has ${lines.length === 1 ? 'a fault' : `${lines.length} faults`}:\n${lines.join('\n')}`,
   );
 }
 
-function load(
-  settings: Settings,
-  around: Surroundings,
-): { file: string; loaded: ReturnType<typeof loadConfig> } {
-  const { configFile } = settings;
-  const text = configFile === null ? builtInConfig(settings.dataDir, around) : readText(configFile);
-  const path = configFile ?? join(around.root, 'naru.yaml');
-  const loaded = loadConfig({ text, path, env: around.env, readFile: (file) => readFileSync(file, 'utf8') });
-  return { file: configFile ?? 'the built-in configuration', loaded };
+function load(settings: Settings, around: Surroundings): { file: string; loaded: LoadedConfig } {
+  const loaded = loadConfig(sourceOf(settings, around));
+  return { file: settings.configFile ?? 'the built-in configuration', loaded };
+}
+
+/** The text of the configuration, and all that it may take from outside of itself. Throws a `CliError` when it cannot be read. */
+export function sourceOf({ configFile, dataDir }: Settings, around: Surroundings): ConfigSource {
+  return {
+    text: configFile === null ? builtInConfig(dataDir, around) : readText(configFile),
+    path: configFile ?? join(around.root, 'naru.yaml'),
+    env: around.env,
+    readFile: (file) => readFileSync(file, 'utf8'),
+    facts: usualFacts(dataDir),
+  };
 }
 
 function readText(file: string): string {

@@ -9,7 +9,8 @@ import { createLog, type LogSink } from './log/log.ts';
 import { openLogFile } from './log-file.ts';
 import { openOffice } from './office.ts';
 import { holdAfterCommands, openOwnDatabase } from './open-database.ts';
-import { readConfig, rememberConfig, settingsOf } from './settings.ts';
+import { Reloading } from './reloading.ts';
+import { readConfig, readConfigToPublish, rememberConfig, settingsOf } from './settings.ts';
 import { createProcesses } from './slots/processes.ts';
 import type { DataDirLock } from './store/embedded/data-dir-lock.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -28,13 +29,15 @@ export async function up(options: UpOptions, around: Surroundings): Promise<numb
       const found = await findEngines(settings.dataDir);
       for (const engine of found) say(foundWords(engine));
       if (found.length > 0) config = readConfig(settings, around);
+    } else {
+      config = readConfigToPublish(settings, around);
     }
     config = withAddress(config, options);
     await assertListenable(config);
     rememberConfig(settings);
     return await serveUntilStopped({
       config,
-      readAgain: () => withAddress(readConfig(settings, around), options),
+      readAgain: () => withAddress(readConfigToPublish(settings, around), options),
       dataDir: settings.dataDir,
       lock,
       say,
@@ -76,7 +79,8 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     const { startGateway } = await loading;
     if (asked > 0) return 0;
     const parts = { database, dataDir, clock: systemClock, log, processes: createProcesses(around.kill) };
-    const gateway = await startAt(startGateway, { ...parts, config });
+    const reloading = new Reloading((gateway: Gateway, atStart) => reload(serving, gateway, atStart));
+    const gateway = await startAt(startGateway, { ...parts, config, onPublished: () => reloading.ask() });
     const { port } = gateway.server;
     const url = urlOf(config.listen.host, port);
     lock.describe(`naru up, listening on ${url}`);
@@ -90,9 +94,11 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     if (note !== null) say(note);
     const listening = { event: 'listening', url, admin_port: gateway.admin.port };
     await around.out(json ? row(listening) : `listening on ${url}\n`);
-    const ignore = around.onReload(() => void reload(serving, gateway));
+    reloading.begin(gateway);
+    const ignore = around.onReload(() => reloading.ask());
     await stop.promise;
     ignore();
+    await reloading.end();
     const inFlight = gateway.server.inFlight();
     say(inFlight === 0 ? 'stopping' : `stopping when ${inFlight} requests have ended; once more to cut them`);
     await gateway.close(hurry.signal);
@@ -105,10 +111,11 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
 }
 
 /** Takes over a changed configuration; a bad one is refused and the old one stays (decisions.md §5). Never throws. */
-async function reload({ readAgain, say }: Serving, gateway: Gateway): Promise<void> {
+async function reload({ readAgain, say }: Serving, gateway: Gateway, atStart: boolean): Promise<void> {
   try {
     await gateway.reload(readAgain());
-    say('reloaded: models, prices and providers are those of the file now');
+    // A start hears of the last publications again, and must: one may have come after it had read the file.
+    if (!atStart) say('reloaded: models, prices and providers are those of the file now');
   } catch (error) {
     say(
       `not reloaded, everything stays as it was: ${error instanceof Error ? error.message : String(error)}`,

@@ -1,8 +1,9 @@
 import type { CandidateConfig, Config, Modality, ModelConfig } from '../config/config.ts';
 import { refuse } from '../errors/catalogue.ts';
 import type { Database } from '../store/database.ts';
-import { publishPrice } from '../store/prices.ts';
+import { type CatalogueChange, offerKey } from './difference.ts';
 import type { Candidate, Model } from './model.ts';
+import { labelOf, publishPrices } from './publish.ts';
 
 /** What a model without a creation date says: the day of the first catalogue. */
 const createdUnlessStated = Date.UTC(2026, 0, 1);
@@ -33,27 +34,31 @@ export class Catalogue {
   }
 }
 
-/** Builds the catalogue of a configuration, publishing a new price version for whatever costs something else than before. */
-export async function publishCatalogue(config: Config, database: Database, atMs: number): Promise<Catalogue> {
-  const models = await database.transaction(async (sql) => {
-    const built: Model[] = [];
-    for (const model of config.models) {
-      const candidates: Candidate[] = [];
-      for (const candidate of model.candidates) {
-        const label = labelOf(candidate);
-        const priceVersion = await publishPrice(sql, model.id, label, candidate.price, atMs);
-        candidates.push(candidateOf(config, model, candidate, { label, priceVersion }));
-      }
-      built.push(modelOf(model, candidates));
-    }
-    return built;
-  });
-  return new Catalogue(models);
+/** A catalogue as it was published, and what publishing it changed. */
+export interface PublishedCatalogue {
+  readonly catalogue: Catalogue;
+  readonly changes: readonly CatalogueChange[];
 }
 
-function labelOf(candidate: CandidateConfig): string {
-  const { target } = candidate;
-  return target.kind === 'slot' ? `slot/${target.slot}` : `${target.provider}/${target.model}`;
+/** Builds the catalogue of a configuration, publishing a new price version for whatever costs something else than before. */
+export async function publishCatalogue(
+  config: Config,
+  database: Database,
+  atMs: number,
+): Promise<PublishedCatalogue> {
+  const { versions, changes } = await publishPrices(database, config, { atMs, announce: false });
+  const models = config.models.map((model) =>
+    modelOf(
+      model,
+      model.candidates.map((candidate) => {
+        const label = labelOf(candidate);
+        const priceVersion = versions.get(offerKey({ model: model.id, candidate: label }));
+        if (priceVersion === undefined) throw new Error(`no price of ${model.id} at ${label} was published`);
+        return candidateOf(config, model, candidate, { label, priceVersion });
+      }),
+    ),
+  );
+  return { catalogue: new Catalogue(models), changes };
 }
 
 function modelOf(model: ModelConfig, candidates: readonly Candidate[]): Model {

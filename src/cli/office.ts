@@ -1,4 +1,6 @@
 import type { AccountRow } from '../accounts/accounts.ts';
+import type { CatalogueChange } from '../catalogue/difference.ts';
+import type { readHistory, readPublished } from '../catalogue/publish.ts';
 import type { DatasetName, DatasetSync } from '../datasets/sync.ts';
 import type { KeyHash } from '../ids/api-key.ts';
 import type { KeyOrder, KeyRow } from '../keys/keys.ts';
@@ -7,6 +9,9 @@ import type { Adjustment, CorrectionOutcome, Refund } from '../ledger/correction
 import type { Grant, GrantOutcome } from '../ledger/credit.ts';
 import type { EntryRow, Verdict } from '../ledger/ledger.ts';
 import type { readNodes } from '../nodes/nodes.ts';
+
+/** A published price. */
+export type PublishedPrice = Awaited<ReturnType<typeof readPublished>>[number];
 
 /** The rooms, bound to an open database, as the operator's commands use them. */
 export interface Office {
@@ -30,6 +35,12 @@ export interface Office {
   exportGenerations(onlyAccount: number | null): AsyncIterable<object>;
   verifyLedger(): Promise<Verdict>;
   readNodes(): ReturnType<typeof readNodes>;
+  /** What publishing the configuration would change of what is published. */
+  diffCatalogue(): Promise<readonly CatalogueChange[]>;
+  /** Publishes the prices of the configuration; running servers read theirs again. */
+  publishCatalogue(): Promise<{ readonly edition: number; readonly changes: readonly CatalogueChange[] }>;
+  readPublished(): Promise<readonly PublishedPrice[]>;
+  readPriceHistory: (model: string | null) => ReturnType<typeof readHistory>;
   syncDatasets(names: readonly DatasetName[]): ReturnType<DatasetSync['syncNow']>;
   close(): Promise<void>;
 }

@@ -15,6 +15,21 @@ export class Output {
     await this.#shell.out(this.#json ? `${JSON.stringify(row)}\n` : `${text}\n`);
   }
 
+  /** Few rows, for people in columns of even width; `none` is what is said to them when there is no row. */
+  async table(columns: readonly string[], rows: readonly Row[], none = 'none'): Promise<void> {
+    if (this.#json || rows.length === 0) {
+      for (const row of rows) await this.#shell.out(`${JSON.stringify(row)}\n`);
+      if (rows.length === 0) this.#shell.err(`${none}\n`);
+      return;
+    }
+    const lines = [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))];
+    const widths = columns.map((_, index) => Math.max(...lines.map((line) => widthOf(line[index] ?? ''))));
+    for (const line of lines) {
+      const padded = line.map((text, index) => text + ' '.repeat((widths[index] ?? 0) - widthOf(text)));
+      await this.#shell.out(`${padded.join('  ').trimEnd()}\n`);
+    }
+  }
+
   /** Rows as they come; for people under their column names, tab-separated. */
   async rows(columns: readonly string[], rows: Iterable<Row> | AsyncIterable<Row>): Promise<void> {
     let headed = this.#json;
@@ -26,6 +41,15 @@ export class Output {
     }
     if (!headed) this.#shell.err('none\n');
   }
+}
+
+/** As wide as a terminal shows it: Hangul, Han and full-width characters take two columns. */
+function widthOf(text: string): number {
+  return [...text].reduce(
+    (sum, char) =>
+      sum + (/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]/.test(char) ? 2 : 1),
+    0,
+  );
 }
 
 /** A row: plain values by column name. */

@@ -5,7 +5,9 @@ import { addCreditCommands } from './commands/credit.ts';
 import { addDatasetCommands } from './commands/dataset.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addExportCommands } from './commands/exports.ts';
+import { addFactCommands } from './commands/facts.ts';
 import { addKeyCommands } from './commands/key.ts';
+import { addPublicationCommands } from './commands/models.ts';
 import { addNodeCommands } from './commands/node.ts';
 import { addServerCommands } from './commands/server.ts';
 import { ownOptionsFirst } from './options.ts';
@@ -40,6 +42,9 @@ export async function runCli(shell: Shell, args: readonly string[]): Promise<num
   addCreditCommands(program, shell);
   addKeyCommands(program, shell);
   addExportCommands(program, shell, state);
+  const models = program.command('models').description('the catalogue and its prices').helpCommand(false);
+  addPublicationCommands(models, shell, state);
+  addFactCommands(models, shell);
   addDatasetCommands(program, shell, state);
   addNodeCommands(program, shell);
   try {

@@ -1,3 +1,5 @@
+import type { Facts } from '../config/facts/facts.ts';
+import type { FactsTaken } from '../config/facts/fill.ts';
 import type { Office } from './office.ts';
 
 /** Where the configuration and the data are; null for the default place. */
@@ -20,6 +22,29 @@ export interface Finding {
   readonly words: string;
 }
 
+/** What was found in a configuration. */
+export interface CheckedConfig {
+  readonly file: string;
+  /** Every fault as text; empty when there is none. */
+  readonly faults: readonly string[];
+  /** What it takes from the public facts; null when it has faults or takes none. */
+  readonly facts: FactsTaken | null;
+}
+
+/** What replacing the copy of the public facts came to; ids, in order. */
+export interface RefreshedFacts {
+  readonly path: string;
+  readonly asOf: string;
+  readonly source: string;
+  readonly models: number;
+  readonly added: readonly string[];
+  readonly gone: readonly string[];
+  /** With another price than in the copy before. */
+  readonly priced: readonly string[];
+  /** Rows that were not understood, by the reason. */
+  readonly left: ReadonlyMap<string, number>;
+}
+
 /** What the commands need of the process around them. */
 export interface Shell {
   /** Writes to stdout; resolves when more can be taken. */
@@ -31,8 +56,12 @@ export interface Shell {
   openOffice(places: Places): Promise<Office>;
   /** Serves until a signal; resolves with the exit code. */
   up(options: UpOptions): Promise<number>;
-  /** Every fault of the configuration as text; empty when there is none. */
-  checkConfig(places: Places): Promise<{ readonly file: string; readonly faults: readonly string[] }>;
+  /** Every fault of the configuration, or what it takes from the public facts. */
+  checkConfig(places: Places): Promise<CheckedConfig>;
+  /** The public facts that the configuration takes from, whether it has faults or not. */
+  readFacts(places: Places): Promise<Facts & { readonly origin: string }>;
+  /** Replaces the operator's copy of the public facts; `from` is a file or a URL, null for those that came with Naru. */
+  refreshFacts(places: Places, from: string | null): Promise<RefreshedFacts>;
   /** Everything that has to be right for serving, in order. */
   examine(places: Places): Promise<readonly Finding[]>;
 }

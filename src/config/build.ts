@@ -1,17 +1,16 @@
-import type { Price, Rate } from '../money/price.ts';
+import { type BuiltPrice, buildPrice } from './build-price.ts';
 import { buildProvider, buildSlot } from './build-upstreams.ts';
 import type { Address, CandidateConfig, Config, ExchangeConfig, ModelConfig } from './config.ts';
+import type { FactsTaken } from './facts/fill.ts';
 import type { Outside } from './interpolate.ts';
-import { rateOf, unitsOf } from './rates.ts';
 import type { ParsedFile } from './schema.ts';
 import { instantOf } from './schema-models.ts';
 
 type ParsedModel = ParsedFile['models'][number];
-type ParsedCandidate = ParsedModel['candidates'][number];
-type ParsedPrice = NonNullable<ParsedModel['price']>;
+type ParsedCandidate = NonNullable<ParsedModel['candidates']>[number];
 
 /** The configuration that a file without faults means: names of ours, money as integers, what is inherited written out. */
-export function buildConfig(file: ParsedFile, outside: Outside): Config {
+export function buildConfig(file: ParsedFile, outside: Outside, facts: FactsTaken | null): Config {
   const exchange: ExchangeConfig | null =
     file.exchange === undefined
       ? null
@@ -29,7 +28,7 @@ export function buildConfig(file: ParsedFile, outside: Outside): Config {
     exchange,
     providers: file.providers.map((provider) => buildProvider(provider, limits)),
     slots: file.slots.map((slot) => buildSlot(slot, outside)),
-    models: file.models.map((model) => buildModel(model, exchange)),
+    models: file.models.map((model) => buildModel(model, exchange, factsPriceDay(model.id, facts))),
     datasets: {
       syncKey: file.datasets.sync_key ?? null,
       samples: file.datasets.samples,
@@ -59,10 +58,22 @@ function buildLimits(limits: ParsedFile['limits']): Config['limits'] {
   };
 }
 
-function buildModel(model: ParsedModel, exchange: ExchangeConfig | null): ModelConfig {
-  const own = model.price === undefined ? null : buildPrice(model.price, exchange);
-  const candidates = model.candidates.map((candidate) => buildCandidate(candidate, model, own, exchange));
-  const shown = own ?? candidates[0]?.price;
+/** The day of the facts that the model's price was taken from; null when the file states it. */
+function factsPriceDay(id: string, facts: FactsTaken | null): string | null {
+  const taken = facts?.models.find((one) => one.id === id && one.members.includes('price'));
+  return facts === null || taken === undefined ? null : facts.asOf;
+}
+
+function buildModel(
+  row: ParsedModel,
+  exchange: ExchangeConfig | null,
+  factsAsOf: string | null,
+): ModelConfig {
+  if (row.context_length === undefined) throw new Error(`${row.id} has no context length`);
+  const model = { ...row, context_length: row.context_length };
+  const own = model.price === undefined ? null : buildPrice(model.price, exchange, factsAsOf);
+  const candidates = candidatesOf(model).map((candidate) => buildCandidate(candidate, model, own, exchange));
+  const shown = own?.price ?? candidates[0]?.price;
   if (shown === undefined) throw new Error(`${model.id} has no candidate`);
   return {
     id: model.id,
@@ -83,14 +94,22 @@ function buildModel(model: ParsedModel, exchange: ExchangeConfig | null): ModelC
   };
 }
 
+/** The candidates of a row; a row that names its one provider or slot itself has that one. */
+function candidatesOf({ id, candidates, provider, slot, model }: ParsedModel): readonly ParsedCandidate[] {
+  if (candidates !== undefined) return candidates;
+  const [author, ...rest] = id.split('/');
+  const name = model ?? (provider === author ? rest.join('/') : id);
+  return [{ slot, provider, model: provider === undefined ? undefined : name, weight: 1 }];
+}
+
 function buildCandidate(
   candidate: ParsedCandidate,
-  model: ParsedModel,
-  modelPrice: Price | null,
+  model: ParsedModel & { readonly context_length: number },
+  modelPrice: BuiltPrice | null,
   exchange: ExchangeConfig | null,
 ): CandidateConfig {
-  const price = candidate.price === undefined ? modelPrice : buildPrice(candidate.price, exchange);
-  if (price === null) throw new Error(`a candidate of ${model.id} has no price`);
+  const built = candidate.price === undefined ? modelPrice : buildPrice(candidate.price, exchange, null);
+  if (built === null) throw new Error(`a candidate of ${model.id} has no price`);
   const contextLength = candidate.context_length ?? model.context_length;
   const most = candidate.max_completion_tokens ?? model.max_completion_tokens ?? null;
   const isSlot = candidate.slot !== undefined;
@@ -103,7 +122,7 @@ function buildCandidate(
     inputModalities: candidate.input_modalities ?? model.input_modalities,
     supportedParameters: candidate.supported_parameters ?? model.supported_parameters ?? null,
     quantization: candidate.quantization ?? null,
-    price,
+    ...built,
     weight: candidate.weight,
     dataCollection: candidate.data_collection ?? !(isSlot || zdr),
     zdr,
@@ -114,21 +133,6 @@ function targetOf(candidate: ParsedCandidate, model: ParsedModel): CandidateConf
   if (candidate.slot !== undefined) return { kind: 'slot', slot: candidate.slot };
   if (candidate.provider === undefined) throw new Error(`a candidate of ${model.id} names nothing`);
   return { kind: 'provider', provider: candidate.provider, model: candidate.model ?? model.id };
-}
-
-function buildPrice(price: ParsedPrice, exchange: ExchangeConfig | null): Price {
-  const rate = (text: string, units = unitsOf[price.per]): Rate => {
-    const result = rateOf(text, units, price.currency === 'USD' ? exchange : null);
-    if (result === null) throw new Error(`${text} is no price`);
-    return result;
-  };
-  return {
-    prompt: rate(price.prompt),
-    completion: rate(price.completion),
-    request: rate(price.request, 1n),
-    cacheRead: rate(price.cache_read ?? price.prompt),
-    cacheWrite: rate(price.cache_write ?? price.prompt),
-  };
 }
 
 function statedOf(values: { readonly [name: string]: number | undefined }): Readonly<Record<string, number>> {

@@ -149,6 +149,28 @@ export interface ModelConfig {
   readonly candidates: readonly CandidateConfig[];
 }
 
+/**
+ * What the file says a price is, so that the rates can be computed again. Amounts are plain decimal text without needless
+ * zeros (`0.15`), for as many units as `per` says; `request` is for one request.
+ */
+export interface StatedPrice {
+  readonly currency: 'KRW' | 'USD';
+  readonly per: 'token' | '1K' | '1M';
+  readonly prompt: string;
+  readonly completion: string;
+  readonly request: string;
+  /** Null: `prompt` holds. */
+  readonly cacheRead: string | null;
+  /** Null: `prompt` holds. */
+  readonly cacheWrite: string | null;
+  /** Won for one dollar when it was converted; null for a price in won. */
+  readonly usdKrw: string | null;
+  /** Added on conversion, in percent; null for a price in won. */
+  readonly marginPercent: string | null;
+  /** The day of the public facts that it was taken from (`YYYY-MM-DD`); null when the file states it. */
+  readonly factsAsOf: string | null;
+}
+
 /** One way to serve a model. What it does not state itself is the model's. */
 export interface CandidateConfig {
   readonly target:
@@ -161,6 +183,7 @@ export interface CandidateConfig {
   readonly supportedParameters: readonly string[] | null;
   readonly quantization: string | null;
   readonly price: Price;
+  readonly stated: StatedPrice;
   /** ≥ 0, relative to the other candidates of the model; 0: only when nothing else is left. */
   readonly weight: number;
   /** Whether the upstream may keep or learn from prompts: false for a slot, true for a provider without `zdr`, unless stated. */

@@ -1,21 +1,26 @@
 import { buildConfig } from './build.ts';
 import type { Config } from './config.ts';
+import type { FactsSource } from './facts/facts.ts';
+import { type FactsTaken, fillFromFacts } from './facts/fill.ts';
 import type { Fault } from './fault.ts';
 import { freezeDeep } from './freeze.ts';
-import type { Outside } from './interpolate.ts';
-import { readYaml } from './read-yaml.ts';
+import { besideConfig, type Outside } from './interpolate.ts';
+import { readYaml, type Tree } from './read-yaml.ts';
 import { addReferenceFaults } from './references.ts';
 import { rootSchema } from './schema.ts';
 import { addSchemaFaults } from './schema-faults.ts';
+import { memberOf, membersOf, textOf } from './tree.ts';
 
 /** A file's text and all that it may take from outside of itself. */
 export interface ConfigSource extends Outside {
   readonly text: string;
+  /** Where public facts are when the file does not say; absent: nowhere. */
+  readonly facts?: FactsSource;
 }
 
 /** A configuration without a fault, or every fault of the file, from its top to its end. */
 export type LoadedConfig =
-  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: true; readonly config: Config; readonly facts: FactsTaken | null }
   | { readonly ok: false; readonly faults: readonly Fault[] };
 
 /**
@@ -23,16 +28,31 @@ export type LoadedConfig =
  * No message quotes what came from an environment variable or a file, or a credential. Never throws.
  */
 export function loadConfig(source: ConfigSource): LoadedConfig {
-  const { tree, places } = readYaml(source.text, source);
-  if (tree !== null) {
+  const { tree: read, places } = readYaml(source.text, source);
+  if (read !== null) {
+    const { tree, facts, taken } = fillFromFacts(read, factsSourceOf(read, source), places);
     const parsed = rootSchema.safeParse(tree);
     if (!parsed.success) addSchemaFaults(parsed.error.issues, tree, places);
-    addReferenceFaults(tree, places);
+    addReferenceFaults(tree, places, { facts, taken });
     if (parsed.success && places.faults().length === 0) {
-      return { ok: true, config: freezeDeep(buildConfig(parsed.data, source)) };
+      return { ok: true, config: freezeDeep(buildConfig(parsed.data, source, taken)), facts: taken };
     }
   }
   return { ok: false, faults: places.faults() };
+}
+
+/** The path of the file of facts that a text names (`facts.file`); null when it names none, or is not YAML. */
+export function factsFileOf(source: ConfigSource): string | null {
+  const { tree } = readYaml(source.text, source);
+  const named = textOf(membersOf(memberOf(membersOf(tree), 'facts')), 'file');
+  return named === undefined ? null : besideConfig(named, source.path);
+}
+
+function factsSourceOf(tree: Tree, source: ConfigSource): FactsSource | null {
+  const named = textOf(membersOf(memberOf(membersOf(tree), 'facts')), 'file');
+  if (named === undefined) return source.facts ?? null;
+  const path = besideConfig(named, source.path);
+  return { read: () => source.readFile(path), origin: path };
 }
 
 /** What serves without a file: the configuration that an empty one means. */

@@ -1,15 +1,20 @@
 import type { ExchangeConfig } from './config.ts';
+import { isFactPrice, type KnownFacts } from './facts/faults.ts';
 import type { Path } from './fault.ts';
 import type { Places } from './places.ts';
 import { highestRate, rateOf, unitsOf } from './rates.ts';
 import { has, itemsOf, type Members, memberOf, membersOf, textOf } from './tree.ts';
 
 /** Says which candidates have no price, and which prices cannot be had in won (decisions.md §3). */
-export function addPriceFaults(file: Members, places: Places): void {
+export function addPriceFaults(file: Members, places: Places, known: KnownFacts): void {
   const exchange = exchangeOf(file);
   for (const [index, model] of itemsOf(file, 'models')) {
     const path = ['models', index];
-    addRateFaults(model, path, exchange, places);
+    const fromFacts = isFactPrice(model, known);
+    if (fromFacts && exchange === 'unstated') {
+      const words = 'comes in USD from the public facts, but the file states no exchange: { usd_krw: … }';
+      places.add([...path, 'price'], words);
+    } else addRateFaults(model, path, exchange, places);
     for (const [position, candidate] of itemsOf(model, 'candidates')) {
       const at = [...path, 'candidates', position];
       if (!has(candidate, 'price') && !has(model, 'price')) {

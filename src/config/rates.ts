@@ -31,6 +31,21 @@ export function rateOf(text: string, units: bigint, exchange: ExchangeConfig | n
   return rateOfPico(divideHalfUp(dividend, divisor));
 }
 
+/**
+ * The same decimal number times 10^`power`, without sign, exponent and needless zeros: `1.50e-3` is `0.0015`. Null when the text is
+ * none.
+ */
+export function plainDecimal(text: string, power = 0): string | null {
+  const exact = exactOf(text);
+  if (exact === null) return null;
+  const decimals = Math.max(0, exact.decimals - power);
+  const scaled = exact.digits * 10n ** BigInt(Math.max(0, power - exact.decimals));
+  const digits = String(scaled).padStart(decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - decimals);
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
+  return fraction === '' ? whole : `${whole}.${fraction}`;
+}
+
 function exchangeFactors(exchange: ExchangeConfig): readonly Exact[] | null {
   const rate = exactOf(exchange.usdKrw);
   const margin = exactOf(exchange.marginPercent);

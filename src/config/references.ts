@@ -1,3 +1,4 @@
+import { addFactFaults, type KnownFacts } from './facts/faults.ts';
 import type { Path } from './fault.ts';
 import { hint } from './nearest.ts';
 import type { Places } from './places.ts';
@@ -10,7 +11,7 @@ import { has, itemsOf, type Members, memberOf, membersOf, textOf } from './tree.
  * Says what is wrong between the members of the file: names given twice, names of nothing, members that exclude each other.
  * It reads the tree as it stands, whether the schema accepts it or not, so that every fault is reported at once.
  */
-export function addReferenceFaults(tree: Tree, places: Places): void {
+export function addReferenceFaults(tree: Tree, places: Places, known: KnownFacts): void {
   const file = membersOf(tree);
   addPortFaults(file, places);
   const providers = addNames(file, 'providers', 'slug', places);
@@ -24,7 +25,12 @@ export function addReferenceFaults(tree: Tree, places: Places): void {
   for (const [index, slot] of itemsOf(file, 'slots')) addSlotFaults(slot, ['slots', index], places);
   for (const [index, model] of itemsOf(file, 'models')) {
     const path = ['models', index];
+    addFactFaults(model, path, places, known);
     addCompletionFault(model, model, path, places);
+    if (['provider', 'slot'].some((way) => has(model, way))) {
+      addUnknownName(model, 'provider', providers, path, places);
+      addUnknownName(model, 'slot', slots, path, places);
+    }
     const seen = new Map<string, number>();
     for (const [position, candidate] of itemsOf(model, 'candidates')) {
       const at = [...path, 'candidates', position];
@@ -33,7 +39,7 @@ export function addReferenceFaults(tree: Tree, places: Places): void {
       addTwin(candidate, model, at, seen, places);
     }
   }
-  addPriceFaults(file, places);
+  addPriceFaults(file, places, known);
 }
 
 function addPortFaults(file: Members, places: Places): void {
@@ -136,11 +142,9 @@ function addTwin(
 ): void {
   const provider = textOf(candidate, 'provider');
   const upstreamModel = textOf(candidate, 'model') ?? textOf(model, 'id');
-  const target = JSON.stringify([
-    textOf(candidate, 'slot'),
-    provider,
-    provider === undefined ? null : upstreamModel,
-  ]);
+  // As its prices are filed: a provider a/b with the model c would pass for a provider a with the model b/c.
+  const target =
+    provider === undefined ? `slot/${textOf(candidate, 'slot')}` : `${provider}/${upstreamModel}`;
   const first = seen.get(target);
   if (first !== undefined) places.add(path, `is the same as candidates[${first}] of this model`);
   else if (has(candidate, 'slot') || provider !== undefined) seen.set(target, Number(path.at(-1)));

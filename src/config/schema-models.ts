@@ -15,7 +15,8 @@ import {
 import { modelId } from './forms.ts';
 
 const mostTokens = 1_000_000_000;
-const modalities = ['text', 'image', 'file', 'audio', 'video'] as const;
+/** What goes into or comes out of a model. */
+export const modalities = ['text', 'image', 'file', 'audio', 'video'] as const;
 // biome-ignore format: one word a line says no more
 const quantizations = ['int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32', 'unknown'] as const;
 
@@ -81,7 +82,11 @@ export const model = section('A model that clients may ask for.', {
     'The day it appeared, YYYY-MM-DD, or an instant with its offset.',
     isDayOrInstant,
   ).optional(),
-  context_length: integer('Prompt and completion together, in tokens.', 1, mostTokens),
+  context_length: integer(
+    'Prompt and completion together, in tokens. Required where no public fact states it.',
+    1,
+    mostTokens,
+  ).optional(),
   max_completion_tokens: integer(
     'The longest completion; without it only the context limits it.',
     1,
@@ -98,7 +103,17 @@ export const model = section('A model that clients may ask for.', {
   knowledge_cutoff: checked('The last day it knows of, YYYY-MM-DD.', isDay).optional(),
   tokenizer: text('The family of its tokenizer, such as Qwen3.').optional(),
   price: price.optional(),
-  candidates: list('The ways to serve it. At least one.', candidate, 1),
+  candidates: list(
+    'The ways to serve it, at least one; or one `provider` or `slot` instead.',
+    candidate,
+    1,
+  ).optional(),
+  provider: text('Instead of `candidates`: the slug of the one provider that serves it.').optional(),
+  slot: text('Instead of `candidates`: the name of the one slot that serves it.').optional(),
+  model: text(
+    "With `provider`: its name for the model; without it the maker's own name where the provider's slug is the id's author, else the id.",
+  ).optional(),
+  facts: orElse(flag('Whether public facts fill in what this row leaves out.'), 'true'),
 });
 
 /** Epoch milliseconds of `YYYY-MM-DD` (midnight in UTC) or of an instant that states its offset; null for anything else. */

@@ -11,6 +11,7 @@ import {
   secretOrNothing,
   section,
   shaped,
+  text,
   won,
 } from './fields.ts';
 import { address, cidr, httpUrl, loopbackAddress } from './forms.ts';
@@ -130,6 +131,12 @@ const datasets = section('The rankings and benchmarks.', {
   base_url: orElse(checked('The API they are read from.', httpUrl), 'https://openrouter.ai/api/v1'),
 });
 
+const facts = section('Public facts of models, which fill in what rows of `models` leave out.', {
+  file: text(
+    "The file they are in, from the configuration file's own folder; without it `model-facts.json` in the data directory, or those that came with Naru. `naru models refresh` writes it.",
+  ).optional(),
+});
+
 /** The whole vocabulary of `naru.yaml` (decisions.md §5), for a tree in which every scalar is text. */
 export const rootSchema = section('The configuration of Naru.', {
   listen: listen.prefault({}),
@@ -144,6 +151,7 @@ export const rootSchema = section('The configuration of Naru.', {
   providers: list('Upstreams that speak a known dialect.', provider).prefault([]),
   slots: list('Local engines, started on demand.', slot).prefault([]),
   models: list('The catalogue: what clients may ask for.', model).prefault([]),
+  facts: facts.prefault({}),
   datasets: datasets.prefault({}),
 });
 

@@ -2,9 +2,9 @@ import type { Client } from 'pg';
 import type { Sql } from './sql.ts';
 
 /** What may change under a running gateway. */
-export type ChangeTopic = 'account' | 'key' | 'node' | 'share-of-account' | 'share-of-key';
+export type ChangeTopic = 'account' | 'key' | 'node' | 'share-of-account' | 'share-of-key' | 'catalogue';
 
-/** One change: the account, key or node with this id must be looked at again. */
+/** One change: the account, key or node with this id must be looked at again; for a published edition, the configuration. */
 export interface Change {
   readonly id: number;
   readonly topic: ChangeTopic;

@@ -56,6 +56,11 @@ export function isoDay(day: number): string {
   return new Date(day * dayMs).toISOString().slice(0, 10);
 }
 
+/** ISO 8601 in Seoul time, such as `2026-01-31T09:00:00.000+09:00`. */
+export function seoulIsoOf(epochMs: number): string {
+  return `${new Date(epochMs + seoulOffsetMs).toISOString().slice(0, -1)}+09:00`;
+}
+
 function weekStartDay(day: number): number {
   return day - ((((day - mondayRemainder) % 7) + 7) % 7);
 }

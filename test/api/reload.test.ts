@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestGateway, type TestModel, testConfig } from '../harness/gateway.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { gate } from '../harness/upstream-acts.ts';
 
 let first: Upstream;
 let second: Upstream;
@@ -72,4 +73,33 @@ test('a generation keeps the price version that it was billed with', async () =>
   }
   assert.equal(new Set(versions).size, 2, `a new price is a new version, the same price is not: ${versions}`);
   assert.ok(accountId > 0);
+});
+
+test('a reload does not wait for requests in flight, nor does the next one; they end with what they began with', async () => {
+  const { key } = await naru.account({ credit: '10000000' });
+  const hold = gate();
+  await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url] }]));
+  second.next(reply.chat('slow', { usage }).holdAt('head', hold));
+  const slow = ask(key, 'test/b');
+  await hold.reached;
+  for (const prompt of [7, 8]) {
+    const price = { prompt, completion: 1, currency: 'KRW', per: 'token' };
+    await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url], model: { price } }]));
+    const meanwhile = await ask(key, 'test/b');
+    assert.equal(meanwhile.json.usage?.cost, 10 * prompt + 5, meanwhile.text);
+  }
+  hold.open();
+  const answer = await slow;
+  assert.equal(answer.json.choices[0].message.content, 'slow');
+  assert.equal(answer.json.usage.cost, 10 + 5 * 2);
+});
+
+test('a configuration whose providers cannot be opened publishes no price', async () => {
+  const published = async () => (await naru.office.readPublished()).map(({ id }) => id);
+  const before = await published();
+  const price = { prompt: 99, completion: 1, currency: 'KRW', per: 'token' };
+  const wanted = changed([{ id: 'test/b', upstreams: [second.url], model: { price } }]);
+  const providers = wanted.providers.map((provider) => ({ ...provider, dialect: 'unheard' as 'openai' }));
+  await assert.rejects(naru.gateway.reload({ ...wanted, providers }), /dialect/);
+  assert.deepEqual(await published(), before);
 });

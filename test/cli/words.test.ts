@@ -29,6 +29,7 @@ test('--help names every command and how to begin; a command explains its own op
     'key',
     'ledger',
     'generation',
+    'models',
     'config',
     'doctor',
     'Examples:',

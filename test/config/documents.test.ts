@@ -5,13 +5,17 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { pageFile, pageText, schemaFile, schemaText } from '../../scripts/write-schema.ts';
 import { inheritedVariables } from '../../src/config/build-upstreams.ts';
+import { shippedFacts } from '../../src/config/facts/shipped.ts';
 import { type JsonSchema, jsonSchema } from '../../src/config/json-schema.ts';
 import { configOf, faultsOf } from './load-text.ts';
 
 const example = readFileSync(new URL('../../naru.example.yaml', import.meta.url), 'utf8');
 const around = {
   env: { OPENAI_API_KEY: 'sk-a', OPENROUTER_API_KEY: 'sk-b' },
-  files: { '/etc/naru/secrets/anthropic-api-key': 'sk-c' },
+  files: {
+    '/etc/naru/secrets/anthropic-api-key': 'sk-c',
+    '/etc/naru/model-facts.json': shippedFacts.read(),
+  },
 };
 
 test('the committed JSON Schema is the one that the schema implies', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Config } from '../../src/config/config.ts';
+import type { FactsTaken } from '../../src/config/facts/fill.ts';
 import { faultText } from '../../src/config/fault.ts';
 import { loadConfig } from '../../src/config/load.ts';
 
@@ -8,6 +9,8 @@ export interface Around {
   readonly env?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, string>>;
   readonly path?: string;
+  /** The text of the usual facts; absent: there are none. */
+  readonly facts?: string;
 }
 
 /** The configuration that a text means; fails the test, with every fault, when it has one. */
@@ -23,12 +26,19 @@ export function faultsOf(text: string, around: Around = {}): readonly string[] {
   return loaded.ok ? [] : loaded.faults.map((fault) => faultText('naru.yaml', fault));
 }
 
+/** What a text without faults takes from the facts; null when it takes none. */
+export function takenOf(text: string, around: Around = {}): FactsTaken | null {
+  const loaded = load(text, around);
+  return loaded.ok ? loaded.facts : null;
+}
+
 function load(text: string, around: Around) {
-  const { env = {}, files = {}, path = '/etc/naru/naru.yaml' } = around;
+  const { env = {}, files = {}, path = '/etc/naru/naru.yaml', facts } = around;
   return loadConfig({
     text,
     path,
     env,
+    ...(facts === undefined ? {} : { facts: { read: () => facts, origin: 'a test' } }),
     readFile: (file) => {
       const content = files[file];
       if (content === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });

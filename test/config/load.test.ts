@@ -104,11 +104,16 @@ test('a model has every default, and its candidates are what it is unless they s
   const [model] = configOf(smallest).models;
   const won = 10n ** 12n;
   const price = { prompt: won, completion: 2n * won, request: 0n, cacheRead: won, cacheWrite: won };
+  const stated = {
+    ...{ currency: 'KRW', per: 'token', prompt: '1', completion: '2', request: '0' },
+    ...{ cacheRead: null, cacheWrite: null, usdKrw: null, marginPercent: null, factsAsOf: null },
+  };
   const inherited = {
     inputModalities: ['text'],
     supportedParameters: null,
     quantization: null,
     price,
+    stated,
     weight: 1,
   };
   assert.deepEqual(model, {

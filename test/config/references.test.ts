@@ -62,6 +62,10 @@ test('a candidate names one thing that exists', () => {
 test('a candidate stands in a model once', () => {
   const twin = withModel(`${price}, candidates: [{ provider: p, model: m }, { provider: p, model: m }]`);
   hasFault(twin, '3:119 models[0].candidates[1]: is the same as candidates[0] of this model');
+  // Prices are filed by provider/model, so these would share one.
+  const alike = `providers: [{ slug: p, ${provider} }, { slug: p/q, ${provider} }]
+models: [{ id: a/b, context_length: 1, ${price}, candidates: [{ provider: p, model: q/r }, { provider: p/q, model: r }] }]`;
+  hasFault(alike, '2:119 models[0].candidates[1]: is the same as candidates[0] of this model');
   configOf(
     withModel(`${price}, candidates: [{ provider: p, model: m }, { provider: p, model: n }, { slot: s }]`),
   );
@@ -69,7 +73,10 @@ test('a candidate stands in a model once', () => {
 
 test('a model without candidates is a fault', () => {
   hasFault(withModel(`${price}, candidates: []`), '3:91 models[0].candidates: needs at least one item');
-  hasFault(withModel(price), '3:10 models[0].candidates: is missing');
+  hasFault(
+    withModel(price),
+    '3:10 models[0].candidates: is missing: needs candidates, or one provider or slot',
+  );
 });
 
 test('what has no price is a fault; the price of the candidate or of the model will do', () => {

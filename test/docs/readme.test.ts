@@ -39,6 +39,8 @@ async function understood(
     openOffice: nothing,
     up: nothing,
     checkConfig: nothing,
+    readFacts: nothing,
+    refreshFacts: nothing,
     examine: nothing,
   };
   return { code: await runCli(shell, words).catch(() => 0), said };

@@ -4,6 +4,7 @@ import { bigInt, property, record } from 'fast-check';
 import { expireCredit } from '../../src/ledger/credit.ts';
 import { costOf, type Price, rateOfPico } from '../../src/money/price.ts';
 import { periodAt, seoulDayAt } from '../../src/time/period.ts';
+import { insertPrice } from '../harness/price.ts';
 import { check } from '../harness/property.ts';
 import { numbersOf, play } from './eager-model.ts';
 import { openLedger } from './world.ts';
@@ -41,15 +42,8 @@ test('R1: A cost is summed exactly and rounded once, half up, to the micro-won.'
 test('R2: What is billed is never a float: a cost beyond 2^53 micro-won is exact to the last digit.', async (t) => {
   const ledger = await openLedger(t);
   const cost = 2n ** 53n + 1n;
-  const [row] = await ledger.database.query<{ id: bigint }>(
-    `INSERT INTO price_version (model, candidate, prompt, completion, request, cache_read, cache_write, published_at)
-     VALUES ('m', 'c', 0, 0, 0, 0, 0, now()) RETURNING id`,
-  );
-  await ledger.database.query('UPDATE price_version SET request = $2 WHERE id = $1', [
-    row?.id,
-    9_007_199_254_740_993n * 1_000n,
-  ]);
-  await ledger.settle(ledger.generation(cost, { promptTokens: 0, priceVersion: Number(row?.id) }));
+  const priceVersion = await insertPrice(ledger.database, { prompt: cost });
+  await ledger.settle(ledger.generation(cost, { promptTokens: 1_000_000, priceVersion }));
   assert.equal((await ledger.money()).usage, cost);
   assert.deepEqual(
     (await ledger.entries()).map(({ amount }) => amount),

@@ -4,10 +4,10 @@ import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { openOffice } from '../../src/office.ts';
 import { Database } from '../../src/store/database.ts';
-import { publishPrice } from '../../src/store/prices.ts';
 import { type SettlementRow, settleBatch } from '../../src/store/settlement.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { createTestDatabase } from '../harness/database.ts';
+import { insertPrice } from '../harness/price.ts';
 import { TestClock } from '../harness/test-clock.ts';
 
 /** A ledger with one account and one key, without a gateway around it. */
@@ -64,7 +64,7 @@ export async function openLedger(t: TestContext): Promise<LedgerWorld> {
     cacheRead: microPerToken,
     cacheWrite: microPerToken,
   };
-  const priceVersion = await publishPrice(database, 'test/model', 'test', price, clock.now());
+  const priceVersion = await insertPrice(database, price);
   return {
     database,
     office,

@@ -6,10 +6,10 @@ import { decodeFinal, decodeOpen, encodeFinal, encodeOpen } from '../../src/ledg
 import { type App, mostApps } from '../../src/store/apps.ts';
 import { Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { publishPrice } from '../../src/store/prices.ts';
 import { type SettlementRow, settleBatch } from '../../src/store/settlement.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { insertPrice } from '../harness/price.ts';
 
 let naru: TestGateway;
 /** Prices of a request, whatever its size, by what it costs. */
@@ -19,10 +19,7 @@ before(async () => {
   naru = await startTestGateway();
   for (const cost of [1n, 20_000_000n]) {
     const rates = { prompt: 0n, completion: 0n, cacheRead: 0n, cacheWrite: 0n, request: cost * 1_000_000n };
-    priceOf.set(
-      cost,
-      await publishPrice(naru.database, 'test/echo', `costs ${cost}`, rates, naru.clock.now()),
-    );
+    priceOf.set(cost, await insertPrice(naru.database, rates));
   }
 });
 after(async () => {
@@ -235,7 +232,7 @@ test('usage of before there were apps is summed when the schema gets them', asyn
   const key = await own.office.readKey(account.hash);
   const of = { accountId: account.accountId, keyId: key?.id ?? 0 };
   const nothing = { prompt: 0n, completion: 0n, request: 20_000_000_000_000n, cacheRead: 0n, cacheWrite: 0n };
-  const priceVersion = await publishPrice(own.database, 'test/echo', 'up', nothing, own.clock.now());
+  const priceVersion = await insertPrice(own.database, nothing);
   const billed = { ...rowOf(of, { app: null }), priceVersion };
   await settle([billed, rowOf(of, { app: null, model: null, cost: 0n })], own.database);
   await own.database.query('DROP TABLE app, app_usage_day, model_usage_day');

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { FactsTaken } from '../../config/facts/fill.ts';
 import { port } from '../arguments.ts';
 import { type CommonOptions, placesOf, withCommonOptions } from '../options.ts';
 import { Output } from '../output.ts';
@@ -33,10 +34,28 @@ export function addServerCommands(program: Command, shell: Shell, state: { exitC
   withCommonOptions(config.command('check'))
     .description('every fault of the configuration with its line; exit code 1 if there is one')
     .action(async (flags: CommonOptions) => {
-      const { file, faults } = await shell.checkConfig(placesOf(flags));
+      const { file, faults, facts } = await shell.checkConfig(placesOf(flags));
       const output = new Output(shell, flags.json === true);
-      if (faults.length === 0) return output.one(`${file}: no fault`, { file, ok: true, faults: [] });
+      if (faults.length === 0) {
+        const row = { file, ok: true, faults: [] };
+        if (facts === null || facts.models.length === 0) return output.one(`${file}: no fault`, row);
+        return output.one(`${file}: no fault\n${factsText(facts)}`, { ...row, facts: factsRow(facts) });
+      }
       state.exitCode = 1;
       return output.one(faults.join('\n'), { file, ok: false, faults });
     });
+}
+
+function factsText({ asOf, source, origin, models }: FactsTaken): string {
+  const lines = models.map(({ id, members, price, asks, unbilled }) => {
+    const words = members.map((name) => (name === 'price' ? `price (${price})` : name)).join(', ');
+    const asked = asks === null ? '' : `; asks for ${asks}`;
+    const rest = unbilled.length === 0 ? '' : `; not billed, though the source does: ${unbilled.join(', ')}`;
+    return `  ${id}: ${words || 'nothing else'}${asked}${rest}`;
+  });
+  return `taken from the public facts of ${asOf} (${origin}; ${source}):\n${lines.join('\n')}`;
+}
+
+function factsRow({ asOf, source, origin, models }: FactsTaken): object {
+  return { as_of: asOf, source, origin, models };
 }

@@ -1,0 +1,82 @@
+import type { StatedPrice } from '../config/config.ts';
+import type { PriceRow, PriceVersion } from '../store/prices.ts';
+
+/** One candidate of one model, as a configuration offers it. */
+export interface Offered {
+  readonly model: string;
+  /** Unique within the model. */
+  readonly candidate: string;
+  readonly price: PriceRow;
+  readonly stated: StatedPrice;
+}
+
+/** What a configuration changes of what is published. `before` and `after` are null where there is none. */
+export interface CatalogueChange {
+  readonly change: 'model_added' | 'model_gone' | 'candidate_added' | 'candidate_gone' | 'price_changed';
+  readonly model: string;
+  readonly candidate: string;
+  readonly before: PriceVersion | null;
+  readonly after: Offered | null;
+}
+
+/**
+ * What would change, model by model in the order of the configuration, then what is gone. A price changes when its rates do, and
+ * when a price in dollars is converted otherwise, even if the same won come out.
+ */
+export function differenceOf(
+  published: readonly PriceVersion[],
+  offered: readonly Offered[],
+): readonly CatalogueChange[] {
+  const before = new Map(published.map((version) => [offerKey(version), version]));
+  const after = new Set(offered.map(offerKey));
+  const [oldModels, newModels] = [modelsOf(published), modelsOf(offered)];
+  const changes: CatalogueChange[] = [];
+  for (const offer of offered) {
+    const { model, candidate } = offer;
+    const version = before.get(offerKey(offer)) ?? null;
+    if (version !== null && saysTheSame(version, offer)) continue;
+    const added = oldModels.has(model) ? 'candidate_added' : 'model_added';
+    const change = version === null ? added : 'price_changed';
+    changes.push({ change, model, candidate, before: version, after: offer });
+  }
+  for (const version of published) {
+    if (after.has(offerKey(version))) continue;
+    const { model, candidate } = version;
+    const change = newModels.has(model) ? 'candidate_gone' : 'model_gone';
+    changes.push({ change, model, candidate, before: version, after: null });
+  }
+  return changes;
+}
+
+/** Whether a published version is this price: the same won, and if they come from dollars, from the same rate and margin. */
+export function saysTheSame({ price, stated }: PriceVersion, offer: Offered): boolean {
+  const sameRates =
+    price.prompt === offer.price.prompt &&
+    price.completion === offer.price.completion &&
+    price.request === offer.price.request &&
+    price.cacheRead === offer.price.cacheRead &&
+    price.cacheWrite === offer.price.cacheWrite;
+  // Of a version from before conversions were kept only a price in won is wholly known.
+  if (stated === null) return sameRates && offer.stated.currency === 'KRW';
+  return (
+    sameRates &&
+    stated.currency === offer.stated.currency &&
+    stated.usdKrw === offer.stated.usdKrw &&
+    stated.marginPercent === offer.stated.marginPercent
+  );
+}
+
+/** The name of a candidate of a model among all of them. No id of a model has a space. */
+export function offerKey({
+  model,
+  candidate,
+}: {
+  readonly model: string;
+  readonly candidate: string;
+}): string {
+  return `${model} ${candidate}`;
+}
+
+function modelsOf(offers: readonly { readonly model: string }[]): ReadonlySet<string> {
+  return new Set(offers.map((offer) => offer.model));
+}

@@ -1,0 +1,116 @@
+import type { CandidateConfig, Config } from '../config/config.ts';
+import { recordChange } from '../store/changes.ts';
+import type { Database } from '../store/database.ts';
+import { type EditionOffer, holdCatalogue, insertEdition, lastEdition } from '../store/editions.ts';
+import {
+  insertPrice,
+  latestPrices,
+  type PriceVersion,
+  readPricedModels,
+  readPriceHistory,
+  readPrices,
+} from '../store/prices.ts';
+import type { Sql } from '../store/sql.ts';
+import { type CatalogueChange, differenceOf, type Offered, offerKey, saysTheSame } from './difference.ts';
+
+/** What publishing a configuration came to. */
+export interface Publication {
+  /** The edition that is current now: a new one, or the one before when nothing changed. */
+  readonly edition: number;
+  /** The price version of every candidate, by `offerKey`. */
+  readonly versions: ReadonlyMap<string, number>;
+  readonly changes: readonly CatalogueChange[];
+}
+
+/**
+ * Publishes what a configuration offers: a new version for whatever costs something else than before or is converted otherwise,
+ * a new edition when anything changed. Processes that publish at once follow each other, so one price becomes one version. With
+ * `announce`, running gateways read their configuration again, whether anything changed or not.
+ */
+export async function publishPrices(
+  database: Database,
+  config: Config,
+  { atMs, announce }: { readonly atMs: number; readonly announce: boolean },
+): Promise<Publication> {
+  const offered = offeredBy(config);
+  return database.transaction(async (sql) => {
+    await holdCatalogue(sql);
+    const current = await lastEdition(sql);
+    const changes = differenceOf(await offersOf(sql, current?.offers ?? []), offered);
+    const offers = await versionsFor(sql, offered, atMs);
+    const isSame = current !== null && sameOffers(current.offers, offers);
+    const edition = isSame ? current.id : await insertEdition(sql, offers, atMs);
+    if (announce) await recordChange(sql, 'catalogue', edition);
+    return {
+      edition,
+      versions: new Map(offers.map((offer) => [offerKey(offer), offer.priceVersion])),
+      changes,
+    };
+  });
+}
+
+/** What publishing this configuration would change. */
+export async function differenceTo(database: Database, config: Config): Promise<readonly CatalogueChange[]> {
+  return differenceOf(await readPublished(database), offeredBy(config));
+}
+
+/** What is published now, in the order of the catalogue. */
+export async function readPublished(database: Database): Promise<readonly PriceVersion[]> {
+  return offersOf(database, (await lastEdition(database))?.offers ?? []);
+}
+
+/**
+ * Every published price of one model, or of all of them, oldest first. For a model that never had one: the models that did.
+ */
+export async function readHistory(
+  database: Database,
+  model: string | null,
+): Promise<{ readonly versions: readonly PriceVersion[] } | { readonly known: readonly string[] }> {
+  const versions = await readPriceHistory(database, model);
+  return versions.length > 0 || model === null ? { versions } : { known: await readPricedModels(database) };
+}
+
+/** What a configuration offers, candidate by candidate. */
+export function offeredBy(config: Config): readonly Offered[] {
+  return config.models.flatMap((model) =>
+    model.candidates.map((candidate) => ({
+      model: model.id,
+      candidate: labelOf(candidate),
+      price: candidate.price,
+      stated: candidate.stated,
+    })),
+  );
+}
+
+/** The candidate's name within its model: `slot/<name>` or `<provider slug>/<upstream model>`. */
+export function labelOf({ target }: CandidateConfig): string {
+  return target.kind === 'slot' ? `slot/${target.slot}` : `${target.provider}/${target.model}`;
+}
+
+async function versionsFor(
+  sql: Sql,
+  offered: readonly Offered[],
+  publishedAtMs: number,
+): Promise<readonly EditionOffer[]> {
+  const latest = new Map((await latestPrices(sql)).map((version) => [offerKey(version), version]));
+  const offers: EditionOffer[] = [];
+  for (const offer of offered) {
+    const before = latest.get(offerKey(offer));
+    const isSame = before !== undefined && saysTheSame(before, offer);
+    const priceVersion = isSame ? before.id : await insertPrice(sql, { ...offer, publishedAtMs });
+    offers.push({ model: offer.model, candidate: offer.candidate, priceVersion });
+  }
+  return offers;
+}
+
+async function offersOf(sql: Sql, offers: readonly EditionOffer[]): Promise<readonly PriceVersion[]> {
+  const ids = offers.map((offer) => offer.priceVersion);
+  const versions = new Map((await readPrices(sql, ids)).map((version) => [version.id, version]));
+  return ids.flatMap((id) => versions.get(id) ?? []);
+}
+
+function sameOffers(before: readonly EditionOffer[], after: readonly EditionOffer[]): boolean {
+  const text = (offers: readonly EditionOffer[]): string =>
+    JSON.stringify(offers.map((offer) => [offer.model, offer.candidate, offer.priceVersion]));
+  return text(before) === text(after);
+}

@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import type { ModelFact } from '../../config/facts/facts.ts';
+import { hint } from '../../config/nearest.ts';
+import { type CommonOptions, placesOf, withCommonOptions } from '../options.ts';
+import { Output, type Row } from '../output.ts';
+import { CliError, type RefreshedFacts, type Shell } from '../shell.ts';
+
+const columns = ['id', 'context_length', 'max_completion_tokens', 'prompt_usd', 'completion_usd', 'input'];
+
+/** `naru models facts|refresh`: what is publicly known of models. Neither needs the database. */
+export function addFactCommands(models: Command, shell: Shell): void {
+  withCommonOptions(models.command('facts'))
+    .description('public facts of models that naru.yaml can take; USD per million tokens')
+    .argument('[part]', 'only ids with this in them')
+    .action(async (part: string | undefined, flags: CommonOptions) => {
+      const { models: facts, asOf, origin } = await shell.readFacts(placesOf(flags));
+      const wanted = part?.toLowerCase() ?? '';
+      const found = [...facts.values()].filter(({ id }) => id.toLowerCase().includes(wanted));
+      if (found.length === 0)
+        throw new CliError(
+          `the public facts of ${asOf} know no model ${part}${hint(part ?? '', facts.keys())}`,
+        );
+      await new Output(shell, flags.json === true).table(columns, found.map(rowOf));
+      if (flags.json !== true) shell.err(`facts of ${asOf} (${origin})\n`);
+    });
+
+  withCommonOptions(models.command('refresh'))
+    .description('replace the copy of the public facts; nothing that is served changes until it is published')
+    .option(
+      '--from <file|url>',
+      'a listing such as https://openrouter.ai/api/v1/models (default: what came with Naru)',
+    )
+    .action(async (flags: CommonOptions & { from?: string }) => {
+      const refreshed = await shell.refreshFacts(placesOf(flags), flags.from ?? null);
+      const { path, asOf, source, models: count, added, gone, priced, left } = refreshed;
+      await new Output(shell, flags.json === true).one(textOf(refreshed), {
+        ...{ path, as_of: asOf, source, models: count, added, gone, price_changed: priced },
+        left_out: Object.fromEntries(left),
+      });
+    });
+}
+
+function rowOf(fact: ModelFact): Row {
+  return {
+    ...fact,
+    prompt_usd: fact.price?.prompt ?? null,
+    completion_usd: fact.price?.completion ?? null,
+    input: fact.input_modalities?.join(' ') ?? null,
+  };
+}
+
+function textOf({ path, asOf, models, added, gone, priced, left }: RefreshedFacts): string {
+  const lines = [
+    `${path}: facts of ${models} models as of ${asOf}`,
+    ...idsLine('added', added),
+    ...idsLine('gone', gone),
+    ...idsLine('with another price', priced),
+    ...[...left].map(([reason, count]) => `left out ${count}: ${reason}`),
+    'nothing that is served has changed: naru models diff shows what publishing would change',
+  ];
+  return lines.join('\n');
+}
+
+function idsLine(what: string, ids: readonly string[]): readonly string[] {
+  const more = ids.length > 10 ? ` and ${ids.length - 10} more` : '';
+  return ids.length === 0 ? [] : [`${what} ${ids.length}: ${ids.slice(0, 10).join(', ')}${more}`];
+}

@@ -1,0 +1,54 @@
+import type { Price, Rate } from '../money/price.ts';
+import type { ExchangeConfig, StatedPrice } from './config.ts';
+import { plainDecimal, rateOf, unitsOf } from './rates.ts';
+import type { ParsedFile } from './schema.ts';
+
+type ParsedPrice = NonNullable<ParsedFile['models'][number]['price']>;
+
+/** A price as it is billed, and as it was stated. */
+export interface BuiltPrice {
+  readonly price: Price;
+  readonly stated: StatedPrice;
+}
+
+/** The won that a price without faults means, with what it was computed from. `exchange` is not null where it is in USD.
+ * `factsAsOf` is the day of the public facts that it was taken from, if it was. */
+export function buildPrice(
+  price: ParsedPrice,
+  exchange: ExchangeConfig | null,
+  factsAsOf: string | null,
+): BuiltPrice {
+  const inUsd = price.currency === 'USD';
+  const rate = (text: string, units = unitsOf[price.per]): Rate => {
+    const result = rateOf(text, units, inUsd ? exchange : null);
+    if (result === null) throw new Error(`${text} is no price`);
+    return result;
+  };
+  return {
+    price: {
+      prompt: rate(price.prompt),
+      completion: rate(price.completion),
+      request: rate(price.request, 1n),
+      cacheRead: rate(price.cache_read ?? price.prompt),
+      cacheWrite: rate(price.cache_write ?? price.prompt),
+    },
+    stated: {
+      currency: price.currency,
+      per: price.per,
+      prompt: plain(price.prompt),
+      completion: plain(price.completion),
+      request: plain(price.request),
+      cacheRead: price.cache_read === undefined ? null : plain(price.cache_read),
+      cacheWrite: price.cache_write === undefined ? null : plain(price.cache_write),
+      usdKrw: inUsd && exchange !== null ? plain(exchange.usdKrw) : null,
+      marginPercent: inUsd && exchange !== null ? plain(exchange.marginPercent) : null,
+      factsAsOf,
+    },
+  };
+}
+
+function plain(text: string): string {
+  const result = plainDecimal(text);
+  if (result === null) throw new Error(`${text} is no decimal number`);
+  return result;
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { fetchListing } from '../../src/catalogue/fetch-listing.ts';
+import { FactsFault } from '../../src/config/facts/facts.ts';
+
+/* A listing is fetched over a real socket, from a source that does as it likes. */
+
+let server: Server;
+let origin: string;
+const asked: IncomingMessage[] = [];
+
+const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
+  '/models': (response) => response.end('{"data":["한글"]}'),
+  '/query?key=secret': (response) => response.end('{"with":"a query"}'),
+  '/moved': (response) => response.writeHead(302, { location: '/models' }).end(),
+  '/round': (response) => response.writeHead(307, { location: '/round' }).end(),
+  '/out': (response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
+  '/login': (response) => response.writeHead(302, { location: 'http://me:pw@127.0.0.1:1/' }).end(),
+  '/nowhere': (response) => response.writeHead(302).end(),
+  '/gone': (response) => response.writeHead(404).end('secret detail'),
+  '/large': (response) => response.end('x'.repeat(200_000)),
+  '/endless': (response) => {
+    const more = (): void => {
+      while (!response.destroyed && response.write('x'.repeat(16_384)));
+      if (!response.destroyed) response.once('drain', more);
+    };
+    more();
+  },
+  '/silent': () => {},
+  '/half': (response) => {
+    response.writeHead(200, { 'content-length': 1000 }).write('{"data":');
+    setImmediate(() => response.destroy());
+  },
+  '/stalled': (response) => void response.write('{"data":'),
+  '/gzip': (response) =>
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(1_000_000))),
+  '/latin': (response) => response.end(Buffer.from([0x7b, 0xe9, 0x7d])),
+};
+
+before(async () => {
+  server = createServer((request, response) => {
+    asked.push(request);
+    const answer = answers[request.url ?? ''];
+    if (answer === undefined) response.writeHead(500).end();
+    else answer(response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+after(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+const limits = { connectMs: 2_000, wholeMs: 20_000, bodyBytes: 100_000, redirects: 3 };
+
+async function refused(url: string, words: RegExp, shorter: Partial<typeof limits> = {}): Promise<void> {
+  await assert.rejects(
+    fetchListing(url.startsWith('/') ? `${origin}${url}` : url, { ...limits, ...shorter }),
+    (error) => error instanceof FactsFault && words.test(error.message) && !/secret|pw@/.test(error.message),
+    url,
+  );
+}
+
+test('the text at a URL, also behind a redirect; no credential is sent', async () => {
+  assert.equal(await fetchListing(`${origin}/models`, limits), '{"data":["한글"]}');
+  assert.equal(await fetchListing(`${origin}/moved`, limits), '{"data":["한글"]}');
+  assert.equal(await fetchListing(`${origin}/query?key=secret`, limits), '{"with":"a query"}');
+  for (const { headers } of asked) {
+    assert.equal(headers.authorization, undefined);
+    assert.equal(headers.cookie, undefined);
+  }
+});
+
+test('redirects have an end, and lead to http and https only', async () => {
+  const before = asked.length;
+  await refused('/round', /leads elsewhere more than 3 times/);
+  assert.equal(asked.length - before, 4);
+  await refused('/out', /leads to no http or https address/);
+  await refused('/login', /carries a user or a password/);
+  await refused('/nowhere', /the answer is 302/);
+});
+
+test('size and time have limits, whoever is slow or endless', async () => {
+  await refused('/large', /more than 100000 bytes/);
+  await refused('/endless', /more than 100000 bytes/);
+  await refused('/silent', /no whole answer within 300 ms/, { wholeMs: 300 });
+  await refused('/stalled', /no whole answer within 300 ms/, { wholeMs: 300 });
+});
+
+test('what is no whole plain text is refused', async () => {
+  await refused('/gone', /the answer is 404/);
+  await refused('/half', /./);
+  await refused('/gzip', /compressed/);
+  await refused('/latin', /not UTF-8/);
+  await refused('ftp://127.0.0.1/x', /no http or https address/);
+  await refused('http://me:pw@127.0.0.1/', /a user or a password/);
+  await refused('http://', /no http or https address/);
+  await refused('http://127.0.0.1:1/', /ECONNREFUSED/);
+});

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { FactsFault } from '../../src/config/facts/facts.ts';
+import { factsOfListing, wordsOf } from '../../src/config/facts/listing.ts';
+import { plainDecimal, rateOf } from '../../src/config/rates.ts';
+
+/* The facts in the body of a `GET /models` of the API that Naru's is like. */
+
+const about = { asOf: '2026-01-15', source: 'https://source.example/models', known: new Map() };
+
+/** A row as the original publishes it. */
+function row(more: object = {}): Record<string, unknown> {
+  return {
+    id: 'openai/gpt-4',
+    canonical_slug: 'openai/gpt-4',
+    name: 'OpenAI: GPT-4',
+    created: 1_692_901_234,
+    description: 'Large.\n\nA second paragraph.',
+    context_length: 8192,
+    architecture: {
+      modality: 'text->text',
+      input_modalities: ['text', 'image', 'smell'],
+      output_modalities: ['text'],
+      tokenizer: 'GPT',
+      instruct_type: null,
+    },
+    pricing: { prompt: '0.00003', completion: '0.00006', image: '0', request: '0', input_cache_read: '0' },
+    top_provider: { context_length: 8192, max_completion_tokens: 4096, is_moderated: true },
+    per_request_limits: null,
+    supported_parameters: ['temperature', 'top_p', 'temperature', 'Not A Name', 7],
+    default_parameters: null,
+    knowledge_cutoff: null,
+    hugging_face_id: '',
+    expiration_date: null,
+    links: { details: '/api/v1/models/openai/gpt-4/endpoints' },
+    ...more,
+  };
+}
+
+function read(...rows: readonly unknown[]) {
+  return factsOfListing({ data: rows, total_count: rows.length, links: { next: null } }, about);
+}
+
+test('a row becomes a fact: prices per million, the first paragraph, and only what Naru knows', () => {
+  assert.deepEqual(read(row()).file, {
+    as_of: '2026-01-15',
+    source: 'https://source.example/models',
+    models: [
+      {
+        id: 'openai/gpt-4',
+        name: 'OpenAI: GPT-4',
+        description: 'Large.',
+        created: '2023-08-24',
+        context_length: 8192,
+        max_completion_tokens: 4096,
+        input_modalities: ['text', 'image'],
+        output_modalities: ['text'],
+        supported_parameters: ['temperature', 'top_p'],
+        tokenizer: 'GPT',
+        price: { prompt: '30', completion: '60' },
+      },
+    ],
+  });
+});
+
+test('a price is taken only where it is one: not where it depends, not where all is free; what cannot be billed is named', () => {
+  const priceOf = (pricing: unknown) =>
+    read(row({ pricing }), row({ id: 'a/other' })).file.models.at(-1)?.price;
+  assert.equal(priceOf({ prompt: '-1', completion: '-1' }), undefined);
+  assert.equal(priceOf({ prompt: '0', completion: '0.0' }), undefined);
+  assert.deepEqual(priceOf({ prompt: '0', completion: '1e-7' }), { prompt: '0', completion: '0.1' });
+  assert.deepEqual(
+    priceOf({
+      ...{ prompt: '0.0000012', completion: '0.00001', request: '0.01', input_cache_read: '0.00000012' },
+      ...{ input_cache_write: '0.000001500', web_search: '0.01', audio: '0', internal_reasoning: '0.00001' },
+      overrides: [{ min_prompt_tokens: 200_000, prompt: '0.0000025' }],
+    }),
+    {
+      ...{ prompt: '1.2', completion: '10', request: '0.01', cache_read: '0.12', cache_write: '1.5' },
+      unbilled: ['web_search', 'overrides'],
+    },
+  );
+});
+
+test('rows that are not understood are left out and counted, the others are kept', () => {
+  const { file, left } = read(
+    null,
+    [],
+    'x',
+    {},
+    row(),
+    row(),
+    row({ id: 'openai/gpt-4:free' }),
+    row({ id: 'openrouter/auto' }),
+    row({ id: '../etc/passwd' }),
+    row({ id: 'a/numbers', pricing: { prompt: 0.00003, completion: 0.00006 } }),
+    row({ id: 'a/negative', pricing: { prompt: '-0.5', completion: '1' } }),
+    row({ id: 'a/huge', pricing: { prompt: '1e99', completion: '1' } }),
+    row({ id: 'a/none', pricing: null }),
+    row({ id: 'a/no-context', context_length: null }),
+    row({ id: 'a/half-context', context_length: 0.5 }),
+    row({
+      id: '__proto__/x',
+      top_provider: { max_completion_tokens: 1e12 },
+      created: -1,
+      name: '',
+      architecture: 7,
+    }),
+  );
+  assert.deepEqual(
+    file.models.map(({ id }) => id),
+    ['__proto__/x', 'openai/gpt-4'],
+  );
+  assert.deepEqual(Object.fromEntries(left), {
+    'it has no id': 4,
+    'its id was there before': 1,
+    'its id is none that Naru can have': 3,
+    'its price is no pair of decimal numbers': 4,
+    'it has no context length': 2,
+  });
+  assert.match(wordsOf(left), /^ \(4 × it has no id; /);
+});
+
+test("a maker's own name for a model is kept, since no listing has it", () => {
+  const known = new Map([['openai/gpt-4', { id: 'openai/gpt-4', maker_model: 'gpt-4-0613' }]]);
+  const { file } = factsOfListing({ data: [row()] }, { ...about, known });
+  assert.equal(file.models[0]?.maker_model, 'gpt-4-0613');
+});
+
+test('a file of facts is taken as it is', () => {
+  const { file } = read(row());
+  assert.deepEqual(factsOfListing(file, { ...about, asOf: '2027-01-01' }).file, file);
+});
+
+test('what is no whole listing is refused', () => {
+  const refused = (json: unknown, words: RegExp): void =>
+    assert.throws(
+      () => factsOfListing(json, about),
+      (error) => error instanceof FactsFault && words.test(error.message),
+    );
+  for (const json of [null, 7, [], 'x', {}, { data: {} }]) refused(json, /it has no list "data"/);
+  refused({ data: [] }, /none of its 0 rows is a model/);
+  refused({ data: [{}, {}] }, /none of its 2 rows is a model \(2 × it has no id\)/);
+  refused({ data: [row()], links: { next: '/models?offset=500' } }, /one page of a listing/);
+  refused({ as_of: 'today', source: 'x', models: [] }, /as_of: /);
+});
+
+test('a price per million is the price per token, to the last decimal', () => {
+  const amount = fc
+    .tuple(
+      fc.bigInt({ min: 0n, max: 9n }),
+      fc.stringMatching(/^[0-9]{1,17}$/),
+      fc.integer({ min: -9, max: 0 }),
+    )
+    .map(([whole, fraction, exponent]) => ({
+      text: `${whole}.${fraction}e${exponent}`,
+      plain: `${whole}.${fraction}`,
+    }));
+  const exchange = { usdKrw: '1387.35', marginPercent: '2.5' };
+  fc.assert(
+    fc.property(amount, ({ text }) => {
+      const million = plainDecimal(text, 6);
+      assert.ok(million !== null);
+      assert.match(million, /^(0|[1-9]\d*)(\.\d*[1-9])?$/);
+      assert.equal(rateOf(million, 1_000_000n, exchange), rateOf(text, 1n, exchange));
+      assert.equal(plainDecimal(million, -6), plainDecimal(text));
+    }),
+    { numRuns: 300 },
+  );
+});

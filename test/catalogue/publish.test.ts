@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { publishPrices, readHistory, readPublished } from '../../src/catalogue/publish.ts';
+import type { Config, StatedPrice } from '../../src/config/config.ts';
+import { rateOf, unitsOf } from '../../src/config/rates.ts';
+import { Database } from '../../src/store/database.ts';
+import { configOf } from '../config/load-text.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+
+/* Price versions: what makes one, what it remembers, and that none is ever changed. */
+
+let testDatabase: TestDatabase;
+let database: Database;
+let atMs = Date.UTC(2026, 0, 1);
+
+before(async () => {
+  testDatabase = await createTestDatabase();
+  database = new Database(testDatabase.address);
+});
+after(async () => {
+  await database?.close();
+  await testDatabase?.drop();
+});
+
+/** A catalogue of one model, which each test names for itself. */
+function offering(id: string, price: string, exchange = 'usd_krw: 1400'): Config {
+  return configOf(`exchange: { ${exchange} }
+providers: [{ slug: p, dialect: openai, base_url: "http://h" }]
+models: [{ id: ${id}, context_length: 9, price: { ${price} }, candidates: [{ provider: p, model: m }] }]`);
+}
+
+async function publish(config: Config, at = database): Promise<number> {
+  atMs += 1000;
+  const { versions } = await publishPrices(at, config, { atMs, announce: false });
+  return [...versions.values()][0] ?? 0;
+}
+
+async function historyOf(model: string) {
+  const found = await readHistory(database, model);
+  return 'versions' in found ? found.versions : [];
+}
+
+test('a price in dollars is published with what it was stated as, the rate and the margin', async () => {
+  const price = 'prompt: 0.150, completion: 6e-1, cache_read: 0.075, currency: USD, per: 1M';
+  await publish(offering('a/usd', price, 'usd_krw: 1387.350, margin_percent: 2.5'));
+  const [version] = await historyOf('a/usd');
+  assert.deepEqual(version?.stated, {
+    currency: 'USD',
+    per: '1M',
+    prompt: '0.15',
+    completion: '0.6',
+    request: '0',
+    cacheRead: '0.075',
+    cacheWrite: null,
+    usdKrw: '1387.35',
+    marginPercent: '2.5',
+    factsAsOf: null,
+  });
+  assert.equal(version?.price.prompt, 213_305_063n);
+  assert.equal(version?.publishedAtMs, atMs);
+});
+
+test('an unchanged price makes no version, however it is spelled; another price, rate or margin makes one', async () => {
+  const usd = 'prompt: 0.15, completion: 0.6, currency: USD, per: 1M';
+  const steps: readonly (readonly [price: string, exchange: string, isNew: boolean])[] = [
+    [usd, 'usd_krw: 1400', true],
+    [usd, 'usd_krw: 1400', false],
+    [usd, 'usd_krw: 1400.00, margin_percent: 0', false],
+    ['prompt: 1.5e-7, completion: 0.0000006, currency: USD', 'usd_krw: 1400', false],
+    [usd, 'usd_krw: 1401', true],
+    [usd, 'usd_krw: 1401, margin_percent: 1', true],
+    // The same won from another rate: the rate is part of what was published.
+    [usd, 'usd_krw: 1415.01', true],
+    ['prompt: 0.15, completion: 0.7, currency: USD, per: 1M', 'usd_krw: 1415.01', true],
+    // The same won, stated in won.
+    ['prompt: 212.2515, completion: 990.507, per: 1M', 'usd_krw: 1', true],
+    ['prompt: 0.2122515, completion: 0.990507, per: 1K', 'usd_krw: 2', false],
+    // Back to where it began is a version of its own: the first one is not revived.
+    [usd, 'usd_krw: 1400', true],
+  ];
+  let last = 0;
+  for (const [price, exchange, isNew] of steps) {
+    const version = await publish(offering('a/steps', price, exchange));
+    assert.equal(version !== last, isNew, `${price} ${exchange}`);
+    last = version;
+  }
+  assert.equal((await historyOf('a/steps')).length, steps.filter(([, , isNew]) => isNew).length);
+});
+
+test('a version from before conversions were kept stands for its price in won; in dollars it is published once more', async () => {
+  const insert = `INSERT INTO price_version (model, candidate, prompt, completion, request, cache_read, cache_write, published_at)
+    VALUES ($1, 'p/m', 1000000000000, 1000000000000, 0, 1000000000000, 1000000000000, now()) RETURNING id`;
+  const old = async (model: string): Promise<number> =>
+    Number((await database.query<{ id: bigint }>(insert, [model]))[0]?.id);
+  const [won, dollars] = [await old('a/old-won'), await old('a/old-usd')];
+  assert.equal(await publish(offering('a/old-won', 'prompt: 1, completion: 1')), won);
+  const usd = offering('a/old-usd', 'prompt: 1, completion: 1, currency: USD', 'usd_krw: 1');
+  const again = await publish(usd);
+  assert.notEqual(again, dollars);
+  assert.equal(await publish(usd), again);
+  assert.equal((await historyOf('a/old-usd'))[0]?.stated, null);
+});
+
+test('what was published is never changed', async () => {
+  await publish(offering('a/kept', 'prompt: 1, completion: 1'));
+  const whole = 'SELECT row_to_json(p)::text AS row FROM price_version p ORDER BY id';
+  const before = await database.query<{ row: string }>(whole);
+  for (const prompt of [2, 3, 1])
+    await publish(offering('a/kept', `prompt: ${prompt}, completion: 1, currency: USD`));
+  const after = await database.query<{ row: string }>(whole);
+  assert.deepEqual(after.slice(0, before.length), before);
+  assert.equal(after.length, before.length + 3);
+});
+
+test('processes that publish one configuration at once make one version and one edition', async () => {
+  const processes = Array.from({ length: 6 }, () => new Database(testDatabase.address, 2));
+  try {
+    for (const prompt of [1, 2, 3]) {
+      const config = offering('a/race', `prompt: ${prompt}, completion: 1, currency: USD`);
+      const editions = await database.query<{ n: bigint }>('SELECT count(*) AS n FROM catalogue_edition');
+      const versions = await Promise.all(processes.map((one) => publish(config, one)));
+      assert.equal(new Set(versions).size, 1, String(versions));
+      assert.equal((await historyOf('a/race')).length, prompt);
+      const [row] = await database.query<{ n: bigint }>('SELECT count(*) AS n FROM catalogue_edition');
+      assert.equal(row?.n, (editions[0]?.n ?? 0n) + 1n);
+    }
+  } finally {
+    for (const one of processes) await one.close();
+  }
+});
+
+test('the current edition is what the last configuration offers, in its order, and says what it changed', async () => {
+  const text = (models: string): Config =>
+    configOf(`providers: [{ slug: p, dialect: openai, base_url: "http://h" }, { slug: q, dialect: openai, base_url: "http://h" }]
+models: ${models}`);
+  const price = (prompt: number): string => `context_length: 9, price: { prompt: ${prompt}, completion: 1 }`;
+  const changesOf = async (config: Config): Promise<readonly string[]> =>
+    (await publishPrices(database, config, { atMs, announce: false })).changes.map(
+      ({ change, model, candidate }) => `${change} ${model} ${candidate}`,
+    );
+  await changesOf(text('[]'));
+  const first = text(
+    `[{ id: b/two, ${price(1)}, candidates: [{ provider: p }] }, { id: b/one, ${price(1)}, candidates: [{ provider: p }, { provider: q }] }]`,
+  );
+  assert.deepEqual(await changesOf(first), [
+    'model_added b/two p/b/two',
+    'model_added b/one p/b/one',
+    'model_added b/one q/b/one',
+  ]);
+  assert.deepEqual(
+    (await readPublished(database)).map(({ model, candidate }) => `${model} ${candidate}`),
+    ['b/two p/b/two', 'b/one p/b/one', 'b/one q/b/one'],
+  );
+  const second = text(
+    `[{ id: b/one, ${price(2)}, candidates: [{ provider: p }, { provider: q, model: other }] }]`,
+  );
+  assert.deepEqual(await changesOf(second), [
+    'price_changed b/one p/b/one',
+    'candidate_added b/one q/other',
+    'model_gone b/two p/b/two',
+    'candidate_gone b/one q/b/one',
+  ]);
+  assert.deepEqual(await changesOf(second), []);
+  assert.deepEqual(await readHistory(database, 'b/no'), {
+    known: ['a/kept', 'a/old-usd', 'a/old-won', 'a/race', 'a/steps', 'a/usd', 'b/one', 'b/two'],
+  });
+});
+
+/** The rates that a version's own record gives, by the rule of the house: one rounding, at 12 decimals of a won. */
+function recomputed({ currency, per, usdKrw, marginPercent, ...stated }: StatedPrice): readonly bigint[] {
+  const exchange = currency === 'USD' ? { usdKrw: usdKrw ?? '', marginPercent: marginPercent ?? '' } : null;
+  const rate = (text: string, units: bigint = unitsOf[per]): bigint => rateOf(text, units, exchange) ?? -1n;
+  const { prompt, completion, request, cacheRead, cacheWrite } = stated;
+  return [
+    rate(prompt),
+    rate(completion),
+    rate(request, 1n),
+    rate(cacheRead ?? prompt),
+    rate(cacheWrite ?? prompt),
+  ];
+}
+
+const amount = fc
+  .tuple(
+    fc.bigInt({ min: 0n, max: 99n }),
+    fc.stringMatching(/^[0-9]{1,16}$/),
+    fc.integer({ min: -9, max: 0 }),
+  )
+  .map(([whole, fraction, exponent]) => `${whole}.${fraction}e${exponent}`);
+
+test('from any published version its rates can be computed again, to the last decimal', async () => {
+  const names = ['prompt', 'completion', 'request', 'cache_read', 'cache_write'];
+  const prices = fc.record({
+    amounts: fc.tuple(amount, amount, amount, amount, amount),
+    currency: fc.constantFrom('KRW', 'USD'),
+    per: fc.constantFrom('token', '1K', '1M'),
+    usdKrw: fc.constantFrom('1400', '1387.35', '0.001', '1e1', '1234.567890123456'),
+    margin: fc.constantFrom('0', '2.50', '33.3333333', '1e-3'),
+  });
+  await fc.assert(
+    fc.asyncProperty(prices, async ({ amounts, currency, per, usdKrw, margin }) => {
+      const members = amounts.map((text, index) => `${names[index]}: ${text}`).join(', ');
+      const exchange = `usd_krw: ${usdKrw}, margin_percent: ${margin}`;
+      const config = offering('a/any', `${members}, currency: ${currency}, per: ${per}`, exchange);
+      const id = await publish(config);
+      const version = (await readPublished(database)).find((one) => one.id === id);
+      assert.ok(version?.stated);
+      const { prompt, completion, request, cacheRead, cacheWrite } = version.price;
+      assert.deepEqual([prompt, completion, request, cacheRead, cacheWrite], recomputed(version.stated));
+      assert.deepEqual(version.price, config.models[0]?.price);
+    }),
+    { numRuns: 60 },
+  );
+});

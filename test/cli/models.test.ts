@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { createPlace, eventually, type Place, type Serving } from './naru.ts';
+
+/* `naru models list|diff|publish|history` beside a server that runs. */
+
+let upstream: Upstream;
+let place: Place;
+let serving: Serving;
+let key: string;
+
+before(async () => {
+  upstream = await startUpstream();
+  upstream.always(reply.chat('네', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
+  place = createPlace();
+  serving = await place.up('--config', configure({}));
+  await place.json('credit', 'grant', '--account', '1', '--amount', '100000');
+  key = (await place.json('key', 'create', '--account', '1', '--name', 'k')).rows[0].key;
+});
+after(async () => {
+  await serving?.stop();
+  await upstream?.close();
+  place?.remove();
+});
+
+interface Wanted {
+  readonly prompt?: string;
+  readonly usdKrw?: string;
+  readonly more?: readonly object[];
+  readonly tree?: object;
+}
+
+/** Writes the file: test/usd in dollars, and what a test wants beside it. */
+function configure({ prompt = '0.01', usdKrw = '1000', more = [], tree = {} }: Wanted): string {
+  const candidates = [{ provider: 'up', model: 'echo' }];
+  return place.configure({
+    exchange: { usd_krw: usdKrw, margin_percent: '2.5' },
+    providers: [{ slug: 'up', dialect: 'openai', base_url: upstream.url, api_key: 'provider-key' }],
+    models: [
+      {
+        id: 'test/usd',
+        context_length: 4096,
+        price: { prompt, completion: '0.02', currency: 'USD' },
+        candidates,
+      },
+      ...more.map((model) => ({
+        context_length: 4096,
+        price: { prompt: 1, completion: 1 },
+        candidates,
+        ...model,
+      })),
+    ],
+    ...tree,
+  });
+}
+
+/** What one answer of a model costs now: ten prompt tokens and five of completion; null when it is not offered. */
+async function costOf(model: string): Promise<number | null> {
+  const response = await fetch(`${serving.origin}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: '안녕' }] }),
+  });
+  const body = (await response.json()) as { usage?: { cost: number } };
+  return response.status === 200 ? (body.usage?.cost ?? -1) : null;
+}
+
+test('a price in dollars is published when the server starts, and history has its rate, its margin and the instant in Seoul', async () => {
+  const { code, rows } = await place.json('models', 'history', 'test/usd');
+  assert.equal(code, 0);
+  assert.equal(rows.length, 1);
+  const [{ published_at, ...row }] = rows;
+  assert.match(published_at, /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+09:00$/);
+  assert.ok(Math.abs(Date.parse(published_at) - Date.now()) < 600_000, published_at);
+  assert.deepEqual(row, {
+    version: row.version,
+    model: 'test/usd',
+    candidate: 'up/echo',
+    prompt: '10.25',
+    completion: '20.5',
+    request: '0',
+    cache_read: '10.25',
+    cache_write: '10.25',
+    currency: 'USD',
+    stated: 'USD 0.01/0.02 per token',
+    usd_krw: '1000',
+    margin_percent: '2.5',
+    facts_as_of: null,
+  });
+  assert.equal(await costOf('test/usd'), 10 * 10.25 + 5 * 20.5);
+});
+
+test('diff shows what a publication would change and changes nothing; publish makes it so in the server that runs', async () => {
+  const nothing = await place.run('models', 'diff', '--exit-code');
+  assert.deepEqual(
+    [nothing.code, nothing.out, nothing.err],
+    [0, '', 'no difference: what the file says is published\n'],
+  );
+  configure({ prompt: '0.03', usdKrw: '2000', more: [{ id: 'test/new' }] });
+  const diff = await place.json('models', 'diff', '--exit-code');
+  assert.equal(diff.code, 1);
+  const row = { change: 'price_changed', model: 'test/usd', candidate: 'up/echo' };
+  const added = { change: 'model_added', model: 'test/new', candidate: 'up/echo', before: null, after: '1' };
+  const expected = [
+    { ...row, what: 'prompt', before: '10.25', after: '61.5' },
+    { ...row, what: 'completion', before: '20.5', after: '41' },
+    { ...row, what: 'cache_read', before: '10.25', after: '61.5' },
+    { ...row, what: 'cache_write', before: '10.25', after: '61.5' },
+    { ...row, what: 'stated', before: 'USD 0.01/0.02 per token', after: 'USD 0.03/0.02 per token' },
+    { ...row, what: 'usd_krw', before: '1000', after: '2000' },
+    { ...added, what: 'prompt' },
+    { ...added, what: 'completion' },
+  ];
+  assert.deepEqual(diff.rows, expected);
+  const people = await place.run('models', 'diff');
+  assert.match(
+    people.out,
+    /^change +model +candidate +what +before +after\nprice_changed +test\/usd +up\/echo +prompt +10\.25 +61\.5\n/,
+  );
+  assert.equal(await costOf('test/usd'), 205, 'a diff changes nothing');
+  assert.equal(await costOf('test/new'), null);
+
+  const published = await place.json('models', 'publish');
+  assert.equal(published.code, 0);
+  assert.deepEqual(published.rows.slice(0, -1), expected);
+  assert.deepEqual(Object.keys(published.rows.at(-1)), ['edition', 'changes']);
+  await eventually('the new price', 5_000, async () =>
+    (await costOf('test/usd')) === 10 * 61.5 + 5 * 41 ? true : null,
+  );
+  assert.equal(await costOf('test/new'), 15);
+  assert.equal((await place.json('models', 'diff')).rows.length, 0);
+  const listed = (await place.json('models', 'list')).rows;
+  assert.deepEqual(
+    listed.map(({ model, prompt }) => [model, prompt]),
+    [
+      ['test/usd', '61.5'],
+      ['test/new', '1'],
+    ],
+  );
+});
+
+test('a publication of nothing new makes no version, and still the server reads the file again', async () => {
+  const before = (await place.json('models', 'history')).rows.length;
+  configure({ prompt: '0.03', usdKrw: '2000', more: [{ id: 'test/new', name: '새 모델' }] });
+  const { code, rows } = await place.json('models', 'publish');
+  assert.equal(code, 0);
+  assert.equal(rows.length, 1);
+  assert.equal(rows[0].changes, 0);
+  await eventually('the new name', 5_000, async () => {
+    const listing = await (await fetch(`${serving.origin}/api/v1/models`)).text();
+    return listing.includes('새 모델') ? true : null;
+  });
+  assert.equal((await place.json('models', 'history')).rows.length, before);
+});
+
+test('a file with a fault is published by nobody: not by the command, not by SIGHUP, and the old prices stay', async () => {
+  const before = (await place.json('models', 'history')).rows;
+  configure({ prompt: '-1', more: [{ id: 'test/new' }] });
+  const refused = await place.run('models', 'publish');
+  assert.deepEqual([refused.code, refused.out], [1, '']);
+  assert.match(
+    refused.err,
+    /the configuration has a fault:\n.*naru\.yaml:1:\d+ models\[0\]\.price\.prompt: must be a decimal number/,
+  );
+  const said = serving.err().length;
+  serving.child.kill('SIGHUP');
+  await eventually('the refusal', 5_000, () =>
+    serving.err().slice(said).includes('not reloaded, everything stays as it was') ? true : null,
+  );
+  assert.equal(await costOf('test/usd'), 10 * 61.5 + 5 * 41);
+  configure({ prompt: '0.03', usdKrw: '2000', more: [{ id: 'test/new' }] });
+  assert.deepEqual((await place.json('models', 'history')).rows, before);
+});
+
+test('SIGHUP publishes a changed file too, many at once end with the last file', async () => {
+  for (const prompt of ['0.04', '0.05', '0.06', '0.07']) {
+    configure({ prompt, usdKrw: '2000' });
+    serving.child.kill('SIGHUP');
+  }
+  await eventually('the last price', 5_000, async () =>
+    (await costOf('test/usd')) === 10 * 143.5 + 5 * 41 ? true : null,
+  );
+  assert.equal(await costOf('test/new'), null, 'what is gone from the file is gone');
+  const last = (await place.json('models', 'history', 'test/usd')).rows.at(-1);
+  assert.equal(last.prompt, '143.5');
+  assert.equal(
+    (await place.json('models', 'history', 'test/new')).rows.length,
+    1,
+    'and its price is still on record',
+  );
+});
+
+test('a publication that the running server may not take over without a restart leaves it as it was, and it says why', async () => {
+  const said = serving.err().length;
+  configure({ prompt: '0.08', usdKrw: '2000', tree: { limits: { debt_floor_krw: 1 } } });
+  assert.equal((await place.run('models', 'publish')).code, 0);
+  await eventually('the reason', 5_000, () =>
+    /not reloaded.*`limits` changed/.test(serving.err().slice(said)) ? true : null,
+  );
+  assert.equal(await costOf('test/usd'), 10 * 143.5 + 5 * 41);
+  configure({ prompt: '0.07', usdKrw: '2000' });
+  assert.equal((await place.run('models', 'publish')).code, 0);
+});
+
+test('two publications at once make one version', async () => {
+  configure({ prompt: '0.09', usdKrw: '2000' });
+  const before = (await place.json('models', 'history', 'test/usd')).rows.length;
+  const both = await Promise.all([place.json('models', 'publish'), place.json('models', 'publish')]);
+  assert.deepEqual(
+    both.map(({ code }) => code),
+    [0, 0],
+  );
+  assert.equal(both[0]?.rows.at(-1).edition, both[1]?.rows.at(-1).edition);
+  assert.equal((await place.json('models', 'history', 'test/usd')).rows.length, before + 1);
+});
+
+test('what cannot be done is told in one line, with exit code 1', async () => {
+  const unknown = await place.run('models', 'history', 'test/usb');
+  assert.deepEqual([unknown.code, unknown.out], [1, '']);
+  assert.equal(
+    unknown.err,
+    'naru: no price of a model test/usb was ever published (did you mean "test/usd"?)\n',
+  );
+  const none = await place.run('models', 'diff', '--config', join(place.folder, 'none.yaml'));
+  assert.equal(none.code, 1);
+  assert.match(none.err, /^naru: there is no configuration file .*none\.yaml\n$/);
+  const away = join(place.folder, 'away.yaml');
+  writeFileSync(away, 'database: { url: "postgres://naru:secret-word@127.0.0.1:1/naru" }\n');
+  for (const command of ['list', 'diff', 'publish', 'history']) {
+    const { code, out, err } = await place.run('models', command, '--config', away);
+    assert.deepEqual([code, out], [1, ''], command);
+    assert.match(err, /^naru: the database cannot be used: nothing listens there.*\n$/, command);
+    assert.doesNotMatch(err, /secret-word/);
+  }
+});

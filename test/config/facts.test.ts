@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseFacts } from '../../src/config/facts/facts.ts';
+import { shippedFacts } from '../../src/config/facts/shipped.ts';
+import { configOf, faultsOf, takenOf } from './load-text.ts';
+
+/* Rows of one line: what a row of `models` leaves out comes from the public facts, and what it says itself wins. */
+
+const facts = JSON.stringify({
+  as_of: '2026-01-15',
+  source: 'a test',
+  models: [
+    {
+      id: 'openai/gpt-4o-mini',
+      name: 'OpenAI: GPT-4o-mini',
+      description: 'Small.',
+      created: '2024-07-18',
+      context_length: 128000,
+      max_completion_tokens: 16384,
+      input_modalities: ['text', 'image'],
+      output_modalities: ['text'],
+      supported_parameters: ['tools', 'temperature'],
+      knowledge_cutoff: '2023-10-01',
+      tokenizer: 'GPT',
+      price: { prompt: '0.15', completion: '0.6', cache_read: '0.075', unbilled: ['web_search'] },
+    },
+    {
+      id: 'anthropic/claude-x.5',
+      context_length: 1000,
+      maker_model: 'claude-x-5',
+      price: { prompt: '1', completion: '2' },
+    },
+    { id: 'qwen/qwen3-8b', context_length: 40960 },
+  ],
+});
+const providers = `providers:
+  - { slug: openai, dialect: openai, base_url: "https://h/v1" }
+  - { slug: anthropic, dialect: anthropic, base_url: "https://h/v1" }
+  - { slug: router, dialect: openai, base_url: "https://h/v1" }
+slots: [{ name: gpu, command: [e, "{port}"] }]
+`;
+const exchange = 'exchange: { usd_krw: 1400, margin_percent: 2.5 }\n';
+
+function withRow(row: string, before = exchange): string {
+  return `${providers}${before}models:\n  - ${row}\n`;
+}
+
+test('one line is a whole model', () => {
+  const text = withRow('{ id: openai/gpt-4o-mini, provider: openai }');
+  const [model] = configOf(text, { facts }).models;
+  const price = {
+    prompt: 215_250_000n,
+    completion: 861_000_000n,
+    request: 0n,
+    cacheRead: 107_625_000n,
+    cacheWrite: 215_250_000n,
+  };
+  assert.deepEqual(model, {
+    id: 'openai/gpt-4o-mini',
+    name: 'OpenAI: GPT-4o-mini',
+    description: 'Small.',
+    createdMs: Date.UTC(2024, 6, 18),
+    contextLength: 128_000,
+    maxCompletionTokens: 16_384,
+    inputModalities: ['text', 'image'],
+    outputModalities: ['text'],
+    supportedParameters: ['tools', 'temperature'],
+    defaultParameters: null,
+    huggingFaceId: null,
+    knowledgeCutoff: '2023-10-01',
+    tokenizer: 'GPT',
+    price,
+    candidates: [
+      {
+        target: { kind: 'provider', provider: 'openai', model: 'gpt-4o-mini' },
+        contextLength: 128_000,
+        maxCompletionTokens: 16_384,
+        inputModalities: ['text', 'image'],
+        supportedParameters: ['tools', 'temperature'],
+        quantization: null,
+        price,
+        stated: {
+          ...{ currency: 'USD', per: '1M', prompt: '0.15', completion: '0.6', request: '0' },
+          ...{ cacheRead: '0.075', cacheWrite: null, usdKrw: '1400', marginPercent: '2.5' },
+          factsAsOf: '2026-01-15',
+        },
+        weight: 1,
+        dataCollection: true,
+        zdr: false,
+      },
+    ],
+  });
+  assert.deepEqual(takenOf(text, { facts })?.models, [
+    {
+      id: 'openai/gpt-4o-mini',
+      members: [
+        ...['name', 'description', 'created', 'context_length', 'max_completion_tokens', 'input_modalities'],
+        ...['output_modalities', 'supported_parameters', 'knowledge_cutoff', 'tokenizer', 'price'],
+      ],
+      price: 'USD 0.15/0.6 per 1M',
+      asks: 'gpt-4o-mini',
+      unbilled: ['web_search'],
+    },
+  ]);
+});
+
+test('what a provider is asked for: the maker has its own name for a model, everybody else gets the id', () => {
+  const asked = (row: string): unknown => {
+    const target = configOf(withRow(row), { facts }).models[0]?.candidates[0]?.target;
+    return target?.kind === 'provider' ? target.model : target;
+  };
+  const price = 'context_length: 9, price: { prompt: 1, completion: 1 }';
+  assert.equal(asked('{ id: anthropic/claude-x.5, provider: anthropic }'), 'claude-x-5');
+  assert.equal(asked('{ id: anthropic/claude-x.5, provider: router }'), 'anthropic/claude-x.5');
+  assert.equal(asked('{ id: anthropic/claude-x.5, provider: anthropic, model: mine }'), 'mine');
+  assert.equal(asked(`{ id: openai/unknown, provider: openai, ${price} }`), 'unknown');
+  assert.equal(asked(`{ id: openai/gpt-4o-mini, facts: false, provider: openai, ${price} }`), 'gpt-4o-mini');
+  // A list of candidates says what it says.
+  assert.equal(
+    asked('{ id: anthropic/claude-x.5, candidates: [{ provider: anthropic }] }'),
+    'anthropic/claude-x.5',
+  );
+  assert.deepEqual(asked('{ id: qwen/qwen3-8b, slot: gpu, price: { prompt: 1, completion: 1 } }'), {
+    kind: 'slot',
+    slot: 'gpu',
+  });
+});
+
+test('what the row states wins, member by member; a price is one member', () => {
+  const row =
+    'id: openai/gpt-4o-mini, provider: openai, name: Mine, context_length: 1000, price: { prompt: 1, completion: 2 }';
+  const [model] = configOf(withRow(`{ ${row} }`, ''), { facts }).models;
+  assert.equal(model?.name, 'Mine');
+  assert.equal(model?.description, 'Small.');
+  assert.equal(model?.contextLength, 1000);
+  assert.equal(model?.maxCompletionTokens, 1000, 'no longer than the context');
+  assert.equal(model?.candidates[0]?.stated.currency, 'KRW');
+  assert.equal(model?.candidates[0]?.stated.factsAsOf, null);
+  assert.equal(model?.price.cacheRead, 10n ** 12n, 'nothing of a price comes from elsewhere');
+});
+
+test('a price comes from the facts only where a candidate needs one', () => {
+  const own = 'price: { prompt: 1, completion: 2 }';
+  const both = withRow(
+    `{ id: openai/gpt-4o-mini, candidates: [{ slot: gpu, ${own} }, { provider: openai, ${own} }] }`,
+    '',
+  );
+  assert.equal(configOf(both, { facts }).models[0]?.price.prompt, 10n ** 12n);
+  const one = withRow(
+    `{ id: openai/gpt-4o-mini, candidates: [{ slot: gpu, ${own} }, { provider: openai }] }`,
+  );
+  assert.deepEqual(
+    configOf(one, { facts }).models[0]?.candidates.map(({ stated }) => stated.factsAsOf),
+    [null, '2026-01-15'],
+  );
+});
+
+test('a row takes nothing with facts: false, and a file of whole rows means the same with and without facts', () => {
+  const row =
+    'id: openai/gpt-4o-mini, context_length: 9, price: { prompt: 1, completion: 2 }, candidates: [{ slot: gpu }]';
+  const text = withRow(`{ ${row}, facts: false }`);
+  assert.deepEqual(configOf(text, { facts }), configOf(text));
+  assert.equal(configOf(text, { facts }).models[0]?.supportedParameters, null);
+  assert.deepEqual(takenOf(text, { facts }), null);
+});
+
+const row = (members: string): string => withRow(`{ ${members} }`);
+const faults: readonly (readonly [text: string, ...faults: readonly string[]])[] = [
+  [
+    row('id: openai/gpt-4o-mimi, provider: openai'),
+    '8:5 models[0].context_length: is missing, and the public facts of 2026-01-15 do not know "openai/gpt-4o-mimi" (did you mean "openai/gpt-4o-mini"?)',
+    '8:5 models[0].price: is missing, and the public facts of 2026-01-15 do not know "openai/gpt-4o-mimi" (did you mean "openai/gpt-4o-mini"?): what has no price cannot be served',
+  ],
+  [
+    row('id: qwen/qwen3-8b, slot: gpu'),
+    '8:5 models[0].price: is missing, and the public facts of 2026-01-15 do not state it either: what has no price cannot be served',
+  ],
+  [
+    row('id: openai/gpt-4o-mini, provider: openai, facts: false, context_length: 9'),
+    '8:5 models[0].price: is missing, and facts: false takes none from the public facts: what has no price cannot be served',
+  ],
+  [
+    withRow('{ id: openai/gpt-4o-mini, provider: openai }', ''),
+    '7:5 models[0].price: comes in USD from the public facts, but the file states no exchange: { usd_krw: … }',
+  ],
+  [
+    row('id: openai/gpt-4o-mini'),
+    '8:5 models[0].candidates: is missing: needs candidates, or one provider or slot',
+  ],
+  [
+    row('id: openai/gpt-4o-mini, provider: openai, slot: gpu'),
+    '8:49 models[0].slot: stands beside provider: needs only one of them',
+  ],
+  [
+    row('id: openai/gpt-4o-mini, candidates: [{ slot: gpu }], provider: openai'),
+    '8:60 models[0].provider: stands beside candidates: needs only one of them',
+  ],
+  [
+    row('id: openai/gpt-4o-mini, slot: gpu, model: x'),
+    '8:42 models[0].model: means nothing without provider',
+  ],
+  [
+    row('id: openai/gpt-4o-mini, provider: opena'),
+    '8:41 models[0].provider: no provider is called "opena" (did you mean "openai"?)',
+  ],
+  [
+    row('id: openai/gpt-4o-mini, slot: gpus'),
+    '8:37 models[0].slot: no slot is called "gpus" (did you mean "gpu"?)',
+  ],
+  [
+    row('id: openai/gpt-4o-mini, provider: openai, max_completion_tokens: 200000'),
+    '8:72 models[0].max_completion_tokens: must not be above context_length (128000), not "200000"',
+  ],
+];
+
+for (const [text, ...expected] of faults)
+  test(`a fault at its place: ${expected[0]}`, () => {
+    assert.deepEqual(
+      faultsOf(text, { facts }),
+      expected.map((fault) => `naru.yaml:${fault}`),
+    );
+  });
+
+test('facts that cannot be used are a fault, never another price; they are not read where no row could take any', () => {
+  const line = row('id: openai/gpt-4o-mini, provider: openai');
+  for (const [broken, why] of [
+    ['{', /cannot be used: it is not JSON/],
+    ['{}', /cannot be used: as_of: /],
+    [facts.replace('"0.15"', '-1'), /cannot be used: models\.0\.price\.prompt: /],
+    [facts.replace('anthropic/claude-x.5', 'openai/gpt-4o-mini'), /openai\/gpt-4o-mini stands in it twice/],
+    [facts.replace('128000', '1.5'), /models\.0\.context_length/],
+  ] as const)
+    assert.match(faultsOf(line, { facts: broken })[0] ?? '', why);
+  assert.deepEqual(faultsOf('models: []', { facts: '{' }), []);
+  assert.deepEqual(faultsOf(`${providers}`, { facts: '{' }), []);
+});
+
+test('the file may name its facts, beside itself', () => {
+  const named = `facts: { file: my/facts.json }\n${row('id: openai/gpt-4o-mini, provider: openai')}`;
+  const files = { '/etc/naru/my/facts.json': facts };
+  assert.equal(configOf(named, { files, facts: '{' }).models[0]?.contextLength, 128_000);
+  assert.equal(takenOf(named, { files })?.origin, '/etc/naru/my/facts.json');
+  assert.match(
+    faultsOf(named, { facts }).join('\n'),
+    /naru\.yaml:1:16 facts\.file: the facts of models \(\/etc\/naru\/my\/facts\.json\) cannot be used: ENOENT; naru models refresh/,
+  );
+});
+
+test('what is shipped is in order: dozens of models, each a row of one line where it has a price', () => {
+  const { models, asOf } = parseFacts(shippedFacts.read());
+  assert.ok(models.size >= 50, String(models.size));
+  assert.match(asOf, /^20\d\d-\d\d-\d\d$/);
+  const priced = [...models.values()].filter((fact) => fact.price !== undefined);
+  assert.ok(priced.length >= 30, String(priced.length));
+  const text = `${exchange}providers: [{ slug: p, dialect: openai, base_url: "http://h" }]
+slots: [{ name: gpu, command: ["{port}"] }]
+models:
+${[...models.values()].map(({ id, price }) => `  - { id: ${id}, ${price ? 'provider: p' : 'slot: gpu, price: { prompt: 1, completion: 1 }'} }`).join('\n')}`;
+  const config = configOf(text, { facts: shippedFacts.read() });
+  assert.equal(config.models.length, models.size);
+  for (const model of config.models) {
+    assert.notEqual(model.name, model.id);
+    assert.ok(model.price.prompt > 0n && model.price.completion >= model.price.prompt, model.id);
+    assert.ok((model.maxCompletionTokens ?? 1) <= model.contextLength, model.id);
+  }
+});

@@ -1,0 +1,21 @@
+import type { Sql } from '../../src/store/sql.ts';
+
+/** Rates of a price version that a test puts into the books by hand, pico-won. */
+export interface HandPrice {
+  readonly prompt?: bigint;
+  readonly completion?: bigint;
+  readonly request?: bigint;
+  readonly cacheRead?: bigint;
+  readonly cacheWrite?: bigint;
+}
+
+/** Adds a price version, past the catalogue, and returns its id. What is not stated is free. */
+export async function insertPrice(sql: Sql, price: HandPrice): Promise<number> {
+  const { prompt = 0n, completion = 0n, request = 0n, cacheRead = 0n, cacheWrite = 0n } = price;
+  const [row] = await sql.query<{ id: bigint }>(
+    `INSERT INTO price_version (model, candidate, prompt, completion, request, cache_read, cache_write, published_at)
+     VALUES ('test/by-hand', 'test', $1, $2, $3, $4, $5, now()) RETURNING id`,
+    [prompt, completion, request, cacheRead, cacheWrite],
+  );
+  return Number(row?.id);
+}

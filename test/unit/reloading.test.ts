@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Reloading } from '../../src/reloading.ts';
+
+test('reloads run one at a time, and the last one began after everything that was asked for', async () => {
+  const steps = fc.array(fc.constantFrom('ask', 'ask', 'finish'), { maxLength: 30 });
+  await fc.assert(
+    fc.asyncProperty(steps, fc.nat(5), async (orders, beginAt) => {
+      const running: (() => void)[] = [];
+      let asked = 0;
+      let seen = 0;
+      let most = 0;
+      const reloading = new Reloading(async () => {
+        seen = asked;
+        await new Promise<void>((resolve) => {
+          running.push(resolve);
+          most = Math.max(most, running.length);
+        });
+      });
+      const finish = async (): Promise<void> => {
+        running.shift()?.();
+        // As many turns as promises take that are settled already.
+        for (let turn = 0; turn < 5; turn += 1) await null;
+      };
+      for (const [index, order] of orders.entries()) {
+        if (index === beginAt) reloading.begin('it');
+        if (order === 'finish') await finish();
+        else {
+          asked += 1;
+          reloading.ask();
+        }
+      }
+      reloading.begin('it');
+      for (let left = 0; left < 3; left += 1) await finish();
+      assert.equal(seen, asked);
+      assert.ok(most <= 1, `${most} at once`);
+      assert.equal(running.length, 0);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('nothing is reloaded before there is something, and nothing any more after the end', async () => {
+  const reloaded: boolean[] = [];
+  const reloading = new Reloading(async (_subject: string, askedBefore) => {
+    reloaded.push(askedBefore);
+  });
+  reloading.ask();
+  assert.deepEqual(reloaded, []);
+  reloading.begin('it');
+  assert.deepEqual(reloaded, [true]);
+  await reloading.end();
+  reloading.ask();
+  assert.deepEqual(reloaded, [true]);
+});
