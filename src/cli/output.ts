@@ -26,6 +26,23 @@ export class Output {
     }
     if (!headed) this.#shell.err('none\n');
   }
+
+  /** Few rows: for people in columns that stand one below the other, under the names of their members; `rows` for machines. */
+  async table(shown: readonly Row[], rows: readonly object[]): Promise<void> {
+    if (this.#json) {
+      for (const row of rows) await this.#shell.out(`${JSON.stringify(row)}\n`);
+      return;
+    }
+    const [first] = shown;
+    if (first === undefined) return this.#shell.err('none\n');
+    const columns = Object.keys(first);
+    const lines = [columns, ...shown.map((row) => columns.map((column) => cell(row[column])))];
+    const widths = columns.map((_, at) => Math.max(...lines.map((line) => (line[at] ?? '').length)));
+    for (const line of lines) {
+      const padded = line.map((text, at) => text.padEnd(widths[at] ?? 0));
+      await this.#shell.out(`${padded.join('  ').trimEnd()}\n`);
+    }
+  }
 }
 
 /** A row: plain values by column name. */

@@ -1,4 +1,5 @@
 import type { Office } from './office.ts';
+import type { SlotDesk } from './slot-desk.ts';
 
 /** Where the configuration and the data are; null for the default place. */
 export interface Places {
@@ -29,6 +30,8 @@ export interface Shell {
   version(): string;
   /** Opens the database of the configuration, starting the embedded server if it does not run. */
   openOffice(places: Places): Promise<Office>;
+  /** The slots, through the server that runs if there is one. */
+  openSlotDesk(places: Places): Promise<SlotDesk>;
   /** Serves until a signal; resolves with the exit code. */
   up(options: UpOptions): Promise<number>;
   /** Every fault of the configuration as text; empty when there is none. */

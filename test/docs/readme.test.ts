@@ -37,6 +37,7 @@ async function understood(
     },
     version: () => '0',
     openOffice: nothing,
+    openSlotDesk: nothing,
     up: nothing,
     checkConfig: nothing,
     examine: nothing,
