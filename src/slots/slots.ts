@@ -6,6 +6,7 @@ import { externalDriver } from './driver-external.ts';
 import { processDriver } from './driver-process.ts';
 import { readHistory, writeHistory } from './history.ts';
 import { pickFreePort } from './launch.ts';
+import { observedDriver, observedWait, type SlotObserver, silentObserver } from './observer.ts';
 import type { Processes } from './processes.ts';
 import { sweepLeftovers } from './running.ts';
 import type { SlotSettings } from './settings.ts';
@@ -26,6 +27,8 @@ export interface SlotsOptions {
   readonly processes: Processes;
   /** A free port for the next start; the machine's own choice unless given. */
   readonly pickPort?: () => Promise<number>;
+  /** Hears of starts and waits; nobody does unless given. */
+  readonly observer?: SlotObserver;
   /** From SIGTERM to SIGKILL; 5 s unless given. */
   readonly graceMs?: number;
 }
@@ -36,6 +39,7 @@ export interface SlotsOptions {
  */
 export async function createSlots(options: SlotsOptions): Promise<Slots> {
   const slots = new Map<string, Slot>();
+  const { observer = silentObserver } = options;
   for (const settings of options.settings) slots.set(settings.name, await createSlot(settings, options));
   const find = (name: string): Slot => {
     const slot = slots.get(name);
@@ -44,7 +48,9 @@ export async function createSlots(options: SlotsOptions): Promise<Slots> {
   };
   return {
     acquire: async (name, { accountId, signal, coldWaitMs = options.coldWaitMs }) =>
-      find(name).acquire(accountId, coldWaitMs, signal),
+      observedWait({ slot: name, observer, clock: options.clock }, () =>
+        find(name).acquire(accountId, coldWaitMs, signal),
+      ),
     status: (name) => find(name).status(),
     statuses: () => [...slots.values()].map((slot) => slot.status()),
     start: (name) => find(name).happen({ kind: 'start' }),
@@ -66,6 +72,7 @@ async function createSlot(settings: SlotSettings, options: SlotsOptions): Promis
     by.kind === 'process'
       ? processDriver({ settings, driver: by, dir, processes, pickPort, clock, log })
       : externalDriver(settings, by.baseUrl, by.healthPath, clock);
+  const { observer = silentObserver } = options;
   const { maxConcurrency, startBudgetMs, idleStopMs } = settings;
   const external = by.kind === 'external';
   const config = { external, maxConcurrency, startBudgetMs, idleStopMs, graceMs: options.graceMs ?? 5000 };
@@ -77,7 +84,7 @@ async function createSlot(settings: SlotSettings, options: SlotsOptions): Promis
     model: settings.model,
     config,
     history,
-    driver,
+    driver: observedDriver(driver, { slot: name, startBudgetMs, observer, clock }),
     clock,
     log,
     remember,
