@@ -10,8 +10,8 @@ import { configOf, faultsOf } from './load-text.ts';
 
 const example = readFileSync(new URL('../../naru.example.yaml', import.meta.url), 'utf8');
 const around = {
-  env: { OPENAI_API_KEY: 'sk-a', OPENROUTER_API_KEY: 'sk-b' },
-  files: { '/etc/naru/secrets/anthropic-api-key': 'sk-c' },
+  env: { OPENAI_API_KEY: 'sk-a', OPENROUTER_API_KEY: 'sk-b', KUBE_TOKEN: 'sesame' },
+  files: { '/etc/naru/secrets/anthropic-api-key': 'sk-c', '/etc/naru/secrets/kube-ca.pem': 'PEM' },
 };
 
 test('the committed JSON Schema is the one that the schema implies', () => {
