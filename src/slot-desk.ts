@@ -1,14 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { askServer, serverIsAway } from './ask-server.ts';
 import { CliError, type Places } from './cli/shell.ts';
 import type { LogWish, SlotDesk } from './cli/slot-desk.ts';
 import { hint } from './config/nearest.ts';
-import { type ControlCall, ControlUnreachable, callControl } from './control/call.ts';
+import type { ControlCall } from './control/call.ts';
 import { parseRow, type SlotRow } from './control/slots.ts';
 import { readConfig, type Settings, settingsOf } from './settings.ts';
 import { readHistory } from './slots/history.ts';
 import { followLog, type LogLine, readLog, startLogs } from './slots/read-log.ts';
-import { identify } from './store/embedded/process-identity.ts';
 import type { Surroundings } from './surroundings.ts';
 import { systemClock } from './time/clock.ts';
 
@@ -19,32 +18,22 @@ const answerWithinMs = 10_000;
 export function openSlotDeskOf(places: Places, around: Surroundings): SlotDesk {
   const settings = settingsOf(places, around);
   const { dataDir } = settings;
-  const ask = async (call: ControlCall): Promise<unknown> => {
-    const { status, body } = await callControl(dataDir, call, systemClock);
-    if (status === 200) return body;
-    const { error } = body as { readonly error?: unknown };
-    throw new CliError(typeof error === 'string' ? error : `the server answers ${status}`);
-  };
+  const ask = (call: ControlCall): Promise<unknown> => askServer(dataDir, call);
   /** One slot of the server; a name that it does not know is answered with the ones that it does. */
   const askOne = async (name: string, verb: string, call: Omit<ControlCall, 'path'>): Promise<SlotRow> => {
-    try {
-      const rows = listOf(await ask({ method: 'GET', path: '/slots', limitMs: answerWithinMs }));
-      assertKnown(
-        name,
-        rows.map((row) => row.name),
-      );
-      return parseRow(await ask({ ...call, path: `/slots/${encodeURIComponent(name)}${verb}` }));
-    } catch (thrown) {
-      throw await unreachable(thrown, dataDir);
-    }
+    const rows = listOf(await ask({ method: 'GET', path: '/slots', limitMs: answerWithinMs }));
+    assertKnown(
+      name,
+      rows.map((row) => row.name),
+    );
+    return parseRow(await ask({ ...call, path: `/slots/${encodeURIComponent(name)}${verb}` }));
   };
   return {
     async list() {
       try {
         return listOf(await ask({ method: 'GET', path: '/slots', limitMs: answerWithinMs }));
       } catch (thrown) {
-        const isNone = thrown instanceof ControlUnreachable && thrown.why === 'none';
-        if (!isNone || (await serverOf(dataDir)) !== null) throw await unreachable(thrown, dataDir);
+        if (!(await serverIsAway(thrown, dataDir))) throw thrown;
         return coldSlots(settings, around);
       }
     },
@@ -114,37 +103,4 @@ async function* logsOf(
   const from = { dataDir, slot, log: start === null ? null : (log ?? null) };
   // Whoever follows ends the command to stop.
   yield* followLog(from, last, systemClock, new AbortController().signal);
-}
-
-/** Turns the trouble of reaching a server into words with a remedy; any other error stays as it is. */
-async function unreachable(thrown: unknown, dataDir: string): Promise<unknown> {
-  if (!(thrown instanceof ControlUnreachable)) return thrown;
-  const server = await serverOf(dataDir);
-  switch (thrown.why) {
-    case 'denied':
-      return new CliError(
-        `this user may not ask the server of ${dataDir} (${thrown.message}): run this as the user who runs the server`,
-      );
-    case 'silent':
-      return new CliError(`the server of ${dataDir} did not answer: ${thrown.message}`);
-    case 'none':
-      return new CliError(
-        server === null
-          ? `no server runs on ${dataDir}: start it with naru up, or name its data directory with --data-dir`
-          : `the server of ${dataDir} (${server}) cannot be asked: it is starting or stopping, or its log says why it has no control socket`,
-      );
-  }
-}
-
-/** The server that has the data directory now, in its own words; null when there is none that can be seen. */
-async function serverOf(dataDir: string): Promise<string | null> {
-  try {
-    const holder: { readonly pid: number; readonly born: string; readonly describe: string } = JSON.parse(
-      readFileSync(join(dataDir, 'naru.lock.json'), 'utf8'),
-    );
-    const isAlive = (await identify(holder.pid))?.born === holder.born;
-    return isAlive && holder.describe.startsWith('naru up') ? `process ${holder.pid}` : null;
-  } catch {
-    return null;
-  }
 }

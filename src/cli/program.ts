@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { hint } from '../config/nearest.ts';
 import { addAccountCommands } from './commands/account.ts';
+import { addBackupCommands } from './commands/backup.ts';
 import { addCreditCommands } from './commands/credit.ts';
 import { addDatasetCommands } from './commands/dataset.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
@@ -40,6 +41,7 @@ export async function runCli(shell: Shell, args: readonly string[]): Promise<num
   addCreditCommands(program, shell);
   addKeyCommands(program, shell);
   addExportCommands(program, shell, state);
+  addBackupCommands(program, shell, state);
   addSlotCommands(program, shell, state);
   addDatasetCommands(program, shell, state);
   try {

@@ -1,3 +1,4 @@
+import type { BackupDone, RestoreDone } from './backup.ts';
 import type { Office } from './office.ts';
 import type { SlotDesk } from './slot-desk.ts';
 
@@ -32,6 +33,10 @@ export interface Shell {
   openOffice(places: Places): Promise<Office>;
   /** The slots, through the server that runs if there is one. */
   openSlotDesk(places: Places): Promise<SlotDesk>;
+  /** Copies the books into a folder; null: a new one of its own. */
+  backUp(places: Places, to: string | null): Promise<BackupDone>;
+  /** Puts a backup into an empty database. */
+  restore(places: Places, from: string): Promise<RestoreDone>;
   /** Serves until a signal; resolves with the exit code. */
   up(options: UpOptions): Promise<number>;
   /** Every fault of the configuration as text; empty when there is none. */

@@ -38,6 +38,8 @@ async function understood(
     version: () => '0',
     openOffice: nothing,
     openSlotDesk: nothing,
+    backUp: nothing,
+    restore: nothing,
     up: nothing,
     checkConfig: nothing,
     examine: nothing,
