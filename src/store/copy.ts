@@ -16,12 +16,17 @@ interface CopyConnection {
   };
 }
 
+/** Each row comes by itself; what works on them is paid for by the piece. */
+const chunkBytes = 64 * 1024;
+
 const lines = (tag: string): number => Number(/\d+$/.exec(tag)?.[0] ?? 0);
 
 /** The bytes of a `COPY … TO STDOUT`, no faster than they are read. */
 export class CopyOut extends Readable implements Submittable {
   readonly #text: string;
   #connection: CopyConnection | null = null;
+  #pieces: Buffer[] = [];
+  #bytes = 0;
   /** How many rows there were; known when the stream has ended. */
   rows = 0;
 
@@ -42,7 +47,9 @@ export class CopyOut extends Readable implements Submittable {
 
   handleCopyData(message: { readonly chunk: Buffer }): void {
     // The parser uses its buffer again.
-    if (!this.push(Buffer.from(message.chunk))) this.#connection?.stream.pause();
+    this.#pieces.push(Buffer.from(message.chunk));
+    this.#bytes += message.chunk.length;
+    if (this.#bytes >= chunkBytes && !this.#flush()) this.#connection?.stream.pause();
   }
 
   handleCommandComplete(message: { readonly text: string }): void {
@@ -50,7 +57,15 @@ export class CopyOut extends Readable implements Submittable {
   }
 
   handleReadyForQuery(): void {
+    if (this.#bytes > 0) this.#flush();
     this.push(null);
+  }
+
+  #flush(): boolean {
+    const joined = Buffer.concat(this.#pieces, this.#bytes);
+    this.#pieces = [];
+    this.#bytes = 0;
+    return this.push(joined);
   }
 
   handleError(error: Error): void {
