@@ -32,6 +32,7 @@ import { keyRoutes } from './routes/keys.ts';
 import { modelRoutes } from './routes/models.ts';
 import { probeRoutes, type Readiness } from './routes/probes.ts';
 import { providerRoutes } from './routes/providers.ts';
+import { SlotMetrics } from './slot-metrics.ts';
 import type { Processes } from './slots/processes.ts';
 import { createSlots, type Slots } from './slots/slots.ts';
 import type { Database } from './store/database.ts';
@@ -103,6 +104,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   const books = await openBooks(parts);
   onFailure(() => books.close());
   const { accounts, keys, settlements, feed, nodes, shares } = books;
+  const slotMetrics = new SlotMetrics();
   const slots = await createSlots({
     settings: config.slots,
     clock,
@@ -110,6 +112,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     dataDir: parts.dataDir,
     coldWaitMs: limits.coldWaitMs,
     processes: parts.processes,
+    observer: slotMetrics,
   });
   onFailure(() => slots.close());
   const engines = new Engines(limits.connectTimeoutMs);
@@ -197,7 +200,10 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   );
   onFailure(() => server.close());
   await nodes.serveAt(`${config.listen.host}:${server.port}`);
-  const admin = await openAdmin(() => metrics.text(gauges(server, books, slots)), config.admin);
+  const admin = await openAdmin(
+    () => metrics.text(gauges(server, books), slotMetrics.families(slots.statuses())),
+    config.admin,
+  );
   const jobs = new JobRunner(
     [
       { name: 'renew-open-requests', everyMs: 5_000, run: () => settlements.renewOpen() },

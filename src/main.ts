@@ -53,6 +53,9 @@ const shell: Shell = {
   err: around.err,
   version: () => JSON.parse(readFileSync(join(around.root, 'package.json'), 'utf8')).version,
   openOffice: async (places) => (await import('./open-office.ts')).openOfficeOf(places, around),
+  openSlotDesk: async (places) => (await import('./slot-desk.ts')).openSlotDeskOf(places, around),
+  backUp: async (places, to) => (await import('./backup.ts')).backUp(places, to, shell.version(), around),
+  restore: async (places, from) => (await import('./restore.ts')).restore(places, from, around),
   up: async (options) => (await import('./up.ts')).up(options, around),
   async checkConfig(places) {
     const { faultsOf, settingsOf } = await import('./settings.ts');

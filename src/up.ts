@@ -1,6 +1,8 @@
 import { batchedSink } from './batched-sink.ts';
 import type { UpOptions } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
+import { serveControl } from './control/serve.ts';
+import { answerSlots } from './control/slots.ts';
 import { createDemoAccount } from './demo-account.ts';
 import { type FoundEngine, findEngines } from './found-engines.ts';
 import type { Gateway, GatewayParts } from './gateway.ts';
@@ -81,6 +83,17 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     const parts = { database, dataDir, clock: systemClock, log, processes: createProcesses(around.kill) };
     const reloading = new Reloading((gateway: Gateway, atStart) => reload(serving, gateway, atStart));
     const gateway = await startAt(startGateway, { ...parts, config, onPublished: () => reloading.ask() });
+    const control = await serveControl({
+      dataDir,
+      roots: runtimeFolders(around),
+      answer: async (method, path, query) => {
+        if (path[0] !== 'settlements') return answerSlots(gateway.slots, method, path, query);
+        // For a backup: what the journal holds is to be in its snapshot.
+        if (method === 'POST') await gateway.settlements.caughtUp();
+        return { status: 200, body: { backlog: gateway.settlements.backlog } };
+      },
+      log,
+    });
     const { port } = gateway.server;
     const url = urlOf(config.listen.host, port);
     lock.describe(`naru up, listening on ${url}`);
@@ -102,12 +115,19 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     const inFlight = gateway.server.inFlight();
     say(inFlight === 0 ? 'stopping' : `stopping when ${inFlight} requests have ended; once more to cut them`);
     await gateway.close(hurry.signal);
+    await control?.close();
     return 0;
   } finally {
     forget();
     await close();
     closeLog();
   }
+}
+
+/** Where a socket may be whose path in the data directory is too long. */
+function runtimeFolders({ env, uid }: Surroundings): readonly string[] {
+  const roots = [uid === 0 ? '/run' : env['XDG_RUNTIME_DIR'], env['TMPDIR'], '/tmp'];
+  return roots.filter((root): root is string => root !== undefined && root !== '');
 }
 
 /** Takes over a changed configuration; a bad one is refused and the old one stays (decisions.md §5). Never throws. */

@@ -63,6 +63,22 @@ export function port(text: string): number {
   return value;
 }
 
+/** A whole number from 1 to a million. */
+export function count(text: string): number {
+  const value = Number(text);
+  if (!/^\d{1,7}$/.test(text) || value === 0 || value > 1_000_000)
+    throw new InvalidArgumentError('must be a whole number from 1 to 1000000.');
+  return value;
+}
+
+/** Seconds from 0 to a day, with decimals if need be. */
+export function seconds(text: string): number {
+  const value = Number(text);
+  if (!/^\d{1,5}(\.\d{1,3})?$/.test(text) || value > 86_400)
+    throw new InvalidArgumentError('must be seconds from 0 to 86400.');
+  return value;
+}
+
 /** A name with something to see in it. */
 export function name(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('must not be empty.');

@@ -15,10 +15,18 @@ export class Output {
     await this.#shell.out(this.#json ? `${JSON.stringify(row)}\n` : `${text}\n`);
   }
 
-  /** Few rows, for people in columns of even width; `none` is what is said to them when there is no row. */
-  async table(columns: readonly string[], rows: readonly Row[], none = 'none'): Promise<void> {
+  /**
+   * Few rows, for people in columns of even width; `none` is what is said to them when there is no row. Machines get `whole`, where
+   * that is more than what is shown.
+   */
+  async table(
+    columns: readonly string[],
+    rows: readonly Row[],
+    none = 'none',
+    whole: readonly object[] = rows,
+  ): Promise<void> {
     if (this.#json || rows.length === 0) {
-      for (const row of rows) await this.#shell.out(`${JSON.stringify(row)}\n`);
+      for (const row of whole) await this.#shell.out(`${JSON.stringify(row)}\n`);
       if (rows.length === 0) this.#shell.err(`${none}\n`);
       return;
     }

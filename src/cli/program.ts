@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { hint } from '../config/nearest.ts';
 import { addAccountCommands } from './commands/account.ts';
+import { addBackupCommands } from './commands/backup.ts';
 import { addCreditCommands } from './commands/credit.ts';
 import { addDatasetCommands } from './commands/dataset.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
@@ -10,6 +11,7 @@ import { addKeyCommands } from './commands/key.ts';
 import { addPublicationCommands } from './commands/models.ts';
 import { addNodeCommands } from './commands/node.ts';
 import { addServerCommands } from './commands/server.ts';
+import { addSlotCommands } from './commands/slot.ts';
 import { ownOptionsFirst } from './options.ts';
 import { CliError, type Shell } from './shell.ts';
 
@@ -45,6 +47,8 @@ export async function runCli(shell: Shell, args: readonly string[]): Promise<num
   const models = program.command('models').description('the catalogue and its prices').helpCommand(false);
   addPublicationCommands(models, shell, state);
   addFactCommands(models, shell);
+  addBackupCommands(program, shell, state);
+  addSlotCommands(program, shell, state);
   addDatasetCommands(program, shell, state);
   addNodeCommands(program, shell);
   try {

@@ -1,6 +1,8 @@
 import type { Facts } from '../config/facts/facts.ts';
 import type { FactsTaken } from '../config/facts/fill.ts';
+import type { BackupDone, RestoreDone } from './backup.ts';
 import type { Office } from './office.ts';
+import type { SlotDesk } from './slot-desk.ts';
 
 /** Where the configuration and the data are; null for the default place. */
 export interface Places {
@@ -54,6 +56,12 @@ export interface Shell {
   version(): string;
   /** Opens the database of the configuration, starting the embedded server if it does not run. */
   openOffice(places: Places): Promise<Office>;
+  /** The slots, through the server that runs if there is one. */
+  openSlotDesk(places: Places): Promise<SlotDesk>;
+  /** Copies the books into a folder; null: a new one of its own. */
+  backUp(places: Places, to: string | null): Promise<BackupDone>;
+  /** Puts a backup into an empty database. */
+  restore(places: Places, from: string): Promise<RestoreDone>;
   /** Serves until a signal; resolves with the exit code. */
   up(options: UpOptions): Promise<number>;
   /** Every fault of the configuration, or what it takes from the public facts. */

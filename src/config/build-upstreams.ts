@@ -55,9 +55,48 @@ function driverOf(slot: ParsedFile['slots'][number], outside: Outside): SlotConf
     const { base_url, health_path } = slot.external;
     return { kind: 'external', baseUrl: withoutSlash(base_url), healthPath: health_path };
   }
+  if (slot.k8s !== undefined) return scaledDriverOf(slot.k8s, outside);
   if (slot.command === undefined) throw new Error(`the slot ${slot.name} has no command`);
   const env = { ...inherited(outside.env), ...visibleGpus(slot.gpus), ...slot.env };
   return { kind: 'process', command: slot.command, env, cwd: besideConfig(slot.cwd ?? '.', outside.path) };
+}
+
+/** Where every pod finds the credential of its service account, and the certificates of its cluster. */
+const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** The credential of the service account goes to the cluster's own API server and to no other. */
+function scaledDriverOf(
+  k8s: NonNullable<ParsedFile['slots'][number]['k8s']>,
+  outside: Outside,
+): SlotConfig['driver'] {
+  const { namespace, deployment, replicas, manage, api_url, token_file, ca } = k8s;
+  const isOwn = api_url === undefined;
+  const token = k8s.token ?? null;
+  const ownToken = isOwn && token === null ? `${accountFolder}/token` : null;
+  return {
+    kind: 'k8s-scale',
+    baseUrl: withoutSlash(k8s.service_url),
+    healthPath: k8s.health_path,
+    k8s: {
+      apiUrl: withoutSlash(api_url ?? clusterUrl(outside.env)),
+      namespace,
+      deployment,
+      replicas,
+      manage,
+      token,
+      tokenFile: token_file === undefined ? ownToken : besideConfig(token_file, outside.path),
+      ca: ca ?? null,
+      caFile: isOwn && ca === undefined ? `${accountFolder}/ca.crt` : null,
+    },
+  };
+}
+
+/** The API server as pods are told of it; the name that every cluster has, where they are not. */
+function clusterUrl(env: Outside['env']): string {
+  const host = env['KUBERNETES_SERVICE_HOST'];
+  const port = env['KUBERNETES_SERVICE_PORT'] ?? '443';
+  if (host === undefined || host === '') return 'https://kubernetes.default.svc';
+  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function inherited(env: Outside['env']): Record<string, string> {

@@ -107,6 +107,23 @@ export interface SlotConfig {
         /** Without a slash at its end. */
         readonly baseUrl: string;
         readonly healthPath: string;
+      }
+    | {
+        readonly kind: 'k8s-scale';
+        /** Without a slash at its end. */
+        readonly baseUrl: string;
+        readonly healthPath: string;
+        readonly k8s: {
+          readonly apiUrl: string;
+          readonly namespace: string;
+          readonly deployment: string;
+          readonly replicas: number;
+          readonly manage: boolean;
+          readonly token: Secret | null;
+          readonly tokenFile: string | null;
+          readonly ca: string | null;
+          readonly caFile: string | null;
+        };
       };
   /** Begins with a slash; empty for the root. */
   readonly basePath: string;

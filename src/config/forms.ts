@@ -41,6 +41,14 @@ export function httpUrl(value: string): string | null {
   return url.search === '' && url.hash === '' ? null : 'must not have a query or a fragment';
 }
 
+/** The root of a Kubernetes API: what is sent there is a credential, so nobody on the way may read it. */
+export function kubeUrl(value: string): string | null {
+  const message = httpUrl(value);
+  if (message !== null || value.startsWith('https:')) return message;
+  const host = new URL(value).hostname.replace(/^\[|\]$/g, '');
+  return loopbackAddress(host) === null ? null : 'must begin with https://, but for a loopback address';
+}
+
 /** A page for people to read. */
 export function pageUrl(value: string): string | null {
   return /^https?:\/\//.test(value) && URL.canParse(value)

@@ -67,16 +67,23 @@ function addNames(file: Members, list: string, member: string, places: Places): 
   return names;
 }
 
+/** What makes an engine, and the driver that it means. */
+const enginesOf = { command: 'process', external: 'external', k8s: 'k8s-scale' } as const;
+
 function addSlotFaults(slot: Members, path: Path, places: Places): void {
-  const isExternal = has(slot, 'external');
-  if (isExternal === has(slot, 'command')) {
-    places.add(path, `needs ${isExternal ? 'only one of' : 'one of'} command and external`);
-  }
-  if (isExternal && !has(slot, 'command')) {
+  const ways = (['command', 'external', 'k8s'] as const).filter((way) => has(slot, way));
+  const [way] = ways;
+  if (way === undefined) places.add(path, 'needs one of command, external and k8s');
+  else if (ways.length > 1) places.add(path, `needs only one of ${ways.join(' and ')}`);
+  else if (textOf(slot, 'driver') !== undefined && textOf(slot, 'driver') !== enginesOf[way])
+    places.add([...path, 'driver'], `is ${enginesOf[way]} for a slot with ${way}`);
+  const isExternal = way !== undefined && way !== 'command';
+  if (isExternal && ways.length === 1) {
     for (const name of ['env', 'cwd', 'ready_path', 'gpus', 'vram_mb']) {
-      if (has(slot, name)) places.add([...path, name], 'means nothing for an external slot', 'name');
+      if (has(slot, name)) places.add([...path, name], `means nothing for a slot with ${way}`, 'name');
     }
   }
+  addKubeFaults(membersOf(memberOf(slot, 'k8s')), [...path, 'k8s'], places);
   addGpuFaults(slot, path, places);
   const command = memberOf(slot, 'command');
   if (!Array.isArray(command) || isExternal) return;
@@ -84,6 +91,14 @@ function addSlotFaults(slot: Members, path: Path, places: Places): void {
   const saysPort = words.some((word) => typeof word === 'string' && word.includes('{port}'));
   if (!saysPort)
     places.add([...path, 'command'], 'never says {port}, so the engine cannot know where to listen');
+}
+
+function addKubeFaults(k8s: Members, path: Path, places: Places): void {
+  if (has(k8s, 'token') && has(k8s, 'token_file')) places.add(path, 'needs only one of token and token_file');
+  if (textOf(k8s, 'manage') !== 'false') return;
+  for (const name of ['replicas', 'api_url', 'token', 'token_file', 'ca']) {
+    if (has(k8s, name)) places.add([...path, name], 'means nothing where manage is false', 'name');
+  }
 }
 
 function addGpuFaults(slot: Members, path: Path, places: Places): void {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { checked, choice, integer, list, orElse, secret, section, shaped, text } from './fields.ts';
-import { httpUrl, pageUrl, urlPath } from './forms.ts';
+import { checked, choice, flag, integer, list, orElse, secret, section, shaped, text } from './fields.ts';
+import { httpUrl, kubeUrl, pageUrl, urlPath } from './forms.ts';
 
 const dayMs = 86_400_000;
 
@@ -41,8 +41,52 @@ const external = section('A server that somebody else runs; Naru only looks at i
   health_path: orElse(checked('Answers 200 while the server can serve.', urlPath), '/health'),
 });
 
+const dnsLabel = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+
+const k8s = section(
+  'An engine in a Kubernetes Deployment, which Naru scales up for a start and to zero for a stop.',
+  {
+    namespace: shaped(
+      'The namespace of the Deployment.',
+      new RegExp(`^${dnsLabel}$`),
+      'must be the name of a namespace',
+    ),
+    deployment: shaped(
+      'The name of the Deployment.',
+      new RegExp(`^(?=.{1,253}$)${dnsLabel}(?:\\.${dnsLabel})*$`),
+      'must be the name of a Deployment',
+    ),
+    service_url: checked(
+      'The root of the Service in front of its pods; `base_path` and `health_path` are appended to it.',
+      httpUrl,
+    ),
+    health_path: orElse(checked('Answers 200 while the engine can serve.', urlPath), '/health'),
+    replicas: orElse(
+      integer('The pods of a start. More of them, when somebody else wants them, are left alone.', 1, 10_000),
+      '1',
+    ),
+    manage: orElse(
+      flag(
+        'Whether Naru scales it. With false something else does, such as KEDA by `slot_demand`, and Naru only looks at its health.',
+      ),
+      'true',
+    ),
+    api_url: checked(
+      'The root of the API server; without it that of the cluster in which Naru runs. https, or a proxy on the loopback.',
+      kubeUrl,
+    ).optional(),
+    token: secret('The credential for `api_url`, read once, such as `file:PATH`.').optional(),
+    token_file: text(
+      'A file with the credential, read again for each call; without it and without `api_url` that of the service account.',
+    ).optional(),
+    ca: text(
+      'The certificates (PEM) by which the API server is known, such as `file:PATH`; without it those of the service account, or with `api_url` those of the machine.',
+    ).optional(),
+  },
+);
+
 /** One local engine. */
-export const slot = section('A local engine. It has either `command` or `external`.', {
+export const slot = section('A local engine. It has one of `command`, `external` and `k8s`.', {
   name: shaped(
     'The name that candidates and `naru slot` choose it by.',
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/,
@@ -63,7 +107,13 @@ export const slot = section('A local engine. It has either `command` or `externa
   cwd: text(
     "The folder the command runs in, from the configuration file's own; without it that one.",
   ).optional(),
+  driver: choice('How Naru comes by it; without it what `command`, `external` or `k8s` means.', [
+    'process',
+    'external',
+    'k8s-scale',
+  ]).optional(),
   external: external.optional(),
+  k8s: k8s.optional(),
   base_path: orElse(checked('Where its OpenAI API begins.', urlPath), '/v1'),
   model: text(
     'The name by which the engine knows its model; without it the engine is not told one.',

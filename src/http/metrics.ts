@@ -1,3 +1,5 @@
+import { exposition, type Family } from './exposition.ts';
+
 /** A number as it is now, for the metrics page. */
 export interface Gauge {
   readonly name: string;
@@ -8,25 +10,32 @@ export interface Gauge {
 
 /** Counts what the server does, and writes the Prometheus text format (decisions.md §4). */
 export class Metrics {
-  readonly #requests = new Map<string, number>();
+  readonly #requests = new Map<string, { readonly labels: Record<string, string>; value: number }>();
 
   /** One request has ended; `route` is the row's path, so that the number of series stays small. */
   countRequest(route: string, status: number): void {
-    const labels = `route="${route}",status="${status}"`;
-    this.#requests.set(labels, (this.#requests.get(labels) ?? 0) + 1);
+    const key = `${status} ${route}`;
+    const counted = this.#requests.get(key);
+    if (counted !== undefined) counted.value += 1;
+    else this.#requests.set(key, { labels: { route, status: String(status) }, value: 1 });
   }
 
-  /** The page. */
-  text(gauges: readonly Gauge[]): string {
-    const lines = ['# HELP naru_requests_total Requests answered.', '# TYPE naru_requests_total counter'];
-    for (const [labels, count] of this.#requests) lines.push(`naru_requests_total{${labels}} ${count}`);
-    let last = '';
-    for (const gauge of gauges) {
-      if (gauge.name !== last) lines.push(`# HELP ${gauge.name} ${gauge.help}`, `# TYPE ${gauge.name} gauge`);
-      last = gauge.name;
-      const labels = Object.entries(gauge.labels ?? {}).map(([name, value]) => `${name}="${value}"`);
-      lines.push(`${gauge.name}${labels.length === 0 ? '' : `{${labels.join(',')}}`} ${gauge.value}`);
-    }
-    return `${lines.join('\n')}\n`;
+  /** The page: what was counted here, the gauges, and families from elsewhere. */
+  text(gauges: readonly Gauge[], further: readonly Family[] = []): string {
+    const requests: Family = {
+      name: 'naru_requests_total',
+      help: 'Requests answered.',
+      type: 'counter',
+      samples: [...this.#requests.values()],
+    };
+    const named = Map.groupBy(gauges, ({ name }) => name);
+    const families = [...named].map(([name, [first, ...rest]]): Family => {
+      const samples = (first === undefined ? [] : [first, ...rest]).map(({ labels = {}, value }) => ({
+        labels,
+        value,
+      }));
+      return { name, help: first?.help ?? '', type: 'gauge', samples };
+    });
+    return exposition([requests, ...families, ...further]);
   }
 }

@@ -13,7 +13,8 @@ export function serveAdmin(
   address: { readonly host: string; readonly port: number },
 ): Promise<AdminServer> {
   const server = createServer((request, response) => {
-    const found = request.url === '/metrics' && request.method === 'GET';
+    const [path] = (request.url ?? '').split('?');
+    const found = path === '/metrics' && request.method === 'GET';
     response.writeHead(found ? 200 : 404, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
     response.end(found ? metrics() : 'only GET /metrics is here\n');
   });

@@ -130,6 +130,11 @@ export class Settlements {
     return this.#settler.drained();
   }
 
+  /** Resolves when everything settled until now is in the database, or set aside; what is settled meanwhile is not waited for. */
+  caughtUp(): Promise<void> {
+    return this.#settler.caughtUp();
+  }
+
   /** Stops; what the database has not taken stays in the journal for the next start. */
   async close(): Promise<void> {
     this.#settler.stop();

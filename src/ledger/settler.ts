@@ -42,6 +42,9 @@ export class Settler {
   #queue: Queued[] = [];
   /** How many rows at the front of the queue are being committed right now. */
   #inHand = 0;
+  /** How many rows have left the queue, and who waits for more. */
+  #left = 0;
+  #awaited: (() => void)[] = [];
   #running: Promise<void> | null = null;
   #stopped = false;
   #failing = false;
@@ -81,6 +84,12 @@ export class Settler {
   /** Resolves when everything pushed so far is committed or set aside. */
   async drained(): Promise<void> {
     while (this.#running !== null) await this.#running;
+  }
+
+  /** Resolves when everything pushed so far is committed or set aside, whatever is pushed meanwhile. */
+  async caughtUp(): Promise<void> {
+    const until = this.#left + this.#queue.length;
+    while (this.#left < until) await new Promise<void>((resolve) => this.#awaited.push(resolve));
   }
 
   /** Stops trying; what is left stays in the journal. */
@@ -148,6 +157,8 @@ export class Settler {
     this.#queue = this.#queue.slice(batch.length);
     this.#inHand -= batch.length;
     for (const queued of batch) queued.done(outcome);
+    this.#left += batch.length;
+    for (const resolve of this.#awaited.splice(0)) resolve();
   }
 
   #wait(delayMs: number): Promise<void> {

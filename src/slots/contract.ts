@@ -27,7 +27,7 @@ export type SlotPhase = 'COLD' | 'STARTING' | 'READY' | 'DRAINING' | 'STOPPING' 
 /** A slot as the operator sees it. */
 export interface SlotStatus {
   readonly name: string;
-  readonly driver: 'process' | 'external';
+  readonly driver: 'process' | 'external' | 'k8s-scale';
   readonly state: SlotPhase;
   /** Why the slot is in this state, for a person. */
   readonly reason: string;

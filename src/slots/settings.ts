@@ -1,4 +1,27 @@
-/** How Naru comes by an engine: it runs one on this machine, or somebody else runs it and Naru only looks at its health. */
+import type { Secret } from '../config/secret.ts';
+
+/** A Deployment, and how its API server is asked. */
+export interface KubeTarget {
+  /** Without a slash at the end. */
+  readonly apiUrl: string;
+  readonly namespace: string;
+  readonly deployment: string;
+  /** The pods of a start. */
+  readonly replicas: number;
+  /** False: somebody else scales it, and Naru asks no API server. */
+  readonly manage: boolean;
+  /** The credential, else the file to read it from for each call; both null: there is none. */
+  readonly token: Secret | null;
+  readonly tokenFile: string | null;
+  /** The certificates to trust (PEM), else the file they are read from for each call; both null: those of the machine. */
+  readonly ca: string | null;
+  readonly caFile: string | null;
+}
+
+/**
+ * How Naru comes by an engine: it runs one on this machine, somebody else runs it and Naru only looks at its health, or it is a
+ * Deployment that Naru scales.
+ */
 export type SlotDriver =
   | {
       readonly kind: 'process';
@@ -13,6 +36,13 @@ export type SlotDriver =
       /** The root of the server; `healthPath` and the slot's `basePath` are appended to it. */
       readonly baseUrl: string;
       readonly healthPath: string;
+    }
+  | {
+      readonly kind: 'k8s-scale';
+      /** The root of the Service in front of the pods, without a slash at the end. */
+      readonly baseUrl: string;
+      readonly healthPath: string;
+      readonly k8s: KubeTarget;
     };
 
 /** One slot of the configuration file (decisions.md section 5, `slots:`), already validated. */

@@ -11,10 +11,11 @@ import { configOf, faultsOf } from './load-text.ts';
 
 const example = readFileSync(new URL('../../naru.example.yaml', import.meta.url), 'utf8');
 const around = {
-  env: { OPENAI_API_KEY: 'sk-a', OPENROUTER_API_KEY: 'sk-b' },
+  env: { OPENAI_API_KEY: 'sk-a', OPENROUTER_API_KEY: 'sk-b', KUBE_TOKEN: 'sesame' },
   files: {
     '/etc/naru/secrets/anthropic-api-key': 'sk-c',
     '/etc/naru/model-facts.json': shippedFacts.read(),
+    '/etc/naru/secrets/kube-ca.pem': 'PEM',
   },
 };
 

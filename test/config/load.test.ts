@@ -83,6 +83,82 @@ test('an external slot has every default', () => {
   assert.equal(slot?.basePath, '');
 });
 
+const scaled = (members: string) =>
+  `slots: [{ name: k, driver: k8s-scale, k8s: { namespace: gpu, deployment: vllm, service_url: "http://vllm.gpu.svc:8000/"${members} } }]`;
+
+test('a slot of a Deployment takes what its pod knows of the cluster', () => {
+  const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '6443' };
+  const account = '/var/run/secrets/kubernetes.io/serviceaccount';
+  const [slot] = configOf(scaled(''), { env }).slots;
+  const settings: SlotSettings | undefined = slot;
+  assert.deepEqual(settings?.driver, {
+    kind: 'k8s-scale',
+    baseUrl: 'http://vllm.gpu.svc:8000',
+    healthPath: '/health',
+    k8s: {
+      apiUrl: 'https://10.0.0.1:6443',
+      namespace: 'gpu',
+      deployment: 'vllm',
+      replicas: 1,
+      manage: true,
+      token: null,
+      tokenFile: `${account}/token`,
+      ca: null,
+      caFile: `${account}/ca.crt`,
+    },
+  });
+  const apiUrlOf = (around: Record<string, string>): string | undefined => {
+    const driver = configOf(scaled(''), { env: around }).slots[0]?.driver;
+    return driver?.kind === 'k8s-scale' ? driver.k8s.apiUrl : undefined;
+  };
+  assert.equal(apiUrlOf({ KUBERNETES_SERVICE_HOST: 'fd00::1' }), 'https://[fd00::1]:443');
+  assert.equal(apiUrlOf({}), 'https://kubernetes.default.svc');
+});
+
+test('the credential of the service account is not for another API server', () => {
+  const k8sOf = (members: string, files = {}) => {
+    const driver = configOf(scaled(members), { files }).slots[0]?.driver;
+    return driver?.kind === 'k8s-scale' ? driver.k8s : assert.fail();
+  };
+  const other = k8sOf(', api_url: "https://other.example/"');
+  assert.deepEqual(
+    [other.apiUrl, other.token, other.tokenFile, other.ca, other.caFile],
+    ['https://other.example', null, null, null, null],
+  );
+  const stated = k8sOf(', api_url: "https://other.example", token: "file:t", ca: "file:c"', {
+    '/etc/naru/t': 'sesame\n',
+    '/etc/naru/c': 'PEM\n',
+  });
+  assert.deepEqual(
+    [stated.token?.reveal(), stated.tokenFile, stated.ca, stated.caFile],
+    ['sesame', null, 'PEM', null],
+  );
+  assert.equal(k8sOf(', api_url: "https://other.example", token_file: t').tokenFile, '/etc/naru/t');
+  assert.equal(k8sOf(', api_url: "http://127.0.0.1:8001"').apiUrl, 'http://127.0.0.1:8001');
+});
+
+test('a slot of a Deployment has its faults', () => {
+  const words = (text: string) => faultsOf(text).map((fault) => fault.replace(/^\S+ /, ''));
+  assert.deepEqual(words(scaled(', api_url: "http://api.example"')), [
+    'slots[0].k8s.api_url: must begin with https://, but for a loopback address',
+  ]);
+  assert.deepEqual(words(scaled(', token: a, token_file: b')), [
+    'slots[0].k8s: needs only one of token and token_file',
+  ]);
+  assert.deepEqual(words(scaled(', manage: false, replicas: 2')), [
+    'slots[0].k8s.replicas: means nothing where manage is false',
+  ]);
+  assert.deepEqual(words(scaled('').replace('k8s-scale', 'process')), [
+    'slots[0].driver: is k8s-scale for a slot with k8s',
+  ]);
+  assert.deepEqual(words(scaled('').replace('name: k', 'name: k, gpus: [0]')), [
+    'slots[0].gpus: means nothing for a slot with k8s',
+  ]);
+  assert.deepEqual(words(scaled('').replace('namespace: gpu', 'namespace: "../x"')), [
+    'slots[0].k8s.namespace: must be the name of a namespace, not "../x"',
+  ]);
+});
+
 test('a provider has every default', () => {
   assert.deepEqual(configOf(smallest).providers[0], {
     slug: 'p',
@@ -215,7 +291,7 @@ models:
     'naru.yaml:4:10 limits.burst: must be a whole number from 1 to 1000000, not "many"',
     'naru.yaml:7:14 providers[0].dialect: must be one of openai, anthropic, google, bedrock (did you mean "openai"?), not "opena"',
     'naru.yaml:8:15 providers[0].base_url: must be a URL that begins with http:// or https://',
-    'naru.yaml:10:5 slots[0]: needs one of command and external',
+    'naru.yaml:10:5 slots[0]: needs one of command, external and k8s',
     'naru.yaml:12:9 models[0].id: must not contain a colon: variant suffixes do not exist (service.md §1)',
     'naru.yaml:14:22 models[0].price.prompt: must be a decimal number, 0 or more, not "-1"',
     'naru.yaml:14:38 models[0].price.completion: must be a decimal number, 0 or more, not "1.2.3"',

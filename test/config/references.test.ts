@@ -107,7 +107,7 @@ test('a slot is a command or an external server', () => {
   );
   hasFault(
     `slots: [{ name: s, ${external}, cwd: / }]`,
-    '1:56 slots[0].cwd: means nothing for an external slot',
+    '1:56 slots[0].cwd: means nothing for a slot with external',
   );
   hasFault(
     'slots: [{ name: s, command: [e] }]',

@@ -25,7 +25,7 @@ test('a file of another kind is a fault', () => {
     'naru.yaml:2:9 models: must be a list, not a mapping',
     'naru.yaml:3:15 log.level: must be one of debug, info, warn, error',
     'naru.yaml:5:4 slots[0]: is empty',
-    'naru.yaml:5:4 slots[0]: needs one of command and external',
+    'naru.yaml:5:4 slots[0]: needs one of command, external and k8s',
   ]);
 });
 

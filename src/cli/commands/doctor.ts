@@ -10,8 +10,9 @@ export function addDoctorCommand(program: Command, shell: Shell, state: { exitCo
     .action(async (flags: CommonOptions) => {
       const findings = await shell.examine(placesOf(flags));
       const output = new Output(shell, flags.json === true);
+      const width = Math.max(...findings.map(({ name }) => name.length));
       for (const { name, ok, words } of findings) {
-        const text = `${ok ? 'ok   ' : 'FAULT'}  ${name.padEnd(15)} ${words.replaceAll('\n', `\n${' '.repeat(23)}`)}`;
+        const text = `${ok ? 'ok   ' : 'FAULT'}  ${name.padEnd(width)}  ${words.replaceAll('\n', `\n${' '.repeat(9 + width)}`)}`;
         await output.one(text, { check: name, ok, detail: words });
       }
       if (findings.some(({ ok }) => !ok)) state.exitCode = 1;

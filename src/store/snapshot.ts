@@ -1,0 +1,151 @@
+import type { Client } from 'pg';
+import { connect, type DatabaseAddress } from './connection.ts';
+import { CopyOut, copyIn } from './copy.ts';
+
+/** What a copy of the database is made of, beside the rows. */
+export interface SnapshotPlan {
+  /** The applied steps of the schema, by name and checksum. */
+  readonly migrations: readonly { readonly name: string; readonly checksum: string }[];
+  /** The tables, partitioned ones as a whole, with their columns in order. */
+  readonly tables: readonly { readonly name: string; readonly columns: readonly string[] }[];
+  /** The partitions that are not made with the schema. */
+  readonly partitions: readonly { readonly name: string; readonly of: string; readonly bound: string }[];
+}
+
+/** Where the ids of a column go on. */
+export interface SequenceState {
+  readonly table: string;
+  readonly column: string;
+  /** The last id given out, as text; null: none was. */
+  readonly last: string | null;
+}
+
+/** One instant of the database, open until `close`. */
+export interface Snapshot {
+  readonly plan: SnapshotPlan;
+  /** The rows of a table in PostgreSQL's text format. Read to its end before the next one is asked for. */
+  rowsOf(table: string): CopyOut;
+  /** Read after the rows, so that no id that is in them is given out again. */
+  sequences(): Promise<readonly SequenceState[]>;
+  close(): Promise<void>;
+}
+
+const plainName = /^[a-z_][a-z0-9_]{0,62}$/;
+const monthBound = /^FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\)$/;
+/** The schema itself, which the target has already. */
+const ownTable = 'schema_migration';
+/** Has a row as soon as it is made. */
+const seededTables = ['dataset_source'];
+
+/** Opens a snapshot: whatever is committed from now on is not in it. */
+export async function openSnapshot(address: DatabaseAddress): Promise<Snapshot> {
+  const client = await connect(address);
+  try {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const plan = await planOf(client);
+    return {
+      plan,
+      rowsOf(table) {
+        const { name, columns } = plan.tables.find((one) => one.name === table) ?? { name: '', columns: [] };
+        return new CopyOut(client, `COPY (SELECT ${columns.join(', ')} FROM ${name}) TO STDOUT`);
+      },
+      sequences: () => sequencesOf(client),
+      close: () => client.end(),
+    };
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
+}
+
+/** Where a copy goes: everything in one transaction, so that a restore that is killed leaves nothing. */
+export interface Target {
+  readonly plan: SnapshotPlan;
+  /** The first table that has rows already; null when there is none. */
+  occupied(): Promise<string | null>;
+  /** Empties what is seeded and makes partitions; no other process can write from here on. */
+  prepare(partitions: SnapshotPlan['partitions']): Promise<void>;
+  /** Takes the rows of a table; returns how many there were. */
+  take(table: string, columns: readonly string[], rows: AsyncIterable<Buffer>): Promise<number>;
+  setSequences(sequences: readonly SequenceState[]): Promise<void>;
+  commit(): Promise<void>;
+  /** Lets go; what was not committed never was. */
+  close(): Promise<void>;
+}
+
+/** Opens the database for a restore. Names that no schema of ours has are refused: they come from a file. */
+export async function openTarget(address: DatabaseAddress): Promise<Target> {
+  const client = await connect(address);
+  try {
+    await client.query('BEGIN');
+    const plan = await planOf(client);
+    const tables = plan.tables.map(({ name }) => name);
+    return {
+      plan,
+      async occupied() {
+        for (const table of tables.filter((name) => !seededTables.includes(name))) {
+          const { rows } = await client.query(`SELECT 1 FROM ${table} LIMIT 1`);
+          if (rows.length > 0) return table;
+        }
+        return null;
+      },
+      async prepare(partitions) {
+        await client.query(`LOCK TABLE ${tables.join(', ')} IN ACCESS EXCLUSIVE MODE`);
+        for (const table of seededTables) await client.query(`DELETE FROM ${table}`);
+        for (const { name, of, bound } of partitions) {
+          if (!plainName.test(name) || !tables.includes(of) || !monthBound.test(bound))
+            throw new Error(`${name} is no partition of ours`);
+          await client.query(`CREATE TABLE IF NOT EXISTS ${name} PARTITION OF ${of} ${bound}`);
+        }
+      },
+      take: (table, columns, rows) =>
+        copyIn(client, `COPY ${table} (${columns.join(', ')}) FROM STDIN`, rows),
+      async setSequences(sequences) {
+        for (const { table, column, last } of sequences) {
+          if (last === null) continue;
+          const sequence = 'pg_get_serial_sequence($1, $2)::regclass';
+          await client.query(`SELECT setval(${sequence}, $3::bigint)`, [table, column, last]);
+        }
+      },
+      commit: async () => {
+        await client.query('COMMIT');
+      },
+      close: () => client.end(),
+    };
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
+}
+
+async function planOf(client: Client): Promise<SnapshotPlan> {
+  const migrations = await client.query<{ name: string; checksum: string }>(
+    `SELECT name, checksum FROM ${ownTable} ORDER BY version`,
+  );
+  const tables = await client.query<{ name: string; columns: string[] }>(
+    `SELECT c.relname AS name, array_agg(a.attname::text ORDER BY a.attnum) AS columns
+     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+       AND c.relname <> $1 GROUP BY c.relname ORDER BY c.relname`,
+    [ownTable],
+  );
+  const partitions = await client.query<{ name: string; of: string; bound: string }>(
+    `SELECT c.relname AS name, p.relname AS of, pg_get_expr(c.relpartbound, c.oid) AS bound
+     FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid JOIN pg_class p ON p.oid = i.inhparent
+     WHERE c.relnamespace = current_schema()::regnamespace AND c.relispartition AND c.relkind = 'r'
+       AND pg_get_expr(c.relpartbound, c.oid) <> 'DEFAULT' ORDER BY c.relname`,
+  );
+  return { migrations: migrations.rows, tables: tables.rows, partitions: partitions.rows };
+}
+
+async function sequencesOf(client: Client): Promise<readonly SequenceState[]> {
+  const { rows } = await client.query<SequenceState>(
+    `SELECT t.relname AS table, a.attname AS column, s.last_value::text AS last
+     FROM pg_sequences s
+     JOIN pg_class c ON c.relname = s.sequencename AND c.relnamespace = s.schemaname::regnamespace
+     JOIN pg_depend d ON d.objid = c.oid AND d.classid = 'pg_class'::regclass AND d.deptype = 'i'
+     JOIN pg_class t ON t.oid = d.refobjid JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid
+     WHERE s.schemaname = current_schema() ORDER BY 1, 2`,
+  );
+  return rows;
+}

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { createTestDatabase } from '../harness/database.ts';
+import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+import { createPlace, eventually, type Place, type Serving } from './naru.ts';
+
+/* `naru backup` under load and without a server, `naru restore` into an empty database. */
+
+let upstream: Upstream;
+let source: Place;
+let config: string;
+let serving: Serving;
+let account = 0;
+let key = '';
+const places: Place[] = [];
+
+interface Manifest {
+  readonly tables: readonly { readonly rows: number }[];
+}
+
+const model = {
+  id: 'test/echo',
+  name: 'Echo',
+  context_length: 4096,
+  price: { prompt: 1, completion: 2, currency: 'KRW', per: 'token' },
+  candidates: [{ provider: 'up', model: 'echo' }],
+};
+
+function newPlace(): Place {
+  const place = createPlace();
+  places.push(place);
+  return place;
+}
+
+before(async () => {
+  upstream = await startUpstream();
+  upstream.always(reply.chat('네', { usage: usage(10, 5) }));
+  source = newPlace();
+  config = source.configure({
+    limits: { requests_per_second: 100_000, burst: 100_000 },
+    providers: [{ slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'k' }],
+    models: [model],
+  });
+  serving = await source.up('--config', config);
+  account = (await source.json('account', 'create', '--name', '홍길동\t"\\N\n한 줄')).rows[0].account_id;
+  await source.json('credit', 'grant', '--account', String(account), '--amount', '1000000');
+  key = (await source.json('key', 'create', '--account', String(account), '--name', 'k')).rows[0].key;
+});
+after(async () => {
+  await serving?.stop();
+  await upstream?.close();
+  for (const place of places) place.remove();
+});
+
+/** Asks once; the generation's id when the answer came whole. */
+async function ask(origin: string): Promise<string> {
+  const response = await fetch(`${origin}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'test/echo', messages: [{ role: 'user', content: '안녕' }] }),
+  });
+  await response.text();
+  assert.equal(response.status, 200);
+  return response.headers.get('x-generation-id') ?? '';
+}
+
+/** Clients that ask without a pause until they are stopped; `answered` grows. */
+function load(): { readonly answered: string[]; readonly stop: () => Promise<void> } {
+  const answered: string[] = [];
+  let isOver = false;
+  const clients = Array.from({ length: 6 }, async () => {
+    while (!isOver) answered.push(await ask(serving.origin));
+  });
+  return {
+    answered,
+    stop: async () => {
+      isOver = true;
+      await Promise.all(clients);
+    },
+  };
+}
+
+async function generations(place: Place): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await place.json('generation', 'export', '--account', String(account));
+  return new Map(rows.map((row) => [row.id, row.cost_krw]));
+}
+
+function assertFails({ code, out, err }: Awaited<ReturnType<Place['run']>>, words: RegExp): void {
+  assert.deepEqual([code, out], [1, '']);
+  assert.match(err, words);
+  assert.doesNotMatch(err, /\n {4}at /);
+}
+
+describe('a backup', () => {
+  let dir = '';
+
+  test('under load has every answer that came before it, and books that agree', async () => {
+    const clients = load();
+    await eventually('the load', 20_000, () => (clients.answered.length > 100 ? true : null));
+    const known = clients.answered.length;
+    dir = join(source.folder, 'backup');
+    const made = await source.json('backup', '--to', dir);
+    const during = clients.answered.length;
+    await clients.stop();
+    assert.equal(made.code, 0, made.err);
+    assert.ok(during > known, 'it was under load');
+    assert.equal(made.rows[0].dir, dir);
+
+    const target = newPlace();
+    const restored = await target.json('restore', dir, '--config', config);
+    assert.deepEqual([restored.code, restored.rows[0].differences], [0, 0], restored.err);
+    assert.equal(restored.rows[0].rows, made.rows[0].rows);
+    const there = await generations(target);
+    for (const id of clients.answered.slice(0, known)) assert.ok(there.has(id), id);
+    assert.ok(there.size < clients.answered.length, 'what came after it is not in it');
+    const verdict = await target.json('ledger', 'verify');
+    assert.deepEqual([verdict.code, verdict.rows[0].ok, verdict.rows[0].generations], [0, true, there.size]);
+    // Twenty won each, as the live books have it for the same generations.
+    const [shown] = (await target.json('account', 'show', String(account))).rows;
+    assert.equal(shown.balance_krw, `${1_000_000 - 20 * there.size}.000000`);
+    assert.equal(shown.name, '홍길동\t"\\N\n한 줄');
+    const live = await generations(source);
+    for (const [id, cost] of there) assert.equal(live.get(id), cost);
+  });
+
+  test('is restored to a server that goes on: keys work, ids are new, the books agree', async () => {
+    const target = newPlace();
+    assert.equal((await target.run('restore', dir, '--config', config)).code, 0);
+    const before = await generations(target);
+    const second = await target.up('--config', config);
+    assert.doesNotMatch(second.out(), /sk-naru/, 'the demo account was restored and is not made again');
+    const id = await ask(second.origin);
+    await eventually('the charge', 20_000, async () => ((await generations(target)).has(id) ? true : null));
+    assert.equal((await generations(target)).size, before.size + 1);
+    const next = (await target.json('account', 'create', '--name', 'next')).rows[0].account_id;
+    assert.ok(next > account, `${next}`);
+    const granted = await target.json('credit', 'grant', '--account', String(next), '--amount', '5');
+    assert.equal(granted.code, 0, granted.err);
+    assert.equal((await target.json('key', 'create', '--account', String(next), '--name', 'n')).code, 0);
+    assert.equal((await target.json('ledger', 'verify')).rows[0].ok, true);
+    assertFails(await target.run('restore', dir), /is not empty \(\w+ has rows\)/);
+    assert.equal(await second.stop(), 0);
+    assertFails(await target.run('restore', dir), /is not empty/);
+  });
+
+  test('goes into a PostgreSQL server of the operator, and comes out of it', async () => {
+    const database = await createTestDatabase();
+    const { host, port, user, database: name } = database.address;
+    const url = `postgres://${user}@localhost/${name}?host=${encodeURIComponent(String(host))}&port=${port}`;
+    const target = newPlace();
+    const file = target.configure({ database: { url } });
+    try {
+      const restored = await target.json('restore', dir, '--config', file);
+      assert.deepEqual([restored.code, restored.rows[0]?.differences], [0, 0], restored.err);
+      const again = join(target.folder, 'again');
+      const made = await target.json('backup', '--to', again, '--config', file);
+      assert.equal(made.code, 0, made.err);
+      const tables = (folder: string) =>
+        JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')).tables;
+      const withoutOrder = (folder: string) =>
+        tables(folder).map((table: { sha256: string }) => ({ ...table, sha256: '' }));
+      assert.deepEqual(withoutOrder(again), withoutOrder(dir));
+    } finally {
+      await database.drop();
+    }
+  });
+
+  test('is read by its owner only, and wants a folder of its own', async () => {
+    assert.equal(statSync(dir).mode & 0o777, 0o700);
+    for (const file of readdirSync(dir)) assert.equal(statSync(join(dir, file)).mode & 0o077, 0, file);
+    assertFails(await source.run('backup', '--to', dir), /is not empty: a backup wants a folder of its own/);
+  });
+
+  test('that is damaged, unfinished or of another schema is refused, and nothing of it is restored', async () => {
+    const target = newPlace();
+    const copy = (name: string, spoil: (folder: string) => void): string => {
+      const folder = join(target.folder, name);
+      cpSync(dir, folder, { recursive: true });
+      spoil(folder);
+      return folder;
+    };
+    const edit = (folder: string, change: (manifest: Manifest) => object): void => {
+      const file = join(folder, 'manifest.json');
+      const manifest: Manifest = JSON.parse(readFileSync(file, 'utf8'));
+      writeFileSync(file, JSON.stringify({ ...manifest, ...change(manifest) }));
+    };
+    const last = 'price_version.copy.gz';
+    const oneMore = (table: Manifest['tables'][number]) => ({ ...table, rows: table.rows + 1 });
+    const spoilt: readonly (readonly [string, (folder: string) => void, RegExp])[] = [
+      ['cut', (folder) => truncateSync(join(folder, last), 30), /is damaged; nothing was restored/],
+      ['swapped', (folder) => cpSync(join(folder, 'account.copy.gz'), join(folder, last)), /is damaged/],
+      ['gone', (folder) => rmSync(join(folder, last)), /is damaged/],
+      ['counts', (folder) => edit(folder, ({ tables }) => ({ tables: tables.map(oneMore) })), /is damaged/],
+      ['schema', (folder) => edit(folder, () => ({ migrations: [] })), /has the schema of Naru/],
+      [
+        'table',
+        (folder) => edit(folder, ({ tables }) => ({ tables: tables.slice(1) })),
+        /manifest is damaged/,
+      ],
+      ['format', (folder) => edit(folder, () => ({ format: 2 })), /damaged, or of a newer Naru/],
+      ['json', (folder) => writeFileSync(join(folder, 'manifest.json'), '{'), /damaged, or of a newer Naru/],
+      ['unfinished', (folder) => rmSync(join(folder, 'manifest.json')), /a backup that was not finished/],
+    ];
+    for (const [name, spoil, words] of spoilt)
+      assertFails(await target.run('restore', copy(name, spoil), '--config', config), words);
+    assertFails(await target.run('restore', target.folder, '--config', config), /is no backup/);
+    assertFails(
+      await target.run('restore', join(target.folder, 'none'), '--config', config),
+      /there is no folder/,
+    );
+    const [row] = (await target.json('ledger', 'verify')).rows;
+    assert.deepEqual([row.ok, row.accounts, row.generations], [true, 0, 0]);
+    assert.equal((await target.run('restore', dir, '--config', config)).code, 0);
+  });
+
+  test('without a server has what a killed one had promised and not yet brought into the database', async () => {
+    const answered = await Promise.all(Array.from({ length: 20 }, () => ask(serving.origin)));
+    serving.child.kill('SIGKILL');
+    await serving.ended;
+    const folder = join(source.folder, 'after-kill');
+    const made = await source.json('backup', '--to', folder);
+    assert.equal(made.code, 0, made.err);
+    const target = newPlace();
+    assert.equal((await target.run('restore', folder, '--config', config)).code, 0);
+    const there = await generations(target);
+    for (const id of answered) assert.ok(there.has(id), id);
+    serving = await source.up('--config', config);
+    assert.equal((await source.json('ledger', 'verify')).rows[0].ok, true);
+    assert.equal((await generations(source)).size, there.size);
+  });
+});

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { createPlace, type Ended, endOf, eventually, hear, type Place, root, type Serving } from './naru.ts';
+
+/* `naru slot`, beside a server and without one (decisions.md §4). */
+
+let place: Place;
+let config: string;
+let serving: Serving;
+let own: Place;
+
+const engine = (script: object) => [
+  process.execPath,
+  join(root, 'test/harness/fake-engine.ts'),
+  'engine',
+  '{port}',
+  JSON.stringify(script),
+];
+
+before(async () => {
+  place = createPlace();
+  own = createPlace();
+  config = place.configure({
+    slots: [
+      { name: 'fine', command: engine({ spamMb: 1 }), max_concurrency: 2 },
+      { name: 'broken', command: engine({ crashAtStart: 3 }) },
+      { name: 'slow', command: engine({ delayMs: 600_000 }) },
+    ],
+  });
+  serving = await place.up('--config', config);
+});
+after(async () => {
+  await serving?.stop();
+  place?.remove();
+  own?.remove();
+});
+
+async function stateOf(name: string): Promise<string> {
+  const rows = (await place.json('slot', 'list')).rows;
+  return rows.find((row) => row.name === name)?.state;
+}
+
+/** One line, and no stack. */
+function assertSaid({ code, out, err }: Ended, words: RegExp): void {
+  assert.equal(code, 1, err);
+  assert.equal(out, '');
+  assert.match(err, words);
+  assert.equal(err.split('\n').length, 2, err);
+}
+
+test('a slot is started and stopped, and each command waits for it', async () => {
+  const started = await place.run('slot', 'start', 'fine');
+  assert.equal(started.code, 0, started.err);
+  assert.match(started.out, /^fine: READY \(pid \d+, port \d+\); its last start took \d+\.\d s\n$/);
+  assert.match(started.err, /^fine: STARTING, /);
+  const [row] = (await place.json('slot', 'list')).rows;
+  assert.deepEqual([row.name, row.state, row.starts, row.in_flight, row.queued], ['fine', 'READY', 1, 0, 0]);
+  assert.equal((await fetch(`http://127.0.0.1:${row.port}/health`)).status, 200);
+
+  const again = await place.json('slot', 'start', 'fine');
+  assert.deepEqual([again.code, again.err, again.rows[0].pid], [0, '', row.pid]);
+
+  const stopped = await place.json('slot', 'stop', 'fine');
+  assert.deepEqual([stopped.code, stopped.err, stopped.rows[0].state], [0, '', 'COLD']);
+  assert.throws(() => process.kill(row.pid, 0), { code: 'ESRCH' });
+  assert.equal((await place.run('slot', 'stop', 'fine')).code, 0);
+});
+
+test('the list is a table for people and one object a line for machines', async () => {
+  const { out, err, code } = await place.run('slot', 'list');
+  assert.deepEqual([code, err], [0, '']);
+  const [head = '', ...lines] = out.trimEnd().split('\n');
+  assert.match(head, /^name +driver +state +in flight +queued +starts +start took +pid +port +reason$/);
+  assert.equal(lines.length, 3);
+  for (const line of lines) assert.equal(line.slice(head.indexOf('driver')).split(' ')[0], 'process');
+  const { rows } = await place.json('slot', 'list');
+  assert.deepEqual(
+    rows.map((row) => row.name),
+    ['fine', 'broken', 'slow'],
+  );
+  assert.deepEqual(Object.keys(rows[0]), [
+    'name',
+    'driver',
+    'state',
+    'reason',
+    'pid',
+    'port',
+    'in_flight',
+    'queued',
+    'starts',
+    'last_start_ms',
+  ]);
+});
+
+test('an engine that does not start is exit code 1 with its last words, each time it is asked for', async () => {
+  for (let n = 0; n < 2; n += 1) {
+    const { code, out } = await place.run('slot', 'start', 'broken');
+    assert.equal(code, 1);
+    assert.match(out, /^broken: BACKOFF, the engine exited with code 3: no such model\n$/);
+  }
+});
+
+test('a start that is not waited for goes on, and so does one whose command was interrupted; a stop ends it', async () => {
+  const { code, rows } = await place.json('slot', 'start', 'slow', '--no-wait');
+  assert.deepEqual([code, rows[0].state], [0, 'STARTING']);
+  const waiting = spawn(
+    process.execPath,
+    [join(root, 'src/main.ts'), 'slot', 'start', 'slow', '--data-dir', place.dataDir],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  const { err } = hear(waiting);
+  await eventually('progress', 20_000, () => (err().includes('STARTING') ? true : null));
+  const ended = once(waiting, 'exit');
+  waiting.kill('SIGINT');
+  assert.deepEqual(await ended, [null, 'SIGINT']);
+  assert.equal(await stateOf('slow'), 'STARTING');
+  const stopped = await place.run('slot', 'stop', 'slow', '--drain', '0');
+  assert.deepEqual([stopped.code, stopped.out], [0, 'slow: COLD, stopped\n']);
+});
+
+test('somebody who waits for a start hears that another stopped it', async () => {
+  const waiting = place.run('slot', 'start', 'slow');
+  await eventually('the start', 20_000, async () => ((await stateOf('slow')) === 'STARTING' ? true : null));
+  assert.equal((await place.run('slot', 'stop', 'slow')).code, 0);
+  const { code, out } = await waiting;
+  assert.deepEqual([code, out], [1, 'slow: COLD, stopped\n']);
+});
+
+test('an unknown slot is named with the one that was meant', async () => {
+  assertSaid(
+    await place.run('slot', 'start', 'fien'),
+    /^naru: there is no slot fien \(did you mean "fine"\?\)/,
+  );
+  assertSaid(await place.run('slot', 'stop', '../fine'), /there is no slot \.\.\/fine/);
+  assertSaid(await place.run('slot', 'logs', '../../control'), /there is no slot/);
+  assertSaid(await place.run('slot', 'logs', 'slow', '--start', '99'), /there is no log of/);
+});
+
+test('logs are those of the newest start, of an earlier one, or its last lines', async () => {
+  await place.run('slot', 'start', 'fine');
+  await place.run('slot', 'stop', 'fine');
+  const whole = await place.run('slot', 'logs', 'broken');
+  assert.deepEqual([whole.code, whole.out], [0, 'no such model\n']);
+  const long = await place.json('slot', 'logs', 'fine', '-n', '2');
+  assert.equal(long.rows.length, 2);
+  assert.deepEqual(Object.keys(long.rows[0]), ['slot', 'started_at', 'line']);
+  assert.ok(Date.parse(long.rows[0].started_at) > 0);
+  const earlier = await place.json('slot', 'logs', 'fine', '-n', '1', '--start', '2');
+  assert.ok(earlier.rows[0].started_at < long.rows[0].started_at);
+});
+
+test('followed logs tell what comes', async () => {
+  const folder = join(place.dataDir, 'slots', 'broken');
+  const newest = readdirSync(folder).findLast((name) => name.endsWith('.log')) ?? '';
+  const args = ['slot', 'logs', 'broken', '-f', '-n', '1', '--data-dir', place.dataDir];
+  const child = spawn(process.execPath, [join(root, 'src/main.ts'), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const { out } = hear(child);
+  await eventually('what was there', 20_000, () => (out() === 'no such model\n' ? true : null));
+  appendFileSync(join(folder, newest), '다음 줄\n');
+  await eventually('what came', 20_000, () => (out() === 'no such model\n다음 줄\n' ? true : null));
+  const ended = endOf(child);
+  child.kill('SIGINT');
+  await ended;
+});
+
+test('another user is told who may ask, and gets nothing', { skip: process.getuid?.() !== 0 }, async () => {
+  const args = [join(root, 'src/main.ts'), 'slot', 'list', '--data-dir', place.dataDir];
+  const child = spawn(process.execPath, args, { uid: 65534, gid: 65534, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { out, err } = hear(child);
+  assert.equal(await endOf(child), 1);
+  assert.equal(out(), '');
+  assert.match(
+    err(),
+    /^naru: this user may not ask the server of .*: run this as the user who runs the server\n$/,
+  );
+});
+
+test('without a server the configured slots are listed cold, their logs are read, and nothing can be started', async () => {
+  const slots = [{ name: 'fine', command: engine({}) }];
+  const file = own.configure({ slots });
+  const listed = await own.json('slot', 'list', '--config', file);
+  assert.deepEqual([listed.code, listed.err, listed.rows.length], [0, '', 1]);
+  assert.deepEqual(
+    [listed.rows[0].state, listed.rows[0].reason, listed.rows[0].starts],
+    ['COLD', 'no server is running', 0],
+  );
+  assertSaid(await own.run('slot', 'start', 'fine', '--config', file), /^naru: no server runs on .*naru up/);
+  assertSaid(await own.run('slot', 'stop', 'fine', '--config', file), /^naru: no server runs on /);
+  assertSaid(await own.run('slot', 'logs', 'fine', '--config', file), /^naru: there is no log of fine/);
+  mkdirSync(join(own.dataDir, 'slots/fine'), { recursive: true });
+  appendFileSync(join(own.dataDir, 'slots/fine/2026-01-01T00-00-00.000Z.log'), 'once\n');
+  assert.equal((await own.run('slot', 'logs', 'fine', '--config', file)).out, 'once\n');
+  assert.equal(existsSync(join(own.dataDir, 'control')), false);
+});
+
+test('after a kill the next server answers where the dead one left its socket', async () => {
+  const file = own.configure({ slots: [{ name: 'fine', command: engine({}) }] });
+  const first = await own.up('--config', file);
+  assert.equal((await own.json('slot', 'start', 'fine')).rows[0].state, 'READY');
+  first.child.kill('SIGKILL');
+  await first.ended;
+  assert.ok(existsSync(join(own.dataDir, 'control/main.sock')));
+  const [cold] = (await own.json('slot', 'list')).rows;
+  assert.deepEqual([cold.state, cold.reason], ['COLD', 'no server is running']);
+  assert.ok(cold.last_start_ms > 0);
+  assertSaid(await own.run('slot', 'start', 'fine'), /no server runs on/);
+  const second = await own.up('--config', file);
+  assert.equal((await own.json('slot', 'start', 'fine')).rows[0].state, 'READY');
+  assert.equal(await second.stop(), 0);
+  assert.equal(existsSync(join(own.dataDir, 'control/main.sock')), false);
+});
+
+test('a server without a socket is not taken for no server', async () => {
+  const file = own.configure({ slots: [{ name: 'fine', command: engine({}) }] });
+  const running = await own.up('--config', file);
+  rmSync(join(own.dataDir, 'control/main.sock'));
+  assertSaid(await own.run('slot', 'list'), /^naru: the server of .* \(process \d+\) cannot be asked/);
+  assert.equal(await running.stop(), 0);
+});
+
+test('an old socket with rights that nobody has is no obstacle', async () => {
+  chmodSync(join(own.dataDir, 'control'), 0o700);
+  appendFileSync(join(own.dataDir, 'control/main.sock'), '');
+  chmodSync(join(own.dataDir, 'control/main.sock'), 0o000);
+  const file = own.configure({ slots: [] });
+  const running = await own.up('--config', file);
+  const listed = await own.run('slot', 'list');
+  assert.deepEqual([listed.code, listed.out, listed.err], [0, '', 'none\n']);
+  assert.equal(await running.stop(), 0);
+});

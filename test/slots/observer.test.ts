@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { SlotObserver } from '../../src/slots/observer.ts';
+import type { SlotLease } from '../../src/slots/slots.ts';
+import { engineSlot, openSlots, until } from '../harness/fake-engine.ts';
+
+/* What an observer of the slots hears: each start and each wait once, by how it ended. */
+
+function listener(): { readonly observer: SlotObserver; readonly heard: string[]; readonly took: number[] } {
+  const heard: string[] = [];
+  const took: number[] = [];
+  return {
+    heard,
+    took,
+    observer: {
+      started(slot, outcome, tookMs) {
+        heard.push(`${slot} start ${outcome}`);
+        took.push(tookMs);
+      },
+      restarted: (slot) => heard.push(`${slot} restart`),
+      waited(slot, outcome, waitedMs) {
+        heard.push(`${slot} wait ${outcome}`);
+        took.push(waitedMs);
+      },
+      evicted: (slot) => heard.push(`${slot} eviction`),
+    },
+  };
+}
+
+const me = (coldWaitMs = 8000) => ({ accountId: 1, signal: new AbortController().signal, coldWaitMs });
+
+describe('an observer', { concurrency: 3 }, () => {
+  test('hears one start and one wait for a request, with how long they took', async (t) => {
+    const { observer, heard, took } = listener();
+    const slots = await openSlots(t, engineSlot({ delayMs: 200 }), { observer });
+    const lease = (await slots.acquire('local-a', me())) as SlotLease;
+    const away = new AbortController();
+    const queued = slots.acquire('local-a', { accountId: 1, signal: away.signal });
+    away.abort(new Error('left'));
+    await assert.rejects(queued, /left/);
+    lease.release();
+    await slots.stop('local-a');
+    assert.deepEqual(heard, ['local-a start ready', 'local-a wait lease', 'local-a wait left']);
+    const [start = 0, wait = 0, left = 0] = took;
+    assert.ok(start >= 200 && start <= wait && left < 200, `${took}`);
+  });
+
+  test('hears how each start that comes to nothing ended', async (t) => {
+    const { observer, heard } = listener();
+    const slots = await openSlots(
+      t,
+      [
+        engineSlot({ crashAtStart: 1 }, { name: 'broken' }),
+        engineSlot({ delayMs: 60_000 }, { name: 'late', startBudgetMs: 300 }),
+        engineSlot({ delayMs: 60_000 }, { name: 'stopped' }),
+      ],
+      { observer },
+    );
+    assert.equal((await slots.acquire('broken', me())).kind, 'loading');
+    assert.equal((await slots.acquire('late', me())).kind, 'loading');
+    slots.start('stopped');
+    await until('the engine', () => slots.status('stopped').pid !== null);
+    await slots.stop('stopped');
+    assert.deepEqual(heard, [
+      'broken start failed',
+      'broken wait loading',
+      'late start over_budget',
+      'late wait loading',
+      'stopped start stopped',
+    ]);
+  });
+
+  test('hears of the start that follows a crash, and of none that follows a stop', async (t) => {
+    const { observer, heard } = listener();
+    const slots = await openSlots(t, engineSlot({ exitAfter: 1 }), { observer });
+    const lease = (await slots.acquire('local-a', me())) as SlotLease;
+    await assert.rejects(fetch(`${lease.baseUrl}/x`));
+    await until('the crash', () => lease.lost.aborted);
+    const next = (await slots.acquire('local-a', me())) as SlotLease;
+    next.release();
+    await slots.stop('local-a');
+    (await slots.acquire('local-a', me())) as SlotLease;
+    assert.equal(heard.filter((one) => one.endsWith('restart')).length, 1);
+    assert.equal(heard.filter((one) => one.endsWith('start ready')).length, 3);
+  });
+});
