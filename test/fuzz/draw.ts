@@ -80,7 +80,7 @@ function knownValues(world: World, { generationIds }: Learnt): Known {
         // A silent upstream costs its whole time limit.
         return pick(
           random,
-          chance(random, 20) ? faultyModels : ['test/unsteady', 'test/small', 'test/cold', 'test/nothing'],
+          chance(random, 10) ? faultyModels : ['test/unsteady', 'test/small', 'test/cold', 'test/nothing'],
         );
       case 'author':
         return 'test';

@@ -28,8 +28,8 @@ export const faultyModels = ['test/unsteady', 'test/dead', 'test/cold', 'test/si
 /** Models that always answer. */
 export const steadyModels = ['test/echo', 'test/second'] as const;
 
-/** Small, since a fuzzed request to a silent upstream waits for it. */
-const upstreamTimeoutMs = 250;
+/** What a request to a silent upstream waits; no steady upstream is ever as slow, however busy the machine. */
+const upstreamTimeoutMs = 4_000;
 const engine = fileURLToPath(new URL('../harness/fake-engine.ts', import.meta.url));
 
 export async function startWorld(): Promise<World> {
