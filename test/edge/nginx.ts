@@ -74,6 +74,7 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
     );
   } catch (error) {
     await end(child);
+    rmSync(folder, { recursive: true, force: true });
     throw error;
   }
   return {
