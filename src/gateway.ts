@@ -75,6 +75,8 @@ export interface Gateway {
 const readinessMs = 1_000;
 /** How long closing waits for the database to take what is settled; the journal keeps the rest. */
 const settleOnCloseMs = 3_000;
+/** Longer than a proxy of `edge.trusted_proxies` may keep an idle connection: 4 s in `deploy/nginx.conf`. */
+const proxyIdleMs = 6_000;
 const usualAdminPort = 8788;
 /** How long another node may take to bring what it has journaled into the database. */
 const othersSettleWithinMs = 500;
@@ -192,6 +194,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
           : null,
       maxBodyBytes: limits.bodyBytes,
       clientStallMs: limits.streamIdleTimeoutMs,
+      idleWhileStoppingMs: config.edge.trustedProxies.length === 0 ? 0 : proxyIdleMs,
       metrics,
       clock,
       log,

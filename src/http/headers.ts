@@ -10,6 +10,7 @@ const exposed = [
   'X-Generation-Id',
   'x-request-id',
   'Retry-After',
+  'x-should-retry',
 ].join(', ');
 
 /** What every response carries (service.md intro, 7.1; decisions.md §1): currency, request id, and what browsers need. */

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { refuse } from '../errors/catalogue.ts';
 import { renderRefusal } from '../errors/error-body.ts';
 import { ClientLeft } from '../errors/given-up.ts';
@@ -10,10 +10,12 @@ import { type ClientAddresses, limitedAs } from './client-ip.ts';
 import { Exchange } from './exchange.ts';
 import { commonHeaders, flat, type HeaderList, preflightHeaders } from './headers.ts';
 import type { Metrics } from './metrics.ts';
+import { OpenExchanges } from './open-exchanges.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { BodyTooLarge, declaresTooLarge } from './read-body.ts';
 import { renderThrown } from './render-error.ts';
 import type { JsonReply, Reply, StreamReply } from './route.ts';
+import { untilAccepted } from './until-accepted.ts';
 
 /** What the HTTP server is made of. */
 export interface ServeParts {
@@ -24,6 +26,8 @@ export interface ServeParts {
   readonly maxBodyBytes: number;
   /** A client that takes nothing of a stream for this long has left. */
   readonly clientStallMs: number;
+  /** A stopping server leaves idle connections this long to the proxies that hold them; 0 closes them at once. */
+  readonly idleWhileStoppingMs: number;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
@@ -35,7 +39,11 @@ export interface Served {
   readonly port: number;
   /** Requests whose response is not complete. */
   inFlight(): number;
-  /** Stops listening; resolves when every request in flight has ended. */
+  /**
+   * Stops listening; resolves when every request in flight has ended, and every idle connection was closed by its other side or
+   * has been idle for `idleWhileStoppingMs`. A proxy that sends a request just then on a connection it holds is answered, and
+   * told to close it: closing it here would lose that request.
+   */
   drain(): Promise<void>;
   /** Gives up every request in flight: streams end with an in-band error. */
   abort(reason: Error): void;
@@ -51,7 +59,7 @@ export async function serve(
   parts: ServeParts,
   address: { readonly host: string; readonly port: number },
 ): Promise<Served> {
-  const open = new OpenExchanges();
+  const open = new OpenExchanges(parts.clock);
   const answer = (request: IncomingMessage, response: ServerResponse): void =>
     void handle(parts, open, request, response);
   const server = createServer(
@@ -78,10 +86,14 @@ export async function serve(
     host: address.host,
     port,
     inFlight: () => open.size,
-    drain: () => {
-      server.close();
-      server.closeIdleConnections();
-      return open.empty();
+    drain: async () => {
+      await untilAccepted(server, parts.clock);
+      const noneLeft = new Promise<void>((resolve) => {
+        // The HTTP server's own `close` would cut idle connections.
+        NetServer.prototype.close.call(server, () => resolve());
+      });
+      if (parts.idleWhileStoppingMs === 0) server.closeIdleConnections();
+      return open.drain(parts.idleWhileStoppingMs, noneLeft);
     },
     abort: (reason) => open.abort(reason),
     close: () =>
@@ -106,6 +118,7 @@ async function handle(
   );
   const exchange = new Exchange(request, { clientIp, startedMs });
   open.add(exchange);
+  if (open.isStopping) response.shouldKeepAlive = false;
   response.on('close', () => {
     if (!response.writableFinished) exchange.leave(new ClientLeft('the client closed the connection'));
   });
@@ -123,37 +136,6 @@ async function handle(
   } finally {
     open.delete(exchange);
     noteRequest(parts, exchange, response);
-  }
-}
-
-/** The requests in flight. */
-class OpenExchanges {
-  readonly #open = new Set<Exchange>();
-  #whenEmpty: (() => void)[] = [];
-
-  get size(): number {
-    return this.#open.size;
-  }
-
-  add(exchange: Exchange): void {
-    this.#open.add(exchange);
-  }
-
-  delete(exchange: Exchange): void {
-    this.#open.delete(exchange);
-    if (this.#open.size > 0) return;
-    for (const resolve of this.#whenEmpty.splice(0)) resolve();
-  }
-
-  /** Resolves when there is none. */
-  empty(): Promise<void> {
-    return this.#open.size === 0
-      ? Promise.resolve()
-      : new Promise((resolve) => this.#whenEmpty.push(resolve));
-  }
-
-  abort(reason: Error): void {
-    for (const exchange of this.#open) exchange.leave(reason);
   }
 }
 

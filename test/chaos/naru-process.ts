@@ -24,6 +24,8 @@ const running = new Map<string, ChildProcess>();
 export interface Site {
   readonly dataDir: string;
   readonly configFile: string;
+  /** Where its processes listen; 0: wherever there is room. */
+  readonly port: number;
   /** What the processes wrote to stderr so far, in the order it came. */
   readonly log: string[];
   /** Runs another `naru` command and returns its exit code and the JSON lines that it printed. */
@@ -63,7 +65,11 @@ export interface NaruProcess {
 }
 
 /** A site whose configuration offers one model of one upstream; `over` is laid over the members of naru.yaml. */
-export function createSite(upstreamUrl: string, over: Readonly<Record<string, unknown>> = {}): Site {
+export function createSite(
+  upstreamUrl: string,
+  over: Readonly<Record<string, unknown>> = {},
+  port = 0,
+): Site {
   const folder = mkdtempSync(join(tmpdir(), 'naru-chaos-'));
   // PostgreSQL runs as somebody else when we are root, and must be able to walk through.
   chmodSync(folder, 0o755);
@@ -73,6 +79,7 @@ export function createSite(upstreamUrl: string, over: Readonly<Record<string, un
   return {
     dataDir,
     configFile,
+    port,
     log: [],
     async naru(...args) {
       const words = ['src/main.ts', ...args, '--json', '--config', configFile, '--data-dir', dataDir];
@@ -219,7 +226,7 @@ function spawnUp(
   site: Site,
   wrapper: readonly string[],
 ): { readonly child: ChildProcess; readonly pid: number; readonly ended: Promise<number | string> } {
-  const up = [process.execPath, 'src/main.ts', 'up', '--json', '--port', '0'];
+  const up = [process.execPath, 'src/main.ts', 'up', '--json', '--port', String(site.port)];
   const places = ['--config', site.configFile, '--data-dir', site.dataDir];
   const [command = '', ...args] = [...wrapper, ...up, ...places];
   // The channel ends with this process, and Naru with the channel.

@@ -59,7 +59,7 @@ test('its npm scripts exist', () => {
   const named = code.flatMap((piece) =>
     [...piece.matchAll(/\bnpm (run )?([a-z:]+)/g)].map((match) => match[2]),
   );
-  assert.deepEqual([...new Set(named)].toSorted(), ['check', 'naru', 'start', 'test', 'test:agents']);
+  assert.deepEqual([...new Set(named)].toSorted(), ['check', 'fuzz', 'naru', 'start', 'test', 'test:agents']);
   for (const name of named) assert.ok(name !== undefined && name in scripts, `npm run ${name}`);
 });
 

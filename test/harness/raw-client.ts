@@ -42,10 +42,15 @@ export class RawClient {
     return this;
   }
 
-  /** The next whole response; null when the server closed before there was one. */
-  async answer(): Promise<RawAnswer | null> {
+  /** Bytes that have arrived and belong to no answer yet. */
+  get pending(): number {
+    return this.#bytes.length;
+  }
+
+  /** The next whole response, of a HEAD when `bodiless`; null when the server closed before there was one. */
+  async answer(bodiless = false): Promise<RawAnswer | null> {
     for (;;) {
-      const parsed = parseAnswer(this.#bytes, this.#ended);
+      const parsed = parseAnswer(this.#bytes, this.#ended, bodiless);
       if (parsed !== null) {
         this.#bytes = this.#bytes.subarray(parsed.length);
         return parsed.answer;
@@ -91,7 +96,11 @@ export async function rawly(port: number, bytes: string | Buffer, count = 1): Pr
   return answers;
 }
 
-function parseAnswer(bytes: Buffer, ended: boolean): { answer: RawAnswer; length: number } | null {
+function parseAnswer(
+  bytes: Buffer,
+  ended: boolean,
+  bodiless: boolean,
+): { answer: RawAnswer; length: number } | null {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) return null;
   const [first = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
@@ -101,11 +110,12 @@ function parseAnswer(bytes: Buffer, ended: boolean): { answer: RawAnswer; length
   });
   const all = (name: string): string[] => headers.filter(([key]) => key === name).map(([, value]) => value);
   const from = headEnd + 4;
-  const body = bodyOf(bytes.subarray(from), {
+  const framing = {
     length: all('content-length')[0],
     chunked: all('transfer-encoding')[0],
     ended,
-  });
+  };
+  const body = bodiless ? { text: '', length: 0 } : bodyOf(bytes.subarray(from), framing);
   if (body === null) return null;
   return {
     answer: { status: Number(first.split(' ')[1]), headers, all, body: body.text },

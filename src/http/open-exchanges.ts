@@ -1,0 +1,73 @@
+import type { Clock } from '../time/clock.ts';
+import type { Exchange } from './exchange.ts';
+
+/** The requests in flight, and how a server that stops waits for them. */
+export class OpenExchanges {
+  readonly #clock: Clock;
+  readonly #open = new Set<Exchange>();
+  readonly #hurry = Promise.withResolvers<void>();
+  #whenEmpty: (() => void)[] = [];
+  #lastEndMs = 0;
+  #isStopping = false;
+  #isHurried = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Whether answers must say that their connection closes behind them. */
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  add(exchange: Exchange): void {
+    this.#open.add(exchange);
+  }
+
+  delete(exchange: Exchange): void {
+    this.#open.delete(exchange);
+    this.#lastEndMs = this.#clock.monotonic();
+    if (this.#open.size > 0) return;
+    for (const resolve of this.#whenEmpty.splice(0)) resolve();
+  }
+
+  /** Gives all of them up, and waits for no idle connection any more. */
+  abort(reason: Error): void {
+    this.#isHurried = true;
+    this.#hurry.resolve();
+    for (const exchange of this.#open) exchange.leave(reason);
+  }
+
+  /** Resolves when there is none, and none has begun for `idleMs` or `noneLeft` says that no connection is left. */
+  async drain(idleMs: number, noneLeft: Promise<void>): Promise<void> {
+    this.#isStopping = true;
+    this.#lastEndMs = this.#clock.monotonic();
+    let isOver = false;
+    const over = Promise.race([noneLeft, this.#hurry.promise]).then(() => {
+      isOver = true;
+    });
+    for (;;) {
+      await this.#empty();
+      const restMs = this.#lastEndMs + idleMs - this.#clock.monotonic();
+      if (this.size === 0 && (isOver || this.#isHurried || restMs <= 0)) return;
+      if (this.size === 0) await this.#pause(restMs, over);
+    }
+  }
+
+  #empty(): Promise<void> {
+    return this.#open.size === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => this.#whenEmpty.push(resolve));
+  }
+
+  async #pause(ms: number, over: Promise<void>): Promise<void> {
+    const paused = Promise.withResolvers<void>();
+    const timer = this.#clock.after(ms, paused.resolve);
+    await Promise.race([paused.promise, over]);
+    timer.cancel();
+  }
+}

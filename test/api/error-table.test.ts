@@ -1,0 +1,203 @@
+/**
+ * The tables of service.md 7.2 and 7.3, row by row: each failure of the catalogue is caused by a real request to a real server, and
+ * what comes back is the row and nothing else. A row without a cause does not compile.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { catalogue, type Failure } from '../../src/errors/catalogue.ts';
+import { errorTypeOf } from '../../src/errors/error-body.ts';
+import { startWorld, type World } from '../fuzz/world.ts';
+import { assertError } from '../harness/answer-rules.ts';
+import { type Answered, type SendOptions, startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { RawClient, rawly } from '../harness/raw-client.ts';
+
+let world: World;
+/** Lets one request of an address through, and then one a second. */
+let strict: TestGateway;
+/** Has lost the table of keys. */
+let broken: TestGateway;
+
+before(async () => {
+  world = await startWorld();
+  strict = await startTestGateway({
+    config: { edge: { rate_limit: 'builtin' }, limits: { burst: 1, requests_per_second: 1 } },
+  });
+  broken = await startTestGateway();
+  await broken.database.query('ALTER TABLE api_key RENAME TO lost');
+});
+after(async () => {
+  await world?.close();
+  await strict?.close();
+  await broken?.close();
+});
+
+/** A request that causes a failure, whom to ask, and how often until it comes. */
+interface Cause {
+  readonly at?: () => TestGateway;
+  readonly method: string;
+  readonly path: string;
+  readonly credential?: string;
+  readonly body?: unknown;
+  readonly times?: number;
+  /** The extra metadata of 7.3, each by what its value must be. */
+  readonly extras?: Readonly<Record<string, (value: unknown) => boolean>>;
+}
+
+const messages = [{ role: 'user', content: 'How far is it to the other side of the river?' }];
+const chat = (model: string, credential = 'inference'): Cause => ({
+  method: 'POST',
+  path: '/chat/completions',
+  credential,
+  body: { model, messages },
+});
+const isDecimal = (value: unknown): boolean => typeof value === 'string' && /^-?\d+\.\d{6}$/.test(value);
+const isSeconds = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 1;
+const is =
+  (wanted: unknown) =>
+  (value: unknown): boolean =>
+    JSON.stringify(value) === JSON.stringify(wanted);
+
+const causes: { readonly [F in Failure]: Cause } = {
+  invalid_request: { ...chat('test/echo'), body: [] },
+  model_not_found: { ...chat('test/echo:free'), extras: { model: is('test/echo:free') } },
+  invalid_api_key: { method: 'GET', path: '/key', credential: 'unknown' },
+  expired_api_key: { method: 'GET', path: '/key', credential: 'expired' },
+  insufficient_credits: {
+    method: 'GET',
+    path: '/credits',
+    credential: 'no credit',
+    extras: { balance_krw: isDecimal },
+  },
+  key_limit_exceeded: {
+    ...chat('test/echo', 'at its limit'),
+    extras: { limit_krw: isDecimal, usage_krw: isDecimal },
+  },
+  key_suspended: { method: 'GET', path: '/key', credential: 'suspended' },
+  no_endpoints_found: { ...chat('test/small'), extras: { models: is(['test/small']) } },
+  not_found: { method: 'GET', path: `/keys/${'0'.repeat(64)}`, credential: 'management' },
+  no_such_path: {
+    method: 'GET',
+    path: '/a%2Fb/../c//d;e=%zz?q=1&r=/x',
+    extras: { path: is('/api/v1/a%2Fb/../c//d;e=%zz') },
+  },
+  method_not_allowed: {
+    method: 'PUT',
+    path: '/keys/%61%2e%2e?q=1',
+    extras: {
+      path: is('/api/v1/keys/%61%2e%2e'),
+      method: is('PUT'),
+      allow: is(['GET', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']),
+    },
+  },
+  timeout: { ...chat('test/silent'), extras: { timeout_sec: (value) => Number(value) > 0 } },
+  rate_limit_exceeded: {
+    at: () => strict,
+    method: 'GET',
+    path: '/models',
+    times: 20,
+    extras: { retry_after_sec: isSeconds },
+  },
+  server: { at: () => broken, method: 'GET', path: '/key', credential: 'unknown' },
+  provider_error: { ...chat('test/dead'), extras: { provider_code: is(null) } },
+  model_loading: { ...chat('test/cold'), extras: { retry_after_sec: isSeconds } },
+};
+
+/** The answer to a request over a socket of its own, byte by byte as it was asked: no client tidies its path. */
+async function ask(cause: Cause, method = cause.method): Promise<Answered> {
+  const authorization = world.credentials.get(cause.credential ?? 'none') ?? null;
+  const body = cause.body === undefined ? '' : JSON.stringify(cause.body);
+  const head = [
+    `${method} /api/v1${cause.path} HTTP/1.1`,
+    'host: naru.example',
+    'origin: https://app.example',
+    'connection: close',
+    ...(authorization === null ? [] : [`authorization: ${authorization}`]),
+    ...(body === '' ? [] : [`content-length: ${Buffer.byteLength(body)}`]),
+  ];
+  const { port } = (cause.at?.() ?? world.naru).gateway.server;
+  const [answer] = await rawly(port, `${head.join('\r\n')}\r\n\r\n${body}`);
+  assert.ok(answer !== undefined);
+  const headers = new Headers(answer.headers.map(([name, value]): [string, string] => [name, value]));
+  const text = answer.body;
+  return { status: answer.status, headers, text, json: JSON.parse(text) };
+}
+
+async function caused(failure: Failure): Promise<Answered> {
+  const cause = causes[failure];
+  let answer = await ask(cause);
+  for (let left = (cause.times ?? 1) - 1; left > 0 && answer.status !== catalogue[failure].status; left -= 1)
+    answer = await ask(cause);
+  return answer;
+}
+
+// rows 7, 8, 9, 10, 13, 14
+for (const failure of Object.keys(causes) as Failure[]) {
+  test(`${catalogue[failure].status} ${errorTypeOf(failure)} (${failure}) is caused by a request and is its row, no more and no less`, async () => {
+    const answer = await caused(failure);
+    const row = catalogue[failure];
+    const { error_type: _, ...extras } = assertError(answer, row.status, errorTypeOf(failure));
+    const wanted = causes[failure].extras ?? {};
+    assert.deepEqual(Object.keys(extras).sort(), Object.keys(wanted).sort());
+    for (const [name, holds] of Object.entries(wanted))
+      assert.ok(holds(extras[name]), `${name} is ${JSON.stringify(extras[name])}`);
+    assert.equal(answer.headers.get('x-should-retry'), row.retry ? null : 'false');
+    const allow = extras['allow'] as readonly string[] | undefined;
+    assert.equal(answer.headers.get('allow'), allow?.join(', ') ?? null);
+    assert.doesNotMatch(answer.text, /\bat .*\.ts|api_key" |relation|SELECT|127\.0\.0\.1|ECONN/);
+  });
+}
+
+test('a page of another origin may read every header that an error says something with', async () => {
+  for (const failure of Object.keys(causes) as Failure[]) {
+    const { headers } = await caused(failure);
+    assert.equal(headers.get('access-control-allow-origin'), '*', failure);
+    const exposed = headers.get('access-control-expose-headers')?.toLowerCase().split(', ') ?? [];
+    for (const name of ['retry-after', 'x-should-retry', 'x-service-request-id'])
+      assert.ok(exposed.includes(name), `${failure}: ${name}`);
+  }
+});
+
+test('what a browser asks before a request is allowed wherever the request is, without a credential', async () => {
+  for (const { method, path } of world.naru.gateway.routes) {
+    const options: SendOptions = {
+      headers: {
+        origin: 'https://app.example',
+        'access-control-request-method': method,
+        'access-control-request-headers': 'authorization, content-type, x-service-title, http-referer',
+      },
+    };
+    const target = path
+      .replace('/api/v1', '')
+      .replace('{author}/{slug}', 'test/echo')
+      .replace(/\{\w+\}/, 'x');
+    const answer = await world.naru.send('OPTIONS', target, options);
+    assert.equal(answer.status, 204, `${method} ${path}`);
+    assert.equal(answer.text, '');
+    assert.ok(answer.headers.get('access-control-allow-methods')?.split(', ').includes(method));
+    const names = answer.headers.get('access-control-allow-headers')?.toLowerCase().split(', ') ?? [];
+    for (const name of ['authorization', 'content-type', 'x-service-title', 'http-referer'])
+      assert.ok(names.includes(name), name);
+  }
+});
+
+test('HEAD of what GET refuses has the same status and headers, and not a byte of a body', async () => {
+  for (const failure of Object.keys(causes) as Failure[]) {
+    const cause = causes[failure];
+    if (cause.method !== 'GET' || cause.at === (() => strict)) continue;
+    const wanted = await caused(failure);
+    const authorization = world.credentials.get(cause.credential ?? 'none') ?? 'none';
+    const { port } = (cause.at?.() ?? world.naru).gateway.server;
+    // The next answer follows at once, so a body would be taken for it.
+    const second = 'GET /api/v1/nowhere HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
+    const client = await RawClient.open(port);
+    client.write(
+      `HEAD /api/v1${cause.path} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n\r\n${second}`,
+    );
+    const head = await client.answer(true);
+    assert.equal(head?.status, wanted.status, failure);
+    assert.deepEqual(head?.all('content-type'), [wanted.headers.get('content-type')]);
+    assert.deepEqual(head?.all('content-length'), [wanted.headers.get('content-length')]);
+    assert.match((await client.answer())?.body ?? '', /nowhere|rate_limit/);
+    client.close();
+  }
+});

@@ -1,0 +1,45 @@
+import { type Dispatcher, request } from 'undici';
+import type { Answered } from '../harness/gateway.ts';
+import type { RawAnswer } from '../harness/raw-client.ts';
+
+/** A raw answer as the rules of answers take it; without `Server`, which nginx cannot leave out. */
+export function answered({ status, headers, body }: RawAnswer): Answered {
+  const kept = headers.filter(([name]) => name !== 'server');
+  return answerOf(status, new Headers(kept.map(([name, value]): [string, string] => [name, value])), body);
+}
+
+/** What a request through the edge may have. */
+export interface Through {
+  readonly method?: Dispatcher.HttpMethod;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  readonly dispatcher?: Dispatcher;
+}
+
+/** One request through the edge by an ordinary client that keeps its connections. */
+export async function through(url: string, options: Through = {}): Promise<Answered> {
+  const { method = 'GET', key, headers: more, body = null, dispatcher } = options;
+  const got = await request(url, {
+    method,
+    headers: { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...more },
+    body,
+    ...(dispatcher === undefined ? {} : { dispatcher }),
+  });
+  const { server: _, ...kept } = got.headers;
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(kept))
+    for (const each of [value ?? []].flat()) headers.append(name, each);
+  return answerOf(got.statusCode, headers, await got.body.text());
+}
+
+function answerOf(status: number, headers: Headers, text: string): Answered {
+  return {
+    status,
+    headers,
+    text,
+    get json() {
+      return JSON.parse(text);
+    },
+  };
+}

@@ -1,0 +1,233 @@
+/** nginx with deploy/nginx.conf in front of Naru: rates, sizes, and that no page of a proxy reaches anybody. */
+import assert from 'node:assert/strict';
+import { after, before, type TestContext, test } from 'node:test';
+import { Agent } from 'undici';
+import { assertCommonHeaders, assertError } from '../harness/answer-rules.ts';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { RawClient, rawly } from '../harness/raw-client.ts';
+import { startUpstream, type Upstream } from '../harness/upstream.ts';
+import { answered, through } from './answers.ts';
+import { freePort, type Nginx, type NginxOptions, startNginx } from './nginx.ts';
+
+const mb = 1024 * 1024;
+let upstream: Upstream;
+let naru: TestGateway;
+let account: TestAccount;
+/** Without a limit of its rate; what is about the rate starts its own. */
+let open: Nginx;
+
+before(async () => {
+  upstream = await startUpstream();
+  naru = await startTestGateway({
+    models: [{ id: 'test/echo', upstreams: [upstream.url] }],
+    config: { edge: { trusted_proxies: ['127.0.0.1'] } },
+  });
+  account = await naru.account({ credit: '100000000' });
+  open = await startNginx({ behind: [naru.gateway.server.port], unlimited: true });
+});
+after(async () => {
+  await open?.stop();
+  await naru?.close();
+  await upstream?.close();
+});
+
+async function limiting(t: TestContext, options: Partial<NginxOptions> = {}): Promise<Nginx> {
+  const nginx = await startNginx({ behind: [naru.gateway.server.port], ...options });
+  t.after(() => nginx.stop());
+  return nginx;
+}
+
+async function atOnce(count: number, ask: (n: number) => ReturnType<typeof through>) {
+  return Promise.all(Array.from({ length: count }, (_, n) => ask(n)));
+}
+
+// row 245
+test('through the proxy: 61 requests at once after a pause all pass', async (t) => {
+  const nginx = await limiting(t);
+  const answers = await atOnce(61, () => through(`${nginx.url}/models`));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+});
+
+// rows 246, 247, 3, 224
+test('through the proxy: of 200 at once, over all paths, 61 and what is refilled pass; the rest is a JSON 429 with the currency', async (t) => {
+  const nginx = await limiting(t);
+  const paths = ['/models', '/nowhere', '/key', '/chat/completions'];
+  const startMs = performance.now();
+  const answers = await atOnce(200, (n) => through(`${nginx.url}${paths[n % 4]}`));
+  const seconds = (performance.now() - startMs) / 1000;
+  const refused = answers.filter(({ status }) => status === 429);
+  const passed = answers.length - refused.length;
+  assert.ok(passed >= 61 && passed <= 62 + 30 * seconds, `${passed} passed in ${seconds} s`);
+  for (const answer of refused)
+    assert.deepEqual(assertError(answer, 429, 'rate_limit_exceeded')['retry_after_sec'], 1);
+  assert.equal(new Set(answers.map(({ headers }) => headers.get('x-service-request-id'))).size, 200);
+  assert.equal(
+    (await through(`http://127.0.0.1:${nginx.port}/healthz`)).status,
+    200,
+    'probes are not counted',
+  );
+});
+
+// row 247
+test('through the proxy: another address has a budget of its own, and no path escapes the count', async (t) => {
+  const nginx = await limiting(t);
+  const other = new Agent({ localAddress: '127.0.0.2' });
+  t.after(() => other.close());
+  const pipelined = (target: string) =>
+    rawly(nginx.port, `GET ${target} HTTP/1.1\r\nhost: x\r\n\r\n`.repeat(150), 150);
+  const answers = await pipelined('/api/v1/../x/%2e%2e/models');
+  assert.ok(
+    answers.some(({ status }) => status === 429),
+    'a path that leaves by dots is counted',
+  );
+  assert.equal((await through(`${nginx.url}/models`, { dispatcher: other })).status, 200);
+  const rest = await pipelined('http://evil.example/api/v1/models');
+  assert.ok(
+    rest.some(({ status }) => status === 429),
+    'an absolute target is counted too',
+  );
+});
+
+// row 248
+test('through the proxy: no header that names another address buys a request', async (t) => {
+  const nginx = await limiting(t);
+  const answers = await atOnce(150, (n) =>
+    through(`${nginx.url}/models`, {
+      headers: { 'x-forwarded-for': `10.0.0.${n}`, forwarded: `for=10.0.1.${n}`, 'x-real-ip': `10.0.2.${n}` },
+    }),
+  );
+  assert.ok(answers.some(({ status }) => status === 429));
+});
+
+test('Naru sees the address of the client, whatever the client says', async () => {
+  const agent = new Agent({ localAddress: '127.0.0.9' });
+  const headers = { 'x-forwarded-for': '10.1.1.1', forwarded: 'for=10.1.1.2' };
+  const answer = await through(`${open.url}/models`, { dispatcher: agent, headers });
+  await agent.close();
+  const id = answer.headers.get('x-service-request-id');
+  const line = naru.logged.find((each) => each['event'] === 'request' && each['request_id'] === id);
+  assert.equal(line?.['client_ip'], '127.0.0.9');
+});
+
+test('behind another proxy that is believed, its clients are counted one by one, IPv6 by network', async (t) => {
+  const nginx = await limiting(t, { believes: '127.0.0.1' });
+  const from = (address: string) =>
+    through(`${nginx.url}/models`, { headers: { 'x-forwarded-for': address } });
+  const spread = await atOnce(150, (n) => from(`10.0.0.${n}`));
+  assert.deepEqual(new Set(spread.map(({ status }) => status)), new Set([200]));
+  const network = await atOnce(150, (n) => from(`2001:db8:1:2::${n.toString(16)}`));
+  assert.ok(
+    network.some(({ status }) => status === 429),
+    'one network is one client',
+  );
+  assert.equal((await from('2001:db8:1:3::1')).status, 200, 'the next network is another');
+  const invented = await atOnce(150, (n) => from(`10.9.9.${n}, 10.1.1.1`));
+  assert.ok(
+    invented.some(({ status }) => status === 429),
+    'what a client puts before itself is its own invention',
+  );
+});
+
+/** A valid chat body of this many bytes. */
+function bodyOf(bytes: number): string {
+  const frame = JSON.stringify({ model: 'test/echo', messages: [{ role: 'user', content: '' }] });
+  return frame.replace('""', `"${'x'.repeat(bytes - frame.length)}"`);
+}
+
+const chat = (body: string, key: string) =>
+  through(`${open.url}/chat/completions`, { method: 'POST', key, body });
+
+// row 249
+test('through the proxy: a body of 24 MB, and of exactly 26,214,400 bytes, reaches the application', async () => {
+  for (const bytes of [24 * mb, 26_214_400])
+    assertError(await chat(bodyOf(bytes), account.key), 404, 'no_endpoints_found');
+});
+
+// rows 250, 3 (A-21)
+test('through the proxy: a body of 27 MB is a 413 that is neither JSON nor HTML, with and without a key, declared or not', async () => {
+  const body = bodyOf(27 * mb);
+  for (const key of [account.key, 'garbage']) {
+    const whole = await chat(body, key);
+    const client = await RawClient.open(open.port);
+    const head = `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`;
+    client.write(`${head}transfer-encoding: chunked\r\n\r\n`);
+    for (let n = 0; n < 27; n += 1) client.write(`100000\r\n${body.slice(n * mb, (n + 1) * mb)}\r\n`);
+    const inChunks = await client.answer();
+    client.close();
+    assert.ok(inChunks !== null);
+    // A wrong key is refused before so many bytes have come.
+    const wrongKeyFirst = inChunks.status === 401 && key === 'garbage';
+    for (const answer of wrongKeyFirst ? [whole] : [whole, answered(inChunks)]) {
+      assert.equal(answer.status, 413);
+      assertCommonHeaders(answer);
+      assert.match(answer.headers.get('content-type') ?? '', /^text\/plain/);
+      assert.throws(() => answer.json);
+      assert.doesNotMatch(answer.text, /</);
+    }
+  }
+  assert.equal((await chat(bodyOf(26_214_401), account.key)).status, 413);
+});
+
+// row 251
+test('through the proxy: 24 MB with a bad key or an empty balance, fifty times: fifty JSON 401 and 402', async () => {
+  const body = bodyOf(24 * mb);
+  const poor = await naru.account({ credit: '0' });
+  for (let n = 0; n < 50; n += 1) {
+    if (n % 2 === 0) assertError(await chat(body, 'garbage'), 401, 'invalid_api_key');
+    else assertError(await chat(body, poor.key), 402, 'insufficient_credits');
+  }
+});
+
+// rows 3, 7 (A-22)
+test('when no Naru answers, a client gets the JSON 500 and no page of the proxy', async (t) => {
+  const nobody = await startNginx({ behind: [await freePort()], unlimited: true });
+  t.after(() => nobody.stop());
+  for (const path of ['/models', '/chat/completions', '/../x'])
+    assertError(await through(`${nobody.url}${path}`), 500, 'server');
+  const body = JSON.stringify({ model: 'test/echo' });
+  assertError(await through(`${nobody.url}/chat/completions`, { method: 'POST', body }), 500, 'server');
+});
+
+test('errors of Naru pass as they are, and whatever nginx itself refuses is JSON in the same shape', async () => {
+  assertError(await chat('{', account.key), 400, 'invalid_request');
+  const [trace] = await rawly(open.port, 'TRACE /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n');
+  assert.ok(trace !== undefined);
+  assert.equal(assertError(answered(trace), 405, 'not_supported')['method'], 'TRACE');
+  assert.match(trace.all('allow')[0] ?? '', /GET.*OPTIONS/);
+  for (const head of [
+    'GET /api/v1/mod els HTTP/1.1\r\nhost: x',
+    'GARBAGE',
+    'GET /api/v1/models HTTP/1.1',
+    'GET models HTTP/1.1\r\nhost: x',
+    'OPTIONS * HTTP/1.1\r\nhost: x',
+    'CONNECT evil.example:443 HTTP/1.1\r\nhost: x',
+    `GET /api/v1/models?${'q'.repeat(70_000)} HTTP/1.1\r\nhost: x`,
+    `GET /api/v1/models HTTP/1.1\r\nhost: x\r\nx-a: ${'b'.repeat(70_000)}`,
+    'GET /api/v1/models HTTP/3.0\r\nhost: x',
+  ]) {
+    const [answer] = await rawly(open.port, `${head}\r\n\r\n`);
+    assert.ok(answer !== undefined, head.slice(0, 60));
+    assertError(answered(answer), 400, 'invalid_request');
+  }
+  for (const path of ['/-/edge/500', '/-/edge/429', '/-/edge/7', '/-/edge/'])
+    assertError(await through(`http://127.0.0.1:${open.port}${path}`), 404, 'not_supported');
+});
+
+// row 176 (A-09)
+test('through the proxy: an unimplemented path is repeated as it was sent', async () => {
+  for (const path of [
+    '/a%2Fb',
+    '/..%2fmodels',
+    '/../x',
+    '/./models',
+    '//models',
+    '/models//',
+    '/x;x=1',
+    '/%ED%95%9C',
+    '/a+b%20c',
+  ]) {
+    const [answer] = await rawly(open.port, `GET /api/v1${path}?q=1 HTTP/1.1\r\nhost: x\r\n\r\n`);
+    assert.ok(answer !== undefined);
+    assert.equal(assertError(answered(answer), 404, 'not_supported')['path'], `/api/v1${path}`);
+  }
+});

@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from '../chaos/naru-process.ts';
+
+const root = join(import.meta.dirname, '../..');
+/** A user's PATH often has no /usr/sbin. */
+const binary = ['/usr/sbin/nginx', '/usr/bin/nginx', '/usr/local/sbin/nginx', '/usr/local/bin/nginx'].find(
+  existsSync,
+);
+const nobody = 65_534;
+
+/** A real nginx with `deploy/nginx.conf`, on a port of its own. */
+export interface Nginx {
+  readonly port: number;
+  /** `http://127.0.0.1:PORT/api/v1` */
+  readonly url: string;
+  /** What it wrote to its error log. */
+  log(): string;
+  stop(): Promise<void>;
+}
+
+export interface NginxOptions {
+  /** Ports of the Naru servers behind it. */
+  readonly behind: readonly number[];
+  /** Whether everybody may ask as often as he likes. */
+  readonly unlimited?: boolean;
+  /** Whose X-Forwarded-For it believes. */
+  readonly believes?: string;
+}
+
+/** Starts nginx without privileges; throws with the remedy when there is none on this machine. */
+export async function startNginx(options: NginxOptions): Promise<Nginx> {
+  if (binary === undefined)
+    throw new Error('nginx is missing, and the edge cannot be tested without: apt-get install nginx');
+  const folder = mkdtempSync(join(tmpdir(), 'naru-nginx-'));
+  for (const name of ['body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']) mkdirSync(join(folder, name));
+  const port = await freePort();
+  const log = join(folder, 'error.log');
+  writeFileSync(log, '');
+  writeFileSync(join(folder, 'nginx.conf'), configFor(options, port, folder));
+  chmodSync(folder, 0o755);
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot)
+    for (const name of ['', 'body', 'proxy', 'error.log']) chownSync(join(folder, name), nobody, nobody);
+  const drop = isRoot ? [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'] : [];
+  const nginx = [binary, '-p', folder, '-e', log, '-c', join(folder, 'nginx.conf'), '-g', 'daemon off;'];
+  const child = spawn('setpriv', ['--pdeathsig', 'TERM', ...drop, ...nginx], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const words: string[] = [];
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => words.push(text));
+  const said = (): string => `${words.join('')}${readFileSync(log, 'utf8')}`;
+  try {
+    await until(
+      'nginx listens',
+      async () => {
+        if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}: ${said()}`);
+        return isConnectable(port);
+      },
+      20_000,
+    );
+  } catch (error) {
+    await end(child);
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+  return {
+    port,
+    url: `http://127.0.0.1:${port}/api/v1`,
+    log: said,
+    async stop() {
+      await end(child);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The file as it is deployed, with this machine's ports and folders. Throws when it has changed so that one has no place. */
+function configFor(
+  { behind, unlimited = false, believes }: NginxOptions,
+  port: number,
+  folder: string,
+): string {
+  const text = readFileSync(join(root, 'deploy/nginx.conf'), 'utf8');
+  const [one = 0, two = one] = behind;
+  const changes: readonly (readonly [string, string])[] = [
+    ['user www-data;', ''],
+    ['worker_rlimit_nofile 65536;', ''],
+    ['worker_processes auto;', 'worker_processes 1;'],
+    ['worker_connections 16384;', 'worker_connections 1000;'],
+    ['/run/nginx.pid', `${folder}/nginx.pid`],
+    ['/var/log/nginx/error.log', `${folder}/error.log`],
+    ...['body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+      (name) => [`/var/lib/nginx/${name};`, `${folder}/${name};`] as const,
+    ),
+    ['listen 80 default_server;', `listen 127.0.0.1:${port} default_server;`],
+    ['listen [::]:80 default_server;', ''],
+    ['server 127.0.0.1:8787 max_fails=0;', `server 127.0.0.1:${one} max_fails=0;`],
+    ['server 127.0.0.1:8789 max_fails=0;', two === one ? '' : `server 127.0.0.1:${two} max_fails=0;`],
+    ...(unlimited ? [['rate=30r/s', 'rate=1000000r/s'] as const] : []),
+    ...(believes === undefined
+      ? []
+      : [['#set_real_ip_from 10.0.0.0/8;', `set_real_ip_from ${believes};`] as const]),
+  ];
+  return changes.reduce((config, [from, to]) => {
+    if (config.split(from).length !== 2)
+      throw new Error(`deploy/nginx.conf must have ${JSON.stringify(from)} once`);
+    return config.replace(from, to);
+  }, text);
+}
+
+/** A port that nobody has at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+async function isConnectable(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const connected = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  return connected;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await ended;
+}

@@ -1,0 +1,58 @@
+/** What nginx does with a request whose server fails it: a POST that was sent is never sent again, for it may be billed already. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { assertError } from '../harness/answer-rules.ts';
+import { startTestGateway } from '../harness/gateway.ts';
+import { through } from './answers.ts';
+import { freePort, startNginx } from './nginx.ts';
+
+/** A server that takes a whole request and then fails it. */
+async function failing(t: TestContext, fail: (socket: Socket) => void) {
+  const seen: string[] = [];
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (bytes) => {
+      seen.push(String(bytes));
+      fail(socket);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return { port: (server.address() as AddressInfo).port, seen };
+}
+
+const failures: Readonly<Record<string, (socket: Socket) => void>> = {
+  resets: (socket) => socket.resetAndDestroy(),
+  closes: (socket) => socket.end(),
+  'answers half a head and resets': (socket) =>
+    socket.write('HTTP/1.1 200 OK\r\nx-a', () => socket.resetAndDestroy()),
+};
+
+for (const [what, fail] of Object.entries(failures)) {
+  test(`a POST whose server ${what} goes to no other server, and the client gets the JSON 500`, async (t) => {
+    const servers = [await failing(t, fail), await failing(t, fail)];
+    const nginx = await startNginx({ behind: servers.map(({ port }) => port), unlimited: true });
+    t.after(() => nginx.stop());
+    for (let asked = 1; asked <= 6; asked += 1) {
+      const answer = await through(`${nginx.url}/chat/completions`, { method: 'POST', body: '{}' });
+      assertError(answer, 500, 'server');
+      const sent = servers.flatMap(({ seen }) => seen).filter((text) => text.startsWith('POST '));
+      assert.equal(sent.length, asked);
+    }
+  });
+}
+
+test('a POST whose first server refuses connections is answered by the other, every time', async (t) => {
+  const naru = await startTestGateway({ config: { edge: { trusted_proxies: ['127.0.0.1'] } } });
+  t.after(() => naru.close());
+  const nginx = await startNginx({ behind: [await freePort(), naru.gateway.server.port], unlimited: true });
+  t.after(() => nginx.stop());
+  for (let asked = 0; asked < 20; asked += 1)
+    assertError(
+      await through(`${nginx.url}/chat/completions`, { method: 'POST', key: 'garbage', body: '{}' }),
+      401,
+      'invalid_api_key',
+    );
+});

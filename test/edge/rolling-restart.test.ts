@@ -1,0 +1,124 @@
+/** Two Naru servers on one database behind nginx, restarted one after the other under load: nobody notices, and the books agree. */
+import assert from 'node:assert/strict';
+import { Agent } from 'node:http';
+import { test } from 'node:test';
+import { openOffice } from '../../src/office.ts';
+import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { Database } from '../../src/store/database.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { assertMet, auditHistory, readBooks } from '../chaos/audit.ts';
+import { ask, type Order, type Sight } from '../chaos/client.ts';
+import { startLoad } from '../chaos/load.ts';
+import { createPayer, createSite, type Payer, startNaru, until } from '../chaos/naru-process.ts';
+import { scriptedReply } from '../chaos/orders.ts';
+import { createTestDatabase } from '../harness/database.ts';
+import { gate, reply, startUpstream } from '../harness/upstream.ts';
+import type { Gate } from '../harness/upstream-acts.ts';
+import { freePort, type Nginx, startNginx } from './nginx.ts';
+
+const rounds = 1;
+
+// A-22, decisions.md §3
+test('a rolling restart cuts no stream, fails no request, and bills every answer once', {
+  timeout: 170_000,
+}, async (t) => {
+  const gates = new Map<string, Gate>();
+  const upstream = await startUpstream();
+  upstream.answer(({ body }) => {
+    const [message] = (body['messages'] as readonly { readonly content: string }[] | undefined) ?? [];
+    const hold = gates.get(message?.content ?? '');
+    return hold === undefined ? scriptedReply(body) : reply.stream(['begun ', hold, 'and ended']);
+  });
+  const shared = await createTestDatabase();
+  const database = new Database(shared.address, 2);
+  const office = openOffice(database, { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const over = {
+    database: { url: urlOf(shared.address) },
+    edge: { rate_limit: 'external', trusted_proxies: ['127.0.0.1'] },
+  };
+  const ports = [await freePort(), await freePort()];
+  const sites = ports.map((port) => createSite(upstream.url, over, port));
+  t.after(async () => {
+    for (const site of sites) await site.end();
+    await upstream.close();
+    await database.close();
+    await shared.drop();
+  });
+  const narus = new Map<number, Awaited<ReturnType<typeof startNaru>>>();
+  for (const [at, site] of sites.entries()) narus.set(at, await startNaru(site));
+  const nginx = await startNginx({ behind: ports, unlimited: true });
+  t.after(() => nginx.stop());
+  const payers = [await createPayer(office, '100000000', 2), await createPayer(office, '70000000.123456', 2)];
+  const load = startLoad(nginx.url, payers, { clients: 12, seed: 5, name: 'load', patient: true });
+  const long: Promise<Sight>[] = [];
+  const agent = new Agent({ keepAlive: true });
+
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [at, site] of sites.entries()) {
+      // Long streams on both, that last until the restart is over: those of the other server are none of its business.
+      const holds = [0, 1, 2, 3].map((n) => {
+        const tag = `long-${round}-${at}-${n}`;
+        const hold = gate();
+        gates.set(tag, hold);
+        long.push(ask(nginx.url, longOrder(payers, tag), agent));
+        return hold;
+      });
+      await Promise.all(holds.map((hold) => hold.reached));
+      const before = load.sights.length;
+      await until('the load goes on', () => load.sights.length > before + 30, 30_000);
+      const naru = narus.get(at);
+      assert.ok(naru !== undefined);
+      const stopped = naru.stop();
+      const meanwhile = load.sights.length;
+      await until('the other one serves', () => load.sights.length > meanwhile + 30, 30_000);
+      assert.equal(naru.child.exitCode, null, 'it waits for its streams');
+      for (const hold of holds) hold.open();
+      assert.equal(await stopped, 0);
+      narus.set(at, await startNaru(site));
+    }
+  }
+  await load.stop();
+  const sights = [...load.sights, ...(await Promise.all(long))];
+  agent.destroy();
+  const failed = sights.filter(({ kind, errorType }) => kind === 'unseen' || errorType === 'server');
+  assert.deepEqual(
+    failed.map(({ order, status, kind }) => `${order.tag}: ${kind} ${status}`),
+    [],
+    whatNginxSaw(nginx),
+  );
+  assert.ok(
+    (await Promise.all(long)).every(({ kind }) => kind === 'success'),
+    'every long stream came to its end',
+  );
+  for (const naru of narus.values()) assert.equal(await naru.stop(), 0);
+  assertMet(auditHistory(sights, await readBooks(office)));
+  t.diagnostic(
+    `${sights.length} requests and ${long.length} long streams over ${rounds * sites.length} restarts`,
+  );
+});
+
+/** Its errors but the refused connections, which are what a restart looks like. */
+function whatNginxSaw(nginx: Nginx): string {
+  const lines = nginx.log().split('\n');
+  return lines.filter((line) => !line.includes('Connection refused')).join('\n');
+}
+
+function longOrder(payers: readonly Payer[], tag: string): Order {
+  const [payer] = payers;
+  const [key] = payer?.keys ?? [];
+  if (payer === undefined || key === undefined) throw new Error('nobody pays');
+  const messages = [{ role: 'user', content: tag }];
+  return {
+    tag,
+    accountId: payer.accountId,
+    key: key.key,
+    path: '/chat/completions',
+    body: { model: 'test/echo', stream: true, messages },
+    leaveAfterMs: null,
+  };
+}
+
+/** The test's database as an operator would state it. */
+function urlOf({ host, port, user, database }: DatabaseAddress): string {
+  return `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host ?? '')}&port=${port}`;
+}

@@ -1,0 +1,166 @@
+/**
+ * Bytes that two parties could read in two ways, sent to Naru itself and to nginx in front of it. Whatever becomes of them, what is
+ * hidden inside is never run as a request, and nobody gets an answer that was meant for somebody else.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertError } from '../harness/answer-rules.ts';
+import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { type RawAnswer, RawClient } from '../harness/raw-client.ts';
+import { answered } from './answers.ts';
+import { type Nginx, startNginx } from './nginx.ts';
+
+let naru: TestGateway;
+let nginx: Nginx;
+
+before(async () => {
+  naru = await startTestGateway({ config: { edge: { trusted_proxies: ['127.0.0.1'] } } });
+  nginx = await startNginx({ behind: [naru.gateway.server.port], unlimited: true });
+});
+after(async () => {
+  await nginx?.stop();
+  await naru?.close();
+});
+
+/** Were it run, the path in its answer, or in the log, would tell. */
+const hidden = 'GET /api/v1/smuggled HTTP/1.1\r\nhost: x\r\n\r\n';
+const post = 'POST /api/v1/outer HTTP/1.1\r\nhost: x\r\n';
+const chunkOf = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+
+/** Each is one request, whoever reads it, or none at all. */
+const ambiguous: Readonly<Record<string, string>> = {
+  'a length and chunks, the rest behind the last chunk': `${post}content-length: ${5 + hidden.length}\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n${hidden}`,
+  'chunks and a length, in the other order': `${post}transfer-encoding: chunked\r\ncontent-length: ${5 + hidden.length}\r\n\r\n0\r\n\r\n${hidden}`,
+  'two lengths': `${post}content-length: 0\r\ncontent-length: ${hidden.length}\r\n\r\n${hidden}`,
+  'two equal lengths': `${post}content-length: ${hidden.length}\r\ncontent-length: ${hidden.length}\r\n\r\n${hidden}`,
+  'a list of lengths': `${post}content-length: ${hidden.length}, ${hidden.length}\r\n\r\n${hidden}`,
+  'a signed length': `${post}content-length: +${hidden.length}\r\n\r\n${hidden}`,
+  'a length with a space inside its name': `${post}content-length : ${hidden.length}\r\n\r\n${hidden}`,
+  'a length in hexadecimal': `${post}content-length: 0x${hidden.length.toString(16)}\r\n\r\n${hidden}`,
+  'a length behind an underscore': `${post}content_length: 0\r\ncontent-length: ${hidden.length}\r\n\r\n${hidden}`,
+  'an encoding that is none': `${post}transfer-encoding: xchunked\r\ncontent-length: ${hidden.length}\r\n\r\n${hidden}`,
+  'two encodings': `${post}transfer-encoding: identity\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+  'an encoding behind a tab': `${post}transfer-encoding:\tchunked\r\ncontent-length: ${hidden.length}\r\n\r\n${hidden}`,
+  'a folded encoding': `${post}transfer-encoding:\r\n chunked\r\ncontent-length: ${hidden.length}\r\n\r\n${hidden}`,
+  'a folded header': `${post}x-a: b\r\n content-length: 4\r\ncontent-length: ${hidden.length}\r\n\r\n${hidden}`,
+  'a NUL in a header': `${post}x-a: b\0c\r\ncontent-length: ${hidden.length}\r\n\r\n${hidden}`,
+  'a carriage return in a header': `${post}x-a: b\rcontent-length: 0\r\ncontent-length: ${hidden.length}\r\n\r\n${hidden}`,
+  'a chunk extension': `${post}transfer-encoding: chunked\r\n\r\n${hidden.length.toString(16)};a="b"\r\n${hidden}\r\n0\r\n\r\n`,
+  'a chunk extension with a line feed': `${post}transfer-encoding: chunked\r\n\r\n${hidden.length.toString(16)};a\n${hidden}\r\n0\r\n\r\n`,
+  'a chunk size too large for a number': `${post}transfer-encoding: chunked\r\n\r\nfffffffffffffffff1\r\n${hidden}\r\n0\r\n\r\n`,
+  'a chunk size with a sign': `${post}transfer-encoding: chunked\r\n\r\n-1\r\n${hidden}\r\n0\r\n\r\n`,
+  'a chunk that is longer than it says': `${post}transfer-encoding: chunked\r\n\r\n2\r\n${hidden}\r\n0\r\n\r\n`,
+  'a request in the trailers': `${post}transfer-encoding: chunked\r\n\r\n0\r\nx-a: b\r\n${hidden}`,
+  'a whole request as a body': `${post}content-length: ${hidden.length}\r\n\r\n${hidden}`,
+  'a whole request as a chunk': `${post}transfer-encoding: chunked\r\n\r\n${chunkOf(hidden)}0\r\n\r\n`,
+  'a body behind GET': `GET /api/v1/outer HTTP/1.1\r\nhost: x\r\ncontent-length: ${hidden.length}\r\n\r\n${hidden}`,
+  'an offer to upgrade before a body': `${post}connection: upgrade, content-length\r\nupgrade: h2c\r\ncontent-length: ${hidden.length}\r\n\r\n${hidden}`,
+  'an expectation before a body': `${post}expect: 100-continue\r\ncontent-length: ${hidden.length}\r\n\r\n${hidden}`,
+  'a request line with a line in it': `GET /api/v1/outer%0d%0a%0d%0aGET%20/api/v1/smuggled HTTP/1.1\r\nhost: x\r\n\r\n`,
+  'a referer with a line in it': `GET /api/v1/outer HTTP/1.1\r\nhost: x\r\nreferer: a\\r\\nX-Injected: 1\r\n\r\n`,
+  'an older version with chunks': `POST /api/v1/outer HTTP/1.0\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+  'a bare line feed between headers': `${post}x-a: b\ncontent-length: ${hidden.length}\r\n\r\n${hidden}`,
+  'two hosts': `GET /api/v1/outer HTTP/1.1\r\nhost: x\r\nhost: y\r\n\r\n`,
+  'a tunnel': `CONNECT /api/v1/outer HTTP/1.1\r\nhost: x\r\n\r\n${hidden}`,
+};
+
+/** All answers to what was sent, until the server closes or says nothing for a while. */
+async function answersTo(port: number, bytes: string): Promise<readonly RawAnswer[]> {
+  const client = await RawClient.open(port);
+  client.write(bytes);
+  const answers: RawAnswer[] = [];
+  for (;;) {
+    const quiet = new Promise<null>((resolve) =>
+      setTimeout(resolve, answers.length === 0 ? 3_000 : 150, null),
+    );
+    const answer = await Promise.race([client.answer(), quiet]);
+    if (answer === null) break;
+    if (answer.status !== 100) answers.push(answer);
+  }
+  client.close();
+  return answers;
+}
+
+test('the guard can fail: a request that is not hidden is run, and seen to be', async () => {
+  for (const port of [naru.gateway.server.port, nginx.port]) {
+    const logged = naru.logged.length;
+    const answers = await answersTo(port, `GET /api/v1/outer HTTP/1.1\r\nhost: x\r\n\r\n${hidden}`);
+    assert.match(answers[1]?.body ?? '', /"path":"\/api\/v1\/smuggled"/);
+    assert.ok(naru.logged.slice(logged).some((line) => line['path'] === '/api/v1/smuggled'));
+  }
+});
+
+// row 259
+for (const [what, bytes] of Object.entries(ambiguous)) {
+  test(`with nginx and without, nothing is smuggled by ${what}`, async () => {
+    for (const port of [naru.gateway.server.port, nginx.port]) {
+      const where = port === nginx.port ? 'nginx' : 'Naru';
+      const logged = naru.logged.length;
+      const mine = `GET /api/v1/mine HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`;
+      const [answers, ofOthers] = await Promise.all([
+        answersTo(port, `${bytes}${mine}`),
+        Promise.all(Array.from({ length: 5 }, (_, n) => probe(port, `/api/v1/other/${n}`))),
+      ]);
+      for (const [n, path] of ofOthers.entries())
+        assert.equal(path, `/api/v1/other/${n}`, `${where}: another client's answer`);
+      const ran = naru.logged
+        .slice(logged)
+        .filter((line) => String(line['path']).includes('smuggled') && line['path'] !== outerPath);
+      assert.deepEqual(ran, [], `${where} ran what was hidden`);
+      for (const answer of answers) {
+        assert.doesNotMatch(answer.body, /"path":"\/api\/v1\/smuggled"/, where);
+        assert.ok([400, 404, 405].includes(answer.status), `${where}: ${answer.status}`);
+        assertError(
+          answered(answer),
+          answer.status,
+          answer.status === 400 ? 'invalid_request' : 'not_supported',
+        );
+      }
+      const paths = answers.map((answer) => JSON.parse(answer.body).error.metadata.path ?? null);
+      // Refused, or one request with its own answer and then mine with its own.
+      const allowed = [
+        [null],
+        ['/api/v1/outer'],
+        ['/api/v1/outer', null],
+        ['/api/v1/outer', '/api/v1/mine'],
+        [outerPath, '/api/v1/mine'],
+        ['/api/v1/mine'],
+        [],
+      ];
+      assert.ok(
+        allowed.some((each) => JSON.stringify(each) === JSON.stringify(paths)),
+        `${where}: ${JSON.stringify(paths)}`,
+      );
+    }
+  });
+}
+
+const outerPath = '/api/v1/outer%0d%0a%0d%0aGET%20/api/v1/smuggled';
+
+/** The path that the answer to a request names. */
+async function probe(port: number, path: string): Promise<string> {
+  const client = await RawClient.open(port);
+  client.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  const answer = await client.answer();
+  client.close();
+  return JSON.parse(answer?.body ?? '').error.metadata.path;
+}
+
+// row 257
+test('no value of a client becomes a header of an answer, with nginx and without', async () => {
+  for (const port of [naru.gateway.server.port, nginx.port]) {
+    for (const [name, value] of [
+      ['x-service-request-id', 'mine%0d%0aX-Injected: 1'],
+      ['origin', 'https://evil.example'],
+      ['x-service-title', 'a\tb'],
+      ['referer', 'é ü \xff'],
+    ]) {
+      const [answer] = await answersTo(
+        port,
+        `GET /api/v1/nowhere?a=%0d%0aX-Injected:1 HTTP/1.1\r\nhost: x\r\n${name}: ${value}\r\nconnection: close\r\n\r\n`,
+      );
+      assert.equal(answer?.status, 404);
+      assert.doesNotMatch(JSON.stringify(answer.headers), /injected|evil|mine/i);
+    }
+  }
+});

@@ -1,0 +1,63 @@
+/** How a server that stands behind a proxy stops: no request runs into a close. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { until } from '../chaos/naru-process.ts';
+import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { RawClient } from '../harness/raw-client.ts';
+
+async function start(t: TestContext, proxies: readonly string[]): Promise<TestGateway> {
+  const naru = await startTestGateway({ config: { edge: { trusted_proxies: proxies } } });
+  t.after(() => naru.close());
+  return naru;
+}
+
+async function isRefused(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const refused = await once(socket, 'connect').then(
+    () => false,
+    (error) => error.code === 'ECONNREFUSED',
+  );
+  socket.destroy();
+  return refused;
+}
+
+const ask = 'GET /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n';
+
+test('a connection that a trusted proxy holds is answered once more, and told to close; new ones are refused', async (t) => {
+  const naru = await start(t, ['127.0.0.1']);
+  const { port } = naru.gateway.server;
+  const kept = await RawClient.open(port);
+  assert.equal((await kept.write(ask).answer())?.status, 200);
+  const closed = naru.gateway.close(new AbortController().signal);
+  await until('connections are refused', () => isRefused(port), 10_000);
+  const last = await kept.write(ask).answer();
+  assert.equal(last?.status, 200);
+  assert.deepEqual(last.all('connection'), ['close']);
+  await kept.closed();
+  await closed;
+});
+
+test('without a trusted proxy an idle connection is closed at once', async (t) => {
+  const naru = await start(t, []);
+  const kept = await RawClient.open(naru.gateway.server.port);
+  assert.equal((await kept.write(ask).answer())?.status, 200);
+  const closed = naru.gateway.close(new AbortController().signal);
+  await kept.closed();
+  await closed;
+});
+
+test('whoever has connected when a server stops is accepted and answered', async (t) => {
+  const naru = await start(t, ['127.0.0.1']);
+  const { port } = naru.gateway.server;
+  // In one turn of the event loop, in which the server accepts nobody: all of them wait in its queue when it stops.
+  const clients = Array.from({ length: 60 }, () => RawClient.open(port));
+  const sent = clients.map(async (client) => (await client).write(ask).answer());
+  await Promise.race(clients);
+  const closed = naru.gateway.close(new AbortController().signal);
+  const statuses = (await Promise.all(sent)).map((answer) => answer?.status ?? 'cut');
+  assert.deepEqual(new Set(statuses), new Set([200]), String(statuses));
+  for (const client of clients) (await client).close();
+  await closed;
+});

@@ -1,0 +1,131 @@
+/** Streams through nginx with deploy/nginx.conf: chunk by chunk, and a client that leaves takes its upstream with it. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { after, before, test } from 'node:test';
+import { until } from '../chaos/naru-process.ts';
+import { booksOf } from '../harness/books.ts';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { RawClient } from '../harness/raw-client.ts';
+import { eventsOf } from '../harness/stream.ts';
+import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { type Nginx, startNginx } from './nginx.ts';
+
+let upstream: Upstream;
+let naru: TestGateway;
+let account: TestAccount;
+let nginx: Nginx;
+
+before(async () => {
+  upstream = await startUpstream();
+  naru = await startTestGateway({
+    models: [{ id: 'test/echo', upstreams: [upstream.url] }],
+    config: { edge: { trusted_proxies: ['127.0.0.1'] } },
+  });
+  account = await naru.account({ credit: '100000000' });
+  nginx = await startNginx({ behind: [naru.gateway.server.port], unlimited: true });
+});
+after(async () => {
+  await nginx?.stop();
+  await naru?.close();
+  await upstream?.close();
+});
+
+function request(stream: boolean): string {
+  const body = JSON.stringify({ model: 'test/echo', stream, messages: [{ role: 'user', content: 'hi' }] });
+  return `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+}
+
+/** Reads until the text is there. */
+async function untilSeen(client: RawClient, text: string): Promise<string> {
+  let seen = '';
+  while (!seen.includes(text)) {
+    const more = await client.some();
+    assert.notEqual(more, '', `the stream ended before ${text}: ${seen}`);
+    seen += more;
+  }
+  return seen;
+}
+
+// row 4
+test('through the proxy: each chunk arrives before the next is made, behind a head with the currency', {
+  timeout: 60_000,
+}, async () => {
+  const gates = [gate(), gate(), gate()] as const;
+  upstream.next(reply.stream(['one ', gates[0], 'two ', gates[1], 'three ', gates[2], 'four']));
+  const client = await RawClient.open(nginx.port);
+  client.write(request(true));
+  // Had anything been held back for more, this would wait for ever: the upstream goes on only when the chunk was seen here.
+  assert.match(
+    await untilSeen(client, 'one '),
+    /^HTTP\/1\.1 200 [\s\S]*X-Service-Currency: KRW\r\n[\s\S]*\r\n\r\n/,
+  );
+  gates[0].open();
+  await untilSeen(client, 'two ');
+  gates[1].open();
+  await untilSeen(client, 'three ');
+  gates[2].open();
+  await untilSeen(client, 'data: [DONE]');
+  client.close();
+});
+
+test('through the proxy: a request is worked on while its body is still being sent', {
+  timeout: 60_000,
+}, async () => {
+  const client = await RawClient.open(nginx.port);
+  client.write(
+    'POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer garbage\r\ncontent-length: 1000000\r\n\r\n{',
+  );
+  assert.equal((await client.answer())?.status, 401);
+  client.close();
+});
+
+test('through the proxy: one connection of a client serves request after request, over one connection to Naru', async (t) => {
+  let connections = 0;
+  const counter = createServer((socket) => {
+    connections += 1;
+    const onward = connect(naru.gateway.server.port, '127.0.0.1');
+    socket.pipe(onward).pipe(socket);
+    socket.on('error', () => onward.destroy());
+    onward.on('error', () => socket.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(counter, 'listening');
+  const counted = await startNginx({ behind: [(counter.address() as AddressInfo).port], unlimited: true });
+  t.after(async () => {
+    await counted.stop();
+    counter.close();
+  });
+  const client = await RawClient.open(counted.port);
+  const ids = new Set<string>();
+  for (let n = 0; n < 40; n += 1) {
+    client.write(request(n % 2 === 0));
+    const answer = await client.answer();
+    assert.equal(answer?.status, 200);
+    assert.deepEqual(answer.all('connection'), ['keep-alive']);
+    assert.deepEqual(answer.all('x-service-currency'), ['KRW']);
+    if (n % 2 === 0) assert.equal(eventsOf(answer.body).at(-1)?.data, '[DONE]');
+    ids.add(answer.all('x-service-generation-id')[0] ?? '');
+  }
+  client.close();
+  assert.equal(ids.size, 40);
+  assert.equal(connections, 1);
+});
+
+test('through the proxy: a client that leaves ends the work of its upstream, and pays for what it saw', {
+  timeout: 60_000,
+}, async () => {
+  const payer = await naru.account({ credit: '1000' });
+  const hold = gate();
+  upstream.next(reply.stream(['some ', 'words ', hold, 'and more']));
+  const before = upstream.hangUps.length;
+  const client = await RawClient.open(nginx.port);
+  client.write(request(true).replace(account.key, payer.key));
+  await untilSeen(client, 'words ');
+  client.close();
+  await until('the upstream was hung up on', () => upstream.hangUps.length > before, 10_000);
+  await until('nothing is in flight', () => naru.gateway.server.inFlight() === 0, 10_000);
+  hold.open();
+  const { debits, records } = await booksOf(naru, payer);
+  assert.equal(debits.length, 1);
+  assert.equal(records[0]?.cancelled, true);
+});

@@ -1,0 +1,39 @@
+/** The API asked by its own document, well and badly, thousands of times: nothing breaks, nothing leaks, every won is accounted for. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { catalogue } from '../../src/errors/catalogue.ts';
+import { errorTypeOf } from '../../src/errors/error-body.ts';
+import { assertNoMoreThan, assertUnharmed, resources } from './aftermath.ts';
+import { runCampaign } from './campaign.ts';
+import { errorsSeen, printCampaign, successPercent, unreached } from './report.ts';
+import { startWorld } from './world.ts';
+
+/** Of all that the catalogue has, what no request can cause here: the limiter is off, and nothing is broken inside. */
+const uncaused = new Set(['429 rate_limit_exceeded', '500 server']);
+
+// rows 5, 7, 8, 9, 10, 11, 19
+test('20,000 requests drawn from the document break no rule of it', { timeout: 600_000 }, async (t) => {
+  const seed = Number(process.env['NARU_FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+  const atRest = resources();
+  const world = await startWorld();
+  t.after(() => world.close());
+  const warm = await runCampaign(world, { seed, requests: 2_000 });
+  assert.equal(warm.finding, null, `seed ${seed}: ${JSON.stringify(warm.finding)}`);
+  const before = resources();
+  const campaign = await runCampaign(world, { seed, from: 2_001, requests: 18_000 });
+  printCampaign(campaign, (line) => t.diagnostic(line));
+  assert.equal(campaign.finding, null, `seed ${seed}: ${JSON.stringify(campaign.finding)}`);
+  await assertNoMoreThan(before);
+  await assertUnharmed(world, [warm, campaign]);
+  assert.ok(successPercent(campaign) >= 35, `${successPercent(campaign)} % reach their end`);
+  assert.deepEqual(unreached(campaign), []);
+  const failures = Object.keys(catalogue) as (keyof typeof catalogue)[];
+  const wanted = failures.map((failure) => `${catalogue[failure].status} ${errorTypeOf(failure)}`);
+  const seen = errorsSeen(campaign);
+  assert.deepEqual(
+    wanted.filter((pair) => !seen.has(pair) && !uncaused.has(pair)),
+    [],
+  );
+  await world.close();
+  await assertNoMoreThan(atRest);
+});

@@ -1,0 +1,40 @@
+/**
+ * `npm run fuzz [-- --requests 100000 --seed N --from N]`: asks a real gateway what its own document offers, well and badly, and
+ * checks every answer and the books behind them. `--from` begins at that number of the seed, so that one request can be asked
+ * again alone. Prints the counts; exits with 1 on a finding, which it prints as small as it could make it.
+ */
+import { parseArgs } from 'node:util';
+import { serverVariable } from '../harness/database.ts';
+import { startTestServer } from '../harness/test-server.ts';
+import { assertUnharmed } from './aftermath.ts';
+import { runCampaign } from './campaign.ts';
+import { printCampaign } from './report.ts';
+import { startWorld } from './world.ts';
+
+const { values } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '100000' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+    from: { type: 'string', default: '1' },
+  },
+});
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const server = await startTestServer(print);
+process.env[serverVariable] = JSON.stringify(server.connection);
+try {
+  const world = await startWorld();
+  try {
+    const campaign = await runCampaign(world, {
+      seed: Number(values.seed),
+      from: Number(values.from),
+      requests: Number(values.requests),
+    });
+    printCampaign(campaign, print);
+    if (campaign.finding === null) await assertUnharmed(world, [campaign]);
+    else process.exitCode = 1;
+  } finally {
+    await world.close();
+  }
+} finally {
+  await server.stop();
+}

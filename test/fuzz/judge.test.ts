@@ -1,0 +1,167 @@
+/** The judge of fuzzed answers can fail: an answer that is right is taken, and each way to spoil it is noticed. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { newRequestId } from '../../src/ids/request-id.ts';
+import { type RawAnswer, rawly } from '../harness/raw-client.ts';
+import { runCampaign } from './campaign.ts';
+import { type Operation, readDocument } from './document.ts';
+import type { Drawn } from './draw.ts';
+import { judge } from './judge.ts';
+import { bytesOf } from './line.ts';
+import { startWorld, type World } from './world.ts';
+
+let world: World;
+let operations: readonly Operation[];
+
+before(async () => {
+  world = await startWorld();
+  operations = readDocument((await world.naru.send('GET', '/openapi.json')).text);
+});
+after(() => world?.close());
+
+function asked(name: string, more: Partial<Drawn> = {}): Drawn {
+  const operation = operations.find((each) => each.name === name);
+  assert.ok(operation !== undefined, name);
+  const { method, path } = operation;
+  const plain = {
+    n: 1,
+    query: [],
+    credential: 'inference',
+    headers: [],
+    body: null,
+    framing: 'length',
+  } as const;
+  return { ...plain, operation, method, path, unreadable: false, spoilt: false, ...more };
+}
+
+async function answerTo(drawn: Drawn): Promise<RawAnswer> {
+  const [answer] = await rawly(world.naru.gateway.server.port, bytesOf(drawn, world));
+  assert.ok(answer !== undefined);
+  return answer;
+}
+
+type Spoil = readonly [what: string, spoil: (answer: RawAnswer) => RawAnswer | null];
+
+function assertEachNoticed(drawn: Drawn, right: RawAnswer, spoils: readonly Spoil[]): void {
+  judge(drawn, right, operations);
+  for (const [what, spoil] of spoils)
+    assert.throws(() => judge(drawn, spoil(right), operations), Error, `not noticed: ${what}`);
+}
+
+function without(answer: RawAnswer, name: string): RawAnswer {
+  const headers = answer.headers.filter(([key]) => key !== name);
+  return {
+    ...answer,
+    headers,
+    all: (key) => headers.filter(([each]) => each === key).map(([, value]) => value),
+  };
+}
+
+test('a success that is not as documented is noticed', async () => {
+  const drawn = asked('GET /credits');
+  assertEachNoticed(drawn, await answerTo(drawn), [
+    ['no answer', () => null],
+    [
+      'a member too many',
+      (right) => ({ ...right, body: right.body.replace('{"data":{', '{"data":{"more":1,') }),
+    ],
+    ['a number as text', (right) => ({ ...right, body: right.body.replace(/:(\d+)/, ':"$1"') })],
+    ['half of it', (right) => ({ ...right, body: right.body.slice(0, -1) })],
+    ['no currency', (right) => without(right, 'x-service-currency')],
+    ['no request id', (right) => without(right, 'x-service-request-id')],
+    ['another status', (right) => ({ ...right, status: 201 })],
+    ['a failure inside', (right) => ({ ...right, status: 500 })],
+  ]);
+});
+
+test('an error that is not in the table or not documented there is noticed', async () => {
+  const drawn = asked('GET /credits', { credential: 'garbage' });
+  assertEachNoticed(drawn, await answerTo(drawn), [
+    ['a code that is not the status', (right) => ({ ...right, status: 403 })],
+    [
+      'a type of another status',
+      (right) => ({ ...right, body: right.body.replace('invalid_api_key', 'timeout') }),
+    ],
+    ['no advice on trying again', (right) => without(right, 'x-should-retry')],
+    [
+      'a status that the document does not know there',
+      (right) => ({
+        ...right,
+        status: 400,
+        body: right.body.replace('401', '400').replace('invalid_api_key', 'model_not_found'),
+      }),
+    ],
+    [
+      'an internal error in the right shape',
+      (right) => ({
+        ...without(right, 'x-should-retry'),
+        status: 500,
+        body: right.body.replace('401', '500').replace('invalid_api_key', 'server'),
+      }),
+    ],
+  ]);
+});
+
+test('a stream that has no end, no price, or a chunk of another shape is noticed', async () => {
+  const body = { model: 'test/echo', stream: true, messages: [{ role: 'user', content: 'hi' }] };
+  const drawn = asked('POST /chat/completions', { body });
+  assertEachNoticed(drawn, await answerTo(drawn), [
+    ['no [DONE]', (right) => ({ ...right, body: right.body.replace('data: [DONE]\n\n', '') })],
+    ['no price', (right) => ({ ...right, body: right.body.replace(/data: \{[^\n]*"usage"[^\n]*\n\n/, '') })],
+    ['a broken chunk', (right) => ({ ...right, body: right.body.replace('"choices"', '"choixes"') })],
+    ['half an event', (right) => ({ ...right, body: right.body.slice(0, -3) })],
+  ]);
+});
+
+test('502 of an upstream that is well is noticed, 502 of one that is not is taken', async () => {
+  const messages = [{ role: 'user', content: 'hi' }];
+  const dead = asked('POST /chat/completions', { body: { model: 'test/dead', messages } });
+  const answer = await answerTo(dead);
+  assert.equal(judge(dead, answer, operations).status, 502);
+  const steady = asked('POST /chat/completions', { body: { model: 'test/echo', messages } });
+  assert.throws(() => judge(steady, answer, operations), /an upstream that is well/);
+});
+
+test('a route that breaks on one kind of request is found, and the request is made small', async (t) => {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      const breaks = Buffer.concat(chunks).includes('__proto__');
+      const [code, error_type] = breaks ? [500, 'server'] : [404, 'not_supported'];
+      const id = newRequestId();
+      response.writeHead(code, {
+        'x-service-currency': 'KRW',
+        'x-service-request-id': id,
+        'x-request-id': id,
+        'x-content-type-options': 'nosniff',
+        'access-control-allow-origin': '*',
+        'content-type': 'application/json',
+        ...(breaks ? {} : { 'x-should-retry': 'false' }),
+      });
+      const body = JSON.stringify({ error: { code, message: 'x', metadata: { error_type } } });
+      response.end(request.method === 'HEAD' ? undefined : body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.closeAllConnections());
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const found = await runCampaign(world, { seed: 11, requests: 5_000, port });
+  assert.match(found.finding?.why ?? '', /500/);
+  assert.match(found.finding?.request ?? '', /__proto__/);
+  const [, body = ''] = (found.finding?.request ?? '').split('\r\n\r\n');
+  assert.ok(body.length < 200, `not small: ${body}`);
+});
+
+test('an answer that does not come is a finding, not a wait', async (t) => {
+  const server = createServer(() => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.closeAllConnections());
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const found = await runCampaign(world, { seed: 1, requests: 3, lines: 1, port, limitMs: 30 });
+  assert.match(found.finding?.why ?? '', /no answer within 30 ms/);
+});

@@ -1,0 +1,58 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { Database } from '../../src/store/database.ts';
+import { startEmbedded } from '../../src/store/embedded/embedded.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { templateDatabase } from './database.ts';
+
+/** The database server that tests share, with the template of their databases. */
+export interface TestServer {
+  readonly connection: DatabaseAddress;
+  /** Stops it and deletes everything that it had. */
+  stop(): Promise<void>;
+}
+
+/** Starts a real embedded server in a folder of its own; `say` is told what takes time. */
+export async function startTestServer(say: (line: string) => void): Promise<TestServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'naru-tests-'));
+  chmodSync(dataDir, 0o755);
+  let isOver = false;
+  const server = await startEmbedded({
+    dataDir,
+    uid: process.getuid?.() ?? -1,
+    env: process.env,
+    progress: (line) => {
+      if (!isOver) say(line);
+    },
+  });
+  const stop = async (): Promise<void> => {
+    isOver = true;
+    await server.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+  try {
+    await createTemplate(server.connection);
+    return { connection: server.connection, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function createTemplate(connection: {
+  host: string;
+  port: number;
+  user: string;
+  database: string;
+}): Promise<void> {
+  const admin = new Client(connection);
+  await admin.connect();
+  await admin.query(`CREATE DATABASE ${templateDatabase}`);
+  await admin.end();
+  const template = new Database({ ...connection, database: templateDatabase });
+  await migrate(template);
+  await template.close();
+}
