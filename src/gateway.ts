@@ -1,4 +1,5 @@
 import { openBooks } from './books.ts';
+import type { Catalogue } from './catalogue/catalogue.ts';
 import type { Config } from './config/config.ts';
 import { DatasetSync } from './datasets/sync.ts';
 import { openaiDialect } from './dialects/openai/index.ts';
@@ -36,6 +37,7 @@ import { knownMigrations, migrate } from './store/migrate.ts';
 import type { Clock } from './time/clock.ts';
 import { Health } from './upstreams/health.ts';
 import { Engines } from './upstreams/providers.ts';
+import type { HealthLimits } from './upstreams/standing.ts';
 
 /** What a gateway is made of. */
 export interface GatewayParts {
@@ -54,6 +56,8 @@ export interface Gateway {
   readonly admin: AdminServer;
   readonly slots: Slots;
   readonly settlements: Settlements;
+  /** How candidates have done lately. */
+  readonly health: Health;
   /** Every endpoint there is. */
   readonly routes: readonly AnyRoute[];
   /** Offers what another configuration says; throws when that takes a restart, and then changes nothing (decisions.md §5). */
@@ -106,7 +110,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   });
   onFailure(() => slots.close());
   const engines = new Engines(limits.connectTimeoutMs);
-  const health = new Health(clock);
+  const health = new Health(clock, healthLimits(config));
 
   const desk = new KeyDesk({ database, ring: keys, clock, keyPrefix: config.keys.prefix });
   const { samples, syncKey } = config.datasets;
@@ -205,8 +209,12 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     admin,
     slots,
     settlements,
+    health,
     routes,
-    reload: (next) => offer.change(next),
+    async reload(next) {
+      await offer.change(next);
+      health.keepOnly(labelsOf(offer.catalogue));
+    },
     async close(hurry) {
       await drain(server, limits.drainTimeoutMs, clock, hurry);
       jobs.close();
@@ -220,6 +228,21 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       await engines.close();
     },
   };
+}
+
+function healthLimits({ routing }: Config): HealthLimits {
+  return {
+    failures: routing.circuitFailures,
+    openMs: routing.circuitOpenMs,
+    longestOpenMs: routing.longestCircuitOpenMs,
+    coolDownMs: routing.coolDownMs,
+    longestCoolDownMs: routing.longestCoolDownMs,
+  };
+}
+
+/** Every candidate there is, by its label. */
+function labelsOf({ models }: Catalogue): ReadonlySet<string> {
+  return new Set(models.flatMap(({ candidates }) => candidates.map(({ label }) => label)));
 }
 
 async function drain(server: Served, limitMs: number, clock: Clock, hurry: AbortSignal): Promise<void> {

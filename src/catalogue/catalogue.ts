@@ -104,6 +104,7 @@ function candidateOf(
     quantization: candidate.quantization,
     dataCollection: candidate.dataCollection,
     zdr: candidate.zdr,
+    weight: candidate.weight,
     price: candidate.price,
   };
 }

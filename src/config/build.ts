@@ -25,6 +25,7 @@ export function buildConfig(file: ParsedFile, outside: Outside): Config {
     keys: { prefix: file.keys.prefix },
     log: { level: file.log.level },
     limits,
+    routing: buildRouting(file.routing),
     settlement: { ack: file.settlement.ack },
     exchange,
     providers: file.providers.map((provider) => buildProvider(provider, limits)),
@@ -56,6 +57,16 @@ function buildLimits(limits: ParsedFile['limits']): Config['limits'] {
     bodyBytes: limits.body_bytes,
     requestsPerSecond: limits.requests_per_second,
     burst: limits.burst,
+  };
+}
+
+function buildRouting(routing: ParsedFile['routing']): Config['routing'] {
+  return {
+    circuitFailures: routing.circuit_failures,
+    circuitOpenMs: routing.circuit_open_ms,
+    longestCircuitOpenMs: Math.max(routing.circuit_open_ms, routing.longest_circuit_open_ms),
+    coolDownMs: routing.cool_down_ms,
+    longestCoolDownMs: Math.max(routing.cool_down_ms, routing.longest_cool_down_ms),
   };
 }
 
@@ -104,7 +115,7 @@ function buildCandidate(
     supportedParameters: candidate.supported_parameters ?? model.supported_parameters ?? null,
     quantization: candidate.quantization ?? null,
     price,
-    weight: candidate.weight,
+    weight: candidate.weight ?? null,
     dataCollection: candidate.data_collection ?? !(isSlot || zdr),
     zdr,
   };

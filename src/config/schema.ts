@@ -107,6 +107,28 @@ const limits = section('Limits on money, time and size.', {
   burst: orElse(integer('Requests that one client may make at once.', 1, 1_000_000), '60'),
 });
 
+const routing = section('When a candidate is tried after the others, because of how it did lately.', {
+  circuit_failures: orElse(
+    integer('Failures in a row after which it is tried last, until a probe succeeds.', 1, 1_000_000),
+    '5',
+  ),
+  circuit_open_ms: orElse(
+    limitMs(
+      'Until the first probe: one request that tries it at its old place. Twice as long after each that fails.',
+    ),
+    '10000',
+  ),
+  longest_circuit_open_ms: orElse(limitMs('The longest time between two probes.'), '300000'),
+  cool_down_ms: orElse(
+    limitMs('After a 429 without a `Retry-After` that makes sense. Twice as long each time in a row.'),
+    '5000',
+  ),
+  longest_cool_down_ms: orElse(
+    limitMs('The longest `Retry-After` that is believed, and the longest cool-down.'),
+    '600000',
+  ),
+});
+
 const settlement = section('When an answer counts as paid.', {
   ack: orElse(
     choice(
@@ -139,6 +161,7 @@ export const rootSchema = section('The configuration of Naru.', {
   keys: keys.prefault({}),
   log: log.prefault({}),
   limits: limits.prefault({}),
+  routing: routing.prefault({}),
   settlement: settlement.prefault({}),
   exchange: exchange.optional(),
   providers: list('Upstreams that speak a known dialect.', provider).prefault([]),

@@ -31,11 +31,17 @@ export async function attempt(
 ): Promise<Answer> {
   const failed: Exclude<Outcome, { kind: 'answered' }>[] = [];
   let budgetMs = chain.budgetMs;
-  for (const candidate of candidates) {
+  for (const { candidate, isProbe } of inTurn(chain.health, candidates)) {
     const startedMs = chain.clock.monotonic();
-    const { outcome, waitedMs } = await tryCandidate(chain.callers, candidate, ask, { ...context, budgetMs });
-    context.attempts.push(recordOf(candidate, outcome, chain.clock.monotonic() - startedMs));
-    note(chain, candidate, outcome);
+    let outcome: Outcome;
+    let waitedMs: number;
+    try {
+      ({ outcome, waitedMs } = await tryCandidate(chain.callers, candidate, ask, { ...context, budgetMs }));
+      context.attempts.push(recordOf(candidate, outcome, chain.clock.monotonic() - startedMs));
+      note(chain, candidate, outcome, { isProbe, startedMs });
+    } finally {
+      if (isProbe) chain.health.endProbe(candidate.label);
+    }
     if (outcome.kind === 'answered') return outcome.answer;
     failed.push(outcome);
     budgetMs -= waitedMs;
@@ -44,18 +50,42 @@ export async function attempt(
   throw refusalOf(failed, chain.budgetMs, budgetMs);
 }
 
+/**
+ * The candidates as they are tried. One whose circuit is open and due is probed by one request at a time: whoever comes second
+ * between the plan and its turn goes elsewhere first.
+ */
+function* inTurn(
+  health: Health,
+  candidates: readonly Candidate[],
+): Generator<{ readonly candidate: Candidate; readonly isProbe: boolean }> {
+  const later: Candidate[] = [];
+  for (const candidate of candidates) {
+    const isProbe = health.takeProbe(candidate.label);
+    const isProbed = !isProbe && health.standing(candidate.label).circuit === 'probing';
+    if (isProbed) later.push(candidate);
+    else yield { candidate, isProbe };
+  }
+  for (const candidate of later) yield { candidate, isProbe: health.takeProbe(candidate.label) };
+}
+
 /** A candidate that is loading was not asked, so it has not failed; how an answer ends is noted when it ends. */
-function note({ health, clock }: Chain, { label }: Candidate, outcome: Outcome): void {
+function note(
+  { health, clock }: Chain,
+  { label }: Candidate,
+  outcome: Outcome,
+  { isProbe, startedMs }: { readonly isProbe: boolean; readonly startedMs: number },
+): void {
   switch (outcome.kind) {
     case 'answered':
+      health.answered(label, startedMs);
       if (outcome.answer.rest !== null) health.spoke(label, clock.monotonic() - outcome.answer.askedMs);
       return;
     case 'refused':
-      health.failed(label, outcome.status);
+      health.failed(label, outcome.status, { isProbe, retryAfterMs: outcome.retryAfterMs ?? null });
       return;
     case 'unreachable':
     case 'timed_out':
-      health.failed(label, null);
+      health.failed(label, null, { isProbe });
       return;
     case 'loading':
       return;
