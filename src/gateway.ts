@@ -15,6 +15,7 @@ import type { AnyRoute } from './http/route.ts';
 import { type Served, serve } from './http/serve.ts';
 import { type AdminServer, serveAdmin } from './http/serve-admin.ts';
 import { RouteTable } from './http/table.ts';
+import { TokenCounts } from './inference/token-counts.ts';
 import { JobRunner } from './jobs/jobs.ts';
 import { KeyDesk } from './keys/key-desk.ts';
 import { expireCredit } from './ledger/credit.ts';
@@ -110,6 +111,8 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   });
   onFailure(() => slots.close());
   const engines = new Engines(limits.connectTimeoutMs);
+  const tokens = new TokenCounts({ clock, log });
+  onFailure(() => tokens.close());
   const health = new Health(clock, healthLimits(config));
 
   const desk = new KeyDesk({ database, ring: keys, clock, keyPrefix: config.keys.prefix });
@@ -148,6 +151,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
         },
       },
       clock,
+      count: (texts, enough) => tokens.count(texts, enough),
       debtFloor: limits.debtFloorKrw,
       maxBodyBytes: limits.bodyBytes,
       keepAliveMs: limits.keepAliveCommentMs,
@@ -220,6 +224,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       jobs.close();
       await datasetSync.close();
       await server.close();
+      await tokens.close();
       await admin.close();
       await slots.close();
       await within(clock, settleOnCloseMs, settlements.drained(), undefined);

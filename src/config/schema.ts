@@ -109,7 +109,11 @@ const limits = section('Limits on money, time and size.', {
 
 const routing = section('When a candidate is tried after the others, because of how it did lately.', {
   circuit_failures: orElse(
-    integer('Failures in a row after which it is tried last, until a probe succeeds.', 1, 1_000_000),
+    integer(
+      'Failures in a row after which it is tried last, until a probe succeeds; as many in 30 s, if half of all, put it behind the others of its model.',
+      1,
+      1_000_000,
+    ),
     '5',
   ),
   circuit_open_ms: orElse(

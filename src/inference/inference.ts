@@ -9,7 +9,7 @@ import { answerStream } from './answer-stream.ts';
 import { answerWhole } from './answer-whole.ts';
 import { attempt, type Chain } from './attempt.ts';
 import type { Asked, Asker, StreamedAnswer, WholeAnswer } from './conversation.ts';
-import { countPrompt } from './count-tokens.ts';
+import { type CountTexts, countPrompt } from './count-tokens.ts';
 import { admit, estimate } from './holds.ts';
 import { chainOf, countingLimit, type Plan, plan } from './plan.ts';
 import { readAsk } from './read.ts';
@@ -24,6 +24,8 @@ export interface InferenceParts {
   readonly catalogue: () => Catalogue;
   readonly chain: Chain;
   readonly clock: Clock;
+  /** Our own count of texts. */
+  readonly count: CountTexts;
   readonly debtFloor: Krw;
   readonly maxBodyBytes: number;
   readonly keepAliveMs: number;
@@ -83,6 +85,6 @@ async function planFor(
 ): Promise<Plan> {
   const models = parts.catalogue().resolve(ask.models);
   const limit = countingLimit(ask, models);
-  const promptTokens = limit === null ? 0 : await countPrompt(ask, limit);
+  const promptTokens = limit === null ? 0 : await countPrompt(ask, limit, parts.count);
   return plan(ask, models, { promptTokens, health: parts.chain.health, ...seedOf(ask, accountId, uuid) });
 }

@@ -28,9 +28,8 @@ export interface Failed {
   readonly retryAfterMs?: number | null;
 }
 
-/** An outage shows in this window when at least so many attempts failed in it, and half of all. */
+/** An outage shows in this window when as many attempts failed in it as open a circuit in a row, and at least half of all. */
 const outageMs = 30_000;
-const outageFailures = 3;
 
 /** Statuses with which an upstream says that the request is at fault, or that it is asked too often: no outage of its own. */
 const notItsFault: ReadonlySet<number> = new Set([400, 403, 413, 422, 429]);
@@ -154,11 +153,13 @@ class Seen {
   readonly throughput = new Spread();
   readonly circuit: Circuit;
   readonly coolDown: CoolDown;
+  readonly #outageFailures: number;
   #failedMs = Number.NEGATIVE_INFINITY;
 
   constructor(limits: HealthLimits) {
     this.circuit = new Circuit(limits);
     this.coolDown = new CoolDown(limits);
+    this.#outageFailures = limits.failures;
   }
 
   count(nowMs: number, lane: typeof worked | typeof failed): void {
@@ -185,7 +186,7 @@ class Seen {
   isUnsteady(nowMs: number): boolean {
     if (nowMs - this.#failedMs > outageMs) return false;
     const [good = 0, bad = 0] = this.#totals(nowMs, outageMs);
-    return bad >= outageFailures && bad >= good;
+    return bad >= this.#outageFailures && bad >= good;
   }
 
   #totals(nowMs: number, windowMs: number): Float64Array {
