@@ -22,6 +22,7 @@ import { expireCredit } from './ledger/credit.ts';
 import type { Settlements } from './ledger/settlements.ts';
 import type { Log } from './log/log.ts';
 import { Offer } from './offer.ts';
+import { routePages, upstreamGauges } from './route-pages.ts';
 import { accountRoutes } from './routes/account.ts';
 import { datasetRoutes } from './routes/datasets.ts';
 import { documentationRoutes } from './routes/documentation.ts';
@@ -196,7 +197,14 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     config.listen,
   );
   onFailure(() => server.close());
-  const admin = await openAdmin(() => metrics.text(gauges(server, books, slots)), config.admin);
+  const admin = await openAdmin(
+    {
+      '/metrics': () =>
+        metrics.text([...gauges(server, books, slots), ...upstreamGauges(offer.catalogue, health)]),
+      ...routePages(parts.dataDir, () => offer.catalogue, health),
+    },
+    config.admin,
+  );
   const jobs = new JobRunner(
     [
       { name: 'renew-open-requests', everyMs: 5_000, run: () => settlements.renewOpen() },
@@ -273,11 +281,14 @@ async function within<T>(clock: Clock, limitMs: number, work: Promise<T>, otherw
 }
 
 /** The usual admin port is nobody's wish: when another gateway of this machine has it, any other does. */
-async function openAdmin(metrics: () => string, address: Config['admin']): Promise<AdminServer> {
+async function openAdmin(
+  pages: Parameters<typeof serveAdmin>[0],
+  address: Config['admin'],
+): Promise<AdminServer> {
   try {
-    return await serveAdmin(metrics, address);
+    return await serveAdmin(pages, address);
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'EADDRINUSE' || address.port !== usualAdminPort) throw error;
-    return serveAdmin(metrics, { ...address, port: 0 });
+    return serveAdmin(pages, { ...address, port: 0 });
   }
 }

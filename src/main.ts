@@ -59,6 +59,9 @@ const shell: Shell = {
     return faultsOf(settingsOf(places, around), around);
   },
   examine: async (places) => (await import('./examine.ts')).examine(places, around),
+  explainRoute: async (places, question) =>
+    (await import('./route-desk.ts')).explainRouteOf(places, question, around),
+  routeHealth: async (places) => (await import('./route-desk.ts')).routeHealthOf(places, around),
 };
 
 process.channel?.unref();

@@ -3,7 +3,7 @@ import type { Office } from './cli/office.ts';
 import type { Config } from './config/config.ts';
 import { type DatasetName, DatasetSync } from './datasets/sync.ts';
 import { exportedGeneration } from './generations/generation.ts';
-import { exportGenerations } from './generations/generations.ts';
+import { exportGenerations, readAnyGeneration } from './generations/generations.ts';
 import { createKey, readKey, readKeys, readSpend, revokeKey, suspendKey } from './keys/keys.ts';
 import { grantCredit } from './ledger/credit.ts';
 import { exportEntries, verifyLedger } from './ledger/ledger.ts';
@@ -35,6 +35,10 @@ export function openOffice(
     suspendKey: (change) => suspendKey(database, { ...change, atMs: clock.now() }),
     revokeKey: (hash) => revokeKey(database, hash, clock.now()),
     exportEntries: (onlyAccount) => exportEntries(database, onlyAccount),
+    readGeneration: async (uuid) => {
+      const row = await readAnyGeneration(database, uuid);
+      return row === null ? null : exportedGeneration(row);
+    },
     exportGenerations: (onlyAccount) => exported(exportGenerations(database, onlyAccount)),
     verifyLedger: () => verifyLedger(database),
     syncDatasets: (names) => syncDatasets(database, context, names),

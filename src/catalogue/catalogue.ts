@@ -35,19 +35,34 @@ export class Catalogue {
 
 /** Builds the catalogue of a configuration, publishing a new price version for whatever costs something else than before. */
 export async function publishCatalogue(config: Config, database: Database, atMs: number): Promise<Catalogue> {
-  const models = await database.transaction(async (sql) => {
-    const built: Model[] = [];
+  const versions = new Map<CandidateConfig, number>();
+  await database.transaction(async (sql) => {
+    versions.clear();
     for (const model of config.models) {
-      const candidates: Candidate[] = [];
       for (const candidate of model.candidates) {
         const label = labelOf(candidate);
-        const priceVersion = await publishPrice(sql, model.id, label, candidate.price, atMs);
-        candidates.push(candidateOf(config, model, candidate, { label, priceVersion }));
+        versions.set(candidate, await publishPrice(sql, model.id, label, candidate.price, atMs));
       }
-      built.push(modelOf(model, candidates));
     }
-    return built;
   });
+  return buildCatalogue(config, (candidate) => {
+    const version = versions.get(candidate);
+    if (version === undefined) throw new Error(`no price of ${labelOf(candidate)} was published`);
+    return version;
+  });
+}
+
+/** The catalogue of a configuration, given the versions of its prices; nothing is published. */
+export function buildCatalogue(config: Config, versionOf: (candidate: CandidateConfig) => number): Catalogue {
+  const models = config.models.map((model) =>
+    modelOf(
+      model,
+      model.candidates.map((candidate) => {
+        const published = { label: labelOf(candidate), priceVersion: versionOf(candidate) };
+        return candidateOf(config, model, candidate, published);
+      }),
+    ),
+  );
   return new Catalogue(models);
 }
 

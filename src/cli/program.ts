@@ -6,6 +6,7 @@ import { addDatasetCommands } from './commands/dataset.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addExportCommands } from './commands/exports.ts';
 import { addKeyCommands } from './commands/key.ts';
+import { addRouteCommands } from './commands/route.ts';
 import { addServerCommands } from './commands/server.ts';
 import { ownOptionsFirst } from './options.ts';
 import { CliError, type Shell } from './shell.ts';
@@ -39,6 +40,7 @@ export async function runCli(shell: Shell, args: readonly string[]): Promise<num
   addCreditCommands(program, shell);
   addKeyCommands(program, shell);
   addExportCommands(program, shell, state);
+  addRouteCommands(program, shell);
   addDatasetCommands(program, shell, state);
   try {
     refuseUnknownOptions(program, args);

@@ -1,3 +1,6 @@
+import type { Explanation, Knowledge } from '../inference/explain-plan.ts';
+import type { RouteQuestion } from '../inference/explain-route.ts';
+import type { CandidateReport } from '../inference/health-report.ts';
 import type { Office } from './office.ts';
 
 /** Where the configuration and the data are; null for the default place. */
@@ -20,6 +23,12 @@ export interface Finding {
   readonly words: string;
 }
 
+/** Why a request would be answered by whom, and how much of the candidates' health that takes into account. */
+export interface RouteAnswer {
+  readonly knowledge: Knowledge;
+  readonly explanation: Explanation;
+}
+
 /** What the commands need of the process around them. */
 export interface Shell {
   /** Writes to stdout; resolves when more can be taken. */
@@ -35,6 +44,10 @@ export interface Shell {
   checkConfig(places: Places): Promise<{ readonly file: string; readonly faults: readonly string[] }>;
   /** Everything that has to be right for serving, in order. */
   examine(places: Places): Promise<readonly Finding[]>;
+  /** Asks the running server, if there is one, who would answer; throws a `CliError` for what the request would be refused for. */
+  explainRoute(places: Places, question: RouteQuestion): Promise<RouteAnswer>;
+  /** How the candidates of the running server do; null when none runs. */
+  routeHealth(places: Places): Promise<readonly CandidateReport[] | null>;
 }
 
 /** The operator's mistake or a condition he can mend: printed as it is, exit code 1. */

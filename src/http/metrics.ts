@@ -24,9 +24,14 @@ export class Metrics {
     for (const gauge of gauges) {
       if (gauge.name !== last) lines.push(`# HELP ${gauge.name} ${gauge.help}`, `# TYPE ${gauge.name} gauge`);
       last = gauge.name;
-      const labels = Object.entries(gauge.labels ?? {}).map(([name, value]) => `${name}="${value}"`);
+      const labels = Object.entries(gauge.labels ?? {}).map(([name, value]) => `${name}="${escaped(value)}"`);
       lines.push(`${gauge.name}${labels.length === 0 ? '' : `{${labels.join(',')}}`} ${gauge.value}`);
     }
     return `${lines.join('\n')}\n`;
   }
+}
+
+/** A label's value as the text format has it. */
+function escaped(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }

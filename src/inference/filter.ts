@@ -17,6 +17,22 @@ export type Dropped =
   | 'not_in_order'
   | 'fallback_not_allowed';
 
+/** The same in words that end a sentence about it. */
+export const droppedWords: Readonly<Record<Dropped, string>> = {
+  not_in_only: '`provider.only` does not name it',
+  ignored: '`provider.ignore` names it',
+  quantization: '`provider.quantizations` excludes it',
+  data_collection: '`provider.data_collection` excludes it',
+  not_zdr: '`provider.zdr` excludes it',
+  above_max_price: 'it costs more than `provider.max_price`, which is in won per million tokens',
+  parameters_not_supported: 'it does not support every parameter that was sent',
+  context_too_small: 'the prompt exceeds the context length',
+  input_not_supported: 'a kind of input is not supported',
+  tools_not_supported: 'tool use is not supported',
+  not_in_order: '`provider.order` does not name it and there are no fallbacks',
+  fallback_not_allowed: 'there are no fallbacks',
+};
+
 /** A prompt must be this much larger than a context by our count before we say so: the model counts with another tokenizer. */
 export const contextMargin = 1.1;
 

@@ -3,7 +3,7 @@ import { refuse } from '../errors/catalogue.ts';
 import { type HealthView, unmeasured } from '../upstreams/standing.ts';
 import type { Ask } from '../wire/chat.ts';
 import { balanced, isShared } from './balance.ts';
-import { contextMargin, type Dropped, isAt, whyNot } from './filter.ts';
+import { contextMargin, type Dropped, droppedWords, isAt, whyNot } from './filter.ts';
 import { type Held, namedFirst, rankInChain, rankInModel, sorted, whyLater } from './rank.ts';
 
 /** The candidates of a request in the order in which they are tried, those that are not, and why. Each is in exactly one. */
@@ -64,7 +64,7 @@ export function plan(ask: Ask, models: readonly Model[], given: Circumstances): 
 /** The chain of a plan; `404 no_endpoints_found` when every candidate was dropped. */
 export function chainOf(ask: Ask, planned: Plan): readonly Candidate[] {
   if (planned.chain.length > 0) return planned.chain;
-  const reasons = [...new Set(planned.dropped.map(({ why }) => words[why]))].join(', ');
+  const reasons = [...new Set(planned.dropped.map(({ why }) => droppedWords[why]))].join(', ');
   throw refuse('no_endpoints_found', `No endpoints found for ${ask.models.join(', ')}: ${reasons}.`, {
     models: ask.models,
   });
@@ -147,18 +147,3 @@ function basisOf({ provider }: Ask, isDrawn: boolean, { isSession }: Circumstanc
   if (!isDrawn) return 'file';
   return isSession ? 'session' : 'weights';
 }
-
-const words: Readonly<Record<Dropped, string>> = {
-  not_in_only: '`provider.only` does not name it',
-  ignored: '`provider.ignore` names it',
-  quantization: '`provider.quantizations` excludes it',
-  data_collection: '`provider.data_collection` excludes it',
-  not_zdr: '`provider.zdr` excludes it',
-  above_max_price: 'it costs more than `provider.max_price`, which is in won per million tokens',
-  parameters_not_supported: 'it does not support every parameter that was sent',
-  context_too_small: 'the prompt exceeds the context length',
-  input_not_supported: 'a kind of input is not supported',
-  tools_not_supported: 'tool use is not supported',
-  not_in_order: '`provider.order` does not name it and there are no fallbacks',
-  fallback_not_allowed: 'there are no fallbacks',
-};

@@ -40,6 +40,8 @@ async function understood(
     up: nothing,
     checkConfig: nothing,
     examine: nothing,
+    explainRoute: nothing,
+    routeHealth: nothing,
   };
   return { code: await runCli(shell, words).catch(() => 0), said };
 }
