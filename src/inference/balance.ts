@@ -7,7 +7,7 @@ const cheapest = 0.01;
  * The place of each candidate of a model in the order of the file. Neighbours that state a `weight` have the same place, which they
  * share; one of weight 0 stands beside them and shares nothing.
  */
-export function placesOf(candidates: readonly Candidate[]): ReadonlyMap<Candidate, number> {
+function placesOf(candidates: readonly Candidate[]): ReadonlyMap<Candidate, number> {
   const places = new Map<Candidate, number>();
   let place = 0;
   let wasWeighted = false;
@@ -34,7 +34,7 @@ export function isShared(candidates: readonly Candidate[]): boolean {
  * What a candidate weighs among those that share its place: its weight over the square of its price, as the original's default is
  * 1/price². `dearest` is the highest price among them, as `costOfBoth` tells it.
  */
-export function weightOf(candidate: Candidate, dearest: number): number {
+function weightOf(candidate: Candidate, dearest: number): number {
   const price = dearest === 0 ? 1 : Math.max(costOfBoth(candidate) / dearest, cheapest);
   return (candidate.weight ?? 1) / price ** 2;
 }
@@ -44,28 +44,46 @@ export function costOfBoth({ price }: Candidate): number {
   return Number(price.prompt) + Number(price.completion);
 }
 
+/** What stays the same about a model's candidates for as long as the catalogue stands: computed once. */
+interface Scale {
+  readonly places: ReadonlyMap<Candidate, number>;
+  /** What each weighs among those that share its place. */
+  readonly weights: ReadonlyMap<Candidate, number>;
+}
+
+const scales = new WeakMap<readonly Candidate[], Scale>();
+
+function scaleOf(all: readonly Candidate[]): Scale {
+  const known = scales.get(all);
+  if (known !== undefined) return known;
+  const places = placesOf(all);
+  const dearest = new Map<number | undefined, number>();
+  for (const candidate of all) {
+    if (candidate.weight === 0) continue;
+    const place = places.get(candidate);
+    dearest.set(place, Math.max(dearest.get(place) ?? 0, costOfBoth(candidate)));
+  }
+  const weights = new Map(all.map((one) => [one, weightOf(one, dearest.get(places.get(one)) ?? 0)] as const));
+  const scale = { places, weights };
+  scales.set(all, scale);
+  return scale;
+}
+
 /**
  * The candidates of one model in the order of the file, those that share a place in an order drawn by weight. The same seed draws
  * the same order, and without one of them the order of the others stays: a session keeps to its candidate, and only the sessions of
  * a candidate that is gone move (weighted rendezvous hashing: no table, nothing to expire, the same on every node).
  */
 export function balanced(all: readonly Candidate[], able: readonly Candidate[], seed: string): Candidate[] {
-  const places = placesOf(all);
-  const placeOf = (candidate: Candidate): number => places.get(candidate) ?? 0;
-  const dearest = new Map<number, number>();
-  for (const candidate of all) {
-    if (candidate.weight === 0) continue;
-    const place = placeOf(candidate);
-    dearest.set(place, Math.max(dearest.get(place) ?? 0, costOfBoth(candidate)));
-  }
-  const keys = new Map(
-    able.map((candidate) => {
-      const weight = weightOf(candidate, dearest.get(placeOf(candidate)) ?? 0);
-      return [candidate, weight / -Math.log(uniform(`${seed}\0${candidate.label}`))] as const;
-    }),
-  );
-  const keyOf = (candidate: Candidate): number => keys.get(candidate) ?? 0;
-  return [...able].sort((a, b) => placeOf(a) - placeOf(b) || keyOf(b) - keyOf(a));
+  const { places, weights } = scaleOf(all);
+  return able
+    .map((candidate) => {
+      const place = places.get(candidate) ?? 0;
+      const drawn = (weights.get(candidate) ?? 0) / -Math.log(uniform(`${seed}\0${candidate.label}`));
+      return { candidate, place, drawn };
+    })
+    .sort((a, b) => a.place - b.place || b.drawn - a.drawn)
+    .map(({ candidate }) => candidate);
 }
 
 /** The share of requests for which each of these candidates comes before the others of its place, from 0 to 1. */
@@ -73,14 +91,13 @@ export function sharesOf(
   all: readonly Candidate[],
   able: readonly Candidate[],
 ): ReadonlyMap<Candidate, number> {
-  const places = placesOf(all);
+  const { places, weights } = scaleOf(all);
+  const weighs = (one: Candidate): number => (one.weight === 0 ? 0 : (weights.get(one) ?? 0));
   const shares = new Map<Candidate, number>();
   for (const candidate of able) {
-    const isBeside = (other: Candidate): boolean =>
-      other.weight !== 0 && places.get(other) === places.get(candidate);
-    const dearest = Math.max(...all.filter(isBeside).map(costOfBoth), 0);
-    const sum = able.filter(isBeside).reduce((total, other) => total + weightOf(other, dearest), 0);
-    shares.set(candidate, candidate.weight === 0 ? 0 : weightOf(candidate, dearest) / sum);
+    const beside = able.filter((other) => places.get(other) === places.get(candidate));
+    const sum = beside.reduce((total, other) => total + weighs(other), 0);
+    shares.set(candidate, candidate.weight === 0 ? 0 : weighs(candidate) / sum);
   }
   return shares;
 }

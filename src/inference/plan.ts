@@ -46,17 +46,17 @@ const nothing: readonly never[] = [];
  */
 export function plan(ask: Ask, models: readonly Model[], given: Circumstances): Plan {
   const dropped: { candidate: Candidate; why: Dropped }[] = [];
-  const groups = models.map((model) => {
-    const able = model.candidates.filter((candidate) => {
+  const groups = models.map(({ candidates: all }) => {
+    const able = all.filter((candidate) => {
       const why = whyNot(ask, candidate, given.promptTokens);
       if (why !== null) dropped.push({ candidate, why });
       return why === null;
     });
-    return { all: model.candidates, able };
+    return { all, able };
   });
-  const [first, ...others] = groups;
+  const [first] = groups;
   // What most requests are: one candidate, with nothing to put in order.
-  if (first !== undefined && others.length === 0 && first.able.length <= 1 && ask.provider.order === null)
+  if (first !== undefined && groups.length === 1 && first.able.length <= 1 && ask.provider.order === null)
     return { chain: first.able, dropped, held: nothing, by: 'file' };
   return inOrder(ask, groups, given, dropped);
 }
@@ -98,9 +98,16 @@ function inOrder(
   dropped: Plan['dropped'][number][],
 ): Plan {
   const { sort, sortAcrossModels, order, allowFallbacks } = ask.provider;
-  const reasons = new Map<Candidate, Held | null>();
-  for (const { able } of groups)
-    for (const candidate of able) reasons.set(candidate, whyLater(ask, candidate, given.health));
+  const reasons = new Map<Candidate, Held>();
+  for (const { able } of groups) {
+    for (const candidate of able) {
+      const reason = whyLater(ask, candidate, given.health);
+      if (reason !== null) reasons.set(candidate, reason);
+    }
+  }
+  const asUsual = reasons.size === 0 && sort === null && order === null && allowFallbacks;
+  if (asUsual && !groups.some(({ all }) => isShared(all)))
+    return { chain: groups.flatMap(({ able }) => able), dropped, held: nothing, by: 'file' };
   const why = (candidate: Candidate): Held | null => reasons.get(candidate) ?? null;
   let isDrawn = false;
   const chain: Candidate[] = [];

@@ -15,10 +15,10 @@ before(async () => {
   [one, two] = await Promise.all([startUpstream(), startUpstream()]);
   // Each test has a model of its own, and so candidates of its own: what one learns, another does not know.
   naru = await startTestGateway({
-    models: Array.from({ length: 12 }, (_, n) => ({
+    models: Array.from({ length: 17 }, (_, n) => ({
       id: `test/m${n}`,
       upstreams: [one.url, two.url],
-      ...(n === 11 ? { candidates: [{ weight: 1 }, { weight: 1 }] } : {}),
+      ...(n === 16 ? { candidates: [{ weight: 1 }, { weight: 1 }] } : {}),
     })),
     config: { routing: { circuit_failures: 3, circuit_open_ms: 150, cool_down_ms: 60_000 } },
   });
@@ -181,13 +181,13 @@ test('a request that says more than its candidates can leaves the reasons on rec
 
 test('a session keeps to the candidate that has its prompts in the cache', async () => {
   const first = new Map<string, string | null>();
-  for (let n = 0; n < 12; n += 1) first.set(`s${n}`, await answeredBy('test/m11', { session_id: `s${n}` }));
+  for (let n = 0; n < 12; n += 1) first.set(`s${n}`, await answeredBy('test/m16', { session_id: `s${n}` }));
   assert.deepEqual(new Set(first.values()), new Set(['up1', 'up2']));
   for (const [session, by] of first) {
-    assert.equal(await answeredBy('test/m11', { session_id: session }), by);
+    assert.equal(await answeredBy('test/m16', { session_id: session }), by);
     const header = await naru.send('POST', '/chat/completions', {
       key: account.key,
-      body: { model: 'test/m11', messages: [{ role: 'user', content: 'x' }] },
+      body: { model: 'test/m16', messages: [{ role: 'user', content: 'x' }] },
       headers: { 'x-session-id': session },
     });
     assert.equal(header.headers.get('x-service-provider'), by);
@@ -204,4 +204,70 @@ test('what was learnt survives a reload, but for candidates that are gone', asyn
   await naru.gateway.reload({ ...config, models: config.models.filter(({ id }) => id !== model) });
   assert.equal(naru.gateway.health.standing(labelOf(model)).coolingMs, 0);
   await naru.gateway.reload(config);
+});
+
+test('the admin port shows how every candidate does, and explains a request', async () => {
+  const model = nextModel();
+  one.always(reply.status(500));
+  for (let n = 0; n < 3; n += 1) await answeredBy(model);
+  const read = (path: string) => fetch(`http://127.0.0.1:${naru.gateway.admin.port}${path}`);
+  const metrics = await (await read('/metrics')).text();
+  const series = (name: string, up: number, labels = '') =>
+    new RegExp(`^${name}\\{candidate="${labelOf(model, up)}"${labels}\\} [\\d.]+$`, 'm');
+  assert.match(metrics, series('naru_upstream_circuit', 1));
+  assert.match(
+    metrics,
+    new RegExp(`^naru_upstream_uptime_percent\\{candidate="${labelOf(model)}"\\} 0$`, 'm'),
+  );
+  assert.match(
+    metrics,
+    new RegExp(`^naru_upstream_uptime_percent\\{candidate="${labelOf(model, 2)}"\\} 100$`, 'm'),
+  );
+  assert.match(metrics, series('naru_upstream_tokens_per_second', 2));
+  assert.doesNotMatch(
+    metrics,
+    series('naru_upstream_latency_ms', 1, ',quantile="0.5"'),
+    'nothing was streamed',
+  );
+  // Each name is introduced once, as the format wants it.
+  const introduced = [...metrics.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name);
+  assert.equal(new Set(introduced).size, introduced.length);
+  const { explanation } = (await (await read(`/route?model=${model}`)).json()) as {
+    explanation: { candidates: { candidate: string }[] };
+  };
+  assert.equal(explanation.candidates.length, 2);
+  for (const [path, status] of [
+    ['/route?model=no/such', 400],
+    ['/route', 400],
+    ['/route?model=test/m0&provider={', 400],
+    ['/constructor', 404],
+    ['/', 404],
+  ] as const)
+    assert.equal((await read(path)).status, status, path);
+  assert.equal(
+    (await fetch(`http://127.0.0.1:${naru.gateway.admin.port}/metrics`, { method: 'POST' })).status,
+    404,
+  );
+});
+
+test('what a refused request asked for is on record too, in a few bytes', async () => {
+  const payer = await naru.account();
+  const body = {
+    model: 'test/m0',
+    messages: [{ role: 'user', content: 'x' }],
+    provider: { only: ['nobody'] },
+  };
+  assert.equal((await naru.send('POST', '/chat/completions', { key: payer.key, body })).status, 404);
+  await naru.settled();
+  const [row] = await naru.database.query<{ route: string }>(
+    "SELECT detail->>'route' AS route FROM generation WHERE account_id = $1",
+    [payer.accountId],
+  );
+  assert.deepEqual(JSON.parse(row?.route ?? ''), {
+    by: 'file',
+    chain: [],
+    held: [],
+    dropped: [1, 2].map((up) => [0, labelOf('test/m0', up), 'not_in_only']),
+  });
+  assert.ok((row?.route.length ?? 1_000) < 160, String(row?.route));
 });
