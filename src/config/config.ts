@@ -5,7 +5,7 @@ import type { Secret } from './secret.ts';
 /** What `naru.yaml` says, with every default filled in and every reference checked (decisions.md §5). Frozen all through. */
 export interface Config {
   readonly listen: Address;
-  /** Where `/metrics` answers: always a loopback address. */
+  /** Where `/metrics` and `/route` answer: always a loopback address. */
   readonly admin: Address;
   readonly database: { readonly url: 'embedded' | Secret };
   readonly edge: {

@@ -33,7 +33,7 @@ const listen = section('Where the API and the pages are served.', {
   port: orElse(integer('The port; 0 takes a free one.', 0, mostPort), '8787'),
 });
 
-const admin = section('Where `GET /metrics` is served. Loopback only.', {
+const admin = section('Where `GET /metrics` is served, and `GET /route` for `naru route`. Loopback only.', {
   host: orElse(checked('A loopback address.', loopbackAddress), '127.0.0.1'),
   port: orElse(integer('The port; 0 takes a free one.', 0, mostPort), '8788'),
 });

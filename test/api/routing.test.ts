@@ -271,3 +271,17 @@ test('what a refused request asked for is on record too, in a few bytes', async 
   });
   assert.ok((row?.route.length ?? 1_000) < 160, String(row?.route));
 });
+
+// row 229
+test('a prompt of megabytes is counted beside the requests, not before them', async () => {
+  const content = '나루는 강을 건너는 곳이다. '.repeat(120_000);
+  const body = { model: 'test/m0', messages: [{ role: 'user', content }], max_tokens: 1 };
+  const payer = await naru.account({ credit: '100000000' });
+  const long = naru.send('POST', '/chat/completions', { key: payer.key, body });
+  const short = await Promise.all(Array.from({ length: 20 }, () => answeredBy('test/m0')));
+  assert.equal(short.length, 20);
+  const answer = await long;
+  assert.equal(answer.status, 404);
+  assert.equal(answer.json.error.metadata.error_type, 'no_endpoints_found');
+  assert.match(answer.json.error.message, /the prompt exceeds the context length/);
+});

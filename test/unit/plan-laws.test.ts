@@ -47,27 +47,30 @@ const anyModels = fc.array(fc.array(anyCandidate, { minLength: 1, maxLength: 5 }
   minLength: 1,
   maxLength: 3,
 });
-const someNames = fc.option(fc.array(fc.constantFrom(...tags, 'vertex', 'nobody'), { maxLength: 3 }));
+/** Mostly absent: were everything asked for at once, nobody would be left to put in order. */
+const seldom = <T>(arbitrary: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
+const names = fc.array(fc.constantFrom(...tags, 'vertex', 'nobody'), { maxLength: 3 });
 const anyProvider = fc.record(
   {
-    order: someNames,
-    only: someNames,
-    ignore: someNames,
-    allow_fallbacks: fc.boolean(),
-    require_parameters: fc.boolean(),
+    order: seldom(names),
+    only: seldom(names),
+    ignore: seldom(names),
+    allow_fallbacks: seldom(fc.constant(false)),
+    require_parameters: seldom(fc.constant(true)),
     sort: fc.constantFrom(null, 'price', 'throughput', { by: 'latency' }, { by: 'price', partition: 'none' }),
-    max_price: fc.constantFrom(null, { prompt: 3 }, { completion: '2', request: 0 }),
-    quantizations: fc.constantFrom(null, ['fp8'], ['unknown', 'int4']),
+    max_price: seldom(fc.constantFrom({ prompt: 3 }, { completion: '2', request: 0 })),
+    quantizations: seldom(fc.constantFrom(['fp8'], ['unknown', 'int4'])),
     preferred_min_throughput: fc.constantFrom(null, 40, { p50: 80, p90: 20 }),
     preferred_max_latency: fc.constantFrom(null, 1),
-    data_collection: fc.constantFrom('allow', 'deny'),
-    zdr: fc.boolean(),
+    data_collection: seldom(fc.constant('deny')),
+    zdr: seldom(fc.constant(true)),
   },
   { requiredKeys: [] },
 );
 const anyBody = fc.record({
-  image: fc.boolean(),
-  tools: fc.boolean(),
+  image: seldom(fc.constant(true)).map((one) => one === true),
+  tools: seldom(fc.constant(true)).map((one) => one === true),
   format: fc.boolean(),
   max_tokens: fc.constantFrom(undefined, 5, 500),
 });
@@ -169,10 +172,24 @@ function candidate(label: string, more: Partial<Candidate>): Candidate {
 }
 
 const anyWorld = fc
-  .tuple(anyModels, anyProvider, anyBody, fc.constantFrom(0, 500, 2_000), fc.string())
+  .tuple(anyModels, anyProvider, anyBody, fc.constantFrom(0, 0, 500, 2_000), fc.string())
   .map(([drawn, provider, body, tokens, seed]) => worldOf(drawn, provider, body, tokens, seed));
 
 const runs = { numRuns: 1_000 };
+
+test('the worlds are such that the laws have something to say', () => {
+  let sorted = 0;
+  let named = 0;
+  let held = 0;
+  for (const { ask, models, given } of fc.sample(anyWorld, 1_000)) {
+    const planned = plan(ask, models, given);
+    if (planned.chain.length < 3) continue;
+    if (planned.by === 'sort') sorted += 1;
+    if (planned.by === 'order') named += 1;
+    if (planned.held.length > 0 && planned.held.length < planned.chain.length) held += 1;
+  }
+  assert.ok(sorted > 50 && named > 15 && held > 60, `${sorted} sorted, ${named} named, ${held} held`);
+});
 
 test('every candidate is kept or dropped, once', () => {
   check(
@@ -310,6 +327,36 @@ test('models stay in their order but for what is out of order: open circuits com
         near,
         near.toSorted((a, b) => a - b),
       );
+    }),
+    runs,
+  );
+});
+
+test('within a model, what is held back for less comes before what is held back for more', () => {
+  const ranks = [
+    'parameters_not_supported',
+    'unsteady',
+    'weight_zero',
+    'too_slow',
+    'cooling_down',
+    'circuit_open',
+  ];
+  check(
+    fc.property(anyWorld, ({ ask, models, given }) => {
+      if (ask.provider.sort !== null && ask.provider.sortAcrossModels) return;
+      const { chain, held } = plan(ask, models, given);
+      const rank = (one: Candidate): number => {
+        const why = held.find(({ candidate: other }) => other === one)?.why;
+        // The two that are of one rank.
+        return ranks.indexOf(why === 'max_tokens_above_cap' ? 'parameters_not_supported' : (why ?? ''));
+      };
+      for (const { id } of models) {
+        const own = chain.filter(({ modelId }) => modelId === id).map(rank);
+        assert.deepEqual(
+          own,
+          own.toSorted((a, b) => a - b),
+        );
+      }
     }),
     runs,
   );
