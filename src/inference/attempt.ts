@@ -18,6 +18,9 @@ export interface Chain {
   readonly budgetMs: number;
 }
 
+/** A timer may ring this much before its time by the other clock. */
+const timerSlackMs = 5;
+
 /**
  * Tries candidates in order until one has said something that means something; nothing has been sent to the client before
  * (service.md 7.4.3). Refuses with `503 model_loading`, `408 timeout` or `502 provider_error` when none did (decisions.md
@@ -38,7 +41,9 @@ export async function attempt(
     try {
       ({ outcome, waitedMs } = await tryCandidate(chain.callers, candidate, ask, { ...context, budgetMs }));
       context.attempts.push(recordOf(candidate, outcome, chain.clock.monotonic() - startedMs));
-      note(chain, candidate, outcome, { isProbe, startedMs });
+      const cutShort = failed.length > 0 && budgetMs - waitedMs < timerSlackMs;
+      if (!(cutShort && outcome.kind === 'timed_out'))
+        note(chain, candidate, outcome, { isProbe, startedMs });
     } finally {
       if (isProbe) chain.health.endProbe(candidate.label);
     }
@@ -68,7 +73,10 @@ function* inTurn(
   for (const candidate of later) yield { candidate, isProbe: health.takeProbe(candidate.label) };
 }
 
-/** A candidate that is loading was not asked, so it has not failed; how an answer ends is noted when it ends. */
+/**
+ * A candidate that is loading was not asked, so it has not failed; nor has one that only had the time that others left. How an
+ * answer ends is noted when it ends.
+ */
 function note(
   { health, clock }: Chain,
   { label }: Candidate,
