@@ -1,4 +1,5 @@
 import { type Books, openBooks } from './books.ts';
+import type { Catalogue } from './catalogue/catalogue.ts';
 import type { Config } from './config/config.ts';
 import { DatasetSync } from './datasets/sync.ts';
 import { openaiDialect } from './dialects/openai/index.ts';
@@ -15,6 +16,7 @@ import type { AnyRoute } from './http/route.ts';
 import { type Served, serve } from './http/serve.ts';
 import { type AdminServer, serveAdmin } from './http/serve-admin.ts';
 import { RouteTable } from './http/table.ts';
+import { TokenCounts } from './inference/token-counts.ts';
 import { JobRunner } from './jobs/jobs.ts';
 import type { Key } from './keys/key.ts';
 import { KeyDesk } from './keys/key-desk.ts';
@@ -23,6 +25,7 @@ import type { Settlements } from './ledger/settlements.ts';
 import type { Log } from './log/log.ts';
 import { beatEveryMs, type NodeRegistry } from './nodes/node-registry.ts';
 import { Offer } from './offer.ts';
+import { routePages, upstreamGauges } from './route-pages.ts';
 import { accountRoutes } from './routes/account.ts';
 import { datasetRoutes } from './routes/datasets.ts';
 import { documentationRoutes } from './routes/documentation.ts';
@@ -40,6 +43,7 @@ import { knownMigrations, migrate } from './store/migrate.ts';
 import { type Clock, pause } from './time/clock.ts';
 import { Health } from './upstreams/health.ts';
 import { Engines } from './upstreams/providers.ts';
+import type { HealthLimits } from './upstreams/standing.ts';
 
 /** What a gateway is made of. */
 export interface GatewayParts {
@@ -60,6 +64,8 @@ export interface Gateway {
   readonly admin: AdminServer;
   readonly slots: Slots;
   readonly settlements: Settlements;
+  /** How candidates have done lately. */
+  readonly health: Health;
   /** Every endpoint there is. */
   readonly routes: readonly AnyRoute[];
   /** Offers what another configuration says; throws when that takes a restart, and then changes nothing (decisions.md §5). */
@@ -118,7 +124,9 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   });
   onFailure(() => slots.close());
   const engines = new Engines(limits.connectTimeoutMs);
-  const health = new Health(clock);
+  const tokens = new TokenCounts({ clock, log });
+  onFailure(() => tokens.close());
+  const health = new Health(clock, healthLimits(config));
 
   const desk = new KeyDesk({ database, ring: keys, clock, keyPrefix: config.keys.prefix });
   const { samples, syncKey } = config.datasets;
@@ -157,6 +165,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       },
       clock,
       place: placeWith(shares, books.funds),
+      count: (texts, enough) => tokens.count(texts, enough),
       debtFloor: limits.debtFloorKrw,
       maxBodyBytes: limits.bodyBytes,
       keepAliveMs: limits.keepAliveCommentMs,
@@ -204,7 +213,14 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   onFailure(() => server.close());
   await nodes.serveAt(`${config.listen.host}:${server.port}`);
   const admin = await openAdmin(
-    () => metrics.text(gauges(server, books), slotMetrics.families(slots.statuses())),
+    {
+      '/metrics': () =>
+        metrics.text(
+          [...gauges(server, books), ...upstreamGauges(offer.catalogue, health)],
+          slotMetrics.families(slots.statuses()),
+        ),
+      ...routePages(parts.dataDir, () => offer.catalogue, health),
+    },
     config.admin,
   );
   const jobs = new JobRunner(
@@ -226,13 +242,18 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     admin,
     slots,
     settlements,
+    health,
     routes,
-    reload: (next) => offer.change(next),
+    async reload(next) {
+      await offer.change(next);
+      health.keepOnly(labelsOf(offer.catalogue));
+    },
     async close(hurry) {
       await drain(server, limits.drainTimeoutMs, clock, hurry);
       jobs.close();
       await datasetSync.close();
       await server.close();
+      await tokens.close();
       await admin.close();
       await slots.close();
       await within(clock, settleOnCloseMs, settlements.drained(), undefined);
@@ -241,6 +262,21 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       await engines.close();
     },
   };
+}
+
+function healthLimits({ routing }: Config): HealthLimits {
+  return {
+    failures: routing.circuitFailures,
+    openMs: routing.circuitOpenMs,
+    longestOpenMs: routing.longestCircuitOpenMs,
+    coolDownMs: routing.coolDownMs,
+    longestCoolDownMs: routing.longestCoolDownMs,
+  };
+}
+
+/** Every candidate there is, by its label. */
+function labelsOf({ models }: Catalogue): ReadonlySet<string> {
+  return new Set(models.flatMap(({ candidates }) => candidates.map(({ label }) => label)));
 }
 
 async function drain(server: Served, limitMs: number, clock: Clock, hurry: AbortSignal): Promise<void> {
@@ -290,11 +326,14 @@ async function within<T>(clock: Clock, limitMs: number, work: Promise<T>, otherw
 }
 
 /** The usual admin port is nobody's wish: when another gateway of this machine has it, any other does. */
-async function openAdmin(metrics: () => string, address: Config['admin']): Promise<AdminServer> {
+async function openAdmin(
+  pages: Parameters<typeof serveAdmin>[0],
+  address: Config['admin'],
+): Promise<AdminServer> {
   try {
-    return await serveAdmin(metrics, address);
+    return await serveAdmin(pages, address);
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'EADDRINUSE' || address.port !== usualAdminPort) throw error;
-    return serveAdmin(metrics, { ...address, port: 0 });
+    return serveAdmin(pages, { ...address, port: 0 });
   }
 }

@@ -65,6 +65,9 @@ const shell: Shell = {
   refreshFacts: async (places, from) =>
     (await import('./refresh-facts.ts')).refreshFacts(places, from, around),
   examine: async (places) => (await import('./examine.ts')).examine(places, around),
+  explainRoute: async (places, question) =>
+    (await import('./route-desk.ts')).explainRouteOf(places, question, around),
+  routeHealth: async (places) => (await import('./route-desk.ts')).routeHealthOf(places, around),
 };
 
 process.channel?.unref();

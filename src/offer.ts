@@ -74,6 +74,7 @@ export class Offer {
       'settlement',
       'edge',
       'limits',
+      'routing',
     ] as const) {
       if (!isSame(this.#config[part], config[part]))
         throw new Error(`\`${part}\` changed: that takes a restart; nothing was changed`);

@@ -4,7 +4,7 @@ import type { Office } from './cli/office.ts';
 import type { Config } from './config/config.ts';
 import { type DatasetName, DatasetSync } from './datasets/sync.ts';
 import { exportedGeneration } from './generations/generation.ts';
-import { exportGenerations } from './generations/generations.ts';
+import { exportGenerations, readAnyGeneration } from './generations/generations.ts';
 import { createKey, readKey, readKeys, readSpend, revokeKey, suspendKey } from './keys/keys.ts';
 import { adjustCredit, refundGeneration } from './ledger/corrections.ts';
 import { grantCredit } from './ledger/credit.ts';
@@ -42,6 +42,10 @@ export function openOffice(
     suspendKey: (change) => suspendKey(database, { ...change, atMs: clock.now() }),
     revokeKey: (hash) => revokeKey(database, hash, clock.now()),
     exportEntries: (onlyAccount) => exportEntries(database, onlyAccount),
+    readGeneration: async (uuid) => {
+      const row = await readAnyGeneration(database, uuid);
+      return row === null ? null : exportedGeneration(row);
+    },
     exportGenerations: (onlyAccount) => exported(exportGenerations(database, onlyAccount)),
     verifyLedger: () => verifyLedger(database),
     readNodes: () => readNodes(database),

@@ -47,18 +47,29 @@ export async function publishCatalogue(
   atMs: number,
 ): Promise<PublishedCatalogue> {
   const { versions, changes } = await publishPrices(database, config, { atMs, announce: false });
+  const catalogue = buildCatalogue(config, (model, label) => {
+    const version = versions.get(offerKey({ model, candidate: label }));
+    if (version === undefined) throw new Error(`no price of ${model} at ${label} was published`);
+    return version;
+  });
+  return { catalogue, changes };
+}
+
+/** The catalogue of a configuration, given the versions of its prices by model and candidate; nothing is published. */
+export function buildCatalogue(
+  config: Config,
+  versionOf: (model: string, label: string) => number,
+): Catalogue {
   const models = config.models.map((model) =>
     modelOf(
       model,
       model.candidates.map((candidate) => {
         const label = labelOf(candidate);
-        const priceVersion = versions.get(offerKey({ model: model.id, candidate: label }));
-        if (priceVersion === undefined) throw new Error(`no price of ${model.id} at ${label} was published`);
-        return candidateOf(config, model, candidate, { label, priceVersion });
+        return candidateOf(config, model, candidate, { label, priceVersion: versionOf(model.id, label) });
       }),
     ),
   );
-  return { catalogue: new Catalogue(models), changes };
+  return new Catalogue(models);
 }
 
 function modelOf(model: ModelConfig, candidates: readonly Candidate[]): Model {
@@ -109,6 +120,7 @@ function candidateOf(
     quantization: candidate.quantization,
     dataCollection: candidate.dataCollection,
     zdr: candidate.zdr,
+    weight: candidate.weight,
     price: candidate.price,
   };
 }

@@ -27,6 +27,8 @@ export interface Candidate {
   readonly dataCollection: boolean;
   /** Whether nothing of a request is retained. */
   readonly zdr: boolean;
+  /** Its share beside the neighbours that state one too; 0: only when nothing else is left; null: not stated. */
+  readonly weight: number | null;
   readonly price: Price;
   /** The published version of the price; every generation stores the one that it was billed with. */
   readonly priceVersion: number;

@@ -3,6 +3,7 @@ import type { CatalogueChange } from '../catalogue/difference.ts';
 import type { readHistory, readPublished } from '../catalogue/publish.ts';
 import type { DatasetName, DatasetSync } from '../datasets/sync.ts';
 import type { KeyHash } from '../ids/api-key.ts';
+import type { GenerationUuid } from '../ids/generation-id.ts';
 import type { KeyOrder, KeyRow } from '../keys/keys.ts';
 import type { Spend } from '../keys/spend.ts';
 import type { Adjustment, CorrectionOutcome, Refund } from '../ledger/corrections.ts';
@@ -32,6 +33,8 @@ export interface Office {
   }): Promise<boolean>;
   revokeKey(hash: KeyHash): Promise<boolean>;
   exportEntries(onlyAccount: number | null): AsyncIterable<EntryRow>;
+  /** One record with its account, as it is exported; null when there is none. */
+  readGeneration(uuid: GenerationUuid): Promise<object | null>;
   exportGenerations(onlyAccount: number | null): AsyncIterable<object>;
   verifyLedger(): Promise<Verdict>;
   readNodes(): ReturnType<typeof readNodes>;

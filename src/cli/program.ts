@@ -10,6 +10,7 @@ import { addFactCommands } from './commands/facts.ts';
 import { addKeyCommands } from './commands/key.ts';
 import { addPublicationCommands } from './commands/models.ts';
 import { addNodeCommands } from './commands/node.ts';
+import { addRouteCommands } from './commands/route.ts';
 import { addServerCommands } from './commands/server.ts';
 import { addSlotCommands } from './commands/slot.ts';
 import { ownOptionsFirst } from './options.ts';
@@ -49,6 +50,7 @@ export async function runCli(shell: Shell, args: readonly string[]): Promise<num
   addFactCommands(models, shell);
   addBackupCommands(program, shell, state);
   addSlotCommands(program, shell, state);
+  addRouteCommands(program, shell);
   addDatasetCommands(program, shell, state);
   addNodeCommands(program, shell);
   try {

@@ -1,5 +1,8 @@
 import type { Facts } from '../config/facts/facts.ts';
 import type { FactsTaken } from '../config/facts/fill.ts';
+import type { Explanation, Knowledge } from '../inference/explain-plan.ts';
+import type { RouteQuestion } from '../inference/explain-route.ts';
+import type { CandidateReport } from '../inference/health-report.ts';
 import type { BackupDone, RestoreDone } from './backup.ts';
 import type { Office } from './office.ts';
 import type { SlotDesk } from './slot-desk.ts';
@@ -31,6 +34,12 @@ export interface CheckedConfig {
   readonly faults: readonly string[];
   /** What it takes from the public facts; null when it has faults or takes none. */
   readonly facts: FactsTaken | null;
+}
+
+/** Why a request would be answered by whom, and how much of the candidates' health that takes into account. */
+export interface RouteAnswer {
+  readonly knowledge: Knowledge;
+  readonly explanation: Explanation;
 }
 
 /** What replacing the copy of the public facts came to; ids, in order. */
@@ -72,6 +81,10 @@ export interface Shell {
   refreshFacts(places: Places, from: string | null): Promise<RefreshedFacts>;
   /** Everything that has to be right for serving, in order. */
   examine(places: Places): Promise<readonly Finding[]>;
+  /** Asks the running server, if there is one, who would answer; throws a `CliError` for what the request would be refused for. */
+  explainRoute(places: Places, question: RouteQuestion): Promise<RouteAnswer>;
+  /** How the candidates of the running server do; null when none runs. */
+  routeHealth(places: Places): Promise<readonly CandidateReport[] | null>;
 }
 
 /** The operator's mistake or a condition he can mend: printed as it is, exit code 1. */

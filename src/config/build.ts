@@ -24,6 +24,7 @@ export function buildConfig(file: ParsedFile, outside: Outside, facts: FactsTake
     keys: { prefix: file.keys.prefix },
     log: { level: file.log.level },
     limits,
+    routing: buildRouting(file.routing),
     settlement: { ack: file.settlement.ack },
     exchange,
     providers: file.providers.map((provider) => buildProvider(provider, limits)),
@@ -64,6 +65,16 @@ function factsPriceDay(id: string, facts: FactsTaken | null): string | null {
   return facts === null || taken === undefined ? null : facts.asOf;
 }
 
+function buildRouting(routing: ParsedFile['routing']): Config['routing'] {
+  return {
+    circuitFailures: routing.circuit_failures,
+    circuitOpenMs: routing.circuit_open_ms,
+    longestCircuitOpenMs: Math.max(routing.circuit_open_ms, routing.longest_circuit_open_ms),
+    coolDownMs: routing.cool_down_ms,
+    longestCoolDownMs: Math.max(routing.cool_down_ms, routing.longest_cool_down_ms),
+  };
+}
+
 function buildModel(
   row: ParsedModel,
   exchange: ExchangeConfig | null,
@@ -99,7 +110,7 @@ function candidatesOf({ id, candidates, provider, slot, model }: ParsedModel): r
   if (candidates !== undefined) return candidates;
   const [author, ...rest] = id.split('/');
   const name = model ?? (provider === author ? rest.join('/') : id);
-  return [{ slot, provider, model: provider === undefined ? undefined : name, weight: 1 }];
+  return [{ slot, provider, model: provider === undefined ? undefined : name }];
 }
 
 function buildCandidate(
@@ -123,7 +134,7 @@ function buildCandidate(
     supportedParameters: candidate.supported_parameters ?? model.supported_parameters ?? null,
     quantization: candidate.quantization ?? null,
     ...built,
-    weight: candidate.weight,
+    weight: candidate.weight ?? null,
     dataCollection: candidate.data_collection ?? !(isSlot || zdr),
     zdr,
   };

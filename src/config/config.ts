@@ -5,7 +5,7 @@ import type { Secret } from './secret.ts';
 /** What `naru.yaml` says, with every default filled in and every reference checked (decisions.md §5). Frozen all through. */
 export interface Config {
   readonly listen: Address;
-  /** Where `/metrics` answers: always a loopback address. */
+  /** Where `/metrics` and `/route` answer: always a loopback address. */
   readonly admin: Address;
   readonly database: { readonly url: 'embedded' | Secret };
   readonly edge: {
@@ -19,6 +19,7 @@ export interface Config {
   };
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' };
   readonly limits: LimitsConfig;
+  readonly routing: RoutingConfig;
   readonly settlement: { readonly ack: 'journal' | 'database' };
   /** How USD prices became won; null when the file states no rate, and then no price is in USD. */
   readonly exchange: ExchangeConfig | null;
@@ -58,6 +59,18 @@ export interface LimitsConfig {
   readonly bodyBytes: number;
   readonly requestsPerSecond: number;
   readonly burst: number;
+}
+
+/** When a candidate is tried later than others, because of how it did lately. */
+export interface RoutingConfig {
+  /** Failures in a row that open a candidate's circuit. */
+  readonly circuitFailures: number;
+  readonly circuitOpenMs: number;
+  readonly longestCircuitOpenMs: number;
+  /** After a 429 that does not say for how long. */
+  readonly coolDownMs: number;
+  /** The longest `Retry-After` that is believed. */
+  readonly longestCoolDownMs: number;
 }
 
 /** Decimal text as the file states it, so that the rate can be recorded and recomputed exactly. */
@@ -201,8 +214,8 @@ export interface CandidateConfig {
   readonly quantization: string | null;
   readonly price: Price;
   readonly stated: StatedPrice;
-  /** ≥ 0, relative to the other candidates of the model; 0: only when nothing else is left. */
-  readonly weight: number;
+  /** ≥ 0, relative to the neighbours that state one too; 0: only when nothing else is left; null: not stated. */
+  readonly weight: number | null;
   /** Whether the upstream may keep or learn from prompts: false for a slot, true for a provider without `zdr`, unless stated. */
   readonly dataCollection: boolean;
   /** Whether nothing is retained: true for a slot, false for a provider, unless stated. */

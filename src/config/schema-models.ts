@@ -50,10 +50,11 @@ const candidate = section(
     supported_parameters: list('The parameters it understands.', parameterName).optional(),
     quantization: choice('How its weights are quantized.', quantizations).optional(),
     price: price.optional(),
-    weight: orElse(
-      number('Its share beside the other candidates; 0: only when nothing else is left.', 0, 1e6),
-      '1',
-    ),
+    weight: number(
+      'Its share beside the neighbours that state one too, over the square of its price; 0: only when nothing else is left; without it the order of the list.',
+      0,
+      1e6,
+    ).optional(),
     data_collection: flag(
       'Whether the upstream may keep or learn from prompts; without it false for a slot or with `zdr`, else true.',
     ).optional(),

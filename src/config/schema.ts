@@ -34,7 +34,7 @@ const listen = section('Where the API and the pages are served.', {
   port: orElse(integer('The port; 0 takes a free one.', 0, mostPort), '8787'),
 });
 
-const admin = section('Where `GET /metrics` is served. Loopback only.', {
+const admin = section('Where `GET /metrics` is served, and `GET /route` for `naru route`. Loopback only.', {
   host: orElse(checked('A loopback address.', loopbackAddress), '127.0.0.1'),
   port: orElse(integer('The port; 0 takes a free one.', 0, mostPort), '8788'),
 });
@@ -108,6 +108,32 @@ const limits = section('Limits on money, time and size.', {
   burst: orElse(integer('Requests that one client may make at once.', 1, 1_000_000), '60'),
 });
 
+const routing = section('When a candidate is tried after the others, because of how it did lately.', {
+  circuit_failures: orElse(
+    integer(
+      'Failures in a row after which it is tried last, until a probe succeeds; as many in 30 s, if half of all, put it behind the others of its model.',
+      1,
+      1_000_000,
+    ),
+    '5',
+  ),
+  circuit_open_ms: orElse(
+    limitMs(
+      'Until the first probe: one request that tries it at its old place. Twice as long after each that fails.',
+    ),
+    '10000',
+  ),
+  longest_circuit_open_ms: orElse(limitMs('The longest time between two probes.'), '300000'),
+  cool_down_ms: orElse(
+    limitMs('After a 429 without a `Retry-After` that makes sense. Twice as long each time in a row.'),
+    '5000',
+  ),
+  longest_cool_down_ms: orElse(
+    limitMs('The longest `Retry-After` that is believed, and the longest cool-down.'),
+    '600000',
+  ),
+});
+
 const settlement = section('When an answer counts as paid.', {
   ack: orElse(
     choice(
@@ -146,6 +172,7 @@ export const rootSchema = section('The configuration of Naru.', {
   keys: keys.prefault({}),
   log: log.prefault({}),
   limits: limits.prefault({}),
+  routing: routing.prefault({}),
   settlement: settlement.prefault({}),
   exchange: exchange.optional(),
   providers: list('Upstreams that speak a known dialect.', provider).prefault([]),

@@ -19,6 +19,16 @@ export interface AttemptRecord {
   readonly failure?: string;
 }
 
+/** Why the candidates were tried in this order. A candidate is the number of its model in `requested_models`, and its label. */
+export interface RouteRecord {
+  readonly by: string;
+  readonly chain: readonly (readonly [model: number, label: string])[];
+  /** With the reason why it stands further back. */
+  readonly held: readonly (readonly [model: number, label: string, why: string])[];
+  /** With the reason why it was not tried. */
+  readonly dropped: readonly (readonly [model: number, label: string, why: string])[];
+}
+
 /** The part of a generation's record that nothing is ever summed or searched by. Stored as JSON. Holds no text of prompt or answer. */
 export interface GenerationDetail {
   readonly request_id: string;
@@ -39,6 +49,8 @@ export interface GenerationDetail {
   readonly media_parts?: number;
   readonly service_tier?: string | null;
   readonly attempts?: readonly AttemptRecord[];
+  /** Absent when the candidates were tried in the order of the configuration, all of them able. */
+  readonly route?: RouteRecord;
   readonly http_referer?: string | null;
   readonly title?: string | null;
   readonly user_agent?: string | null;
@@ -104,6 +116,20 @@ export function generationBody(row: GenerationRow): object {
     web_search_engine: null,
     response_cache_source_id: null,
     provider_responses: detail.attempts ?? [],
+    routing: detail.route === undefined ? null : routeBody(detail.route, detail.requested_models ?? []),
+  };
+}
+
+function routeBody({ by, chain, held, dropped }: RouteRecord, models: readonly string[]): object {
+  const named = ([model, endpoint_id]: readonly [number, string, ...unknown[]]): object => ({
+    model_permaslug: models[model] ?? '',
+    endpoint_id,
+  });
+  return {
+    by,
+    chain: chain.map(named),
+    held_back: held.map((row) => ({ ...named(row), reason: row[2] })),
+    dropped: dropped.map((row) => ({ ...named(row), reason: row[2] })),
   };
 }
 

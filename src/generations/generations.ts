@@ -1,5 +1,5 @@
 import type { Database } from '../store/database.ts';
-import { findGeneration, listGenerations } from '../store/generations.ts';
+import { findAnyGeneration, findGeneration, listGenerations } from '../store/generations.ts';
 import type { GenerationRow } from '../store/settlement.ts';
 
 const pageSize = 2_000;
@@ -11,6 +11,11 @@ export function readGeneration(
   uuid: string,
 ): Promise<GenerationRow | null> {
   return findGeneration(database, accountId, uuid);
+}
+
+/** A settled generation of whatever account: for the operator. */
+export function readAnyGeneration(database: Database, uuid: string): Promise<GenerationRow | null> {
+  return findAnyGeneration(database, uuid);
 }
 
 /** Every record in the order of account, then time; never more than a page of them in memory. */

@@ -1,5 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Refusal } from '../errors/catalogue.ts';
+import { statusOf } from '../errors/error-body.ts';
 
 /** The loopback server for the operator's tools. */
 export interface AdminServer {
@@ -7,16 +9,23 @@ export interface AdminServer {
   close(): Promise<void>;
 }
 
-/** Serves `GET /metrics` and nothing else; rejects when the address cannot be had. */
+/** What a path says when it is read: text for people and scrapers, anything else as JSON. */
+export type AdminPage = (query: URLSearchParams) => string | object;
+
+/** Serves `GET` of these paths and nothing else; rejects when the address cannot be had. */
 export function serveAdmin(
-  metrics: () => string,
+  pages: Readonly<Record<string, AdminPage>>,
   address: { readonly host: string; readonly port: number },
 ): Promise<AdminServer> {
   const server = createServer((request, response) => {
-    const [path] = (request.url ?? '').split('?');
-    const found = path === '/metrics' && request.method === 'GET';
-    response.writeHead(found ? 200 : 404, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
-    response.end(found ? metrics() : 'only GET /metrics is here\n');
+    const [path = '', query = ''] = (request.url ?? '').split('?');
+    const page = request.method === 'GET' && Object.hasOwn(pages, path) ? pages[path] : undefined;
+    const { status, said } = page === undefined ? nothing(pages) : answered(page, query);
+    const isText = typeof said === 'string';
+    response.writeHead(status, {
+      'Content-Type': isText ? 'text/plain; version=0.0.4; charset=utf-8' : 'application/json',
+    });
+    response.end(isText ? said : `${JSON.stringify(said)}\n`);
   });
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -32,4 +41,18 @@ export function serveAdmin(
       });
     });
   });
+}
+
+function nothing(pages: Readonly<Record<string, AdminPage>>): { status: number; said: string } {
+  return { status: 404, said: `only GET ${Object.keys(pages).join(', ')} are here\n` };
+}
+
+/** A question that cannot be answered is the fault of who asked, who may read why. */
+function answered(page: AdminPage, query: string): { status: number; said: string | object } {
+  try {
+    return { status: 200, said: page(new URLSearchParams(query)) };
+  } catch (error) {
+    if (!(error instanceof Refusal)) return { status: 500, said: 'this page cannot be written now\n' };
+    return { status: statusOf(error.failure), said: { error: error.message } };
+  }
 }

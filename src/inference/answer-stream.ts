@@ -105,7 +105,7 @@ async function complete(
 ): Promise<string> {
   const { answer, ask } = answering;
   const { tally, writer, held } = said;
-  const priced = await priceAnswer(ask, answer.candidate, tally);
+  const priced = await priceAnswer(ask, answer.candidate, tally, answering.count);
   noteEnd(answering, priced.usage, tally.finishReason === 'error');
   await settle(answering, tally, priced, { errorType: null, cancelled: false });
   return `${held}${writer.usage(usageBody(priced.usage, priced.bill))}${done}`;
@@ -113,7 +113,7 @@ async function complete(
 
 /** The client left (decisions.md A-06): what was generated is billed, unless not one word was sent. Nobody reads the end. */
 async function left(answering: Answering, tally: Tally): Promise<string> {
-  const priced = await priceAnswer(answering.ask, answering.answer.candidate, tally);
+  const priced = await priceAnswer(answering.ask, answering.answer.candidate, tally, answering.count);
   const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
   noteEnd(answering, priced.usage, false);
   await settle(answering, tally, tally.spoke ? priced : free, {
@@ -130,7 +130,7 @@ async function broke(
 ): Promise<string> {
   const { tally, writer, thrown } = said;
   const refusal = refusalOf(thrown, answering.streamIdleTimeoutMs);
-  const priced = await priceAnswer(answering.ask, answering.answer.candidate, tally);
+  const priced = await priceAnswer(answering.ask, answering.answer.candidate, tally, answering.count);
   const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
   const { error } = renderRefusal(refusal).body;
   if (thrown instanceof UpstreamBroke) noteEnd(answering, priced.usage, true);

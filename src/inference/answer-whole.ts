@@ -13,7 +13,7 @@ export async function answerWhole(answering: Answering): Promise<WholeAnswer> {
   const chunks: readonly AnswerChunk[] = answer.first;
   for (const chunk of chunks) tally.take(chunk);
   answer.release();
-  const { usage, source, bill } = await priceAnswer(ask, answer.candidate, tally);
+  const { usage, source, bill } = await priceAnswer(ask, answer.candidate, tally, answering.count);
   noteEnd(answering, usage, tally.finishReason === 'error');
   if (exchange.signal.aborted) throw exchange.signal.reason;
   await session.end({

@@ -4,6 +4,7 @@ import type { Envelope } from '../wire/answer.ts';
 import type { Ask } from '../wire/chat.ts';
 import type { Usage } from '../wire/usage.ts';
 import type { Asked } from './conversation.ts';
+import type { CountTexts } from './count-tokens.ts';
 import type { Answer } from './outcome.ts';
 import type { Session } from './session.ts';
 
@@ -15,6 +16,7 @@ export interface Answering {
   readonly exchange: Asked;
   readonly clock: Clock;
   readonly health: Health;
+  readonly count: CountTexts;
   /** After this much silence a stream says that it is alive (decisions.md A-27). */
   readonly keepAliveMs: number;
   /** The silence after which an upstream is given up. */

@@ -18,6 +18,9 @@ export interface Chain {
   readonly budgetMs: number;
 }
 
+/** A timer may ring this much before its time by the other clock. */
+const timerSlackMs = 5;
+
 /**
  * Tries candidates in order until one has said something that means something; nothing has been sent to the client before
  * (service.md 7.4.3). Refuses with `503 model_loading`, `408 timeout` or `502 provider_error` when none did (decisions.md
@@ -31,11 +34,19 @@ export async function attempt(
 ): Promise<Answer> {
   const failed: Exclude<Outcome, { kind: 'answered' }>[] = [];
   let budgetMs = chain.budgetMs;
-  for (const candidate of candidates) {
+  for (const { candidate, isProbe } of inTurn(chain.health, candidates)) {
     const startedMs = chain.clock.monotonic();
-    const { outcome, waitedMs } = await tryCandidate(chain.callers, candidate, ask, { ...context, budgetMs });
-    context.attempts.push(recordOf(candidate, outcome, chain.clock.monotonic() - startedMs));
-    note(chain, candidate, outcome);
+    let outcome: Outcome;
+    let waitedMs: number;
+    try {
+      ({ outcome, waitedMs } = await tryCandidate(chain.callers, candidate, ask, { ...context, budgetMs }));
+      context.attempts.push(recordOf(candidate, outcome, chain.clock.monotonic() - startedMs));
+      const cutShort = failed.length > 0 && budgetMs - waitedMs < timerSlackMs;
+      if (!(cutShort && outcome.kind === 'timed_out'))
+        note(chain, candidate, outcome, { isProbe, startedMs });
+    } finally {
+      if (isProbe) chain.health.endProbe(candidate.label);
+    }
     if (outcome.kind === 'answered') return outcome.answer;
     failed.push(outcome);
     budgetMs -= waitedMs;
@@ -44,18 +55,45 @@ export async function attempt(
   throw refusalOf(failed, chain.budgetMs, budgetMs);
 }
 
-/** A candidate that is loading was not asked, so it has not failed; how an answer ends is noted when it ends. */
-function note({ health, clock }: Chain, { label }: Candidate, outcome: Outcome): void {
+/**
+ * The candidates as they are tried. One whose circuit is open and due is probed by one request at a time: whoever comes second
+ * between the plan and its turn goes elsewhere first.
+ */
+function* inTurn(
+  health: Health,
+  candidates: readonly Candidate[],
+): Generator<{ readonly candidate: Candidate; readonly isProbe: boolean }> {
+  const later: Candidate[] = [];
+  for (const candidate of candidates) {
+    const isProbe = health.takeProbe(candidate.label);
+    const isProbed = !isProbe && health.standing(candidate.label).circuit === 'probing';
+    if (isProbed) later.push(candidate);
+    else yield { candidate, isProbe };
+  }
+  for (const candidate of later) yield { candidate, isProbe: health.takeProbe(candidate.label) };
+}
+
+/**
+ * A candidate that is loading was not asked, so it has not failed; nor has one that only had the time that others left. How an
+ * answer ends is noted when it ends.
+ */
+function note(
+  { health, clock }: Chain,
+  { label }: Candidate,
+  outcome: Outcome,
+  { isProbe, startedMs }: { readonly isProbe: boolean; readonly startedMs: number },
+): void {
   switch (outcome.kind) {
     case 'answered':
+      health.answered(label, startedMs);
       if (outcome.answer.rest !== null) health.spoke(label, clock.monotonic() - outcome.answer.askedMs);
       return;
     case 'refused':
-      health.failed(label, outcome.status);
+      health.failed(label, outcome.status, { isProbe, retryAfterMs: outcome.retryAfterMs ?? null });
       return;
     case 'unreachable':
     case 'timed_out':
-      health.failed(label, null);
+      health.failed(label, null, { isProbe });
       return;
     case 'loading':
       return;

@@ -1,6 +1,6 @@
 import type { Ask, UsageClaim } from '../wire/chat.ts';
 import type { Usage } from '../wire/usage.ts';
-import { countPrompt, countTexts, leastTokens } from './count-tokens.ts';
+import { type CountTexts, countPrompt, countTexts, leastTokens } from './count-tokens.ts';
 import { promptTexts } from './measure-input.ts';
 
 /** Counts that may be billed, and where they come from. */
@@ -26,10 +26,15 @@ export interface Received {
  * What to bill of what an upstream claims: the claim itself when it is plausible; our own count where it is missing, zero for
  * something, negative or no number; the most that is plausible where it is absurd.
  */
-export async function believe(claim: UsageClaim | null, ask: Ask, received: Received): Promise<Believed> {
-  const prompt = await believePrompt(claim, ask);
+export async function believe(
+  claim: UsageClaim | null,
+  ask: Ask,
+  received: Received,
+  count: CountTexts = countTexts,
+): Promise<Believed> {
+  const prompt = await believePrompt(claim, ask, count);
   const reasoningTokens = Math.min(countOr(claim?.reasoningTokens, 0), received.mostHiddenTokens);
-  const completion = await believeCompletion(claim, received, reasoningTokens);
+  const completion = await believeCompletion(claim, received, { hidden: reasoningTokens, count });
   const cacheReadTokens = Math.min(countOr(claim?.cacheReadTokens, 0), prompt.tokens);
   const sources = [prompt.source, completion.source];
   return {
@@ -49,28 +54,28 @@ interface Part {
   readonly source: Believed['source'];
 }
 
-async function believePrompt(claim: UsageClaim | null, ask: Ask): Promise<Part> {
+async function believePrompt(claim: UsageClaim | null, ask: Ask, count: CountTexts): Promise<Part> {
   const claimed = countOr(claim?.promptTokens, 0);
-  if (claimed === 0) return { tokens: await countPrompt(ask), source: 'counted' };
+  if (claimed === 0) return { tokens: await countPrompt(ask, undefined, count), source: 'counted' };
   const media = ask.mediaParts * mostTokensPerMediaPart;
   if (claimed <= plausible(leastTokens(promptTexts(ask.input, ask.parameters))) + media)
     return { tokens: claimed, source: 'upstream' };
-  return clamp(claimed, plausible(await countPrompt(ask)) + media);
+  return clamp(claimed, plausible(await countPrompt(ask, undefined, count)) + media);
 }
 
 async function believeCompletion(
   claim: UsageClaim | null,
   received: Received,
-  hidden: number,
+  { hidden, count }: { readonly hidden: number; readonly count: CountTexts },
 ): Promise<Part> {
   const claimed = countOr(claim?.completionTokens, 0);
   const saidSomething = received.texts.some((text) => text !== '');
-  if (claimed === 0 && saidSomething) return { tokens: await countTexts(received.texts), source: 'counted' };
+  if (claimed === 0 && saidSomething) return { tokens: await count(received.texts), source: 'counted' };
   // Without a word received, zero is the truth whether it was claimed or not.
   if (claimed === 0) return { tokens: 0, source: claim === null ? 'counted' : 'upstream' };
   if (claimed <= plausible(leastTokens(received.texts)) + hidden)
     return { tokens: claimed, source: 'upstream' };
-  return clamp(claimed, plausible(await countTexts(received.texts)) + hidden);
+  return clamp(claimed, plausible(await count(received.texts)) + hidden);
 }
 
 function plausible(count: number): number {

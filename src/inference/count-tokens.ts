@@ -25,15 +25,28 @@ export function loadTokenCounter(): Promise<TokenCounter> {
   return loading;
 }
 
+/** Counts texts; stops early once it is above `enough`. */
+export type CountTexts = (texts: Iterable<string>, enough?: number) => Promise<number>;
+
 /** Our own count of a prompt; stops early once it is above `enough`. Lets other requests run in between. */
-export async function countPrompt(ask: Ask, enough = Number.POSITIVE_INFINITY): Promise<number> {
+export async function countPrompt(
+  ask: Ask,
+  enough = Number.POSITIVE_INFINITY,
+  count: CountTexts = countTexts,
+): Promise<number> {
   const { tokenIds, messages } = countedElsewhere(ask.input);
   const frame = ask.kind === 'chat' ? messages * tokensPerMessage : 0;
   const base = tokenIds + frame + ask.mediaParts * tokensPerMediaPart;
-  return base + (await countTexts(promptTexts(ask.input, ask.parameters), enough - base));
+  return base + (await count(promptTexts(ask.input, ask.parameters), enough - base));
 }
 
-/** Our own count of texts; stops early once it is above `enough`. */
+/** The tokens of each window of the texts, in order. */
+export function* countWindows(texts: Iterable<string>, count: TokenCounter): Generator<number> {
+  for (const text of texts)
+    for (let at = 0; at < text.length; at += windowLength) yield count(text.slice(at, at + windowLength));
+}
+
+/** Our own count of texts, in this thread; stops early once it is above `enough`. */
 export async function countTexts(
   texts: Iterable<string>,
   enough = Number.POSITIVE_INFINITY,
@@ -41,13 +54,11 @@ export async function countTexts(
   const count = await loadTokenCounter();
   let tokens = 0;
   let windows = 0;
-  for (const text of texts) {
-    for (let at = 0; at < text.length; at += windowLength) {
-      tokens += count(text.slice(at, at + windowLength));
-      if (tokens > enough) return tokens;
-      windows += 1;
-      if (windows % windowsPerTurn === 0) await new Promise(setImmediate);
-    }
+  for (const counted of countWindows(texts, count)) {
+    tokens += counted;
+    if (tokens > enough) return tokens;
+    windows += 1;
+    if (windows % windowsPerTurn === 0) await new Promise(setImmediate);
   }
   return tokens;
 }

@@ -1,24 +1,22 @@
 import type { Account } from '../accounts/account.ts';
 import type { AccountBook } from '../accounts/account-book.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import type { Candidate } from '../catalogue/model.ts';
 import type { Key } from '../keys/key.ts';
 import type { Settlements } from '../ledger/settlements.ts';
 import type { Krw } from '../money/krw.ts';
 import type { Covered } from '../nodes/spend-shares.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
-import { type Health, halfAnHourMs } from '../upstreams/health.ts';
 import type { Ask, AskKind } from '../wire/chat.ts';
 import { answerStream } from './answer-stream.ts';
 import { answerWhole } from './answer-whole.ts';
 import { attempt, type Chain } from './attempt.ts';
 import type { Asked, Asker, StreamedAnswer, WholeAnswer } from './conversation.ts';
-import { countPrompt } from './count-tokens.ts';
+import { type CountTexts, countPrompt } from './count-tokens.ts';
 import { admit, estimate, exhausted } from './holds.ts';
-import { chainOf, countingLimit, plan } from './plan.ts';
-import type { Measured } from './preferences.ts';
+import { chainOf, countingLimit, type Plan, plan } from './plan.ts';
 import { readAsk } from './read.ts';
+import { seedOf } from './seed.ts';
 import { Session } from './session.ts';
 
 /** What the path of a call needs. */
@@ -34,6 +32,8 @@ export interface InferenceParts {
     request: { readonly account: Account; readonly key: Key; readonly amount: Krw },
     count: () => void,
   ) => Covered | Promise<Covered> | undefined;
+  /** Our own count of texts. */
+  readonly count: CountTexts;
   readonly debtFloor: Krw;
   readonly maxBodyBytes: number;
   readonly keepAliveMs: number;
@@ -66,7 +66,9 @@ export async function infer(
     admitted();
     const ask = readAsk(kind, await exchange.body(parts.maxBodyBytes), exchange.header('x-session-id'));
     session.ask = ask;
-    const candidates = await candidatesFor(parts, ask);
+    const planned = await planFor(parts, ask, { uuid: session.uuid, accountId });
+    session.planned = planned;
+    const candidates = chainOf(ask, planned);
     // Others were admitted while the body came in: what counts is this turn, in which the hold is placed.
     admitted();
     const amount = estimate(ask, candidates);
@@ -87,22 +89,14 @@ export async function infer(
   }
 }
 
-/** Resolves and plans: the candidates that can take the request, in order. The prompt is counted only when its size matters. */
-async function candidatesFor(parts: InferenceParts, ask: Ask): Promise<readonly Candidate[]> {
+/** Resolves and plans. The prompt is counted only when its size matters. */
+async function planFor(
+  parts: InferenceParts,
+  ask: Ask,
+  { uuid, accountId }: { readonly uuid: string; readonly accountId: number },
+): Promise<Plan> {
   const models = parts.catalogue().resolve(ask.models);
   const limit = countingLimit(ask, models);
-  const promptTokens = limit === null ? 0 : await countPrompt(ask, limit);
-  return chainOf(
-    ask,
-    plan(ask, models, promptTokens, ({ label }) => measuredOf(parts.chain.health, label)),
-  );
-}
-
-/** The medians of the last half hour. */
-function measuredOf(health: Health, label: string): Measured {
-  const seen = health.of(label);
-  return {
-    throughput: seen.throughput(halfAnHourMs)?.p50 ?? null,
-    latency: seen.latency(halfAnHourMs)?.p50 ?? null,
-  };
+  const promptTokens = limit === null ? 0 : await countPrompt(ask, limit, parts.count);
+  return plan(ask, models, { promptTokens, health: parts.chain.health, ...seedOf(ask, accountId, uuid) });
 }

@@ -19,7 +19,13 @@ export interface Answer {
 /** How one candidate ended. A failed one is a value: the chain steps over it. */
 export type Outcome =
   | { readonly kind: 'answered'; readonly answer: Answer }
-  | { readonly kind: 'refused'; readonly status: number | null; readonly reason: string }
+  | {
+      readonly kind: 'refused';
+      readonly status: number | null;
+      readonly reason: string;
+      /** What it said about when to come back, in milliseconds; null or absent: nothing. */
+      readonly retryAfterMs?: number | null;
+    }
   | { readonly kind: 'unreachable'; readonly reason: string }
   | { readonly kind: 'timed_out'; readonly reason: string }
   | { readonly kind: 'loading'; readonly retryAfterSec: number };

@@ -1,19 +1,21 @@
-import type { Candidate } from '../catalogue/model.ts';
 import { refuse } from '../errors/catalogue.ts';
-import type { Preferences, Sort } from '../wire/preferences.ts';
+import { decimalToScaled } from '../money/krw.ts';
+import { type Rate, rateOfPico } from '../money/price.ts';
+import type { Cutoffs, MaxPrice, Preferences, Sort } from '../wire/preferences.ts';
 
-/** What was measured of a candidate lately, as far as sorting needs it; null when it had no traffic. */
-export interface Measured {
-  /** Tokens per second, median. */
-  readonly throughput: number | null;
-  /** Milliseconds to the first word, median. */
-  readonly latency: number | null;
-}
+type Members = Readonly<Record<string, unknown>>;
 
 const sorts: readonly Sort[] = ['price', 'throughput', 'latency'];
+const percentiles = ['p50', 'p75', 'p90', 'p99'] as const;
+/** A won per million tokens is 10^6 pico-won per token; a won per request is 10^12 pico-won. */
+const perMillionTokens = 6;
+const perRequest = 12;
 
-/** Reads the `provider` object; refuses with `400 invalid_request` what is malformed. Unknown members are ignored. */
-export function readPreferences(provider: Readonly<Record<string, unknown>>): Preferences {
+/**
+ * Reads the `provider` object; refuses with `400 invalid_request` what is malformed. Unknown members are ignored. `route` is the
+ * original's former name for the partition of a sort.
+ */
+export function readPreferences(provider: Members, route: unknown = null): Preferences {
   return {
     order: namesOf(provider, 'order'),
     only: namesOf(provider, 'only'),
@@ -21,88 +23,89 @@ export function readPreferences(provider: Readonly<Record<string, unknown>>): Pr
     allowFallbacks: flagOf(provider, 'allow_fallbacks') ?? true,
     requireParameters: flagOf(provider, 'require_parameters') ?? false,
     sort: sortOf(provider['sort']),
+    sortAcrossModels: (partitionOf(provider['sort']) ?? (route === 'sort' ? 'none' : 'model')) === 'none',
+    maxPrice: maxPriceOf(provider['max_price'] ?? null),
+    preferredMinThroughput: cutoffsOf(provider, 'preferred_min_throughput', 1),
+    preferredMaxLatency: cutoffsOf(provider, 'preferred_max_latency', 1_000),
     quantizations: namesOf(provider, 'quantizations'),
     denyDataCollection: ['deny', 'disallow'].includes(String(provider['data_collection'] ?? 'allow')),
     zdr: flagOf(provider, 'zdr') ?? false,
   };
 }
 
-/** Whether a candidate is one that the request wants; the order is no matter of this. */
-export function isWanted(candidate: Candidate, wanted: Preferences, sent: readonly string[]): boolean {
-  const { only, ignore, quantizations, requireParameters } = wanted;
-  if (only !== null && !only.some((name) => isAt(candidate, name))) return false;
-  if (ignore.some((name) => isAt(candidate, name))) return false;
-  if (quantizations !== null && !quantizations.includes(candidate.quantization ?? 'unknown')) return false;
-  if (wanted.denyDataCollection && candidate.dataCollection) return false;
-  if (wanted.zdr && !candidate.zdr) return false;
-  const known = candidate.supportedParameters;
-  return !requireParameters || known === null || sent.every((name) => known.has(name));
-}
-
-/** The candidates of one model in the order in which they are to be tried; those that are not to be tried at all are left out. */
-export function inOrder(
-  candidates: readonly Candidate[],
-  wanted: Preferences,
-  measured: (candidate: Candidate) => Measured,
-): readonly Candidate[] {
-  const { order, sort, allowFallbacks } = wanted;
-  const sorted = sort === null ? candidates : [...candidates].sort((a, b) => compare(sort, a, b, measured));
-  if (order === null) return allowFallbacks ? sorted : sorted.slice(0, 1);
-  const first = order.flatMap((name) => sorted.filter((candidate) => isAt(candidate, name)));
-  const rest = sorted.filter((candidate) => !first.includes(candidate));
-  return [...new Set(allowFallbacks ? [...first, ...rest] : first)];
-}
-
-/** Best first; what was never measured comes after what was. */
-function compare(
-  sort: Sort,
-  a: Candidate,
-  b: Candidate,
-  measured: (candidate: Candidate) => Measured,
-): number {
-  switch (sort) {
-    case 'price': {
-      const difference = a.price.prompt + a.price.completion - (b.price.prompt + b.price.completion);
-      return difference < 0n ? -1 : difference > 0n ? 1 : 0;
-    }
-    case 'throughput':
-      return (measured(b).throughput ?? -1) - (measured(a).throughput ?? -1);
-    case 'latency':
-      return finite(measured(a).latency) - finite(measured(b).latency);
-  }
-}
-
-function finite(latencyMs: number | null): number {
-  return latencyMs ?? Number.MAX_SAFE_INTEGER;
-}
-
-/** A candidate is named by its provider's slug or slot, whatever its case, or by its whole label. */
-function isAt({ providerTag, providerName, label }: Candidate, name: string): boolean {
-  const asked = name.toLowerCase();
-  return [providerTag, providerName, label].some((own) => own.toLowerCase() === asked);
-}
-
-function namesOf(provider: Readonly<Record<string, unknown>>, member: string): readonly string[] | null {
+function namesOf(provider: Members, member: string): readonly string[] | null {
   const value = provider[member] ?? null;
   if (value === null) return null;
-  if (!Array.isArray(value) || value.some((name) => typeof name !== 'string')) {
-    throw refuse('invalid_request', `\`provider.${member}\` must be an array of strings.`);
-  }
+  if (!Array.isArray(value) || value.some((name) => typeof name !== 'string'))
+    throw invalid(member, 'must be an array of strings');
   return value as readonly string[];
 }
 
-function flagOf(provider: Readonly<Record<string, unknown>>, member: string): boolean | null {
+function flagOf(provider: Members, member: string): boolean | null {
   const value = provider[member] ?? null;
-  if (value !== null && typeof value !== 'boolean') {
-    throw refuse('invalid_request', `\`provider.${member}\` must be a boolean.`);
-  }
+  if (value !== null && typeof value !== 'boolean') throw invalid(member, 'must be a boolean');
   return value;
 }
 
 /** `"throughput"` or `{ by: "throughput" }`; a sort that is not known here leaves the order as it is. */
 function sortOf(value: unknown): Sort | null {
-  const by = typeof value === 'object' && value !== null ? (value as { by?: unknown }).by : value;
-  if (by != null && typeof by !== 'string')
-    throw refuse('invalid_request', '`provider.sort` must be a string.');
+  const by = isObject(value) ? value['by'] : value;
+  if (by != null && typeof by !== 'string') throw invalid('sort', 'must be a string');
   return sorts.find((sort) => sort === by) ?? null;
+}
+
+function partitionOf(sort: unknown): string | null {
+  const value = (isObject(sort) ? sort['partition'] : null) ?? null;
+  if (value !== null && value !== 'model' && value !== 'none')
+    throw invalid('sort.partition', 'must be "model" or "none"');
+  return value;
+}
+
+/** Numbers, or decimals as text. No candidate here has a price of images or audio: those bounds are met by all. */
+function maxPriceOf(value: unknown): MaxPrice | null {
+  if (value === null) return null;
+  if (!isObject(value)) throw invalid('max_price', 'must be an object');
+  for (const member of ['image', 'audio']) rateOf(value, member, perRequest);
+  return {
+    prompt: rateOf(value, 'prompt', perMillionTokens),
+    completion: rateOf(value, 'completion', perMillionTokens),
+    request: rateOf(value, 'request', perRequest),
+  };
+}
+
+function rateOf(bounds: Members, member: string, decimals: number): Rate | null {
+  const value = bounds[member] ?? null;
+  if (value === null) return null;
+  const pico = typeof value === 'number' || typeof value === 'string' ? scaled(value, decimals) : null;
+  if (pico === null || pico < 0n)
+    throw invalid(`max_price.${member}`, 'must be an amount in won of at least 0');
+  return rateOfPico(pico);
+}
+
+function scaled(value: number | string, decimals: number): bigint | null {
+  return decimalToScaled(String(value).trim(), decimals);
+}
+
+/** A number is a bound of the median. `unit` is what one of them is in ours. */
+function cutoffsOf(provider: Members, member: string, unit: number): Cutoffs | null {
+  const value = provider[member] ?? null;
+  if (value === null) return null;
+  const bounds = isObject(value) ? value : { p50: value };
+  const cutoffs: { -readonly [P in keyof Cutoffs]: number } = {};
+  for (const percentile of percentiles) {
+    const bound = bounds[percentile] ?? null;
+    if (bound === null) continue;
+    if (typeof bound !== 'number' || !(bound >= 0 && bound <= Number.MAX_VALUE))
+      throw invalid(member, 'must be a number of at least 0, or an object of such by percentile');
+    cutoffs[percentile] = bound * unit;
+  }
+  return Object.keys(cutoffs).length === 0 ? null : cutoffs;
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function invalid(member: string, words: string): Error {
+  return refuse('invalid_request', `\`provider.${member}\` ${words}.`);
 }

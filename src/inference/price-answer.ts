@@ -4,6 +4,7 @@ import { costOf, promptCostOf } from '../money/price.ts';
 import type { Ask } from '../wire/chat.ts';
 import type { Bill, Usage } from '../wire/usage.ts';
 import { type Believed, believe } from './believe.ts';
+import type { CountTexts } from './count-tokens.ts';
 import type { Tally } from './tally.ts';
 
 /** What an answer used and what that costs. */
@@ -14,11 +15,17 @@ export interface Priced extends Believed {
 const reasoningParameters = ['reasoning', 'include_reasoning', 'reasoning_effort'];
 
 /** Prices what passed: the upstream's claim as far as it is believable, at the price version of the candidate that answered. */
-export async function priceAnswer(ask: Ask, candidate: Candidate, tally: Tally): Promise<Priced> {
-  const believed = await believe(tally.claim, ask, {
+export async function priceAnswer(
+  ask: Ask,
+  candidate: Candidate,
+  tally: Tally,
+  count: CountTexts,
+): Promise<Priced> {
+  const received = {
     texts: [tally.text],
     mostHiddenTokens: mayReason(candidate) ? candidate.maxCompletionTokens * ask.choices : 0,
-  });
+  };
+  const believed = await believe(tally.claim, ask, received, count);
   return {
     ...believed,
     bill: isFree(tally, believed.usage)

@@ -29,7 +29,7 @@ export function readAsk(kind: AskKind, bytes: Buffer, sessionHeader: string | nu
     maxTokens: asNumber(parameters['max_completion_tokens'] ?? parameters['max_tokens']),
     choices: asNumber(parameters['n']) ?? 1,
     ...measureInput(input, parameters, bytes.length),
-    provider: readPreferences(provider),
+    provider: readPreferences(provider, body['route']),
     user: optional(body, 'user', 'string'),
     sessionId: (optional(body, 'session_id', 'string') ?? sessionHeader)?.slice(0, longestSessionId) ?? null,
   };

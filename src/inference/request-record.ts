@@ -1,8 +1,10 @@
 import { isUtf8 } from 'node:buffer';
+import type { Candidate } from '../catalogue/model.ts';
 import { resolveApp } from '../generations/apps.ts';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
 import type { Ask, AskKind } from '../wire/chat.ts';
 import type { Asked } from './conversation.ts';
+import type { Plan } from './plan.ts';
 
 const longestStored = 500;
 
@@ -52,6 +54,32 @@ export function askDetail(ask: Ask): Partial<GenerationDetail> {
 /** The attempts, when there were any. */
 export function attemptsDetail(attempts: readonly AttemptRecord[]): Partial<GenerationDetail> {
   return attempts.length === 0 ? {} : { attempts };
+}
+
+/** More candidates than this are not put on record, of each kind. */
+const mostNoted = 32;
+
+/**
+ * Why the candidates were tried in this order, when that is more than the order of the configuration. A candidate is the number of
+ * its model among those asked for, and its label: some 30 bytes each.
+ */
+export function routeDetail(
+  { models }: Ask,
+  { chain, dropped, held, by }: Plan,
+): Pick<GenerationDetail, 'route'> {
+  if (by === 'file' && dropped.length === 0 && held.length === 0) return {};
+  const noted = ({ modelId, label }: Candidate): readonly [number, string] => [
+    Math.max(0, models.indexOf(modelId)),
+    storable(label),
+  ];
+  return {
+    route: {
+      by,
+      chain: chain.slice(0, mostNoted).map(noted),
+      held: held.slice(0, mostNoted).map(({ candidate, why }) => [...noted(candidate), why] as const),
+      dropped: dropped.slice(0, mostNoted).map(({ candidate, why }) => [...noted(candidate), why] as const),
+    },
+  };
 }
 
 /** `storable`, or null for nothing. */

@@ -2,6 +2,7 @@ import type { Candidate } from '../catalogue/model.ts';
 import { describeError } from '../log/log.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
 import { callUpstream, Unreachable, type UpstreamResponse } from '../upstreams/call.ts';
+import { retryAfterOf } from '../upstreams/cool-down.ts';
 import type { AnswerChunk, Ask } from '../wire/chat.ts';
 import { isMeaningful } from '../wire/chat.ts';
 import { CallScope } from './call-scope.ts';
@@ -116,7 +117,8 @@ async function refusedBy(
     late.cancel();
   }
   if (call.timedOut) return { kind: 'timed_out', reason: 'no answer in time' };
-  return { kind: 'refused', status: response.status, reason: words };
+  const retryAfterMs = retryAfterOf(response.headers, callers.clock.now());
+  return { kind: 'refused', status: response.status, reason: words, retryAfterMs };
 }
 
 type Spoken =

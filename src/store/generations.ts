@@ -38,6 +38,12 @@ export async function findGeneration(
   return row === undefined ? null : rowOf(row);
 }
 
+/** The record of one generation, whoever's it is: reads one partition, since the id says when it was made. */
+export async function findAnyGeneration(sql: Sql, uuid: string): Promise<GenerationRow | null> {
+  const [row] = await sql.query<RawGeneration>(`${select} WHERE id = $1`, [uuid]);
+  return row === undefined ? null : rowOf(row);
+}
+
 /** Up to `limit` records after (`accountId`, `uuid`), in that order; with `onlyAccount` the others are left out. */
 export async function listGenerations(
   sql: Sql,

@@ -1,6 +1,16 @@
 import type { Clock } from '../time/clock.ts';
 import { BucketRing } from './bucket-ring.ts';
-import { type Percentiles, Spread } from './spread.ts';
+import { Circuit } from './circuit.ts';
+import { CoolDown } from './cool-down.ts';
+import { Spread } from './spread.ts';
+import {
+  type CandidateHealth,
+  type HealthLimits,
+  type HealthView,
+  type Standing,
+  usualLimits,
+  well,
+} from './standing.ts';
 
 /** The windows of the endpoint records (surface §6.4). */
 export const fiveMinutesMs = 300_000;
@@ -10,38 +20,63 @@ export const oneDayMs = 86_400_000;
 const worked = 0;
 const failed = 1;
 
-/** How one candidate has done lately. Windows are milliseconds back from now. */
-export interface CandidateHealth {
-  /**
-   * Successes among the attempts that ended, in percent; null when there was none. What the client's request was to blame for and
-   * rate limits count neither way, as with the original.
-   */
-  uptime(windowMs: number): number | null;
-  /** Milliseconds from asking to the first words of a stream, half an hour back at most; null when nothing was streamed. */
-  latency(windowMs: number): Percentiles | null;
-  /** Completion tokens a second, from asking to the end: p99 is what 99 % of the answers reach. Null without an answer. */
-  throughput(windowMs: number): Percentiles | null;
+/** What an attempt that failed has to say beside its status. */
+export interface Failed {
+  /** Whether it was the probe of an open circuit. */
+  readonly isProbe?: boolean;
+  /** What it said about when to come back, in milliseconds; null: nothing. */
+  readonly retryAfterMs?: number | null;
 }
+
+/** An outage shows in this window when as many attempts failed in it as open a circuit in a row, and at least half of all. */
+const outageMs = 30_000;
 
 /** Statuses with which an upstream says that the request is at fault, or that it is asked too often: no outage of its own. */
 const notItsFault: ReadonlySet<number> = new Set([400, 403, 413, 422, 429]);
+const tooMany = 429;
+const forbidden = 403;
 
 /**
  * What this process has seen of its candidates, by their label: rolling windows of fixed size (some 80 KiB for a candidate that
  * has answered, nothing for one that has not), so the memory is bounded by the configuration. An attempt costs one call, an
  * answer another; each takes well under a microsecond.
  */
-export class Health {
+export class Health implements HealthView {
   readonly #clock: Clock;
+  readonly #limits: HealthLimits;
   readonly #seen = new Map<string, Seen>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, limits: HealthLimits = usualLimits) {
     this.#clock = clock;
+    this.#limits = limits;
   }
 
-  /** An attempt that brought no answer; `status` is the upstream's own, null when it gave none. */
-  failed(label: string, status: number | null): void {
-    if (status === null || !notItsFault.has(status)) this.#of(label).count(this.#clock.monotonic(), failed);
+  /** Takes the probe of an open circuit, if one is due; whoever takes it calls `endProbe` whatever happens. */
+  takeProbe(label: string): boolean {
+    return this.#seen.get(label)?.circuit.takeProbe(this.#clock.monotonic()) ?? false;
+  }
+
+  endProbe(label: string): void {
+    this.#seen.get(label)?.circuit.endProbe();
+  }
+
+  /**
+   * An attempt that brought no answer; `status` is the upstream's own, null when it gave none. What the request is to blame for
+   * says nothing of the candidate; a refused credential (401, 402, 403) counts for the circuit, and 429 begins a cool-down.
+   */
+  failed(label: string, status: number | null, { isProbe = false, retryAfterMs = null }: Failed = {}): void {
+    const nowMs = this.#clock.monotonic();
+    if (status === tooMany) this.#of(label).coolDown.begin(nowMs, retryAfterMs);
+    const isOutage = status === null || !notItsFault.has(status);
+    if (isOutage) this.#of(label).count(nowMs, failed);
+    if (isOutage || status === forbidden) this.#of(label).circuit.failed(nowMs, isProbe);
+  }
+
+  /** An answer has begun that was asked for at `askedMs`, monotonic. */
+  answered(label: string, askedMs: number): void {
+    const seen = this.#of(label);
+    if (seen.circuit.spoke(askedMs)) seen.forgive();
+    seen.coolDown.end();
   }
 
   /** A stream's first words came this long after it was asked for. */
@@ -57,6 +92,8 @@ export class Health {
     const nowMs = this.#clock.monotonic();
     const seen = this.#of(label);
     seen.count(nowMs, answer.broken ? failed : worked);
+    if (answer.broken) seen.circuit.failed(nowMs, false);
+    else seen.circuit.worked();
     if (!answer.broken && answer.tokens > 0 && answer.tookMs > 0)
       seen.throughput.add(nowMs, (answer.tokens / answer.tookMs) * 1000);
   }
@@ -69,13 +106,40 @@ export class Health {
       uptime: (windowMs) => seen()?.uptime(now(), windowMs) ?? null,
       latency: (windowMs) => seen()?.latency.rising(now(), windowMs) ?? null,
       throughput: (windowMs) => seen()?.throughput.falling(now(), windowMs) ?? null,
+      attempts: (windowMs) => seen()?.attempts(now(), windowMs) ?? 0,
     };
+  }
+
+  /** How the candidate stands now; `well` when nothing speaks against it. */
+  standing(label: string): Standing {
+    const seen = this.#seen.get(label);
+    if (seen === undefined) return well;
+    const nowMs = this.#clock.monotonic();
+    const circuit = seen.circuit.state(nowMs);
+    const coolingMs = seen.coolDown.leftMs(nowMs);
+    // An open circuit has its own way back.
+    const unsteady = circuit === 'closed' && seen.isUnsteady(nowMs);
+    if (circuit === 'closed' && coolingMs === 0 && !unsteady) return well;
+    const { openedMs, dueMs, failures } = seen.circuit;
+    return {
+      circuit,
+      failures,
+      openedAtMs: openedMs === null ? null : Math.round(this.#clock.now() - (nowMs - openedMs)),
+      probeInMs: circuit === 'open' ? dueMs - nowMs : 0,
+      coolingMs,
+      unsteady,
+    };
+  }
+
+  /** Forgets every candidate but these: those that a new configuration still has. */
+  keepOnly(labels: ReadonlySet<string>): void {
+    for (const label of this.#seen.keys()) if (!labels.has(label)) this.#seen.delete(label);
   }
 
   #of(label: string): Seen {
     const known = this.#seen.get(label);
     if (known !== undefined) return known;
-    const seen = new Seen();
+    const seen = new Seen(this.#limits);
     this.#seen.set(label, seen);
     return seen;
   }
@@ -87,15 +151,46 @@ class Seen {
   readonly #day = new BucketRing({ bucketMs: 60_000, buckets: 1_440, lanes: 2 });
   readonly latency = new Spread();
   readonly throughput = new Spread();
+  readonly circuit: Circuit;
+  readonly coolDown: CoolDown;
+  readonly #outageFailures: number;
+  #failedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(limits: HealthLimits) {
+    this.circuit = new Circuit(limits);
+    this.coolDown = new CoolDown(limits);
+    this.#outageFailures = limits.failures;
+  }
 
   count(nowMs: number, lane: typeof worked | typeof failed): void {
+    if (lane === failed) this.#failedMs = nowMs;
     this.#lately.add(nowMs, lane);
     this.#day.add(nowMs, lane);
   }
 
   uptime(nowMs: number, windowMs: number): number | null {
-    const ring = windowMs <= this.#lately.spanMs ? this.#lately : this.#day;
-    const [good = 0, bad = 0] = ring.totals(nowMs, windowMs);
+    const [good = 0, bad = 0] = this.#totals(nowMs, windowMs);
     return good + bad === 0 ? null : Math.round((good / (good + bad)) * 1e5) / 1e3;
+  }
+
+  attempts(nowMs: number, windowMs: number): number {
+    const [good = 0, bad = 0] = this.#totals(nowMs, windowMs);
+    return good + bad;
+  }
+
+  /** Its outage is over: it takes another failure to be called unsteady. */
+  forgive(): void {
+    this.#failedMs = Number.NEGATIVE_INFINITY;
+  }
+
+  isUnsteady(nowMs: number): boolean {
+    if (nowMs - this.#failedMs > outageMs) return false;
+    const [good = 0, bad = 0] = this.#totals(nowMs, outageMs);
+    return bad >= this.#outageFailures && bad >= good;
+  }
+
+  #totals(nowMs: number, windowMs: number): Float64Array {
+    const ring = windowMs <= this.#lately.spanMs ? this.#lately : this.#day;
+    return ring.totals(nowMs, windowMs);
   }
 }

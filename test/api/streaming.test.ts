@@ -27,7 +27,8 @@ before(async () => {
       { id: 'test/echo', upstreams: [upstream.url] },
       { id: 'test/pair', upstreams: [upstream.url, second.url] },
     ],
-    config: { limits: { keep_alive_comment_ms: 40 } },
+    // Candidates fail here by the dozen, and are to be tried in order all the same.
+    config: { limits: { keep_alive_comment_ms: 40 }, routing: { circuit_failures: 1_000_000 } },
   });
   account = await naru.account({ credit: '100000000' });
 });

@@ -84,7 +84,7 @@ test('one line is a whole model', () => {
           ...{ cacheRead: '0.075', cacheWrite: null, usdKrw: '1400', marginPercent: '2.5' },
           factsAsOf: '2026-01-15',
         },
-        weight: 1,
+        weight: null,
         dataCollection: true,
         zdr: false,
       },

@@ -41,6 +41,13 @@ test('an empty file, a file of comments and no file at all mean the same default
       requestsPerSecond: 30,
       burst: 60,
     },
+    routing: {
+      circuitFailures: 5,
+      circuitOpenMs: 10_000,
+      longestCircuitOpenMs: 300_000,
+      coolDownMs: 5_000,
+      longestCoolDownMs: 600_000,
+    },
     settlement: { ack: 'journal' },
     exchange: null,
     providers: [],
@@ -190,7 +197,7 @@ test('a model has every default, and its candidates are what it is unless they s
     quantization: null,
     price,
     stated,
-    weight: 1,
+    weight: null,
   };
   assert.deepEqual(model, {
     id: 'a/b',

@@ -45,6 +45,8 @@ async function understood(
     readFacts: nothing,
     refreshFacts: nothing,
     examine: nothing,
+    explainRoute: nothing,
+    routeHealth: nothing,
   };
   return { code: await runCli(shell, words).catch(() => 0), said };
 }

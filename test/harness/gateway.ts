@@ -30,6 +30,8 @@ export interface TestGateway {
   readonly office: Office;
   readonly clock: TestClock;
   readonly dataDir: string;
+  /** What it was started with. */
+  readonly config: Config;
   /** What was logged, parsed. */
   readonly logged: Record<string, unknown>[];
   /** An account with credit in won (10,000 unless told) and an inference key. */
@@ -185,6 +187,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     office,
     clock,
     dataDir,
+    config,
     logged,
     account: (accountOptions) => createTestAccount(office, accountOptions ?? {}),
     async send(method, path, sendOptions) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Candidate, Model } from '../../src/catalogue/model.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
-import { chainOf, countingLimit, plan } from '../../src/inference/plan.ts';
+import { chainOf, countingLimit, noCircumstances, plan } from '../../src/inference/plan.ts';
 import { readAsk } from '../../src/inference/read.ts';
 import { rateOfPico } from '../../src/money/price.ts';
 import type { Ask } from '../../src/wire/chat.ts';
@@ -21,6 +21,7 @@ function candidate(label: string, more: Partial<Candidate> = {}): Candidate {
     maxCompletionTokens: 1000,
     inputs: new Set(['text']),
     supportedParameters: null,
+    weight: null,
     price: { prompt: zero, completion: zero, request: zero, cacheRead: zero, cacheWrite: zero },
     priceVersion: 1,
     ...more,
@@ -36,8 +37,9 @@ function ask(body: object = {}): Ask {
   return readAsk('chat', Buffer.from(JSON.stringify(whole)), null);
 }
 
+const prompt = (promptTokens: number) => ({ ...noCircumstances, promptTokens });
 const labels = (asked: Ask, from: readonly Model[], tokens = 1): readonly string[] =>
-  plan(asked, from, tokens).chain.map(({ label }) => label);
+  plan(asked, from, prompt(tokens)).chain.map(({ label }) => label);
 
 test('candidates are tried in the order of the models, then of the catalogue', () => {
   const two = [...models(candidate('1'), candidate('2')), ...models(candidate('3'))];
@@ -50,7 +52,7 @@ test('a candidate is dropped when the prompt is a tenth above its context, and n
   assert.deepEqual(labels(ask(), some, 110), ['small', 'large']);
   assert.deepEqual(labels(ask(), some, 111), ['large']);
   assert.deepEqual(
-    plan(ask(), some, 111).dropped.map(({ why }) => why),
+    plan(ask(), some, prompt(111)).dropped.map(({ why }) => why),
     ['context_too_small'],
   );
 });
@@ -77,7 +79,7 @@ test('tools go to those that declare them, or declare nothing', () => {
 // rows 220, 230
 test('a chain of nobody is a 404 that names what was asked for', () => {
   const asked = ask({ models: ['a/b', 'c/d'] });
-  const planned = plan(asked, models(candidate('small', { contextLength: 1 })), 1000);
+  const planned = plan(asked, models(candidate('small', { contextLength: 1 })), prompt(1000));
   assert.throws(
     () => chainOf(asked, planned),
     (error) => {

@@ -3,6 +3,7 @@ import { count, instant, won } from './common.ts';
 
 const text = z.string().nullable();
 const number = z.number().nullable();
+const endpoint = { model_permaslug: z.string(), endpoint_id: z.string() };
 
 /** The record of one generation. */
 export const generationShape = z.strictObject({
@@ -67,4 +68,15 @@ export const generationShape = z.strictObject({
       failure: z.string().optional(),
     }),
   ),
+  routing: z
+    .strictObject({
+      by: z.enum(['file', 'weights', 'session', 'order', 'sort']),
+      chain: z.array(z.strictObject(endpoint)),
+      held_back: z.array(z.strictObject({ ...endpoint, reason: z.string() })),
+      dropped: z.array(z.strictObject({ ...endpoint, reason: z.string() })),
+    })
+    .nullable()
+    .describe(
+      'Why the candidates were tried in this order; null: in that of the configuration, each of them able',
+    ),
 });

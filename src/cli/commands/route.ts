@@ -1,0 +1,139 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { KeyHash } from '../../ids/api-key.ts';
+import { explanationText, type RouteQuestion } from '../../inference/explain-route.ts';
+import type { CandidateReport } from '../../inference/health-report.ts';
+import { accountId, keyHash } from '../arguments.ts';
+import { type CommonOptions, inOffice, placesOf, withCommonOptions } from '../options.ts';
+import { Output, type Row } from '../output.ts';
+import { CliError, type Shell } from '../shell.ts';
+
+interface ExplainFlags extends CommonOptions {
+  readonly model?: string;
+  readonly models?: readonly string[];
+  readonly provider?: object;
+  readonly order?: readonly string[];
+  readonly only?: readonly string[];
+  readonly ignore?: readonly string[];
+  readonly sort?: string;
+  readonly key?: KeyHash;
+  readonly account?: number;
+  readonly promptTokens: number;
+  readonly maxTokens?: number;
+  readonly image?: boolean;
+  readonly tools?: boolean;
+  readonly session?: string;
+}
+
+const healthColumns: readonly (keyof CandidateReport)[] = [
+  'candidate',
+  'circuit',
+  'failures_in_a_row',
+  'probe_in_s',
+  'cool_down_s',
+  'attempts_30m',
+  'uptime_30m',
+  'latency_p50_ms',
+  'latency_p90_ms',
+  'throughput_p50',
+];
+
+/** `naru route explain|health`. */
+export function addRouteCommands(program: Command, shell: Shell): void {
+  const route = program.command('route').description('who answers, and why').helpCommand(false);
+
+  withCommonOptions(route.command('explain'))
+    .description('why a request would be answered by whom, as things stand now')
+    .option('--model <id>', 'the model that is asked for')
+    .option('--models <ids>', 'the models to try in order, with commas between them', names)
+    .option('--provider <json>', 'the `provider` object of the request', jsonObject)
+    .option('--order <names>', 'provider.order, with commas', names)
+    .option('--only <names>', 'provider.only, with commas', names)
+    .option('--ignore <names>', 'provider.ignore, with commas', names)
+    .option('--sort <by>', 'provider.sort: price, throughput or latency')
+    .option('--prompt-tokens <n>', 'how long the prompt is', wholeNumber, 0)
+    .option('--max-tokens <n>', 'max_tokens of the request', wholeNumber)
+    .option('--image', 'the prompt has an image')
+    .option('--tools', 'the request has tools')
+    .option('--session <id>', 'the session_id of the request')
+    .option('--account <id>', 'whose session it is', accountId)
+    .option('--key <hash>', 'a key of the account whose session it is', keyHash)
+    .action(async (flags: ExplainFlags) => {
+      const question = await questionFrom(shell, flags);
+      const { knowledge, explanation } = await shell.explainRoute(placesOf(flags), question);
+      await new Output(shell, flags.json === true).one(explanationText(explanation, knowledge), {
+        ...explanation,
+        health: knowledge,
+      });
+    });
+
+  withCommonOptions(route.command('health'))
+    .description('how the candidates of the running server do')
+    .action(async (flags: CommonOptions) => {
+      const rows = await shell.routeHealth(placesOf(flags));
+      if (rows === null)
+        throw new CliError(
+          'no server runs with this data directory and this admin address: health is of traffic',
+        );
+      await new Output(shell, flags.json === true).rows(
+        healthColumns,
+        rows as readonly (CandidateReport & Row)[],
+      );
+    });
+}
+
+async function questionFrom(shell: Shell, flags: ExplainFlags): Promise<RouteQuestion> {
+  const models = [...(flags.model === undefined ? [] : [flags.model]), ...(flags.models ?? [])];
+  if (models.length === 0) throw new CliError('--model or --models says what is asked for');
+  const { order, only, ignore, sort } = flags;
+  const provider = {
+    ...flags.provider,
+    ...(order === undefined ? {} : { order }),
+    ...(only === undefined ? {} : { only }),
+    ...(ignore === undefined ? {} : { ignore }),
+    ...(sort === undefined ? {} : { sort }),
+  };
+  return {
+    models,
+    provider: Object.keys(provider).length === 0 ? null : JSON.stringify(provider),
+    promptTokens: flags.promptTokens,
+    maxTokens: flags.maxTokens ?? null,
+    image: flags.image === true,
+    tools: flags.tools === true,
+    session: flags.session ?? null,
+    accountId: flags.account ?? (await accountOf(shell, flags)) ?? 0,
+  };
+}
+
+/** The account of the key that was named; null when none was. */
+async function accountOf(shell: Shell, flags: ExplainFlags): Promise<number | null> {
+  const { key } = flags;
+  if (key === undefined) return null;
+  let account: number | null = null;
+  await inOffice(shell, flags, async (office) => {
+    account = (await office.readKey(key))?.accountId ?? null;
+  });
+  if (account === null) throw new CliError(`there is no key ${key}`);
+  return account;
+}
+
+function names(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}
+
+function jsonObject(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Told below, with what else is no object.
+  }
+  throw new InvalidArgumentError('must be a JSON object such as {"sort":"price"}.');
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('must be a whole number.');
+  return Number(text);
+}

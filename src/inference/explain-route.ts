@@ -1,0 +1,105 @@
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import { refuse } from '../errors/catalogue.ts';
+import type { HealthView } from '../upstreams/standing.ts';
+import { type Explanation, explainPlan, type Knowledge } from './explain-plan.ts';
+import { plan } from './plan.ts';
+import { readAsk } from './read.ts';
+import { seedOf } from './seed.ts';
+
+/** A request as far as its route depends on it. */
+export interface RouteQuestion {
+  readonly models: readonly string[];
+  /** The `provider` object, as JSON text; null: none. */
+  readonly provider: string | null;
+  readonly promptTokens: number;
+  readonly maxTokens: number | null;
+  readonly image: boolean;
+  readonly tools: boolean;
+  readonly session: string | null;
+  readonly accountId: number;
+}
+
+/** What answers a question of routes. */
+export interface RouteKnowledge {
+  readonly catalogue: Catalogue;
+  readonly health: HealthView;
+  readonly knowledge: Knowledge;
+}
+
+/**
+ * Why a request like this would be answered by whom, as things stand now: the plan of the very function that serves. Throws the
+ * refusal that the request would get for what it asks, such as a model that does not exist; a chain of nobody is no refusal here.
+ */
+export function explainRoute(question: RouteQuestion, known: RouteKnowledge): Explanation {
+  const ask = readAsk('chat', Buffer.from(bodyOf(question)), null);
+  const models = known.catalogue.resolve(ask.models);
+  const { promptTokens, accountId } = question;
+  const given = { promptTokens, health: known.health, ...seedOf(ask, accountId, 'explain') };
+  return explainPlan(ask, models, plan(ask, models, given), { ...given, knowledge: known.knowledge });
+}
+
+/** A question as the query of an address, and back. */
+export function queryOf(question: RouteQuestion): string {
+  const { models, provider, promptTokens, maxTokens, image, tools, session, accountId } = question;
+  const query = new URLSearchParams({ models: models.join(','), prompt_tokens: String(promptTokens) });
+  if (provider !== null) query.set('provider', provider);
+  if (maxTokens !== null) query.set('max_tokens', String(maxTokens));
+  if (image) query.set('image', '1');
+  if (tools) query.set('tools', '1');
+  if (session !== null) query.set('session', session);
+  query.set('account', String(accountId));
+  return String(query);
+}
+
+/** Reads the query of an address; what is missing or no number is as if it were not asked. */
+export function questionOf(query: URLSearchParams): RouteQuestion {
+  const maxTokens = Number(query.get('max_tokens') ?? 'none');
+  return {
+    models: (query.get('models') ?? query.get('model') ?? '').split(',').filter((id) => id !== ''),
+    provider: query.get('provider'),
+    promptTokens: Number(query.get('prompt_tokens')) || 0,
+    maxTokens: Number.isFinite(maxTokens) ? maxTokens : null,
+    image: query.get('image') === '1',
+    tools: query.get('tools') === '1',
+    session: query.get('session'),
+    accountId: Number(query.get('account')) || 0,
+  };
+}
+
+/** The smallest request that asks the question. */
+function bodyOf({ models, provider, maxTokens, image, tools, session }: RouteQuestion): string {
+  const content = image ? [{ type: 'image_url', image_url: { url: 'data:,' } }] : 'x';
+  return JSON.stringify({
+    models,
+    messages: [{ role: 'user', content }],
+    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+    ...(tools ? { tools: [] } : {}),
+    ...(session === null ? {} : { session_id: session }),
+    ...(provider === null ? {} : { provider: parsed(provider) }),
+  });
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw refuse('invalid_request', '`provider` is not valid JSON.');
+  }
+}
+
+/** The explanation as people read it: numbered sentences, and what it stands on. */
+export function explanationText({ models, candidates }: Explanation, knowledge: Knowledge): string {
+  const kept = candidates.filter(({ place }) => place !== null);
+  const head =
+    kept.length === 0
+      ? `Nobody can answer ${models.join(', ')} for this request: 404 no_endpoints_found.`
+      : `${models.join(', ')}: ${kept.length} of ${candidates.length} ${candidates.length === 1 ? 'candidate' : 'candidates'} may answer.`;
+  const lines = candidates.map(
+    ({ place, why }) => `${place === null ? ' -' : `${place}.`.padStart(2)} ${why}.`,
+  );
+  const foot =
+    knowledge === 'live'
+      ? 'Health as the running server sees it now.'
+      : 'Health as of no traffic: the server was not asked.';
+  return [head, ...lines, foot].join('\n');
+}

@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+
+/* What traffic teaches the gateway about its candidates, and what that does to the next request. */
+
+let one: Upstream;
+let two: Upstream;
+let naru: TestGateway;
+let account: TestAccount;
+let fresh = 0;
+
+before(async () => {
+  [one, two] = await Promise.all([startUpstream(), startUpstream()]);
+  // Each test has a model of its own, and so candidates of its own: what one learns, another does not know.
+  naru = await startTestGateway({
+    models: Array.from({ length: 17 }, (_, n) => ({
+      id: `test/m${n}`,
+      upstreams: [one.url, two.url],
+      ...(n === 16 ? { candidates: [{ weight: 1 }, { weight: 1 }] } : {}),
+    })),
+    config: { routing: { circuit_failures: 3, circuit_open_ms: 150, cool_down_ms: 60_000 } },
+  });
+  account = await naru.account({ credit: '100000000' });
+});
+after(async () => {
+  await naru?.close();
+  await one?.close();
+  await two?.close();
+});
+afterEach(() => {
+  one.always(reply.chat('one'));
+  two.always(reply.chat('two'));
+});
+
+const nextModel = (): string => {
+  fresh += 1;
+  return `test/m${fresh}`;
+};
+
+function ask(model: string, more: object = {}) {
+  const body = { model, messages: [{ role: 'user', content: 'x' }], ...more };
+  return naru.send('POST', '/chat/completions', { key: account.key, body });
+}
+
+async function answeredBy(model: string, more: object = {}): Promise<string | null> {
+  const answer = await ask(model, more);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.headers.get('x-service-provider');
+}
+
+async function record(answer: Awaited<ReturnType<typeof ask>>) {
+  const id = answer.headers.get('x-service-generation-id');
+  return (await naru.send('GET', `/generation?id=${id}`, { key: account.key })).json.data;
+}
+
+const labelOf = (model: string, up = 1): string => `up${up}/upstream-${model.split('/')[1]}`;
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const limitMs = performance.now() + 20_000;
+  while (!(await holds())) {
+    assert.ok(performance.now() < limitMs, `never came true: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+test('a candidate that keeps failing is tried last, until one probe finds it well again', async () => {
+  const model = nextModel();
+  one.always(reply.status(500));
+  two.always(reply.chat('two'));
+  for (let n = 0; n < 3; n += 1) assert.equal(await answeredBy(model), 'up2');
+  const asked = one.requests.length;
+  const answer = await ask(model);
+  assert.equal(answer.headers.get('x-service-provider'), 'up2');
+  assert.equal(one.requests.length, asked);
+  const { routing, provider_responses: responses } = await record(answer);
+  assert.deepEqual(routing, {
+    by: 'file',
+    chain: [2, 1].map((up) => ({ model_permaslug: model, endpoint_id: labelOf(model, up) })),
+    held_back: [{ model_permaslug: model, endpoint_id: labelOf(model), reason: 'circuit_open' }],
+    dropped: [],
+  });
+  assert.equal(responses.length, 1);
+  one.always(reply.chat('one'));
+  await until('it answers again', async () => (await answeredBy(model)) === 'up1');
+  assert.equal(await answeredBy(model), 'up1');
+});
+
+test('of many requests at once, one probes and the others go elsewhere', async () => {
+  const model = nextModel();
+  one.always(reply.status(503));
+  two.always(reply.chat('two'));
+  for (let n = 0; n < 3; n += 1) await answeredBy(model);
+  await until('a probe is due', () => naru.gateway.health.standing(labelOf(model)).circuit === 'due');
+  const held = gate();
+  one.always(reply.chat('one').holdAt('head', held));
+  const asked = one.requests.length;
+  const answers = Array.from({ length: 20 }, () => answeredBy(model));
+  await until('it is being probed', () => one.requests.length > asked);
+  await until('the others are answered', () => naru.gateway.server.inFlight() === 1);
+  assert.equal(one.requests.length, asked + 1);
+  held.open();
+  const by = await Promise.all(answers);
+  assert.equal(by.filter((name) => name === 'up1').length, 1);
+  assert.equal(await answeredBy(model), 'up1');
+});
+
+test('a client that leaves during its probe leaves the probe to the next', async () => {
+  const model = nextModel();
+  one.always(reply.status(500));
+  for (let n = 0; n < 3; n += 1) await answeredBy(model);
+  const standing = () => naru.gateway.health.standing(labelOf(model)).circuit;
+  await until('a probe is due', () => standing() === 'due');
+  one.always(reply.hang());
+  const leaving = new AbortController();
+  const body = { model, messages: [{ role: 'user', content: 'x' }] };
+  const left = naru.send('POST', '/chat/completions', { key: account.key, body, signal: leaving.signal });
+  const gone = assert.rejects(left);
+  await until('it is being probed', () => standing() === 'probing');
+  leaving.abort();
+  await gone;
+  await until('the probe is free again', () => standing() === 'due');
+  one.always(reply.chat('one'));
+  assert.equal(await answeredBy(model), 'up1');
+});
+
+test('when nothing else is left, a candidate with an open circuit is tried rather than nobody', async () => {
+  const model = nextModel();
+  one.always(reply.status(500));
+  for (let n = 0; n < 3; n += 1) await answeredBy(model);
+  one.always(reply.chat('one'));
+  two.always(reply.status(500));
+  assert.equal(await answeredBy(model), 'up1');
+});
+
+test('what the client did wrong never opens a circuit', async () => {
+  const model = nextModel();
+  one.always(reply.status(400));
+  two.always(reply.status(422));
+  for (let n = 0; n < 6; n += 1) assert.equal((await ask(model)).status, 502);
+  one.always(reply.chat('one'));
+  assert.equal(await answeredBy(model), 'up1');
+});
+
+test('after a 429 a candidate is spared for as long as it says, as far as that makes sense', async () => {
+  const standing = (model: string) => naru.gateway.health.standing(labelOf(model));
+  for (const [said, least, most] of [
+    ['30', 25_000, 30_000],
+    ['999999999', 55_000, 60_000],
+    [new Date(Date.now() - 60_000).toUTCString(), 55_000, 60_000],
+    [undefined, 55_000, 60_000],
+  ] as const) {
+    const model = nextModel();
+    one.always(reply.tooMany(said));
+    const first = await ask(model);
+    assert.equal(first.headers.get('x-service-provider'), 'up2');
+    const { coolingMs } = standing(model);
+    assert.ok(coolingMs > least && coolingMs <= most, `${said}: ${coolingMs}`);
+    const asked = one.requests.length;
+    const second = await ask(model);
+    assert.equal(one.requests.length, asked);
+    assert.equal((await record(second)).routing.held_back[0].reason, 'cooling_down');
+  }
+});
+
+test('a request that says more than its candidates can leaves the reasons on record, also when it is refused', async () => {
+  const model = 'test/m0';
+  const preferred = await ask(model, { provider: { ignore: ['up1'], sort: 'price' } });
+  const { routing } = await record(preferred);
+  assert.equal(routing.by, 'file');
+  assert.deepEqual(
+    routing.dropped.map((row: { endpoint_id: string; reason: string }) => [row.endpoint_id, row.reason]),
+    [[labelOf(model), 'ignored']],
+  );
+  assert.equal((await record(await ask(model))).routing, null);
+  const refused = await ask(model, { provider: { max_price: { prompt: 1 } } });
+  assert.equal(refused.status, 404);
+  assert.match(refused.json.error.message, /won per million tokens/);
+});
+
+test('a session keeps to the candidate that has its prompts in the cache', async () => {
+  const first = new Map<string, string | null>();
+  for (let n = 0; n < 12; n += 1) first.set(`s${n}`, await answeredBy('test/m16', { session_id: `s${n}` }));
+  assert.deepEqual(new Set(first.values()), new Set(['up1', 'up2']));
+  for (const [session, by] of first) {
+    assert.equal(await answeredBy('test/m16', { session_id: session }), by);
+    const header = await naru.send('POST', '/chat/completions', {
+      key: account.key,
+      body: { model: 'test/m16', messages: [{ role: 'user', content: 'x' }] },
+      headers: { 'x-session-id': session },
+    });
+    assert.equal(header.headers.get('x-service-provider'), by);
+  }
+});
+
+test('what was learnt survives a reload, but for candidates that are gone', async () => {
+  const model = nextModel();
+  one.always(reply.tooMany('600'));
+  await ask(model);
+  const config = { ...naru.config };
+  await naru.gateway.reload(config);
+  assert.ok(naru.gateway.health.standing(labelOf(model)).coolingMs > 0);
+  await naru.gateway.reload({ ...config, models: config.models.filter(({ id }) => id !== model) });
+  assert.equal(naru.gateway.health.standing(labelOf(model)).coolingMs, 0);
+  await naru.gateway.reload(config);
+});
+
+test('the admin port shows how every candidate does, and explains a request', async () => {
+  const model = nextModel();
+  one.always(reply.status(500));
+  for (let n = 0; n < 3; n += 1) await answeredBy(model);
+  const read = (path: string) => fetch(`http://127.0.0.1:${naru.gateway.admin.port}${path}`);
+  const metrics = await (await read('/metrics')).text();
+  const series = (name: string, up: number, labels = '') =>
+    new RegExp(`^${name}\\{candidate="${labelOf(model, up)}"${labels}\\} [\\d.]+$`, 'm');
+  assert.match(metrics, series('naru_upstream_circuit', 1));
+  assert.match(
+    metrics,
+    new RegExp(`^naru_upstream_uptime_percent\\{candidate="${labelOf(model)}"\\} 0$`, 'm'),
+  );
+  assert.match(
+    metrics,
+    new RegExp(`^naru_upstream_uptime_percent\\{candidate="${labelOf(model, 2)}"\\} 100$`, 'm'),
+  );
+  assert.match(metrics, series('naru_upstream_tokens_per_second', 2));
+  assert.doesNotMatch(
+    metrics,
+    series('naru_upstream_latency_ms', 1, ',quantile="0.5"'),
+    'nothing was streamed',
+  );
+  // Each name is introduced once, as the format wants it.
+  const introduced = [...metrics.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name);
+  assert.equal(new Set(introduced).size, introduced.length);
+  const { explanation } = (await (await read(`/route?model=${model}`)).json()) as {
+    explanation: { candidates: { candidate: string }[] };
+  };
+  assert.equal(explanation.candidates.length, 2);
+  for (const [path, status] of [
+    ['/route?model=no/such', 400],
+    ['/route', 400],
+    ['/route?model=test/m0&provider={', 400],
+    ['/constructor', 404],
+    ['/', 404],
+  ] as const)
+    assert.equal((await read(path)).status, status, path);
+  assert.equal(
+    (await fetch(`http://127.0.0.1:${naru.gateway.admin.port}/metrics`, { method: 'POST' })).status,
+    404,
+  );
+});
+
+test('what a refused request asked for is on record too, in a few bytes', async () => {
+  const payer = await naru.account();
+  const body = {
+    model: 'test/m0',
+    messages: [{ role: 'user', content: 'x' }],
+    provider: { only: ['nobody'] },
+  };
+  assert.equal((await naru.send('POST', '/chat/completions', { key: payer.key, body })).status, 404);
+  await naru.settled();
+  const [row] = await naru.database.query<{ route: string }>(
+    "SELECT detail->>'route' AS route FROM generation WHERE account_id = $1",
+    [payer.accountId],
+  );
+  assert.deepEqual(JSON.parse(row?.route ?? ''), {
+    by: 'file',
+    chain: [],
+    held: [],
+    dropped: [1, 2].map((up) => [0, labelOf('test/m0', up), 'not_in_only']),
+  });
+  assert.ok((row?.route.length ?? 1_000) < 160, String(row?.route));
+});
+
+// row 229
+test('a prompt of megabytes is counted beside the requests, not before them', async () => {
+  const content = '나루는 강을 건너는 곳이다. '.repeat(120_000);
+  const body = { model: 'test/m0', messages: [{ role: 'user', content }], max_tokens: 1 };
+  const payer = await naru.account({ credit: '100000000' });
+  const long = naru.send('POST', '/chat/completions', { key: payer.key, body });
+  const short = await Promise.all(Array.from({ length: 20 }, () => answeredBy('test/m0')));
+  assert.equal(short.length, 20);
+  const answer = await long;
+  assert.equal(answer.status, 404);
+  assert.equal(answer.json.error.metadata.error_type, 'no_endpoints_found');
+  assert.match(answer.json.error.message, /the prompt exceeds the context length/);
+});

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { after, before, test } from 'node:test';
+import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { createPlace, type Place, type Serving } from './naru.ts';
+
+/* `naru route` and `naru generation show`, beside a server and without one. */
+
+let one: Upstream;
+let two: Upstream;
+let place: Place;
+let serving: Serving;
+let key: string;
+
+before(async () => {
+  [one, two] = await Promise.all([startUpstream(), startUpstream()]);
+  place = createPlace();
+  const price = { prompt: 1, completion: 2 };
+  const file = place.configure({
+    admin: { port: await freePort() },
+    providers: [one, two].map(({ url }, n) => ({ slug: `up${n + 1}`, dialect: 'openai', base_url: url })),
+    models: [
+      {
+        id: 'a/b',
+        context_length: 8_000,
+        price,
+        candidates: [
+          { provider: 'up1', model: 'x' },
+          { provider: 'up2', model: 'x', context_length: 16_000 },
+        ],
+      },
+    ],
+  });
+  // What is explained without a server is the file's.
+  const offline = await place.run('route', 'explain', '--config', file, '--model', 'a/b');
+  assert.equal(offline.code, 0, offline.err);
+  assert.match(offline.out, /1\. up1\/x answers first: its health is not known/);
+  assert.match(offline.out, /the server was not asked/);
+  assert.equal((await place.run('route', 'health', '--config', file)).code, 1);
+  serving = await place.up('--config', file);
+  const account = (await place.json('account', 'create', '--name', 'x')).rows[0].account_id;
+  await place.json('credit', 'grant', '--account', String(account), '--amount', '100000');
+  key = (await place.json('key', 'create', '--account', String(account), '--name', 'k')).rows[0].key;
+});
+after(async () => {
+  await serving?.stop();
+  place?.remove();
+  await one?.close();
+  await two?.close();
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function ask(): Promise<Response> {
+  return fetch(`${serving.origin}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'a/b', messages: [{ role: 'user', content: 'x' }] }),
+  });
+}
+
+test('the health that decides is that of the running server', async () => {
+  one.always(reply.tooMany('300'));
+  two.always(reply.chat('two'));
+  const answer = await ask();
+  assert.equal(answer.headers.get('x-service-provider'), 'up2');
+  const { code, out } = await place.run('route', 'explain', '--model', 'a/b');
+  assert.equal(code, 0);
+  assert.match(out, /1\. up2\/x answers first: it is healthy \(100 % of 1 in 30 min\)/);
+  assert.match(out, /2\. up1\/x is second: it asked for fewer requests, \d+ s of its cool-down are left/);
+  assert.match(out, /Health as the running server sees it now\./);
+  const [row] = (await place.json('route', 'explain', '--model', 'a/b', '--prompt-tokens', '9000')).rows;
+  assert.equal(row.health, 'live');
+  assert.deepEqual(
+    row.candidates.map((each: { place: number | null; reason: string | null }) => [each.place, each.reason]),
+    [
+      [1, null],
+      [null, 'context_too_small'],
+    ],
+  );
+  const { rows } = await place.json('route', 'health');
+  assert.deepEqual(
+    rows.map((each) => [each.candidate, each.circuit, each.cool_down_s > 200, each.uptime_30m]),
+    [
+      ['up1/x', 'closed', true, null],
+      ['up2/x', 'closed', false, 100],
+    ],
+  );
+  const id = answer.headers.get('x-service-generation-id') ?? '';
+  await answer.text();
+  const second = (await ask()).headers.get('x-service-generation-id') ?? '';
+  const shown = async (which: string): Promise<string> => {
+    for (;;) {
+      const { code: exit, out: text } = await place.run('generation', 'show', which);
+      if (exit === 0) return text;
+    }
+  };
+  assert.match(
+    await shown(id),
+    /attempts\n {2}1\. up1\/x \(a\/b\): refused, 429.*\n {2}2\. up2\/x \(a\/b\): answered, 200/,
+  );
+  assert.match(
+    await shown(second),
+    /order\n {2}by file: up2\/x, up1\/x\n {2}held back: up1\/x: cooling down/,
+  );
+});
+
+test('what cannot be explained is said as a request would hear it', async () => {
+  for (const [args, words] of [
+    [['--model', 'no/such'], /no\/such is not a valid model id/],
+    [['--model', 'a/b', '--provider', '{"only":1}'], /`provider.only` must be an array/],
+    [[], /--model or --models/],
+  ] as const) {
+    const { code, err } = await place.run('route', 'explain', ...args);
+    assert.equal(code, 1, err);
+    assert.match(err, words);
+  }
+  assert.equal((await place.run('route', 'explain', '--model', 'a/b', '--provider', 'x')).code, 2);
+  assert.equal((await place.run('generation', 'show', 'gen-nothing')).code, 2);
+});
+
+test('preferences, sessions and keys of a question reach the server', async () => {
+  const { out } = await place.run(
+    'route',
+    'explain',
+    '--models',
+    'a/b',
+    '--order',
+    'up1',
+    '--sort',
+    'price',
+    '--image',
+  );
+  assert.match(out, /Nobody can answer a\/b/);
+  const only = await place.json(
+    'route',
+    'explain',
+    '--model',
+    'a/b',
+    '--only',
+    'up2',
+    '--session',
+    's',
+    '--account',
+    '1',
+  );
+  assert.deepEqual(
+    only.rows[0].candidates.map((each: { candidate: string; reason: string | null }) => [
+      each.candidate,
+      each.reason,
+    ]),
+    [
+      ['up2/x', null],
+      ['up1/x', 'not_in_only'],
+    ],
+  );
+});

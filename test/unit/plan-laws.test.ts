@@ -1,0 +1,498 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Candidate, Model } from '../../src/catalogue/model.ts';
+import { sharesOf } from '../../src/inference/balance.ts';
+import { isAt } from '../../src/inference/filter.ts';
+import { type Circumstances, noCircumstances, plan } from '../../src/inference/plan.ts';
+import { readPreferences } from '../../src/inference/preferences.ts';
+import { readAsk } from '../../src/inference/read.ts';
+import { seedOf } from '../../src/inference/seed.ts';
+import { type Rate, rateOfPico } from '../../src/money/price.ts';
+import { type HealthView, type Standing, unmeasured, well } from '../../src/upstreams/standing.ts';
+import type { Ask } from '../../src/wire/chat.ts';
+import { check } from '../harness/property.ts';
+
+/* Laws of `plan` over made-up catalogues, requests and states of health. */
+
+const tags = ['a', 'b', 'c', 'vertex/us', 'vertex/eu'];
+
+const standings: readonly Standing[] = [
+  well,
+  well,
+  well,
+  { ...well, circuit: 'open', failures: 5, openedAtMs: 1, probeInMs: 9 },
+  { ...well, circuit: 'due', failures: 5, openedAtMs: 1 },
+  { ...well, circuit: 'probing', failures: 5, openedAtMs: 1 },
+  { ...well, coolingMs: 5_000 },
+  { ...well, unsteady: true },
+];
+
+const anyCandidate = fc.record({
+  tag: fc.constantFrom(...tags),
+  price: fc.nat(5),
+  weight: fc.constantFrom(null, null, 0, 1, 3),
+  contextLength: fc.constantFrom(100, 1_000),
+  maxCompletionTokens: fc.constantFrom(10, 1_000),
+  images: fc.boolean(),
+  parameters: fc.constantFrom(null, ['seed'], ['tools', 'response_format', 'seed']),
+  quantization: fc.constantFrom(null, 'fp8', 'mxfp8', 'int4'),
+  zdr: fc.boolean(),
+  dataCollection: fc.boolean(),
+  standing: fc.constantFrom(...standings),
+  throughput: fc.constantFrom(null, 10, 50, 90),
+  latency: fc.constantFrom(null, 100, 5_000),
+});
+const anyModels = fc.array(fc.array(anyCandidate, { minLength: 1, maxLength: 5 }), {
+  minLength: 1,
+  maxLength: 3,
+});
+/** Mostly absent: were everything asked for at once, nobody would be left to put in order. */
+const seldom = <T>(arbitrary: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
+const names = fc.array(fc.constantFrom(...tags, 'vertex', 'nobody'), { maxLength: 3 });
+const anyProvider = fc.record(
+  {
+    order: seldom(names),
+    only: seldom(names),
+    ignore: seldom(names),
+    allow_fallbacks: seldom(fc.constant(false)),
+    require_parameters: seldom(fc.constant(true)),
+    sort: fc.constantFrom(null, 'price', 'throughput', { by: 'latency' }, { by: 'price', partition: 'none' }),
+    max_price: seldom(fc.constantFrom({ prompt: 3 }, { completion: '2', request: 0 })),
+    quantizations: seldom(fc.constantFrom(['fp8'], ['unknown', 'int4'])),
+    preferred_min_throughput: fc.constantFrom(null, 40, { p50: 80, p90: 20 }),
+    preferred_max_latency: fc.constantFrom(null, 1),
+    data_collection: seldom(fc.constant('deny')),
+    zdr: seldom(fc.constant(true)),
+  },
+  { requiredKeys: [] },
+);
+const anyBody = fc.record({
+  image: seldom(fc.constant(true)).map((one) => one === true),
+  tools: seldom(fc.constant(true)).map((one) => one === true),
+  format: fc.boolean(),
+  max_tokens: fc.constantFrom(undefined, 5, 500),
+});
+
+interface World {
+  readonly ask: Ask;
+  readonly models: readonly Model[];
+  readonly given: Circumstances;
+  readonly all: readonly Candidate[];
+}
+
+function worldOf(
+  drawn: readonly (readonly (typeof anyCandidate extends fc.Arbitrary<infer T> ? T : never)[])[],
+  provider: object,
+  body: { image: boolean; tools: boolean; format: boolean; max_tokens: number | undefined },
+  promptTokens: number,
+  seed: string,
+): World {
+  const known = new Map<string, { standing: Standing; throughput: number | null; latency: number | null }>();
+  const models = drawn.map((candidates, m) => ({
+    id: `m/${m}`,
+    candidates: candidates.map((one, n) => {
+      const label = `${one.tag}/${m}.${n}`;
+      known.set(label, one);
+      return candidate(label, {
+        modelId: `m/${m}`,
+        providerTag: one.tag,
+        providerName: one.tag,
+        weight: one.weight,
+        contextLength: one.contextLength,
+        maxCompletionTokens: one.maxCompletionTokens,
+        inputs: new Set(one.images ? ['text', 'image'] : ['text']),
+        supportedParameters: one.parameters === null ? null : new Set(one.parameters),
+        quantization: one.quantization,
+        zdr: one.zdr,
+        dataCollection: one.dataCollection,
+        price: priceOf(BigInt(one.price) * 1_000_000n),
+      });
+    }),
+  })) as unknown as readonly Model[];
+  const spread = (value: number | null | undefined) =>
+    value == null ? null : { p50: value, p75: value, p90: value, p99: value };
+  const health: HealthView = {
+    standing: (label) => known.get(label)?.standing ?? well,
+    of: (label) => ({
+      ...unmeasured.of(label),
+      throughput: () => spread(known.get(label)?.throughput),
+      latency: () => spread(known.get(label)?.latency),
+    }),
+  };
+  const content = body.image ? [{ type: 'image_url', image_url: { url: 'data:,' } }] : 'hi';
+  const ask = readAsk(
+    'chat',
+    Buffer.from(
+      JSON.stringify({
+        models: models.map(({ id }) => id),
+        messages: [{ role: 'user', content }],
+        ...(body.tools ? { tools: [] } : {}),
+        ...(body.format ? { response_format: {} } : {}),
+        max_tokens: body.max_tokens,
+        provider,
+      }),
+    ),
+    null,
+  );
+  return {
+    ask,
+    models,
+    given: { promptTokens, health, seed, isSession: false },
+    all: models.flatMap(({ candidates }) => candidates),
+  };
+}
+
+function priceOf(pico: bigint) {
+  const rate: Rate = rateOfPico(pico);
+  return { prompt: rate, completion: rate, request: rateOfPico(0n), cacheRead: rate, cacheWrite: rate };
+}
+
+function candidate(label: string, more: Partial<Candidate>): Candidate {
+  return {
+    label,
+    via: { kind: 'provider', provider: label },
+    upstreamModel: 'x',
+    inputs: new Set(['text']),
+    supportedParameters: null,
+    quantization: null,
+    dataCollection: false,
+    zdr: false,
+    contextLength: 1_000,
+    maxCompletionTokens: 1_000,
+    modelId: 'm/0',
+    providerTag: label,
+    providerName: label,
+    weight: null,
+    price: priceOf(1_000_000n),
+    priceVersion: 1,
+    ...more,
+  };
+}
+
+const anyWorld = fc
+  .tuple(anyModels, anyProvider, anyBody, fc.constantFrom(0, 0, 500, 2_000), fc.string())
+  .map(([drawn, provider, body, tokens, seed]) => worldOf(drawn, provider, body, tokens, seed));
+
+const runs = { numRuns: 1_000 };
+
+test('the worlds are such that the laws have something to say', () => {
+  let sorted = 0;
+  let named = 0;
+  let held = 0;
+  for (const { ask, models, given } of fc.sample(anyWorld, 1_000)) {
+    const planned = plan(ask, models, given);
+    if (planned.chain.length < 3) continue;
+    if (planned.by === 'sort') sorted += 1;
+    if (planned.by === 'order') named += 1;
+    if (planned.held.length > 0 && planned.held.length < planned.chain.length) held += 1;
+  }
+  assert.ok(sorted > 50 && named > 15 && held > 60, `${sorted} sorted, ${named} named, ${held} held`);
+});
+
+test('every candidate is kept or dropped, once', () => {
+  check(
+    fc.property(anyWorld, ({ ask, models, given, all }) => {
+      const { chain, dropped, held } = plan(ask, models, given);
+      const seen = [...chain, ...dropped.map((one) => one.candidate)];
+      assert.equal(seen.length, all.length);
+      assert.deepEqual(new Set(seen), new Set(all));
+      for (const one of held) assert.ok(chain.includes(one.candidate));
+    }),
+    runs,
+  );
+});
+
+test('the same request in the same circumstances has the same plan', () => {
+  check(
+    fc.property(anyWorld, ({ ask, models, given }) => {
+      assert.deepEqual(plan(ask, models, given), plan(ask, models, given));
+    }),
+  );
+});
+
+test('health and speed drop nobody: without them the same candidates are dropped for the same reasons', () => {
+  check(
+    fc.property(anyWorld, ({ ask, models, given }) => {
+      const reasons = (one: Circumstances) =>
+        new Map(plan(ask, models, one).dropped.map(({ candidate: { label }, why }) => [label, why]));
+      const sick = reasons(given);
+      const healthy = reasons({ ...given, health: unmeasured });
+      if (ask.provider.allowFallbacks) assert.deepEqual(sick, healthy);
+      // With one try only, health chooses which one, but never that there is none.
+      assert.equal(sick.size, healthy.size);
+    }),
+    runs,
+  );
+});
+
+test('`only` and `ignore`: nobody else is tried, and nobody of them', () => {
+  check(
+    fc.property(anyWorld, ({ ask, models, given }) => {
+      const { only, ignore } = ask.provider;
+      for (const one of plan(ask, models, given).chain) {
+        assert.ok(only === null || only.some((name) => isAt(one, name)));
+        assert.ok(!ignore.some((name) => isAt(one, name)));
+      }
+    }),
+    runs,
+  );
+});
+
+test('`order`: of two candidates that stand alike, the one that is named earlier comes first; without fallbacks only the named', () => {
+  check(
+    fc.property(anyWorld, ({ ask, models, given }) => {
+      const { order, allowFallbacks, sort, sortAcrossModels } = ask.provider;
+      if (order === null) return;
+      const { chain, held } = plan(ask, models, given);
+      const isHeld = (one: Candidate): boolean => held.some(({ candidate: other }) => other === one);
+      const rank = (one: Candidate): number => {
+        const at = order.findIndex((name) => isAt(one, name));
+        return at < 0 ? order.length : at;
+      };
+      if (!allowFallbacks) assert.ok(chain.every((one) => rank(one) < order.length));
+      const asOne = sort !== null && sortAcrossModels;
+      for (const { id } of models) {
+        const own = chain.filter((one) => (asOne || one.modelId === id) && !isHeld(one)).map(rank);
+        assert.deepEqual(
+          own,
+          own.toSorted((a, b) => a - b),
+        );
+      }
+    }),
+    runs,
+  );
+});
+
+test('`allow_fallbacks: false` without `order` leaves one candidate of each model that has one', () => {
+  check(
+    fc.property(anyWorld, ({ ask, models, given }) => {
+      const { order, allowFallbacks, sort, sortAcrossModels } = ask.provider;
+      if (order !== null || allowFallbacks) return;
+      const { chain } = plan(ask, models, given);
+      if (sort !== null && sortAcrossModels) assert.ok(chain.length <= 1);
+      else assert.equal(new Set(chain.map(({ modelId }) => modelId)).size, chain.length);
+    }),
+    runs,
+  );
+});
+
+test('`sort`: those that nothing holds back come best first, by model or across models', () => {
+  check(
+    fc.property(anyWorld, ({ ask, models, given }) => {
+      const { order, sort, sortAcrossModels } = ask.provider;
+      if (sort === null || order !== null) return;
+      const { chain, held } = plan(ask, models, given);
+      const isHeld = (one: Candidate): boolean => held.some(({ candidate: other }) => other === one);
+      const measure = (one: Candidate): number => {
+        if (sort === 'price') return Number(one.price.prompt);
+        const seen = given.health.of(one.label);
+        return sort === 'latency'
+          ? (seen.latency(1)?.p50 ?? Number.POSITIVE_INFINITY)
+          : -(seen.throughput(1)?.p50 ?? -1);
+      };
+      const free = chain.filter((one) => !isHeld(one));
+      const groups = sortAcrossModels
+        ? [free]
+        : models.map(({ id }) => free.filter((one) => one.modelId === id));
+      for (const group of groups) {
+        const own = group.map(measure);
+        assert.deepEqual(
+          own,
+          own.toSorted((a, b) => a - b),
+        );
+      }
+    }),
+    runs,
+  );
+});
+
+test('models stay in their order but for what is out of order: open circuits come last of all', () => {
+  check(
+    fc.property(anyWorld, ({ ask, models, given }) => {
+      const { chain, held } = plan(ask, models, given);
+      const why = (one: Candidate) => held.find(({ candidate: other }) => other === one)?.why ?? null;
+      const open = chain.map((one) => why(one) === 'circuit_open');
+      assert.deepEqual(
+        open,
+        open.toSorted((a, b) => Number(a) - Number(b)),
+      );
+      if (ask.provider.sort !== null && ask.provider.sortAcrossModels) return;
+      const far = ['circuit_open', 'cooling_down', 'too_slow'];
+      const near = chain
+        .filter((one) => !far.includes(why(one) ?? ''))
+        .map((one) => ask.models.indexOf(one.modelId));
+      assert.deepEqual(
+        near,
+        near.toSorted((a, b) => a - b),
+      );
+    }),
+    runs,
+  );
+});
+
+test('within a model, what is held back for less comes before what is held back for more', () => {
+  const ranks = [
+    'parameters_not_supported',
+    'unsteady',
+    'weight_zero',
+    'too_slow',
+    'cooling_down',
+    'circuit_open',
+  ];
+  check(
+    fc.property(anyWorld, ({ ask, models, given }) => {
+      if (ask.provider.sort !== null && ask.provider.sortAcrossModels) return;
+      const { chain, held } = plan(ask, models, given);
+      const rank = (one: Candidate): number => {
+        const why = held.find(({ candidate: other }) => other === one)?.why;
+        // The two that are of one rank.
+        return ranks.indexOf(why === 'max_tokens_above_cap' ? 'parameters_not_supported' : (why ?? ''));
+      };
+      for (const { id } of models) {
+        const own = chain.filter(({ modelId }) => modelId === id).map(rank);
+        assert.deepEqual(
+          own,
+          own.toSorted((a, b) => a - b),
+        );
+      }
+    }),
+    runs,
+  );
+});
+
+test('where nobody states a weight, the order is that of the file, whatever the prices and the seed', () => {
+  check(
+    fc.property(anyModels, fc.string(), (drawn, seed) => {
+      const bare = drawn.map((one) => one.map((each) => ({ ...each, weight: null, standing: well })));
+      const { ask, models, given, all } = worldOf(
+        bare,
+        {},
+        { image: false, tools: false, format: false, max_tokens: undefined },
+        0,
+        seed,
+      );
+      assert.deepEqual(plan(ask, models, given).chain, all);
+      assert.equal(plan(ask, models, given).by, 'file');
+    }),
+  );
+});
+
+const shared = [
+  candidate('local', {}),
+  candidate('dear', { weight: 1, price: priceOf(2_000_000n) }),
+  candidate('cheap', { weight: 1, price: priceOf(1_000_000n) }),
+  candidate('half', { weight: 0.5, price: priceOf(1_000_000n) }),
+  candidate('last', { weight: 0 }),
+];
+const oneModel = (candidates: readonly Candidate[]) => [{ id: 'm/0', candidates } as unknown as Model];
+const asking = readAsk(
+  'chat',
+  Buffer.from('{"model":"m/0","messages":[{"role":"user","content":"x"}]}'),
+  null,
+);
+const inSession = (sessionId: string, accountId = 1): Circumstances => ({
+  ...noCircumstances,
+  ...seedOf({ sessionId, parameters: {} }, accountId, 'fresh'),
+});
+
+test('neighbours with weights share their place by weight over the square of the price', () => {
+  const counts = new Map<string, number>();
+  const rounds = 20_000;
+  for (let n = 0; n < rounds; n += 1) {
+    const { chain, by } = plan(asking, oneModel(shared), inSession(`session ${n}`));
+    assert.equal(by, 'session');
+    assert.equal(chain[0]?.label, 'local');
+    assert.equal(chain.at(-1)?.label, 'last');
+    const second = chain[1]?.label ?? '';
+    counts.set(second, (counts.get(second) ?? 0) + 1);
+  }
+  // 1/4 : 1 : 1/2 of 7/4; six standard deviations of the widest are 0.021.
+  const expected = { dear: 1 / 7, cheap: 4 / 7, half: 2 / 7 };
+  const shares = sharesOf(shared, shared);
+  for (const [label, share] of Object.entries(expected)) {
+    assert.ok(Math.abs((counts.get(label) ?? 0) / rounds - share) < 0.021, `${label}: ${counts.get(label)}`);
+    const told = shares.get(shared.find((one) => one.label === label) ?? candidate('none', {})) ?? 0;
+    assert.ok(Math.abs(told - share) < 1e-9);
+  }
+});
+
+test('a session keeps to its candidate, and when one is gone only its own sessions move', () => {
+  for (let n = 0; n < 2_000; n += 1) {
+    const before = plan(asking, oneModel(shared), inSession(`s${n}`)).chain;
+    assert.deepEqual(plan(asking, oneModel(shared), inSession(`s${n}`)).chain, before);
+    // Its circuit is open, which is what being gone is here: the model is the same.
+    const health: HealthView = {
+      ...unmeasured,
+      standing: (label) => (label === 'half' ? { ...well, circuit: 'open' } : well),
+    };
+    const after = plan(asking, oneModel(shared), { ...inSession(`s${n}`), health }).chain;
+    assert.deepEqual(
+      after.filter(({ label }) => label !== 'half'),
+      before.filter(({ label }) => label !== 'half'),
+    );
+    assert.equal(after.at(-1)?.label, 'half');
+  }
+});
+
+test('two accounts never share a session, and a prompt cache key is a session too', () => {
+  const seed = (accountId: number, more: object) =>
+    seedOf({ sessionId: null, parameters: {}, ...more }, accountId, 'f');
+  assert.notDeepEqual(seed(1, { sessionId: 's' }), seed(2, { sessionId: 's' }));
+  assert.deepEqual(seed(1, { sessionId: 's' }), seed(1, { parameters: { prompt_cache_key: 's' } }));
+  assert.deepEqual(seed(1, {}), { seed: 'f', isSession: false });
+  assert.deepEqual(seed(1, { sessionId: '' }), { seed: 'f', isSession: false });
+});
+
+test('bounds of a price are won per million tokens, as numbers or text, exactly', () => {
+  const read = (max_price: unknown) => readPreferences({ max_price }).maxPrice;
+  // 0.4 won per 1M tokens is 400,000 pico-won per token.
+  assert.deepEqual(read({ prompt: 0.4, completion: '1.2', request: 0.5, image: 3 }), {
+    prompt: 400_000n,
+    completion: 1_200_000n,
+    request: 500_000_000_000n,
+  });
+  assert.equal(read(null), null);
+  for (const bad of [
+    1,
+    [],
+    { prompt: -1 },
+    { prompt: 'dear' },
+    { completion: true },
+    { image: {} },
+    { prompt: '1e999' },
+  ])
+    assert.throws(() => read(bad), /max_price/, JSON.stringify(bad));
+  const priced = oneModel([candidate('exact', { price: priceOf(400_000n) })]);
+  const kept = (max: number) =>
+    plan({ ...asking, provider: readPreferences({ max_price: { prompt: max } }) }, priced, noCircumstances)
+      .chain.length;
+  assert.deepEqual([kept(0.4), kept(0.399999)], [1, 0]);
+});
+
+test('bounds of speed are numbers or percentiles: tokens a second, and seconds', () => {
+  const read = (value: unknown) => readPreferences({ preferred_max_latency: value }).preferredMaxLatency;
+  assert.deepEqual(read(1.5), { p50: 1_500 });
+  assert.deepEqual(read({ p90: 2, p99: null }), { p90: 2_000 });
+  assert.equal(read({}), null);
+  assert.deepEqual(
+    readPreferences({ preferred_min_throughput: { p50: 10, p75: 5 } }).preferredMinThroughput,
+    {
+      p50: 10,
+      p75: 5,
+    },
+  );
+  for (const bad of ['1', -1, [], { p50: 'x' }, true, { p75: -1 }])
+    assert.throws(() => read(bad), JSON.stringify(bad));
+});
+
+test('`partition` and its former name `route` say whether models are sorted as one', () => {
+  const across = (sort: unknown, route: unknown = null) => readPreferences({ sort }, route).sortAcrossModels;
+  assert.equal(across('price'), false);
+  assert.equal(across({ by: 'price', partition: 'none' }), true);
+  assert.equal(across({ by: 'price', partition: 'model' }, 'sort'), false);
+  assert.equal(across('price', 'sort'), true);
+  assert.equal(across('price', 'fallback'), false);
+  assert.throws(() => across({ by: 'price', partition: 'all' }), /partition/);
+});

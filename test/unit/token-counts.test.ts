@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { countTexts } from '../../src/inference/count-tokens.ts';
+import { TokenCounts } from '../../src/inference/token-counts.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { systemClock } from '../../src/time/clock.ts';
+
+const words = '나루는 강을 건너는 곳. A ferry landing, where you cross over. 渡し場 🇰🇷 ';
+const long = words.repeat(Math.ceil(300_000 / words.length));
+const huge = words.repeat(Math.ceil(5_000_000 / words.length));
+
+const opened: TokenCounts[] = [];
+function counts(script?: URL): TokenCounts {
+  const made = new TokenCounts({ clock: systemClock, log: silentLog }, script);
+  opened.push(made);
+  return made;
+}
+after(async () => {
+  for (const one of opened) await one.close();
+});
+
+test('a long text has the count that it would have here, and a short one needs no thread', async () => {
+  const tokens = counts();
+  assert.equal(await tokens.count([words]), await countTexts([words]));
+  assert.equal(tokens.hasThread, false);
+  assert.equal(await tokens.count([long, words]), await countTexts([long, words]));
+  assert.equal(tokens.hasThread, true);
+  assert.ok((await tokens.count([huge], 100)) < 1_000, 'it stops once it has enough');
+});
+
+test('while five megabytes are counted, everything else goes on', async () => {
+  const tokens = counts();
+  const done: string[] = [];
+  const big = tokens.count([huge]).then((count) => {
+    done.push('big');
+    return count;
+  });
+  for (let n = 0; n < 100; n += 1) {
+    await tokens.count([words]);
+    await new Promise(setImmediate);
+    done.push('small');
+  }
+  assert.ok((await big) > 1_000_000);
+  assert.equal(done.indexOf('big'), 100, 'a hundred small counts were done before');
+});
+
+test('many at once are all counted, each with its own count', async () => {
+  const tokens = counts();
+  const texts = Array.from({ length: 8 }, (_, n) => long + words.repeat(n * 50));
+  const [first, ...others] = await Promise.all(texts.map((text) => tokens.count([text])));
+  assert.equal(first, await countTexts([long]));
+  assert.deepEqual(
+    others,
+    others.toSorted((a, b) => a - b),
+  );
+  assert.equal(new Set(others).size, 7);
+});
+
+test('a thread that dies fails nobody: what it had is counted here, and no other is begun for a while', async () => {
+  const expected = await countTexts([long]);
+  for (const program of ['process.exit(3)', 'throw new Error("no")', 'import "node:nothing"']) {
+    const tokens = counts(new URL(`data:text/javascript,${program}`));
+    assert.deepEqual(await Promise.all([tokens.count([long]), tokens.count([long])]), [expected, expected]);
+    assert.equal(tokens.hasThread, false);
+    assert.equal(await tokens.count([long]), expected);
+    assert.equal(tokens.hasThread, false);
+  }
+});
+
+test('closing ends the thread, and whoever waits for it still gets his count', async () => {
+  const tokens = counts();
+  const waiting = tokens.count([long]);
+  await tokens.close();
+  assert.equal(tokens.hasThread, false);
+  assert.equal(await waiting, await countTexts([long]));
+  assert.equal(await tokens.count([long]), await countTexts([long]));
+  assert.equal(tokens.hasThread, false);
+});

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../src/time/clock.ts';
+import { retryAfterOf } from '../../src/upstreams/cool-down.ts';
+import { Health } from '../../src/upstreams/health.ts';
+
+const limits = {
+  failures: 3,
+  openMs: 1_000,
+  longestOpenMs: 5_000,
+  coolDownMs: 2_000,
+  longestCoolDownMs: 60_000,
+};
+const whole = { broken: false, tokens: 10, tookMs: 100 };
+const label = 'up1/x';
+
+/** Health on a clock that stands still until it is moved; civil time is an hour ahead of the other. */
+function patient() {
+  let nowMs = 1_000_000;
+  const health = new Health({ ...systemClock, monotonic: () => nowMs, now: () => nowMs + 3_600_000 }, limits);
+  return {
+    health,
+    now: () => nowMs,
+    pass: (ms: number): void => {
+      nowMs += ms;
+    },
+    fail: (times: number, status: number | null = 500): void => {
+      for (let n = 0; n < times; n += 1) health.failed(label, status);
+    },
+    circuit: () => health.standing(label).circuit,
+  };
+}
+
+test('failures in a row open the circuit, and an answer in between begins the count anew', () => {
+  const { health, fail, circuit, now } = patient();
+  fail(2);
+  health.ended(label, whole);
+  fail(2);
+  assert.equal(circuit(), 'closed');
+  fail(1, null);
+  const { openedAtMs, failures, probeInMs } = health.standing(label);
+  assert.equal(circuit(), 'open');
+  assert.deepEqual(
+    { openedAtMs, failures, probeInMs },
+    { openedAtMs: now() + 3_600_000, failures: 3, probeInMs: 1_000 },
+  );
+});
+
+test('what the request is to blame for never opens it; a refused credential does', () => {
+  const blameless = patient();
+  for (const status of [400, 413, 422, 429]) blameless.fail(20, status);
+  assert.equal(blameless.circuit(), 'closed');
+  for (const status of [401, 402, 403, 404, 408, 500, 503, null]) {
+    const { fail, circuit } = patient();
+    fail(3, status);
+    assert.equal(circuit(), 'open', String(status));
+  }
+});
+
+test('one probe at a time is let through when it is due', () => {
+  const { health, fail, pass, circuit } = patient();
+  fail(3);
+  assert.equal(health.takeProbe(label), false);
+  pass(1_000);
+  assert.equal(circuit(), 'due');
+  assert.equal(health.standing(label).unsteady, false);
+  assert.equal(health.takeProbe(label), true);
+  assert.equal(circuit(), 'probing');
+  assert.equal(health.takeProbe(label), false);
+  health.endProbe(label);
+  assert.equal(circuit(), 'due');
+  assert.equal(health.takeProbe(label), true);
+});
+
+test('a probe that fails opens it for twice as long, up to the limit', () => {
+  const { health, fail, pass } = patient();
+  fail(3);
+  const waits: number[] = [];
+  for (let n = 0; n < 5; n += 1) {
+    waits.push(health.standing(label).probeInMs);
+    pass(health.standing(label).probeInMs);
+    assert.ok(health.takeProbe(label));
+    health.failed(label, 500, { isProbe: true });
+    health.endProbe(label);
+  }
+  assert.deepEqual(waits, [1_000, 2_000, 4_000, 5_000, 5_000]);
+});
+
+test('a probe that is answered closes it on probation: only an answer to its end makes it well', () => {
+  const { health, fail, pass, circuit, now } = patient();
+  fail(3);
+  pass(1_000);
+  health.takeProbe(label);
+  health.answered(label, now());
+  health.endProbe(label);
+  assert.equal(circuit(), 'closed');
+  assert.equal(health.standing(label).unsteady, false);
+  health.ended(label, { ...whole, broken: true });
+  assert.equal(circuit(), 'open');
+  assert.equal(health.standing(label).probeInMs, 2_000);
+  pass(2_000);
+  health.takeProbe(label);
+  health.answered(label, now());
+  health.endProbe(label);
+  health.ended(label, whole);
+  fail(2);
+  assert.equal(circuit(), 'closed');
+  fail(1);
+  assert.equal(health.standing(label).probeInMs, 1_000);
+});
+
+test('stragglers of before say nothing of an open circuit, neither good nor bad', () => {
+  const { health, fail, pass, circuit, now } = patient();
+  const askedMs = now() - 500;
+  fail(3);
+  pass(400);
+  fail(50);
+  health.answered(label, askedMs);
+  assert.equal(circuit(), 'open');
+  assert.equal(health.standing(label).probeInMs, 600);
+  // Asked although it is open, since nothing else was left: that is news.
+  health.answered(label, now());
+  assert.equal(circuit(), 'closed');
+});
+
+test('an outage shows also where a failure is never followed by enough others', () => {
+  const { health, fail, pass } = patient();
+  for (let n = 0; n < 4; n += 1) {
+    fail(1);
+    health.ended(label, whole);
+  }
+  assert.equal(health.standing(label).circuit, 'closed');
+  assert.equal(health.standing(label).unsteady, true);
+  for (let n = 0; n < 3; n += 1) health.ended(label, whole);
+  assert.equal(health.standing(label).unsteady, false);
+  fail(2);
+  health.ended(label, whole);
+  pass(35_000);
+  assert.equal(health.standing(label).unsteady, false);
+});
+
+test('a sane `Retry-After` is honoured to the second, an absurd one is ignored', () => {
+  const cases: readonly (readonly [number | null, number])[] = [
+    [30_000, 30_000],
+    [1_000, 1_000],
+    [60_000, 60_000],
+    [60_001, 2_000],
+    [0, 2_000],
+    [-5_000, 2_000],
+    [1e15, 2_000],
+    [null, 2_000],
+  ];
+  for (const [retryAfterMs, expected] of cases) {
+    const { health } = patient();
+    health.failed(label, 429, { retryAfterMs });
+    assert.equal(health.standing(label).coolingMs, expected, String(retryAfterMs));
+    assert.equal(health.standing(label).circuit, 'closed');
+  }
+});
+
+test('cool-downs grow when one follows another, and a burst of refusals is one', () => {
+  const { health, fail, pass, now } = patient();
+  const waits: number[] = [];
+  for (let n = 0; n < 7; n += 1) {
+    fail(100, 429);
+    waits.push(health.standing(label).coolingMs);
+    pass(health.standing(label).coolingMs);
+    assert.equal(health.standing(label).coolingMs, 0);
+  }
+  assert.deepEqual(waits, [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+  health.answered(label, now());
+  fail(1, 429);
+  assert.equal(health.standing(label).coolingMs, 2_000);
+});
+
+test('`Retry-After` is read in seconds, in milliseconds and as a date against the `Date` beside it', () => {
+  const date = 'Sun, 06 Nov 1994 08:49:37 GMT';
+  const nowMs = Date.parse(date);
+  const read = (headers: Record<string, string | string[]>) => retryAfterOf(headers, nowMs);
+  assert.equal(read({ 'retry-after': '7' }), 7_000);
+  assert.equal(read({ 'retry-after': ' 1.5 ' }), 1_500);
+  assert.equal(read({ 'retry-after-ms': '2500', 'retry-after': '3' }), 2_500);
+  assert.equal(read({ 'retry-after': 'Sun, 06 Nov 1994 08:50:07 GMT' }), 30_000);
+  assert.equal(
+    read({ 'retry-after': 'Sun, 06 Nov 1994 08:50:07 GMT', date: 'Sun, 06 Nov 1994 08:50:00 GMT' }),
+    7_000,
+  );
+  for (const odd of [
+    '',
+    'soon',
+    '-3',
+    'NaN',
+    '1e9',
+    '9'.repeat(400),
+    'Sun, 99 Nov 1994 08:49:37 GMT',
+    '2026-01-01',
+  ]) {
+    assert.equal(read({ 'retry-after': odd }), null, odd);
+  }
+  assert.equal(read({ 'retry-after': ['1', '2'] }), null);
+  assert.equal(read({}), null);
+});
+
+test('candidates that a new configuration lacks are forgotten, the others keep their circuits', () => {
+  const { health } = patient();
+  for (const one of ['kept/x', 'gone/x']) for (let n = 0; n < 3; n += 1) health.failed(one, 500);
+  health.keepOnly(new Set(['kept/x']));
+  assert.equal(health.standing('kept/x').circuit, 'open');
+  assert.equal(health.standing('gone/x').circuit, 'closed');
+  assert.equal(health.of('gone/x').attempts(60_000), 0);
+});
