@@ -19,7 +19,15 @@ export interface Answer {
 /** How one candidate ended. A failed one is a value: the chain steps over it. */
 export type Outcome =
   | { readonly kind: 'answered'; readonly answer: Answer }
-  | { readonly kind: 'refused'; readonly status: number | null; readonly reason: string }
+  | {
+      readonly kind: 'refused';
+      readonly status: number | null;
+      readonly reason: string;
+      /** When the upstream wants to be asked again, in its words; for the log. */
+      readonly retryAfter?: string;
+    }
+  /** Its dialect has no words for the request: it was not asked. */
+  | { readonly kind: 'unsayable'; readonly reason: string }
   | { readonly kind: 'unreachable'; readonly reason: string }
   | { readonly kind: 'timed_out'; readonly reason: string }
   | { readonly kind: 'loading'; readonly retryAfterSec: number };
