@@ -62,6 +62,7 @@ export class PartReader {
 
   /** A whole answer, as one chunk. */
   readWhole({ content, finishReason, usage, response }: WholeResult): Heard {
+    if (!isAtEnd(finishReason)) return { kind: 'garbage', reason: 'an answer without an end' };
     this.#answerId = response?.id ?? this.#answerId;
     const deltas = content.flatMap((part, position): readonly (Delta | null)[] => {
       switch (part.type) {
@@ -201,7 +202,12 @@ export function heardError(error: unknown): Heard {
   return { kind: 'error', status: isStatus ? Number(statusCode) : null, reason: reason.slice(0, 500) };
 }
 
-function reasonOf({ unified, raw }: Finish): FinishReason {
+/** An answer that stopped without a reason is not at its end. */
+function isAtEnd({ unified, raw }: Finish): boolean {
+  return unified !== 'interrupted' && (unified !== 'other' || raw !== undefined);
+}
+
+function reasonOf({ unified }: Finish): FinishReason {
   switch (unified) {
     case 'content-filter':
       return 'content_filter';
@@ -213,7 +219,7 @@ function reasonOf({ unified, raw }: Finish): FinishReason {
       return unified;
     case 'interrupted':
     case 'other':
-      return raw === undefined ? 'error' : 'stop';
+      return 'stop';
   }
 }
 

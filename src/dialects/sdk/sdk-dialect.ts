@@ -40,7 +40,7 @@ async function begin(how: SdkDialect, openModel: OpenModel, ask: Ask, to: Destin
   const wish = readReasoning(understood(ask.parameters, to));
   const most = ask.maxTokens ?? to.maxCompletionTokens;
   const first = await put(how, openModel, ask, to, wish, most);
-  if (most === null || maxTokensIn(how, first) <= most) return first;
+  if (most === null || !wish.stated || maxTokensIn(how, first) <= most) return first;
   const smaller = withinTokens(wish, most);
   return put(how, openModel, ask, to, smaller, most - (smaller.budget ?? 0));
 }
