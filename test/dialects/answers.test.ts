@@ -64,16 +64,23 @@ for (const wire of wires) {
       test(`a call without arguments has the arguments {} ${how}`, async () => {
         const { naru, upstream } = world;
         const account = await naru.account();
-        upstream.next(wire.says({ blocks: [{ call: { id: 'call_01', name: 'weather', args: [] } }], stop: 'tools' }));
+        upstream.next(
+          wire.says({ blocks: [{ call: { id: 'call_01', name: 'weather', args: [] } }], stop: 'tools' }),
+        );
         const { calls } = await ask(world, account.key, { messages, stream, tools: [weather] });
-        assert.deepEqual(calls.map(({ function: { arguments: args } }) => args), ['{}']);
+        assert.deepEqual(
+          calls.map(({ function: { arguments: args } }) => args),
+          ['{}'],
+        );
       });
 
       test(`cached tokens are counted and cost what they cost ${how}`, async () => {
         const { naru, upstream } = world;
         const account = await naru.account();
         const writes = wire.dialect === 'google' ? {} : { cacheWrite: 8 };
-        upstream.next(wire.says({ ...hello, usage: { prompt: 40, completion: 7, cacheRead: 20, ...writes } }));
+        upstream.next(
+          wire.says({ ...hello, usage: { prompt: 40, completion: 7, cacheRead: 20, ...writes } }),
+        );
         const { usage } = await ask(world, account.key, { messages, stream });
         assert.equal(usage.prompt_tokens, 40);
         assert.equal(usage.prompt_tokens_details.cached_tokens, 20);

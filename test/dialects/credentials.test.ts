@@ -43,7 +43,10 @@ for (const wire of wires) {
             break;
           case 'bedrock':
             assert.equal(asked.header('x-amz-security-token'), wire.secrets[2]);
-            assert.match(asked.header('authorization') ?? '', /AKIDBEDROCK0123456789\/\d{8}\/ap-northeast-2\/bedrock\/aws4_request/);
+            assert.match(
+              asked.header('authorization') ?? '',
+              /AKIDBEDROCK0123456789\/\d{8}\/ap-northeast-2\/bedrock\/aws4_request/,
+            );
             assert.equal(signatureOf(asked), signatureDue(asked, wire.secrets[1] ?? ''));
         }
         assert.equal(asked.header('user-agent'), 'naru');
@@ -54,17 +57,16 @@ for (const wire of wires) {
     test('headers of the configuration are sent too', async () => {
       const asked = await askedOf(wire, { headers: { 'X-Own': 'own-value' } }, false);
       assert.equal(asked.header('x-own'), 'own-value');
-      if (wire.dialect === 'bedrock') assert.equal(signatureOf(asked), signatureDue(asked, wire.secrets[1] ?? ''));
+      if (wire.dialect === 'bedrock')
+        assert.equal(signatureOf(asked), signatureDue(asked, wire.secrets[1] ?? ''));
     });
 
     test('without a credential none is sent; one of the environment never is', async () => {
-      const none =
-        wire.dialect === 'bedrock'
-          ? { session_token: undefined }
-          : { api_key: undefined };
+      const none = wire.dialect === 'bedrock' ? { session_token: undefined } : { api_key: undefined };
       const asked = await askedOf(wire, none, false);
       assertNothingStrange(asked);
-      for (const name of ['x-api-key', 'x-goog-api-key', 'x-amz-security-token']) assert.equal(asked.header(name), null);
+      for (const name of ['x-api-key', 'x-goog-api-key', 'x-amz-security-token'])
+        assert.equal(asked.header(name), null);
       if (wire.dialect !== 'bedrock') assert.equal(asked.header('authorization'), null);
     });
   });
@@ -95,7 +97,10 @@ async function askedOf(wire: Wire, provider: object, stream: boolean): Promise<R
 }
 
 function assertNothingStrange(asked: Received): void {
-  assert.doesNotMatch(JSON.stringify([asked.headers, asked.path, asked.raw.toString()]), /env-(credential|region)/);
+  assert.doesNotMatch(
+    JSON.stringify([asked.headers, asked.path, asked.raw.toString()]),
+    /env-(credential|region)/,
+  );
 }
 
 function signatureOf(asked: Received): string {
@@ -107,7 +112,8 @@ function signatureDue(asked: Received, secret: string): string {
   const [, scope = '', names = ''] =
     /Credential=[^/]+\/([^,]+), SignedHeaders=([^,]+),/.exec(asked.header('authorization') ?? '') ?? [];
   const hash = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
-  const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
+  const hmac = (key: string | Buffer, text: string): Buffer =>
+    createHmac('sha256', key).update(text).digest();
   const encoded = asked.path.split('/').map(encodeURIComponent).join('/');
   const headers = names.split(';').map((name) => `${name}:${asked.header(name)}\n`);
   const request = ['POST', encoded, '', headers.join(''), names, hash(asked.raw)].join('\n');

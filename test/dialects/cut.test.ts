@@ -4,16 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { anthropicDialect } from '../../src/dialects/anthropic/index.ts';
-import { bedrockDialect } from '../../src/dialects/bedrock/index.ts';
-import type { Bytes, Dialect, Heard } from '../../src/dialects/dialect.ts';
-import { googleDialect } from '../../src/dialects/google/index.ts';
-import { readAsk } from '../../src/inference/read.ts';
-import type { AnswerChunk } from '../../src/wire/chat.ts';
 import { booksOf } from '../harness/books.ts';
 import { eventsOf } from '../harness/stream.ts';
-import type { Wire, WireAnswer } from '../harness/wire.ts';
+import type { WireAnswer } from '../harness/wire.ts';
 import { understoodStream } from '../harness/wire-ask.ts';
+import { listen, streamOf, streamPaths, type Told } from '../harness/wire-listen.ts';
 import { openWireWorld, type WireWorld, wireModel, wires } from '../harness/wire-world.ts';
 
 const answer: WireAnswer = {
@@ -27,23 +22,10 @@ const answer: WireAnswer = {
 };
 const body = { model: wireModel, stream: true, messages: [{ role: 'user', content: 'Say hello, please.' }] };
 
-const access = { baseUrl: 'http://127.0.0.1:1', apiKey: 'k', headers: {} };
-const aws = { region: 'us-east-1', accessKeyId: 'a', secretAccessKey: 's', sessionToken: '' };
-const dialects: Readonly<Record<Wire['dialect'], Dialect>> = {
-  anthropic: anthropicDialect(access),
-  google: googleDialect(access),
-  bedrock: bedrockDialect({ ...access, apiKey: '', ...aws }),
-};
-const paths: Readonly<Record<Wire['dialect'], string>> = {
-  anthropic: '/messages',
-  google: '/models/m:streamGenerateContent?alt=sse',
-  bedrock: '/model/m/converse-stream',
-};
-
 for (const wire of wires) {
   describe(wire.dialect, () => {
     const says = wire.says(answer);
-    const stream = unframed(says.bytes({ stream: true, model: wire.model }, paths[wire.dialect]));
+    const stream = streamOf(wire, answer);
     let whole: Told;
     before(async () => {
       whole = await listen(wire, [stream]);
@@ -54,7 +36,11 @@ for (const wire of wires) {
 
     test('divided at every byte it says the same', async () => {
       for (let at = 1; at < stream.length; at += 1)
-        assert.deepEqual(await listen(wire, [stream.subarray(0, at), stream.subarray(at)]), whole, `at ${at}`);
+        assert.deepEqual(
+          await listen(wire, [stream.subarray(0, at), stream.subarray(at)]),
+          whole,
+          `at ${at}`,
+        );
     });
 
     test('a byte at a time it says the same', async () => {
@@ -76,7 +62,11 @@ for (const wire of wires) {
         const told = await listen(wire, [stream.subarray(0, at)]);
         // What was used comes last: without it there may be an end all the same, and we count ourselves.
         if (told.done) {
-          assert.deepEqual({ ...told, claim: null, failed: null }, { ...whole, claim: null }, `complete at ${at}`);
+          assert.deepEqual(
+            { ...told, claim: null, failed: null },
+            { ...whole, claim: null },
+            `complete at ${at}`,
+          );
           assert.ok(at > stream.length * 0.5, `complete at ${at} of ${stream.length}`);
         }
         assert.ok(whole.text.startsWith(told.text), `at ${at}`);
@@ -89,7 +79,8 @@ for (const wire of wires) {
         damaged[at] = (damaged[at] ?? 0) ^ 0x01;
         const told = await listen(wire, [damaged]);
         // Only frames have checksums; lines of text do not.
-        if (wire.dialect === 'bedrock' && told.failed === null && told.done) assert.deepEqual(told, whole, `at ${at}`);
+        if (wire.dialect === 'bedrock' && told.failed === null && told.done)
+          assert.deepEqual(told, whole, `at ${at}`);
       }
     });
 
@@ -118,7 +109,7 @@ for (const wire of wires) {
         };
         const full = await ask(says);
         const told = understoodStream(full.answered.text);
-        const length = says.bytes({ stream: true, model: wire.model }, paths[wire.dialect]).length;
+        const length = says.bytes({ stream: true, model: wire.model }, streamPaths[wire.dialect]).length;
         const step = Math.floor(length / 24);
         for (let at = 3; at < length; at += step) {
           const { answered, books } = await ask(says.splitAt(at));
@@ -137,67 +128,4 @@ for (const wire of wires) {
       });
     });
   });
-}
-
-/** What a stream came to. */
-interface Told {
-  readonly text: string;
-  readonly reasoning: string;
-  readonly details: string;
-  readonly calls: string;
-  readonly finish: string | null;
-  readonly claim: unknown;
-  readonly done: boolean;
-  readonly failed: string | null;
-}
-
-/** Lets the dialect hear these bytes, each piece by itself; `broken` is why there are no more, null that they end. */
-async function listen(wire: Wire, pieces: readonly Buffer[], broken: Error | null = null): Promise<Told> {
-  const ask = readAsk('chat', Buffer.from(JSON.stringify(body)), null);
-  const to = { model: wire.model, supportedParameters: null, maxCompletionTokens: null };
-  const exchange = await dialects[wire.dialect].begin(ask, to);
-  const left = pieces.filter((piece) => piece.length > 0);
-  const bytes: Bytes = {
-    async next() {
-      const piece = left.shift();
-      if (piece !== undefined) return [Buffer.from(piece)];
-      if (broken !== null) throw broken;
-      return null;
-    },
-  };
-  const hearing = exchange.readStream(bytes, null);
-  const heard: Heard[] = [];
-  let failed: string | null = null;
-  try {
-    for (let next = await hearing.next(); next !== null; next = await hearing.next()) heard.push(...next);
-  } catch (error) {
-    failed = String(error);
-  }
-  const trouble = heard.find((one) => one.kind === 'error' || one.kind === 'garbage');
-  const chunks = heard.flatMap((one) => (one.kind === 'chunk' ? [one.chunk] : []));
-  return { ...sumOf(chunks), done: heard.some(({ kind }) => kind === 'done'), failed: failed ?? trouble?.reason ?? null };
-}
-
-function sumOf(chunks: readonly AnswerChunk[]): Omit<Told, 'done' | 'failed'> {
-  const deltas = chunks.flatMap((chunk) => chunk.choices.map(({ delta }) => delta));
-  return {
-    text: deltas.map(({ content }) => content ?? '').join(''),
-    reasoning: deltas.map(({ reasoning }) => reasoning ?? '').join(''),
-    details: JSON.stringify(deltas.flatMap(({ reasoning_details: details }) => details ?? [])),
-    calls: JSON.stringify(deltas.flatMap(({ tool_calls: calls }) => calls ?? [])),
-    finish: chunks.findLast(({ choices }) => choices[0]?.finish_reason)?.choices[0]?.finish_reason ?? null,
-    claim: chunks.findLast(({ usage }) => usage)?.usage ?? null,
-  };
-}
-
-/** The body of a chunked response. */
-function unframed(response: Buffer): Buffer {
-  const pieces: Buffer[] = [];
-  for (let at = response.indexOf('\r\n\r\n') + 4; ; ) {
-    const lineEnd = response.indexOf('\r\n', at);
-    const size = Number.parseInt(response.toString('latin1', at, lineEnd), 16);
-    if (size === 0) return Buffer.concat(pieces);
-    pieces.push(response.subarray(lineEnd + 2, lineEnd + 2 + size));
-    at = lineEnd + 2 + size + 2;
-  }
 }

@@ -39,7 +39,10 @@ for (const wire of wires) {
           assert.equal(answer.json.error.metadata.provider_code, status);
           assert.equal(answer.headers.get('retry-after'), null);
           const line = world.naru.logged.findLast(({ event }) => event === 'attempt_failed');
-          assert.deepEqual([line?.['status'], line?.['reason'], line?.['retry_after']], [status, 'scripted words', '17']);
+          assert.deepEqual(
+            [line?.['status'], line?.['reason'], line?.['retry_after']],
+            [status, 'scripted words', '17'],
+          );
         });
       }
 

@@ -10,7 +10,10 @@ const thinks: WireAnswer = {
   blocks: [
     { thought: ['The user wants ', 'the weather. '], signature },
     { text: ['One moment.'] },
-    { call: { id: 'call_01', name: 'weather', args: ['{"city":"Seoul"}'] }, signature: 'c2lnbmF0dXJlLW9mLWEtY2FsbA==' },
+    {
+      call: { id: 'call_01', name: 'weather', args: ['{"city":"Seoul"}'] },
+      signature: 'c2lnbmF0dXJlLW9mLWEtY2FsbA==',
+    },
   ],
   stop: 'tools',
   usage: { prompt: 12, completion: 40, reasoning: 20 },
@@ -37,11 +40,17 @@ for (const wire of wires) {
 
       test(`thoughts are passed on ${how}, and go back signed as they were`, async () => {
         world.upstream.next(wire.says(thinks), wire.says({ blocks: [{ text: ['21 degrees.'] }] }));
-        const first = await ask(world, key, { messages, stream, tools: [weather], reasoning: { effort: 'low' } });
+        const first = await ask(world, key, {
+          messages,
+          stream,
+          tools: [weather],
+          reasoning: { effort: 'low' },
+        });
         assert.equal(first.reasoning, 'The user wants the weather. ');
         assert.equal(first.text, 'One moment.');
         assert.ok(first.details.every((detail) => detail['format'] === format[wire.dialect]));
-        if (wire.dialect !== 'bedrock') assert.equal(first.usage.completion_tokens_details.reasoning_tokens, 20);
+        if (wire.dialect !== 'bedrock')
+          assert.equal(first.usage.completion_tokens_details.reasoning_tokens, 20);
         const assistant = {
           role: 'assistant',
           content: first.text,
@@ -57,7 +66,10 @@ for (const wire of wires) {
         });
         assert.deepEqual(thoughtsSent(wire, sent()), [{ text: 'The user wants the weather. ', signature }]);
         if (wire.dialect === 'google')
-          assert.match(JSON.stringify(sent()), /"functionCall":\{[^}]*\}\},"thoughtSignature":"c2lnbmF0dXJlLW9mLWEtY2FsbA=="/);
+          assert.match(
+            JSON.stringify(sent()),
+            /"functionCall":\{[^}]*\}\},"thoughtSignature":"c2lnbmF0dXJlLW9mLWEtY2FsbA=="/,
+          );
       });
 
       test(`a client that wants no thoughts gets none ${how}, and pays for them`, async () => {
@@ -74,7 +86,13 @@ for (const wire of wires) {
 
     test('a thought that another maker signed is not sent', async () => {
       world.upstream.next(wire.says({ blocks: [{ text: ['Fine.'] }] }));
-      const foreign = { type: 'reasoning.text', text: 'Hm.', signature: 'x', format: 'xai-responses-v1', index: 0 };
+      const foreign = {
+        type: 'reasoning.text',
+        text: 'Hm.',
+        signature: 'x',
+        format: 'xai-responses-v1',
+        index: 0,
+      };
       const assistant = { role: 'assistant', content: 'Yes?', reasoning_details: [foreign] };
       await ask(world, key, { messages: [...messages, assistant, ...messages], stream: false });
       assert.deepEqual(thoughtsSent(wire, sent()), []);
@@ -126,7 +144,10 @@ type Json = Readonly<Record<string, never>>;
 function thoughtsSent(wire: Wire, body: object): readonly object[] {
   const { messages: asked = [], contents = [] } = body as { messages?: Json[]; contents?: Json[] };
   // biome-ignore lint/suspicious/noExplicitAny: three formats at once
-  const parts: any[] = [...asked.map(({ content }) => content), ...contents.map(({ parts: inside }) => inside)].flat();
+  const parts: any[] = [
+    ...asked.map(({ content }) => content),
+    ...contents.map(({ parts: inside }) => inside),
+  ].flat();
   switch (wire.dialect) {
     case 'anthropic':
       return parts

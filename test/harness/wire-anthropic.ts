@@ -21,7 +21,11 @@ export const anthropicWire: Wire = {
         : whole(asked, answer),
     ),
   refuses: (status, message, headers = {}) =>
-    reply.status(status, { type: 'error', error: { type: typeOf(status), message }, request_id: 'req_1' }, headers),
+    reply.status(
+      status,
+      { type: 'error', error: { type: typeOf(status), message }, request_id: 'req_1' },
+      headers,
+    ),
   breaks: (blocks) =>
     new Reply((asked) =>
       stream([
@@ -94,7 +98,8 @@ function blockEvents(block: WireBlock, index: number): readonly Event[] {
     );
   }
   if ('thought' in block) {
-    const signature = block.signature === undefined ? [] : [delta({ type: 'signature_delta', signature: block.signature })];
+    const signature =
+      block.signature === undefined ? [] : [delta({ type: 'signature_delta', signature: block.signature })];
     const deltas = block.thought.map((thinking) => delta({ type: 'thinking_delta', thinking }));
     return around({ type: 'thinking', thinking: '', signature: '' }, [...deltas, ...signature]);
   }

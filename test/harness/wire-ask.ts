@@ -34,7 +34,7 @@ export interface Understood {
 export async function askWire(
   world: WireWorld,
   key: string,
-  body: { readonly stream: boolean } & object,
+  body: { readonly stream: boolean; readonly [member: string]: unknown },
 ): Promise<Understood> {
   const sent = { model: wireModel, ...body };
   const answer = await world.naru.send('POST', '/chat/completions', { key, body: sent });
@@ -56,7 +56,8 @@ export function understoodStream(text: string): Understood {
   const calls: Call[] = [];
   for (const delta of choices.flatMap((choice) => choice.delta.tool_calls ?? [])) {
     const begun = calls[delta.index];
-    if (begun === undefined) calls[delta.index] = { ...delta, function: { arguments: '', ...delta.function } };
+    if (begun === undefined)
+      calls[delta.index] = { ...delta, function: { arguments: '', ...delta.function } };
     else begun.function.arguments += delta.function.arguments ?? '';
   }
   return {

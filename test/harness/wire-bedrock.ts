@@ -3,7 +3,12 @@ import { respond } from './upstream-openai.ts';
 import { Reply, reply } from './upstream-reply.ts';
 import { plainUsage, type Wire, type WireAnswer, type WireBlock } from './wire.ts';
 
-const stops = { end: 'end_turn', length: 'max_tokens', tools: 'tool_use', filter: 'guardrail_intervened' } as const;
+const stops = {
+  end: 'end_turn',
+  length: 'max_tokens',
+  tools: 'tool_use',
+  filter: 'guardrail_intervened',
+} as const;
 
 /** Amazon Bedrock's Converse API: JSON, and a stream of binary frames (`application/vnd.amazon.eventstream`). */
 export const bedrockWire: Wire = {
@@ -28,7 +33,10 @@ export const bedrockWire: Wire = {
     reply.status(status, { message }, { 'x-amzn-errortype': typeOf(status), ...headers }),
   breaks: (blocks) =>
     new Reply(() =>
-      stream([...blocksOf(blocks), frame('exception', 'throttlingException', { message: 'Too many tokens' })]),
+      stream([
+        ...blocksOf(blocks),
+        frame('exception', 'throttlingException', { message: 'Too many tokens' }),
+      ]),
     ),
   breaksWith: 429,
 };
@@ -87,7 +95,11 @@ function wholeBlock(block: WireBlock): object {
   if ('text' in block) return { text: block.text.join('') };
   if ('thought' in block) {
     const { thought, signature } = block;
-    return { reasoningContent: { reasoningText: { text: thought.join(''), ...(signature === undefined ? {} : { signature }) } } };
+    return {
+      reasoningContent: {
+        reasoningText: { text: thought.join(''), ...(signature === undefined ? {} : { signature }) },
+      },
+    };
   }
   if ('sealed' in block) return { reasoningContent: { redactedContent: block.sealed } };
   const { id, name, args } = block.call;
@@ -99,11 +111,13 @@ function blocksOf(blocks: readonly WireBlock[]): readonly Buffer[] {
 }
 
 function blockFrames(block: WireBlock, contentBlockIndex: number): readonly Buffer[] {
-  const delta = (said: object): Buffer => frame('event', 'contentBlockDelta', { contentBlockIndex, delta: said });
+  const delta = (said: object): Buffer =>
+    frame('event', 'contentBlockDelta', { contentBlockIndex, delta: said });
   const stop = frame('event', 'contentBlockStop', { contentBlockIndex });
   if ('text' in block) return [...block.text.map((text) => delta({ text })), stop];
   if ('thought' in block) {
-    const signature = block.signature === undefined ? [] : [delta({ reasoningContent: { signature: block.signature } })];
+    const signature =
+      block.signature === undefined ? [] : [delta({ reasoningContent: { signature: block.signature } })];
     return [...block.thought.map((text) => delta({ reasoningContent: { text } })), ...signature, stop];
   }
   if ('sealed' in block) return [delta({ reasoningContent: { redactedContent: block.sealed } }), stop];

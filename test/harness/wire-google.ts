@@ -54,7 +54,9 @@ function chunks(answer: WireAnswer): readonly object[] {
   const parts = answer.blocks.flatMap(pieces);
   const last = { text: '' };
   return [
-    ...parts.map((part, n) => chunkOf([part], null, { ...usage, completion: Math.min(n, usage.completion), reasoning: 0 })),
+    ...parts.map((part, n) =>
+      chunkOf([part], null, { ...usage, completion: Math.min(n, usage.completion), reasoning: 0 }),
+    ),
     chunkOf([last], stops[answer.stop ?? 'end'], usage),
   ];
 }
@@ -80,8 +82,16 @@ function chunkOf(parts: readonly Part[], finishReason: string | null, usage: Wir
 
 function pieces(block: WireBlock): readonly Part[] {
   const signed = signatureOf(block);
-  if ('text' in block) return withSignature(block.text.map((text) => ({ text })), signed);
-  if ('thought' in block) return withSignature(block.thought.map((text) => ({ text, thought: true })), signed);
+  if ('text' in block)
+    return withSignature(
+      block.text.map((text) => ({ text })),
+      signed,
+    );
+  if ('thought' in block)
+    return withSignature(
+      block.thought.map((text) => ({ text, thought: true })),
+      signed,
+    );
   if ('sealed' in block) return [];
   return [{ ...callOf(block.call), ...signed }];
 }
@@ -94,7 +104,15 @@ function joined(block: WireBlock): Part {
   return { ...callOf(block.call), ...signed };
 }
 
-function callOf({ id, name, args }: { readonly id: string; readonly name: string; readonly args: readonly string[] }): Part {
+function callOf({
+  id,
+  name,
+  args,
+}: {
+  readonly id: string;
+  readonly name: string;
+  readonly args: readonly string[];
+}): Part {
   return { functionCall: { id, name, args: JSON.parse(args.join('') || '{}') } };
 }
 

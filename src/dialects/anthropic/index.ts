@@ -35,5 +35,9 @@ const idiom: Idiom = {
       ...(user === null ? {} : { metadata: { userId: user } }),
     },
   }),
+  eventTypes: new Set([
+    ...['message_start', 'message_delta', 'message_stop', 'ping', 'error'],
+    ...['content_block_start', 'content_block_delta', 'content_block_stop'],
+  ]),
   maxTokensOf: ({ max_tokens: most }) => (typeof most === 'number' ? most : null),
 };

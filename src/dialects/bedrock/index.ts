@@ -45,6 +45,7 @@ const idiom: Idiom = {
         : { reasoningConfig: { type: 'enabled', budgetTokens: reasoning.budget } },
     anthropic: parallelToolCalls === null ? {} : { disableParallelToolUse: !parallelToolCalls },
   }),
+  eventTypes: null,
   maxTokensOf: ({ inferenceConfig }) => {
     const most = (inferenceConfig as { readonly maxTokens?: unknown } | undefined)?.maxTokens;
     return typeof most === 'number' ? most : null;

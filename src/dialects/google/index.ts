@@ -36,6 +36,7 @@ const idiom: Idiom = {
         }
       : {},
   }),
+  eventTypes: null,
   // Thoughts count within its limit as they do within ours.
   maxTokensOf: () => null,
 };

@@ -1,6 +1,7 @@
 import { type Bytes, type Exchange, type Heard, Unsayable, type WrittenAsk } from '../dialect.ts';
+import { heardError } from './heard-error.ts';
 import { PartHearing } from './part-hearing.ts';
-import { heardError, PartReader, type ReaderOf } from './part-reader.ts';
+import { PartReader, type ReaderOf } from './part-reader.ts';
 import type { CallOptions, LanguageModel, StreamPart, WholeResult } from './types.ts';
 
 /** How a package is made to speak for us. */
@@ -32,7 +33,7 @@ export async function beginExchange(speech: Speech): Promise<Exchange> {
   const result: Promise<unknown> = Promise.resolve(
     stream ? model.doStream(options) : model.doGenerate(options),
   );
-  result.catch((error: unknown) => asked.reject(new Unsayable(String(error).slice(0, 500))));
+  result.catch((error: unknown) => asked.reject(unsayableOf(error)));
   const request = await asked.promise;
   const give = (body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>, type: string): void =>
     answered.resolve(new Response(body, { headers: { 'content-type': type } }));
@@ -62,6 +63,13 @@ export async function beginExchange(speech: Speech): Promise<Exchange> {
       });
     },
   };
+}
+
+/** Why a package would not ask. Its words may quote the request, which the log is not to have. */
+function unsayableOf(error: unknown): Unsayable {
+  if (error instanceof Unsayable) return error;
+  const { name, functionality } = (error ?? {}) as Readonly<Record<string, unknown>>;
+  return new Unsayable(`the package has no words for it: ${String(functionality ?? name)}`);
 }
 
 class SecondRequest extends Error {

@@ -26,6 +26,8 @@ export interface Idiom {
   cached(control: CacheControl): ProviderOptions;
   /** Options of the whole call. */
   call(wishes: CallWishes): ProviderOptions;
+  /** The kinds of event that its streams have, when unknown ones are to be passed over; null when every event counts. */
+  readonly eventTypes: ReadonlySet<string> | null;
   /** The longest completion that a written body allows, thoughts included; null when it does not say. */
   maxTokensOf(body: Readonly<Record<string, unknown>>): number | null;
 }

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { longestEventData } from '../../wire/sse.ts';
 import type { Bytes, Heard, Hearing } from '../dialect.ts';
-import { heardError } from './part-reader.ts';
+import { heardError } from './heard-error.ts';
 import type { StreamPart } from './types.ts';
 
 /** Words waiting for their reader above this stop the package, and with it the upstream, until they are taken. */

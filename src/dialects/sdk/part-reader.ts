@@ -1,7 +1,9 @@
 import type { AnswerChunk, Delta, FinishReason, ToolCallDelta, UsageClaim } from '../../wire/chat.ts';
 import type { Heard } from '../dialect.ts';
+import { heardError, isNews } from './heard-error.ts';
 import type { Idiom } from './idiom.ts';
-import { joinDetails, type ReasoningDetail } from './reasoning-details.ts';
+import { joinDeltas, shown } from './join-deltas.ts';
+import type { ReasoningDetail } from './reasoning-details.ts';
 import type { Finish, Metadata, StreamPart, UsageReport, WholeResult } from './types.ts';
 
 /** Whose answer is read, and how. */
@@ -54,7 +56,7 @@ export class PartReader {
       case 'finish':
         return this.#finish(part.finishReason, part.usage);
       case 'error':
-        return [heardError(part.error)];
+        return isNews(part.error, this.#of.idiom) ? [] : [heardError(part.error)];
       default:
         return [];
     }
@@ -169,10 +171,8 @@ export class PartReader {
     return joinDeltas([begun, ...(rest === null ? [] : [rest])]);
   }
 
-  /** An answer that stopped without a reason is not at its end. */
   #finish(reason: Finish, usage: UsageReport): readonly Heard[] {
-    if (reason.unified === 'interrupted' || (reason.unified === 'other' && reason.raw === undefined))
-      return [];
+    if (!isAtEnd(reason)) return [];
     return [{ kind: 'chunk', chunk: this.#chunk({}, reason, claimOf(usage)) }, { kind: 'done' }];
   }
 
@@ -189,17 +189,6 @@ export class PartReader {
     const { signature, sealed } = this.#of.idiom.provenance(metadata);
     return { signature: nonEmpty(signature), sealed: nonEmpty(sealed) };
   }
-}
-
-/** An error that a package found in an answer, or met while reading it. */
-export function heardError(error: unknown): Heard {
-  const { statusCode, message } = (error ?? {}) as {
-    readonly statusCode?: unknown;
-    readonly message?: unknown;
-  };
-  const isStatus = Number.isInteger(statusCode) && Number(statusCode) >= 400 && Number(statusCode) < 600;
-  const reason = (typeof message === 'string' ? message : JSON.stringify(error)) ?? 'an error';
-  return { kind: 'error', status: isStatus ? Number(statusCode) : null, reason: reason.slice(0, 500) };
 }
 
 /** An answer that stopped without a reason is not at its end. */
@@ -240,39 +229,6 @@ function imageOf(part: { readonly mediaType: string; readonly data: unknown }): 
   const base64 = data instanceof Uint8Array ? Buffer.from(data).toString('base64') : String(data);
   const url = `data:${part.mediaType};base64,${base64}`;
   return { images: [{ type: 'image_url', image_url: { url } }] };
-}
-
-/** All that deltas say, as one. */
-function joinDeltas(deltas: readonly Delta[]): Delta {
-  const texts = (member: 'content' | 'reasoning'): object => {
-    const said = deltas.flatMap((delta) => delta[member] ?? []);
-    return said.length === 0 ? {} : { [member]: said.join('') };
-  };
-  const calls = new Map<number, ToolCallDelta>();
-  for (const call of deltas.flatMap((delta) => delta.tool_calls ?? [])) {
-    const begun = calls.get(call.index);
-    const args = `${begun?.function.arguments ?? ''}${call.function.arguments ?? ''}`;
-    calls.set(call.index, {
-      ...begun,
-      ...call,
-      function: { ...begun?.function, ...call.function, arguments: args },
-    });
-  }
-  const images = deltas.flatMap((delta) => delta.images ?? []);
-  const details = deltas.flatMap((delta) => (delta.reasoning_details ?? []) as readonly ReasoningDetail[]);
-  return {
-    ...texts('content'),
-    ...texts('reasoning'),
-    ...shown(joinDetails(details)),
-    ...(calls.size === 0 ? {} : { tool_calls: [...calls.values()] }),
-    ...(images.length === 0 ? {} : { images }),
-  };
-}
-
-function shown(details: readonly ReasoningDetail[]): {
-  readonly reasoning_details?: readonly ReasoningDetail[];
-} {
-  return details.length === 0 ? {} : { reasoning_details: details };
 }
 
 function nonEmpty(value: unknown): string | null {
