@@ -16,6 +16,23 @@ for (const wire of wires) {
     });
     after(() => world.close());
 
+    test('answers at the same time do not mix', async () => {
+      const { naru, upstream } = world;
+      const account = await naru.account({ credit: '100000000' });
+      const tags = Array.from({ length: 20 }, (_, n) => `tag-${n}-`);
+      upstream.answer(({ raw }) => {
+        const [tag = 'none'] = /tag-\d+-/.exec(raw.toString()) ?? [];
+        return wire.says({ blocks: [{ text: [...tag] }] }).drip(40, 0);
+      });
+      const texts = await Promise.all(
+        tags.map(async (tag, n) => {
+          const said = { messages: [{ role: 'user', content: `Repeat ${tag}` }], stream: n % 2 === 0 };
+          return (await ask(world, account.key, said)).text;
+        }),
+      );
+      assert.deepEqual(texts, tags);
+    });
+
     for (const stream of [false, true]) {
       const how = stream ? 'streamed' : 'whole';
 

@@ -4,11 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Bytes } from '../../src/dialects/dialect.ts';
 import { booksOf } from '../harness/books.ts';
 import { eventsOf } from '../harness/stream.ts';
 import type { WireAnswer } from '../harness/wire.ts';
 import { understoodStream } from '../harness/wire-ask.ts';
-import { listen, streamOf, streamPaths, type Told } from '../harness/wire-listen.ts';
+import { frame } from '../harness/wire-bedrock.ts';
+import { begin, listen, streamOf, streamPaths, type Told } from '../harness/wire-listen.ts';
 import { openWireWorld, type WireWorld, wireModel, wires } from '../harness/wire-world.ts';
 
 const answer: WireAnswer = {
@@ -21,6 +24,16 @@ const answer: WireAnswer = {
   usage: { prompt: 12, completion: 20, cacheRead: 4 },
 };
 const body = { model: wireModel, stream: true, messages: [{ role: 'user', content: 'Say hello, please.' }] };
+
+/** More of the same text, in each format. */
+const more = 'a'.repeat(8192);
+const chatter = {
+  anthropic: Buffer.from(
+    `data: {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"${more}"}}\n\n`,
+  ),
+  google: Buffer.from(`data: {"candidates":[{"content":{"role":"model","parts":[{"text":"${more}"}]}}]}\n\n`),
+  bedrock: frame('event', 'contentBlockDelta', { contentBlockIndex: 1, delta: { text: more } }),
+};
 
 for (const wire of wires) {
   describe(wire.dialect, () => {
@@ -88,6 +101,21 @@ for (const wire of wires) {
       const endless = Buffer.alloc(1024 * 1024, wire.dialect === 'bedrock' ? 0x20 : 0x61);
       const told = await listen(wire, [Buffer.from('data: '), ...Array.from({ length: 32 }, () => endless)]);
       assert.match(told.failed ?? '', /too long|checksum/i);
+    });
+
+    test('an upstream is held back as long as nobody reads', async () => {
+      let given = 0;
+      const endless: Bytes = {
+        async next() {
+          given += 1;
+          return [chatter[wire.dialect]];
+        },
+      };
+      const hearing = (await begin(wire)).readStream(endless, null);
+      await hearing.next();
+      const before = given;
+      for (let n = 0; n < 200; n += 1) await turn();
+      assert.ok(given - before < 100, `${given} reads`);
     });
 
     describe('through the gateway', () => {

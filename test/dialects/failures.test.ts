@@ -52,6 +52,8 @@ for (const wire of wires) {
           reply.json([]),
           reply.json(null),
           reply.status(200, '<html>a proxy</html>'),
+          reply.status(200, '['.repeat(200_000)),
+          reply.status(200, `{"usage":${'['.repeat(50_000)}${']'.repeat(50_000)}}`),
           reply.json({ candidates: 7, content: 'x', output: null, type: 'message' }),
           reply.raw('nonsense'),
           reply.drop('rst'),

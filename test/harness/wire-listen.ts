@@ -1,6 +1,6 @@
 import { anthropicDialect } from '../../src/dialects/anthropic/index.ts';
 import { bedrockDialect } from '../../src/dialects/bedrock/index.ts';
-import type { Bytes, Dialect, Heard } from '../../src/dialects/dialect.ts';
+import type { Bytes, Dialect, Exchange, Heard } from '../../src/dialects/dialect.ts';
 import { googleDialect } from '../../src/dialects/google/index.ts';
 import { readAsk } from '../../src/inference/read.ts';
 import type { AnswerChunk } from '../../src/wire/chat.ts';
@@ -34,15 +34,20 @@ export interface Told {
   readonly failed: string | null;
 }
 
+/** A streamed request to the wire's dialect, which nobody sends. */
+export async function begin(wire: Wire): Promise<Exchange> {
+  const ask = readAsk('chat', Buffer.from(JSON.stringify(body)), null);
+  const to = { model: wire.model, supportedParameters: null, maxCompletionTokens: null };
+  return dialects[wire.dialect].begin(ask, to);
+}
+
 /** Lets the dialect hear these bytes, each piece by itself; `broken` is why there are no more, null that they end. */
 export async function listen(
   wire: Wire,
   pieces: readonly Buffer[],
   broken: Error | null = null,
 ): Promise<Told> {
-  const ask = readAsk('chat', Buffer.from(JSON.stringify(body)), null);
-  const to = { model: wire.model, supportedParameters: null, maxCompletionTokens: null };
-  const exchange = await dialects[wire.dialect].begin(ask, to);
+  const exchange = await begin(wire);
   const left = pieces.filter((piece) => piece.length > 0);
   const bytes: Bytes = {
     async next() {

@@ -4,8 +4,8 @@ import type { Bytes, Heard, Hearing } from '../dialect.ts';
 import { heardError } from './heard-error.ts';
 import type { StreamPart } from './types.ts';
 
-/** Words waiting for their reader above this stop the package, and with it the upstream, until they are taken. */
-const mostWaiting = 256;
+/** With words of more bytes than these waiting for their reader, nothing is read on until they are taken: back-pressure. */
+const highWaterBytes = 256 * 1024;
 
 /**
  * Hears a stream through a package: it is given the bytes and gives parts back, each in its own time. What came of the same bytes
@@ -18,7 +18,9 @@ export class PartHearing implements Hearing {
   #over = false;
   /** Why the bytes ended before their end, so that the reader learns that and not what the package makes of it. */
   #broke: { readonly error: unknown } | null = null;
+  /** Bytes that were read since the package last said something, and since its words were last taken. */
   #unheardBytes = 0;
+  #untakenBytes = 0;
   #stirred = Promise.withResolvers<void>();
   #taken = Promise.withResolvers<void>();
 
@@ -45,6 +47,7 @@ export class PartHearing implements Hearing {
     if (this.#waiting.length > 0) {
       const taken = this.#waiting;
       this.#waiting = [];
+      this.#untakenBytes = 0;
       this.#taken.resolve();
       return taken;
     }
@@ -61,9 +64,6 @@ export class PartHearing implements Hearing {
         this.#unheardBytes = 0;
         for (const heard of this.#read(next.value)) this.#waiting.push(heard);
         if (this.#waiting.length > 0) this.#stirred.resolve();
-        if (this.#waiting.length < mostWaiting) continue;
-        this.#taken = Promise.withResolvers();
-        await this.#taken.promise;
       }
     } catch (error) {
       if (this.#broke === null) this.#waiting.push(heardError(error));
@@ -93,8 +93,15 @@ export class PartHearing implements Hearing {
   }
 
   async #next(): Promise<readonly Buffer[] | null> {
+    if (this.#waiting.length > 0 && this.#untakenBytes > highWaterBytes) {
+      this.#taken = Promise.withResolvers();
+      await this.#taken.promise;
+    }
     const pieces = await this.#bytes.next();
-    for (const piece of pieces ?? []) this.#unheardBytes += piece.length;
+    for (const { length } of pieces ?? []) {
+      this.#unheardBytes += length;
+      this.#untakenBytes += length;
+    }
     if (this.#unheardBytes > longestEventData) throw new RangeError('an event of the stream is too long');
     return pieces;
   }

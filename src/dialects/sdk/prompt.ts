@@ -81,7 +81,7 @@ function writeMessage(
 function userParts(message: Json, to: PromptFor): UserPart[] {
   return partsOf(message, to).flatMap(({ part, options }): UserPart[] => {
     if (part['type'] !== 'text') return [{ ...filePart(part, to.urls), ...options }];
-    const text = String(part['text'] ?? '');
+    const text = stringOf(part['text']);
     return text === '' ? [] : [{ type: 'text', text, ...options }];
   });
 }
@@ -116,7 +116,7 @@ function assistantParts(message: Json, to: PromptFor): AssistantPart[] {
 }
 
 function toolResult(message: Json, to: PromptFor, toolNames: ReadonlyMap<string, string>): ToolResultPart {
-  const id = String(message['tool_call_id'] ?? '');
+  const id = stringOf(message['tool_call_id']);
   const parts = partsOf(message, to);
   const isText = parts.every(({ part }) => part['type'] === 'text');
   return {
@@ -124,14 +124,14 @@ function toolResult(message: Json, to: PromptFor, toolNames: ReadonlyMap<string,
     toolCallId: id,
     toolName: toolNames.get(id) ?? (typeof message['name'] === 'string' ? message['name'] : 'tool'),
     output: isText
-      ? { type: 'text', value: parts.map(({ part }) => String(part['text'] ?? '')).join('') }
+      ? { type: 'text', value: parts.map(({ part }) => stringOf(part['text'])).join('') }
       : { type: 'content', value: parts.map(({ part }) => outputPart(part, to)) },
     ...parts.findLast(({ options }) => options.providerOptions !== undefined)?.options,
   };
 }
 
 function outputPart(part: Json, to: PromptFor): ToolOutputPart {
-  if (part['type'] === 'text') return { type: 'text', text: String(part['text'] ?? '') };
+  if (part['type'] === 'text') return { type: 'text', text: stringOf(part['text']) };
   const { data, mediaType } = filePart(part, to.urls);
   return { type: 'file', data, mediaType };
 }
@@ -143,20 +143,22 @@ function callsOf(
   return (message['tool_calls'] as readonly Json[]).flatMap((call) => {
     const called = call?.['function'] as Json | undefined;
     if (typeof called?.['name'] !== 'string') return [];
-    return [{ id: String(call['id'] ?? ''), name: called['name'], input: inputOf(called['arguments']) }];
+    return [{ id: stringOf(call['id']), name: called['name'], input: inputOf(called['arguments']) }];
   });
 }
 
 /** The arguments of a call as an object, which is all that these upstreams take. */
-function inputOf(text: unknown): unknown {
-  if (text === undefined || text === null || text === '') return {};
+function inputOf(said: unknown): unknown {
+  if (isObject(said)) return said;
+  const text = stringOf(said);
+  if (text === '') return {};
   try {
-    const parsed: unknown = JSON.parse(String(text));
-    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed;
+    const parsed: unknown = JSON.parse(text);
+    if (isObject(parsed)) return parsed;
   } catch {
     // A model was cut off in the middle of its arguments; the conversation goes on all the same.
   }
-  return { arguments: String(text) };
+  return { arguments: text };
 }
 
 function textParts(
@@ -166,7 +168,7 @@ function textParts(
   return partsOf(message, to).flatMap(({ part, options }) => {
     if (part['type'] !== 'text' && part['type'] !== 'refusal')
       throw new Unsayable(`a part of type ${String(part['type']).slice(0, 40)} in this place`);
-    const text = String((part['type'] === 'refusal' ? part['refusal'] : part['text']) ?? '');
+    const text = stringOf(part['type'] === 'refusal' ? part['refusal'] : part['text']);
     return text === '' ? [] : [{ text, options }];
   });
 }
@@ -191,4 +193,12 @@ function partsOf(
     const control = own ?? (position === parts.length - 1 ? cacheControlOf(message['cache_control']) : null);
     return { part, options: control === null ? {} : { providerOptions: idiom.cached(control) } };
   });
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function stringOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
