@@ -29,7 +29,8 @@ export interface Received {
 export async function believe(claim: UsageClaim | null, ask: Ask, received: Received): Promise<Believed> {
   const prompt = await believePrompt(claim, ask);
   const reasoningTokens = Math.min(countOr(claim?.reasoningTokens, 0), received.mostHiddenTokens);
-  const completion = await believeCompletion(claim, received, reasoningTokens);
+  const hiddenTokens = claim?.uncountedThoughts === true ? received.mostHiddenTokens : reasoningTokens;
+  const completion = await believeCompletion(claim, received, hiddenTokens);
   const cacheReadTokens = Math.min(countOr(claim?.cacheReadTokens, 0), prompt.tokens);
   const sources = [prompt.source, completion.source];
   return {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { booksOf, numberOf } from '../harness/books.ts';
 import type { WireAnswer } from '../harness/wire.ts';
-import { askWire as ask, weather } from '../harness/wire-ask.ts';
-import { openWireWorld, type WireWorld, wires } from '../harness/wire-world.ts';
+import { askWire as ask, understoodStream, weather } from '../harness/wire-ask.ts';
+import { openWireWorld, type WireWorld, wireModel, wires } from '../harness/wire-world.ts';
 
 const hello: WireAnswer = { blocks: [{ text: ['Hel', 'lo, ', '안녕'] }] };
 const messages = [{ role: 'user', content: 'Say hello in two languages, please.' }];
@@ -89,6 +89,37 @@ for (const wire of wires) {
           calls.map(({ function: { arguments: args } }) => args),
           ['{}'],
         );
+      });
+
+      test(`an answer of a demanded shape is text, also where it is made by a tool ${how}`, async () => {
+        const { naru, upstream } = world;
+        const account = await naru.account();
+        const schema = { type: 'object', properties: { celsius: { type: 'number' } } };
+        const json = ['{"celsius":', '21}'];
+        upstream.next(
+          wire.dialect === 'bedrock'
+            ? wire.says({ blocks: [{ call: { id: 'call_01', name: 'json', args: json } }], stop: 'tools' })
+            : wire.says({ blocks: [{ text: json }] }),
+        );
+        const { text, calls, choice } = await ask(world, account.key, {
+          messages,
+          stream,
+          response_format: { type: 'json_schema', json_schema: { name: 'weather', schema } },
+        });
+        assert.deepEqual(JSON.parse(text), { celsius: 21 });
+        assert.deepEqual([calls.length, choice.finish_reason], [0, 'stop']);
+      });
+
+      test(`a text is gone on with ${how}`, async () => {
+        const { naru, upstream } = world;
+        const account = await naru.account();
+        upstream.next(wire.says(hello));
+        const body = { model: wireModel, prompt: 'Once upon a time', stream };
+        const answer = await naru.send('POST', '/completions', { key: account.key, body });
+        assert.equal(answer.status, 200, answer.text);
+        const text = stream ? understoodStream(answer.text).text : answer.json.choices[0].text;
+        assert.equal(text, 'Hello, 안녕');
+        assert.equal((await booksOf(naru, account)).debits.length, 1);
       });
 
       test(`cached tokens are counted and cost what they cost ${how}`, async () => {

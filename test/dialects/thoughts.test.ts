@@ -84,6 +84,19 @@ for (const wire of wires) {
       });
     }
 
+    test('thoughts that are shown in short are paid for in full', async () => {
+      for (const stream of [false, true]) {
+        const answer = { blocks: thinks.blocks.slice(0, 2), usage: { prompt: 12, completion: 4000 } };
+        const counted = wire.dialect === 'google' ? { reasoning: 3990 } : {};
+        world.upstream.next(wire.says({ ...answer, usage: { ...answer.usage, ...counted } }));
+        const { usage } = await ask(world, key, { messages, stream, reasoning: { effort: 'low' } });
+        assert.equal(usage.completion_tokens, 4000);
+        world.upstream.next(wire.says({ blocks: [{ text: ['Two words.'] }], usage: answer.usage }));
+        const plain = await ask(world, key, { messages, stream });
+        assert.ok(plain.usage.completion_tokens < 100, 'without a thought that is not plausible');
+      }
+    });
+
     test('a thought that another maker signed is not sent', async () => {
       world.upstream.next(wire.says({ blocks: [{ text: ['Fine.'] }] }));
       const foreign = {

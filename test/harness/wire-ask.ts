@@ -54,7 +54,7 @@ export function understoodStream(text: string): Understood {
   const events = eventsOf(text);
   const choices = events.flatMap((event) => event.json?.choices ?? []);
   const calls: Call[] = [];
-  for (const delta of choices.flatMap((choice) => choice.delta.tool_calls ?? [])) {
+  for (const delta of choices.flatMap((choice) => choice.delta?.tool_calls ?? [])) {
     const begun = calls[delta.index];
     if (begun === undefined)
       calls[delta.index] = { ...delta, function: { arguments: '', ...delta.function } };
@@ -62,8 +62,8 @@ export function understoodStream(text: string): Understood {
   }
   return {
     text: textOf(events),
-    reasoning: choices.map((choice) => choice.delta.reasoning ?? '').join(''),
-    details: choices.flatMap((choice) => choice.delta.reasoning_details ?? []),
+    reasoning: choices.map((choice) => choice.delta?.reasoning ?? '').join(''),
+    details: choices.flatMap((choice) => choice.delta?.reasoning_details ?? []),
     calls,
     usage: events.findLast((event) => event.json?.usage)?.json.usage,
     choice: choices.find((choice) => choice.finish_reason !== null),

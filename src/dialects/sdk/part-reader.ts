@@ -23,6 +23,7 @@ export class PartReader {
   /** Thoughts by the block that they stream in; each is an entry of its own. */
   readonly #thoughts = new Map<string, number>();
   #details = 0;
+  #thought = false;
   readonly #calls = new Map<string, { readonly index: number; hasArguments: boolean }>();
 
   constructor(of: ReaderOf) {
@@ -42,7 +43,7 @@ export class PartReader {
       case 'reasoning-end':
         return this.#says(this.#seal(part.id, part.providerMetadata));
       case 'reasoning-delta':
-        return this.#says(this.#thought(part.id, part.delta, part.providerMetadata));
+        return this.#says(this.#think(part.id, part.delta, part.providerMetadata));
       case 'tool-input-start':
         if (part.providerExecuted === true) return [];
         return this.#says(this.#beginCall(part.id, part.toolName, part.providerMetadata));
@@ -71,7 +72,7 @@ export class PartReader {
         case 'text':
           return [this.#text(part.text, part.providerMetadata)];
         case 'reasoning':
-          return [this.#thought(String(position), part.text, part.providerMetadata)];
+          return [this.#think(String(position), part.text, part.providerMetadata)];
         case 'tool-call':
           return part.providerExecuted === true ? [] : [this.#endCall(part)];
         case 'file':
@@ -81,7 +82,7 @@ export class PartReader {
       }
     });
     const delta = joinDeltas(deltas.filter((each) => each !== null));
-    return { kind: 'chunk', chunk: this.#chunk(delta, finishReason, claimOf(usage)) };
+    return { kind: 'chunk', chunk: this.#chunk(delta, finishReason, this.#claim(usage)) };
   }
 
   #says(delta: Delta | null): readonly Heard[] {
@@ -115,8 +116,9 @@ export class PartReader {
       : { ...(content === '' ? {} : { content }), ...shown(details) };
   }
 
-  #thought(block: string, text: string, metadata: Metadata | undefined): Delta | null {
+  #think(block: string, text: string, metadata: Metadata | undefined): Delta | null {
     const { signature, sealed } = this.#provenance(metadata);
+    this.#thought = true;
     if (!this.#of.showsThoughts) return null;
     if (sealed !== null) return this.#seal(block, metadata);
     if (text === '' && signature === null) return null;
@@ -136,6 +138,7 @@ export class PartReader {
   #seal(block: string, metadata: Metadata | undefined): Delta | null {
     const { sealed } = this.#provenance(metadata);
     if (sealed === null || this.#thoughts.has(block)) return null;
+    this.#thought = true;
     const details = this.#detail({ type: 'reasoning.encrypted', data: sealed });
     return details.length === 0 ? null : { reasoning_details: details };
   }
@@ -173,7 +176,18 @@ export class PartReader {
 
   #finish(reason: Finish, usage: UsageReport): readonly Heard[] {
     if (!isAtEnd(reason)) return [];
-    return [{ kind: 'chunk', chunk: this.#chunk({}, reason, claimOf(usage)) }, { kind: 'done' }];
+    return [{ kind: 'chunk', chunk: this.#chunk({}, reason, this.#claim(usage)) }, { kind: 'done' }];
+  }
+
+  #claim({ inputTokens, outputTokens }: UsageReport): UsageClaim {
+    return {
+      promptTokens: inputTokens.total,
+      completionTokens: outputTokens.total,
+      reasoningTokens: outputTokens.reasoning,
+      cacheReadTokens: inputTokens.cacheRead,
+      cacheWriteTokens: inputTokens.cacheWrite,
+      ...(this.#thought && outputTokens.reasoning === undefined ? { uncountedThoughts: true } : {}),
+    };
   }
 
   #detail(detail: Pick<ReasoningDetail, 'type' | 'data' | 'id'>): readonly ReasoningDetail[] {
@@ -210,16 +224,6 @@ function reasonOf({ unified }: Finish): FinishReason {
     case 'other':
       return 'stop';
   }
-}
-
-function claimOf({ inputTokens, outputTokens }: UsageReport): UsageClaim {
-  return {
-    promptTokens: inputTokens.total,
-    completionTokens: outputTokens.total,
-    reasoningTokens: outputTokens.reasoning,
-    cacheReadTokens: inputTokens.cacheRead,
-    cacheWriteTokens: inputTokens.cacheWrite,
-  };
 }
 
 /** An image that the model made, in the original's shape; other files have no place in an answer. */
