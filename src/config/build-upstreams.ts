@@ -24,6 +24,7 @@ export function buildProvider(
     dialect: provider.dialect,
     baseUrl: withoutSlash(provider.base_url),
     apiKey: provider.api_key ?? null,
+    aws: buildAws(provider),
     headers: Object.fromEntries(headers),
     connectTimeoutMs: provider.connect_timeout_ms ?? limits.connectTimeoutMs,
     firstByteTimeoutMs: provider.first_byte_timeout_ms ?? limits.firstByteTimeoutMs,
@@ -31,6 +32,16 @@ export function buildProvider(
     privacyPolicyUrl: provider.privacy_policy_url ?? null,
     termsOfServiceUrl: provider.terms_of_service_url ?? null,
     statusPageUrl: provider.status_page_url ?? null,
+  };
+}
+
+function buildAws(provider: ParsedFile['providers'][number]): ProviderConfig['aws'] {
+  if (provider.region === undefined) return null;
+  return {
+    region: provider.region,
+    accessKeyId: provider.access_key_id ?? null,
+    secretAccessKey: provider.secret_access_key ?? null,
+    sessionToken: provider.session_token ?? null,
   };
 }
 

@@ -90,6 +90,13 @@ export interface ProviderConfig {
   readonly baseUrl: string;
   /** Null: requests carry no credential. */
   readonly apiKey: Secret | null;
+  /** What requests to AWS are signed with; null for every dialect but `bedrock`, where `apiKey` or the two keys are there. */
+  readonly aws: {
+    readonly region: string;
+    readonly accessKeyId: Secret | null;
+    readonly secretAccessKey: Secret | null;
+    readonly sessionToken: Secret | null;
+  } | null;
   /** Sent with every request; header names in lower case. Values may be credentials. */
   readonly headers: Readonly<Record<string, Secret>>;
   /** The provider's own, else that of `limits`. */

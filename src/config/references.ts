@@ -3,6 +3,7 @@ import type { Path } from './fault.ts';
 import { hint } from './nearest.ts';
 import type { Places } from './places.ts';
 import { addPriceFaults } from './price-faults.ts';
+import { addProviderFaults } from './provider-faults.ts';
 import type { Tree } from './read-yaml.ts';
 import { quoted } from './schema-faults.ts';
 import { has, itemsOf, type Members, memberOf, membersOf, textOf } from './tree.ts';
@@ -22,6 +23,8 @@ export function addReferenceFaults(tree: Tree, places: Places, known: KnownFacts
     if (providers.has(name))
       places.add(path, `a provider is called "${name}" too: requests choose by that name`);
   }
+  for (const [index, provider] of itemsOf(file, 'providers'))
+    addProviderFaults(provider, ['providers', index], places);
   for (const [index, slot] of itemsOf(file, 'slots')) addSlotFaults(slot, ['slots', index], places);
   for (const [index, model] of itemsOf(file, 'models')) {
     const path = ['models', index];

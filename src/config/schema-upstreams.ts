@@ -24,6 +24,14 @@ export const provider = section('An upstream.', {
   dialect: choice('The language it speaks.', ['openai', 'anthropic', 'google', 'bedrock']),
   base_url: checked('The root of its API, such as https://api.openai.com/v1.', httpUrl),
   api_key: secret('Its credential; without it requests carry none.').optional(),
+  region: shaped(
+    'For `bedrock`: the region of AWS that requests are signed for.',
+    /^[a-z]{2,}(?:-[a-z]+)+-\d{1,2}$/,
+    'must be a region such as us-east-1',
+  ).optional(),
+  access_key_id: secret('For `bedrock`, instead of `api_key`: signs requests, with the next.').optional(),
+  secret_access_key: secret('For `bedrock`: belongs to `access_key_id`.').optional(),
+  session_token: secret('For `bedrock`: belongs to a temporary `access_key_id`.').optional(),
   headers: z
     .record(headerName, secret('A value.'))
     .meta({ description: 'Further headers of every request. Their values are treated as secrets.' })

@@ -1,4 +1,4 @@
-import type { AnswerChunk, Ask, AskKind } from '../wire/chat.ts';
+import type { AnswerChunk, Ask } from '../wire/chat.ts';
 
 /** What a dialect needs to know of the candidate it writes for. */
 export interface Destination {
@@ -6,13 +6,17 @@ export interface Destination {
   readonly model: string;
   /** Parameters that the upstream is declared to understand; null when nothing is declared: then all known ones are sent. */
   readonly supportedParameters: ReadonlySet<string> | null;
+  /** The longest completion that is declared of the candidate, in tokens; null when only its context limits it. */
+  readonly maxCompletionTokens: number | null;
 }
 
 /** A request in the upstream's words. */
 export interface WrittenAsk {
   /** Appended to the provider's base URL, such as `/chat/completions`. */
   readonly path: string;
-  readonly body: object;
+  /** Headers of this request alone, names in small letters; those of the connection stand beside them. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
 }
 
 /** What an upstream's words turned out to be: a piece of the answer, an error said in an answer's place, or nothing to say. */
@@ -22,17 +26,39 @@ export type Heard =
   | { readonly kind: 'error'; readonly status: number | null; readonly reason: string }
   | { readonly kind: 'garbage'; readonly reason: string };
 
+/** Where the bytes of a streamed answer come from: what has arrived and was not taken, null at the end. Rejects when it broke off. */
+export interface Bytes {
+  next(): Promise<readonly Buffer[] | null>;
+}
+
+/** What is understood of a stream, as its bytes come: the next words, null at the end. Rejects as its bytes do, and with `RangeError`. */
+export interface Hearing {
+  next(): Promise<readonly Heard[] | null>;
+}
+
+/** One request to an upstream, and the reader of what it answers: as a whole or as a stream, one of the two, once. */
+export interface Exchange {
+  readonly request: WrittenAsk;
+  /** The content type of a streamed answer; any other answer is a whole one. */
+  readonly streamType: string;
+  readWhole(body: Buffer): Heard | Promise<Heard>;
+  /** `answerId` is how the answer's headers name it, should the stream itself not do so. */
+  readStream(bytes: Bytes, answerId: string | null): Hearing;
+}
+
+/** The dialect has no words for a request, so no candidate that speaks it can take the request. */
+export class Unsayable extends Error {
+  override readonly name = 'Unsayable';
+}
+
 /**
- * How one family of upstreams is spoken to. Pure functions: no network, no clock, no keys, so recorded bytes are a complete
- * test of a dialect. Whole and streamed answers share every translator.
+ * How one family of upstreams is spoken to. Translation only: it opens no connection and has no clock, so recorded bytes are a
+ * complete test of a dialect. Whole and streamed answers share every translator.
  */
 export interface Dialect {
   readonly name: string;
-  write(ask: Ask, to: Destination): WrittenAsk;
-  /** Reads the data of one event of a stream. */
-  readEvent(kind: AskKind, data: string): Heard;
-  /** Reads the body of a whole answer. */
-  readWhole(kind: AskKind, body: string): Heard;
+  /** Puts a request into the upstream's words. Throws `Unsayable` when it has none for it. */
+  begin(ask: Ask, to: Destination): Exchange | Promise<Exchange>;
   /** The upstream's words for why it refused, for the log only. */
   readReason(body: string): string;
 }

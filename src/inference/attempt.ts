@@ -23,8 +23,8 @@ const timerSlackMs = 5;
 
 /**
  * Tries candidates in order until one has said something that means something; nothing has been sent to the client before
- * (service.md 7.4.3). Refuses with `503 model_loading`, `408 timeout` or `502 provider_error` when none did (decisions.md
- * A-04, A-05, A-30).
+ * (service.md 7.4.3). Refuses with `503 model_loading`, `408 timeout` or `502 provider_error` when none did, and with
+ * `404 no_endpoints_found` when no dialect has words for the request (decisions.md A-04, A-05, A-24, A-30).
  */
 export async function attempt(
   chain: Chain,
@@ -52,7 +52,7 @@ export async function attempt(
     budgetMs -= waitedMs;
     if (budgetMs <= 0) break;
   }
-  throw refusalOf(failed, chain.budgetMs, budgetMs);
+  throw refusalOf(ask, failed, chain.budgetMs, budgetMs);
 }
 
 /**
@@ -74,8 +74,8 @@ function* inTurn(
 }
 
 /**
- * A candidate that is loading was not asked, so it has not failed; nor has one that only had the time that others left. How an
- * answer ends is noted when it ends.
+ * A candidate that is loading or has no words for the request was not asked, so it has not failed; nor has one that only had the
+ * time that others left. How an answer ends is noted when it ends.
  */
 function note(
   { health, clock }: Chain,
@@ -96,11 +96,13 @@ function note(
       health.failed(label, null, { isProbe });
       return;
     case 'loading':
+    case 'unsayable':
       return;
   }
 }
 
 function refusalOf(
+  ask: Ask,
   failed: readonly Exclude<Outcome, { kind: 'answered' }>[],
   budgetMs: number,
   leftMs: number,
@@ -116,6 +118,10 @@ function refusalOf(
         retry_after_sec: Math.min(...waits),
       },
     );
+  }
+  if (failed.length > 0 && failed.every((outcome) => outcome.kind === 'unsayable')) {
+    const message = `No endpoints found for ${ask.models.join(', ')}: a part of the request is not supported.`;
+    return refuse('no_endpoints_found', message, { models: ask.models });
   }
   const last = failed.at(-1);
   if (leftMs <= 0 || last?.kind === 'timed_out') {

@@ -34,7 +34,8 @@ export async function believe(
 ): Promise<Believed> {
   const prompt = await believePrompt(claim, ask, count);
   const reasoningTokens = Math.min(countOr(claim?.reasoningTokens, 0), received.mostHiddenTokens);
-  const completion = await believeCompletion(claim, received, { hidden: reasoningTokens, count });
+  const hidden = claim?.uncountedThoughts === true ? received.mostHiddenTokens : reasoningTokens;
+  const completion = await believeCompletion(claim, received, { hidden, count });
   const cacheReadTokens = Math.min(countOr(claim?.cacheReadTokens, 0), prompt.tokens);
   const sources = [prompt.source, completion.source];
   return {

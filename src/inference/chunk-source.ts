@@ -1,9 +1,8 @@
-import type { Dialect, Heard } from '../dialects/dialect.ts';
+import type { Bytes, Exchange, Heard, Hearing } from '../dialects/dialect.ts';
 import { GivenUp } from '../errors/given-up.ts';
 import type { Clock } from '../time/clock.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
-import type { AnswerChunk, AskKind } from '../wire/chat.ts';
-import { SseDecoder } from '../wire/sse.ts';
+import type { AnswerChunk } from '../wire/chat.ts';
 import { UpstreamBroke } from './upstream-broke.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -13,10 +12,8 @@ const closingMs = 1_000;
 /** The chunks of a streamed answer, in the groups in which they arrive. */
 export class ChunkSource {
   readonly #body: ByteStream;
-  readonly #dialect: Dialect;
-  readonly #kind: AskKind;
+  readonly #hearing: Hearing;
   readonly #clock: Clock;
-  readonly #decoder = new SseDecoder();
   readonly #idle: Watchdog;
   #isListening = false;
   #done = false;
@@ -25,16 +22,16 @@ export class ChunkSource {
   constructor(
     body: ByteStream,
     how: {
-      readonly dialect: Dialect;
-      readonly kind: AskKind;
+      readonly exchange: Exchange;
+      readonly answerId: string | null;
       readonly clock: Clock;
       readonly idleTimeoutMs: number;
     },
   ) {
     this.#body = body;
-    this.#dialect = how.dialect;
-    this.#kind = how.kind;
     this.#clock = how.clock;
+    const bytes: Bytes = { next: () => this.#read() };
+    this.#hearing = how.exchange.readStream(bytes, how.answerId);
     this.#idle = new Watchdog(how.clock, how.idleTimeoutMs, () => {
       // While the client is slow to take what came, the upstream is held back and cannot say anything.
       if (this.#isListening)
@@ -50,8 +47,10 @@ export class ChunkSource {
   /** The next chunks; null at the end. Throws `UpstreamBroke`, or why the body was cancelled. */
   async next(): Promise<readonly AnswerChunk[] | null> {
     while (!this.#done && !this.#ended) {
-      const pieces = await this.#read();
-      const chunks = this.#decode(pieces);
+      const heard = await this.#listen();
+      if (heard === null) break;
+      const chunks: AnswerChunk[] = [];
+      for (const one of heard) if (!this.#done) this.#hear(one, chunks);
       if (chunks.length > 0) return chunks;
     }
     this.close();
@@ -69,42 +68,24 @@ export class ChunkSource {
     this.#body.whenOver(() => timer.cancel());
   }
 
+  async #listen(): Promise<readonly Heard[] | null> {
+    try {
+      return await this.#hearing.next();
+    } catch (error) {
+      if (error instanceof UpstreamBroke || error instanceof GivenUp) return this.#fail(error);
+      if (error instanceof RangeError)
+        return this.#fail(new UpstreamBroke('an event of the upstream is too long'));
+      return this.#fail(new UpstreamBroke(`the upstream broke off: ${String(error)}`));
+    }
+  }
+
   async #read(): Promise<readonly Buffer[] | null> {
     this.#idle.pat();
     this.#isListening = true;
     try {
       return await this.#body.next();
-    } catch (error) {
-      this.#idle.stop();
-      this.#ended = true;
-      if (error instanceof UpstreamBroke || error instanceof GivenUp) throw error;
-      throw new UpstreamBroke(`the upstream broke off: ${String(error)}`);
     } finally {
       this.#isListening = false;
-    }
-  }
-
-  #decode(pieces: readonly Buffer[] | null): readonly AnswerChunk[] {
-    const chunks: AnswerChunk[] = [];
-    if (pieces === null) {
-      this.#ended = true;
-      this.#idle.stop();
-      for (const data of this.#decoder.end()) this.#hear(this.#dialect.readEvent(this.#kind, data), chunks);
-      return chunks;
-    }
-    for (const piece of pieces) {
-      for (const data of this.#push(piece)) {
-        if (!this.#done) this.#hear(this.#dialect.readEvent(this.#kind, data), chunks);
-      }
-    }
-    return chunks;
-  }
-
-  #push(piece: Buffer): readonly string[] {
-    try {
-      return this.#decoder.push(piece);
-    } catch {
-      return this.#fail(new UpstreamBroke('an event of the upstream is too long'));
     }
   }
 
@@ -124,7 +105,7 @@ export class ChunkSource {
     }
   }
 
-  #fail(error: UpstreamBroke): never {
+  #fail(error: UpstreamBroke | GivenUp): never {
     this.#idle.stop();
     this.#ended = true;
     this.#body.cancel(error);

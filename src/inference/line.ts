@@ -1,5 +1,5 @@
 import type { Candidate } from '../catalogue/model.ts';
-import type { Dialect } from '../dialects/dialect.ts';
+import type { Dialect, WrittenAsk } from '../dialects/dialect.ts';
 import type { Log } from '../log/log.ts';
 import type { Slots } from '../slots/slots.ts';
 import type { Clock } from '../time/clock.ts';
@@ -11,7 +11,7 @@ import type { AttemptContext } from './outcome.ts';
 export interface Callers {
   readonly provider: (slug: string) => Provider;
   /** Connections to an engine of ours at this base URL. */
-  readonly engine: (baseUrl: string) => { request(path: string, body: string): UpstreamRequest };
+  readonly engine: (baseUrl: string) => { request(written: WrittenAsk): UpstreamRequest };
   readonly slots: Slots;
   readonly engineDialect: Dialect;
   readonly clock: Clock;
@@ -27,7 +27,7 @@ export interface Line {
   readonly model: string;
   readonly firstByteMs: number;
   readonly lost: AbortSignal | null;
-  request(path: string, body: string): UpstreamRequest;
+  request(written: WrittenAsk): UpstreamRequest;
   /** What he said without our credentials, for the log. */
   conceal(words: string): string;
   release(outcome: 'served' | 'unreachable'): void;
@@ -49,7 +49,7 @@ export async function openLine(
       model: candidate.upstreamModel,
       firstByteMs: provider.firstByteTimeoutMs,
       lost: null,
-      request: (path, body) => provider.request(path, body),
+      request: (written) => provider.request(written),
       conceal: (words) => provider.conceal(words),
       release: () => {},
     };
@@ -65,7 +65,7 @@ export async function openLine(
     model: lease.model ?? candidate.upstreamModel,
     firstByteMs: Number.POSITIVE_INFINITY,
     lost: lease.lost,
-    request: (path, body) => callers.engine(lease.baseUrl).request(path, body),
+    request: (written) => callers.engine(lease.baseUrl).request(written),
     conceal: (words) => words,
     release: (outcome) => lease.release(outcome),
   };

@@ -26,6 +26,8 @@ export type Outcome =
       /** What it said about when to come back, in milliseconds; null or absent: nothing. */
       readonly retryAfterMs?: number | null;
     }
+  /** Its dialect has no words for the request: it was not asked. */
+  | { readonly kind: 'unsayable'; readonly reason: string }
   | { readonly kind: 'unreachable'; readonly reason: string }
   | { readonly kind: 'timed_out'; readonly reason: string }
   | { readonly kind: 'loading'; readonly retryAfterSec: number };

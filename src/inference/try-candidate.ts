@@ -1,4 +1,5 @@
 import type { Candidate } from '../catalogue/model.ts';
+import { type Destination, type Exchange, Unsayable } from '../dialects/dialect.ts';
 import { describeError } from '../log/log.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
 import { callUpstream, Unreachable, type UpstreamResponse } from '../upstreams/call.ts';
@@ -62,20 +63,14 @@ async function callOnce(
   call: CallScope,
 ): Promise<Outcome> {
   const askedMs = callers.clock.monotonic();
-  const written = line.dialect.write(ask, {
-    model: line.model,
-    supportedParameters: candidate.supportedParameters,
-  });
   try {
-    const response = await callUpstream(
-      line.request(written.path, JSON.stringify(written.body)),
-      call.signal,
-    );
+    const exchange = await line.dialect.begin(ask, destinationOf(line, candidate));
+    const response = await callUpstream(line.request(exchange.request), call.signal);
     if (response.status < 200 || response.status > 299) return await refusedBy(callers, line, response, call);
     const spoken =
-      isEventStream(response) && ask.stream
-        ? await firstOfStream(callers, ask, line, response)
-        : await wholeOf(callers, ask, line, response);
+      ask.stream && isStreamOf(exchange, response)
+        ? await firstOfStream(callers, exchange, response)
+        : await wholeOf(callers, exchange, response);
     if ('outcome' in spoken) return { ...spoken.outcome, ...statusIfNone(spoken.outcome, response.status) };
     call.answered();
     let released = false;
@@ -91,7 +86,13 @@ async function callOnce(
   }
 }
 
+function destinationOf({ model }: Line, candidate: Candidate): Destination {
+  const { supportedParameters, maxCompletionTokens: most, contextLength } = candidate;
+  return { model, supportedParameters, maxCompletionTokens: most < contextLength ? most : null };
+}
+
 function failureOf(error: unknown, call: CallScope): Outcome {
+  if (error instanceof Unsayable) return { kind: 'unsayable', reason: error.message };
   if (call.timedOut || (error instanceof UpstreamBroke && error.timedOut))
     return { kind: 'timed_out', reason: 'no answer in time' };
   if (error instanceof UpstreamBroke && error.status !== null)
@@ -128,13 +129,12 @@ type Spoken =
 /** Reads a stream up to the first chunk that means something. An end before that is a failed candidate. */
 async function firstOfStream(
   callers: Callers,
-  ask: Ask,
-  line: Line,
+  exchange: Exchange,
   response: UpstreamResponse,
 ): Promise<Spoken> {
   const source = new ChunkSource(response.body, {
-    dialect: line.dialect,
-    kind: ask.kind,
+    exchange,
+    answerId: headerOf(response, 'x-amzn-requestid') ?? headerOf(response, 'request-id'),
     clock: callers.clock,
     idleTimeoutMs: callers.streamIdleTimeoutMs,
   });
@@ -150,7 +150,7 @@ async function firstOfStream(
   }
 }
 
-async function wholeOf(callers: Callers, ask: Ask, line: Line, response: UpstreamResponse): Promise<Spoken> {
+async function wholeOf(callers: Callers, exchange: Exchange, response: UpstreamResponse): Promise<Spoken> {
   if (isEncoded(response))
     return {
       outcome: { kind: 'refused', status: null, reason: 'the answer has an encoding that was not asked for' },
@@ -160,7 +160,7 @@ async function wholeOf(callers: Callers, ask: Ask, line: Line, response: Upstrea
   );
   try {
     const body = await collect(response.body, largestAnswerBytes, () => idle.pat());
-    const heard = line.dialect.readWhole(ask.kind, body.toString('utf8'));
+    const heard = await exchange.readWhole(body);
     if (heard.kind === 'chunk') return { first: [heard.chunk], rest: null };
     const status = heard.kind === 'error' ? heard.status : null;
     return {
@@ -193,12 +193,14 @@ function statusIfNone(outcome: Outcome, status: number): { readonly status?: num
   return outcome.kind === 'refused' && outcome.status === null ? { status } : {};
 }
 
-function isEventStream(response: UpstreamResponse): boolean {
-  return (
-    String(response.headers['content-type'] ?? '')
-      .toLowerCase()
-      .includes('text/event-stream') && !isEncoded(response)
-  );
+function isStreamOf({ streamType }: Exchange, response: UpstreamResponse): boolean {
+  const type = headerOf(response, 'content-type') ?? '';
+  return type.toLowerCase().includes(streamType) && !isEncoded(response);
+}
+
+function headerOf({ headers }: UpstreamResponse, name: string): string | null {
+  const value = headers[name];
+  return value === undefined ? null : String(value);
 }
 
 function isEncoded(response: UpstreamResponse): boolean {
@@ -206,8 +208,15 @@ function isEncoded(response: UpstreamResponse): boolean {
   return encoding !== 'identity' && encoding !== '';
 }
 
-function reasonOf(outcome: Outcome, line: Line): { status?: number | null; reason?: string } {
-  if (outcome.kind === 'refused') return { status: outcome.status, reason: line.conceal(outcome.reason) };
+function reasonOf(outcome: Outcome, line: Line): object {
+  if (outcome.kind === 'refused') {
+    const { status, reason, retryAfterMs = null } = outcome;
+    return {
+      status,
+      reason: line.conceal(reason),
+      ...(retryAfterMs === null ? {} : { retry_after_ms: retryAfterMs }),
+    };
+  }
   return 'reason' in outcome ? { reason: line.conceal(outcome.reason) } : {};
 }
 

@@ -1,8 +1,8 @@
 import { Pool } from 'undici';
 import type { ProviderConfig } from '../config/config.ts';
-import type { Dialect } from '../dialects/dialect.ts';
-import { openaiDialect } from '../dialects/openai/index.ts';
+import type { Dialect, WrittenAsk } from '../dialects/dialect.ts';
 import type { UpstreamRequest } from './call.ts';
+import { openDialect, secretsOf } from './open-dialect.ts';
 
 /** An upstream provider: a row of configuration, its dialect and its connections. */
 export interface Provider {
@@ -11,8 +11,8 @@ export interface Provider {
   readonly dialect: Dialect;
   /** How long it may take to its first byte. */
   readonly firstByteTimeoutMs: number;
-  /** A request to `path` below its base URL. */
-  request(path: string, body: string): UpstreamRequest;
+  /** A request below its base URL. */
+  request(written: WrittenAsk): UpstreamRequest;
   /** Its words without our credentials, should it repeat them: for the log. */
   conceal(words: string): string;
   /** Closes its connections when the requests on them have ended. */
@@ -20,8 +20,6 @@ export interface Provider {
   /** Closes its connections at once. */
   close(): Promise<void>;
 }
-
-const dialects: Readonly<Record<string, Dialect>> = { openai: openaiDialect };
 
 /** How an upstream is connected to. `maxConnections` null: as many as there are requests. */
 export interface ConnectionOptions {
@@ -57,12 +55,12 @@ export class Connections {
     });
   }
 
-  request(path: string, body: string): UpstreamRequest {
+  request({ path, headers, body }: WrittenAsk): UpstreamRequest {
     return {
       dispatcher: this.#pool,
       origin: this.#origin,
       path: `${this.#basePath}${path}`,
-      headers: this.#headers,
+      headers: { ...this.#headers, ...headers },
       body,
     };
   }
@@ -76,38 +74,25 @@ export class Connections {
   }
 }
 
-/** Opens a provider. Throws when its dialect is one that this version does not speak. */
+/** Opens a provider. Nothing is asked of it yet. */
 export function openProvider(config: ProviderConfig): Provider {
-  const dialect = dialects[config.dialect];
-  if (dialect === undefined) {
-    throw new Error(
-      `provider ${config.slug}: the dialect "${config.dialect}" is not available in this version`,
-    );
-  }
-  const secret = config.apiKey?.reveal();
-  const secrets = [secret ?? '', ...Object.values(revealed(config.headers))].filter((each) => each !== '');
+  const { dialect, headers } = openDialect(config);
+  const secrets = secretsOf(config);
   const connections = new Connections(config.baseUrl, {
     connectTimeoutMs: config.connectTimeoutMs,
     maxConnections: config.maxConnections,
-    headers: {
-      ...revealed(config.headers),
-      ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
-    },
+    headers,
   });
   return {
     slug: config.slug,
     name: config.name,
     dialect,
     firstByteTimeoutMs: config.firstByteTimeoutMs,
-    request: (path, body) => connections.request(path, body),
+    request: (written) => connections.request(written),
     conceal: (words) => secrets.reduce((text, each) => text.replaceAll(each, '***'), words),
     retire: () => connections.retire(),
     close: () => connections.close(),
   };
-}
-
-function revealed(headers: ProviderConfig['headers']): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.reveal()]));
 }
 
 /** The connections to engines of ours, by base URL: every start of an engine has its own port. */

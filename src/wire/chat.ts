@@ -75,6 +75,8 @@ export interface UsageClaim {
   readonly reasoningTokens: unknown;
   readonly cacheReadTokens: unknown;
   readonly cacheWriteTokens: unknown;
+  /** Whether there were thoughts that the upstream does not count by themselves; they may be more than what was shown of them. */
+  readonly uncountedThoughts?: boolean;
 }
 
 /** One piece of an answer. A whole answer is one piece. */

@@ -11,7 +11,15 @@ import { configOf, faultsOf } from './load-text.ts';
 
 const example = readFileSync(new URL('../../naru.example.yaml', import.meta.url), 'utf8');
 const around = {
-  env: { OPENAI_API_KEY: 'sk-a', OPENROUTER_API_KEY: 'sk-b', KUBE_TOKEN: 'sesame' },
+  env: {
+    OPENAI_API_KEY: 'sk-a',
+    OPENROUTER_API_KEY: 'sk-b',
+    GOOGLE_API_KEY: 'sk-d',
+    AWS_ACCESS_KEY_ID: 'aws-e',
+    AWS_SECRET_ACCESS_KEY: 'aws-f',
+    AWS_SESSION_TOKEN: 'aws-g',
+    KUBE_TOKEN: 'sesame',
+  },
   files: {
     '/etc/naru/secrets/anthropic-api-key': 'sk-c',
     '/etc/naru/model-facts.json': shippedFacts.read(),

@@ -173,6 +173,7 @@ test('a provider has every default', () => {
     dialect: 'openai',
     baseUrl: 'https://p.example/v1',
     apiKey: null,
+    aws: null,
     headers: {},
     connectTimeoutMs: 10_000,
     firstByteTimeoutMs: 600_000,

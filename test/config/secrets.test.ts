@@ -11,6 +11,9 @@ const secrets = {
   SYNC: 'sk-sync-4e5f6a7b',
   PW: 'pw-8c9d0e1f',
   HEADER: 'hd-2a3b4c5d',
+  ID: 'aws-id-3c4d5e6f',
+  KEY: 'aws-key-7a8b9c0d',
+  SESSION: 'aws-session-1e2f3a4b',
 };
 
 const text = `
@@ -21,6 +24,13 @@ providers:
     base_url: https://h/v1
     api_key: $\{API}
     headers: { X-Extra: "$\{HEADER}" }
+  - slug: q
+    dialect: bedrock
+    base_url: https://h
+    region: us-east-1
+    access_key_id: $\{ID}
+    secret_access_key: $\{KEY}
+    session_token: $\{SESSION}
 datasets: { sync_key: "$\{SYNC}" }`;
 
 function config(): Config {
@@ -34,6 +44,11 @@ test('a secret can be had by asking for it', () => {
   assert.equal(providers[0]?.apiKey?.reveal(), secrets.API);
   assert.equal(providers[0]?.headers['x-extra']?.reveal(), secrets.HEADER);
   assert.equal(datasets.syncKey?.reveal(), secrets.SYNC);
+  const aws = providers[1]?.aws;
+  assert.deepEqual(
+    [aws?.region, aws?.accessKeyId?.reveal(), aws?.secretAccessKey?.reveal(), aws?.sessionToken?.reveal()],
+    ['us-east-1', secrets.ID, secrets.KEY, secrets.SESSION],
+  );
 });
 
 test('no way of printing prints a secret', () => {

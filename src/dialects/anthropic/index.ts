@@ -1,0 +1,43 @@
+import type { Dialect } from '../dialect.ts';
+import type { Access, CallWishes, Idiom } from '../sdk/idiom.ts';
+import { sdkDialect } from '../sdk/sdk-dialect.ts';
+
+/** The Messages API of Anthropic, and of those who speak it. */
+export function anthropicDialect(access: Access): Dialect {
+  const { baseUrl, apiKey, headers } = access;
+  return sdkDialect({
+    name: 'anthropic',
+    baseUrl,
+    streamType: 'text/event-stream',
+    idiom,
+    load: async () => {
+      const { createAnthropic } = await import('@ai-sdk/anthropic');
+      return (model, fetch) =>
+        createAnthropic({ baseURL: baseUrl, apiKey, headers, fetch }).languageModel(model);
+    },
+  });
+}
+
+const idiom: Idiom = {
+  format: () => 'anthropic-claude-v1',
+  signed: (signature) => ({ anthropic: { signature } }),
+  sealed: (data) => ({ anthropic: { redactedData: data } }),
+  provenance: ({ anthropic }) => ({
+    signature: anthropic?.['signature'],
+    sealed: anthropic?.['redactedData'],
+  }),
+  cached: (control) => ({ anthropic: { cacheControl: { ...control } } }),
+  call: ({ reasoning, parallelToolCalls, cacheControl, user }: CallWishes) => ({
+    anthropic: {
+      ...(reasoning.budget === null ? {} : { thinking: { type: 'enabled', budgetTokens: reasoning.budget } }),
+      ...(parallelToolCalls === null ? {} : { disableParallelToolUse: !parallelToolCalls }),
+      ...(cacheControl === null ? {} : { cacheControl: { ...cacheControl } }),
+      ...(user === null ? {} : { metadata: { userId: user } }),
+    },
+  }),
+  eventTypes: new Set([
+    ...['message_start', 'message_delta', 'message_stop', 'ping', 'error'],
+    ...['content_block_start', 'content_block_delta', 'content_block_stop'],
+  ]),
+  maxTokensOf: ({ max_tokens: most }) => (typeof most === 'number' ? most : null),
+};

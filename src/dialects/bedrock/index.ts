@@ -1,0 +1,53 @@
+import type { Dialect } from '../dialect.ts';
+import type { Access, CallWishes, Idiom } from '../sdk/idiom.ts';
+import { sdkDialect } from '../sdk/sdk-dialect.ts';
+
+/** What signs requests to AWS, when no API key does; empty strings for what there is not. */
+export interface AwsAccess extends Access {
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken: string;
+}
+
+/** The Converse API of Amazon Bedrock. */
+export function bedrockDialect(access: AwsAccess): Dialect {
+  const { baseUrl, apiKey, headers, region, accessKeyId, secretAccessKey, sessionToken } = access;
+  return sdkDialect({
+    name: 'bedrock',
+    baseUrl,
+    streamType: 'application/vnd.amazon.eventstream',
+    idiom,
+    load: async () => {
+      const { createAmazonBedrock } = await import('@ai-sdk/amazon-bedrock');
+      const keys = { accessKeyId, secretAccessKey, ...(sessionToken === '' ? {} : { sessionToken }) };
+      const settings = { baseURL: baseUrl, apiKey, headers: { ...headers }, region, ...keys };
+      return (model, fetch) => createAmazonBedrock({ ...settings, fetch }).languageModel(model);
+    },
+  });
+}
+
+const idiom: Idiom = {
+  format: (model) => (/anthropic|claude/.test(model) ? 'anthropic-claude-v1' : 'unknown'),
+  signed: (signature) => ({ amazonBedrock: { signature } }),
+  sealed: (data) => ({ amazonBedrock: { redactedContent: data } }),
+  provenance: ({ amazonBedrock }) => ({
+    signature: amazonBedrock?.['signature'],
+    sealed: amazonBedrock?.['redactedContent'] ?? amazonBedrock?.['redactedData'],
+  }),
+  cached: ({ ttl }) => ({
+    amazonBedrock: { cachePoint: { type: 'default', ...(ttl === undefined ? {} : { ttl }) } },
+  }),
+  call: ({ reasoning, parallelToolCalls }: CallWishes) => ({
+    amazonBedrock:
+      reasoning.budget === null
+        ? {}
+        : { reasoningConfig: { type: 'enabled', budgetTokens: reasoning.budget } },
+    anthropic: parallelToolCalls === null ? {} : { disableParallelToolUse: !parallelToolCalls },
+  }),
+  eventTypes: null,
+  maxTokensOf: ({ inferenceConfig }) => {
+    const most = (inferenceConfig as { readonly maxTokens?: unknown } | undefined)?.maxTokens;
+    return typeof most === 'number' ? most : null;
+  },
+};

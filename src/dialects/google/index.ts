@@ -1,0 +1,42 @@
+import type { Dialect } from '../dialect.ts';
+import type { Access, CallWishes, Idiom } from '../sdk/idiom.ts';
+import { sdkDialect } from '../sdk/sdk-dialect.ts';
+
+/** The Gemini API of Google. */
+export function googleDialect(access: Access): Dialect {
+  const { baseUrl, apiKey, headers } = access;
+  return sdkDialect({
+    name: 'google',
+    baseUrl,
+    streamType: 'text/event-stream',
+    idiom,
+    load: async () => {
+      const { createGoogle } = await import('@ai-sdk/google');
+      return (model, fetch) =>
+        createGoogle({ baseURL: baseUrl, apiKey, headers: { ...headers }, fetch }).languageModel(model);
+    },
+  });
+}
+
+const idiom: Idiom = {
+  format: () => 'google-gemini-v1',
+  signed: (signature) => ({ google: { thoughtSignature: signature } }),
+  // A signature that stood on no thought and on no call stood on words.
+  sealed: (data) => ({ google: { thoughtSignature: data } }),
+  provenance: ({ google }) => ({ signature: google?.['thoughtSignature'] }),
+  // It caches by itself.
+  cached: () => ({}),
+  call: ({ reasoning }: CallWishes) => ({
+    google: reasoning.stated
+      ? {
+          thinkingConfig: {
+            ...(reasoning.budget === null ? {} : { thinkingBudget: reasoning.budget }),
+            includeThoughts: reasoning.shown && reasoning.effort !== 'none',
+          },
+        }
+      : {},
+  }),
+  eventTypes: null,
+  // Thoughts count within its limit as they do within ours.
+  maxTokensOf: () => null,
+};

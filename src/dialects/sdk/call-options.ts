@@ -1,0 +1,88 @@
+import type { Ask } from '../../wire/chat.ts';
+import type { Destination } from '../dialect.ts';
+import { Unsayable } from '../dialect.ts';
+import { understood } from '../understood.ts';
+import { cacheControlOf, type Idiom } from './idiom.ts';
+import type { SupportedUrls } from './media.ts';
+import { writePrompt } from './prompt.ts';
+import type { ReasoningWish } from './reasoning.ts';
+import type { CallOptions } from './types.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** How a request is put. */
+export interface CallFor {
+  readonly idiom: Idiom;
+  readonly to: Destination;
+  readonly urls: SupportedUrls;
+  readonly reasoning: ReasoningWish;
+  /** The longest completion, in tokens; null leaves it to the package, which knows what its models can do. */
+  readonly maxTokens: number | null;
+}
+
+/**
+ * Our request as a call of the packages. A parameter that these have no word for is left out, as everywhere where an upstream
+ * does not understand one; `n` above 1 and what `writePrompt` cannot write is `Unsayable`.
+ */
+export function writeCall(ask: Ask, { idiom, to, urls, reasoning, maxTokens }: CallFor): CallOptions {
+  if (ask.choices > 1) throw new Unsayable('several choices');
+  const said = understood(ask.parameters, to);
+  const { effort } = reasoning;
+  return withoutUndefined({
+    prompt: writePrompt(ask, { idiom, model: to.model, urls }),
+    maxOutputTokens: maxTokens ?? undefined,
+    temperature: said['temperature'],
+    topP: said['top_p'],
+    topK: said['top_k'],
+    presencePenalty: said['presence_penalty'],
+    frequencyPenalty: said['frequency_penalty'],
+    seed: said['seed'],
+    stopSequences: typeof said['stop'] === 'string' ? [said['stop']] : said['stop'],
+    responseFormat: responseFormat(said['response_format']),
+    tools: Array.isArray(said['tools']) ? said['tools'].map((tool) => functionTool(tool, idiom)) : undefined,
+    toolChoice: toolChoice(said['tool_choice']),
+    reasoning: effort ?? undefined,
+    providerOptions: idiom.call({
+      reasoning,
+      parallelToolCalls:
+        typeof said['parallel_tool_calls'] === 'boolean' ? said['parallel_tool_calls'] : null,
+      cacheControl: cacheControlOf(said['cache_control']),
+      user: typeof said['user'] === 'string' ? said['user'] : null,
+    }),
+  });
+}
+
+function responseFormat(format: unknown): unknown {
+  const { type, json_schema: wanted } = (format ?? {}) as Json;
+  if (type === 'json_object') return { type: 'json' };
+  if (type !== 'json_schema') return undefined;
+  const { schema, name, description } = (wanted ?? {}) as Json;
+  return withoutUndefined({ type: 'json', schema, name, description });
+}
+
+function functionTool(tool: unknown, idiom: Idiom): unknown {
+  const { type, function: declared, cache_control: breakpoint } = (tool ?? {}) as Json;
+  const { name, description, parameters, strict } = (declared ?? {}) as Json;
+  if (type !== 'function' || typeof name !== 'string') throw new Unsayable('a tool that is no function');
+  const control = cacheControlOf(breakpoint);
+  return withoutUndefined({
+    type: 'function',
+    name,
+    description,
+    inputSchema: parameters ?? { type: 'object', properties: {} },
+    strict: strict === true ? true : undefined,
+    providerOptions: control === null ? undefined : idiom.cached(control),
+  });
+}
+
+function toolChoice(choice: unknown): unknown {
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice };
+  const { function: named } = (choice ?? {}) as Json;
+  const name = ((named ?? {}) as Json)['name'];
+  return typeof name === 'string' ? { type: 'tool', toolName: name } : undefined;
+}
+
+/** The packages check what they are given; it is ours to leave out what was not said. */
+function withoutUndefined<T>(members: Json): T {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T;
+}

@@ -1,0 +1,36 @@
+import type { Delta, ToolCallDelta } from '../../wire/chat.ts';
+import { joinDetails, type ReasoningDetail } from './reasoning-details.ts';
+
+/** All that deltas say, as one. */
+export function joinDeltas(deltas: readonly Delta[]): Delta {
+  const texts = (member: 'content' | 'reasoning'): object => {
+    const said = deltas.flatMap((delta) => delta[member] ?? []);
+    return said.length === 0 ? {} : { [member]: said.join('') };
+  };
+  const calls = new Map<number, ToolCallDelta>();
+  for (const call of deltas.flatMap((delta) => delta.tool_calls ?? [])) {
+    const begun = calls.get(call.index);
+    const args = `${begun?.function.arguments ?? ''}${call.function.arguments ?? ''}`;
+    calls.set(call.index, {
+      ...begun,
+      ...call,
+      function: { ...begun?.function, ...call.function, arguments: args },
+    });
+  }
+  const images = deltas.flatMap((delta) => delta.images ?? []);
+  const details = deltas.flatMap((delta) => (delta.reasoning_details ?? []) as readonly ReasoningDetail[]);
+  return {
+    ...texts('content'),
+    ...texts('reasoning'),
+    ...shown(joinDetails(details)),
+    ...(calls.size === 0 ? {} : { tool_calls: [...calls.values()] }),
+    ...(images.length === 0 ? {} : { images }),
+  };
+}
+
+/** The entries as a member of a delta; none when there are none: an empty list says nothing. */
+export function shown(details: readonly ReasoningDetail[]): {
+  readonly reasoning_details?: readonly ReasoningDetail[];
+} {
+  return details.length === 0 ? {} : { reasoning_details: details };
+}

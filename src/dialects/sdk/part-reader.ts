@@ -1,0 +1,240 @@
+import type { AnswerChunk, Delta, FinishReason, ToolCallDelta, UsageClaim } from '../../wire/chat.ts';
+import type { Heard } from '../dialect.ts';
+import { heardError, isNews } from './heard-error.ts';
+import type { Idiom } from './idiom.ts';
+import { joinDeltas, shown } from './join-deltas.ts';
+import type { ReasoningDetail } from './reasoning-details.ts';
+import type { Finish, Metadata, StreamPart, UsageReport, WholeResult } from './types.ts';
+
+/** Whose answer is read, and how. */
+export interface ReaderOf {
+  readonly idiom: Idiom;
+  readonly model: string;
+  /** Whether thoughts are passed on. */
+  readonly showsThoughts: boolean;
+  /** How the answer's headers name it; null when they do not. */
+  readonly answerId: string | null;
+}
+
+/** Puts the parts of one answer into our words. A whole answer is read as the parts that it would have been streamed in. */
+export class PartReader {
+  readonly #of: ReaderOf;
+  #answerId: string | null;
+  /** Thoughts by the block that they stream in; each is an entry of its own. */
+  readonly #thoughts = new Map<string, number>();
+  #details = 0;
+  #thought = false;
+  readonly #calls = new Map<string, { readonly index: number; hasArguments: boolean }>();
+
+  constructor(of: ReaderOf) {
+    this.#of = of;
+    this.#answerId = of.answerId;
+  }
+
+  /** What a part of a stream says; nothing when it says nothing that we pass on. */
+  read(part: StreamPart): readonly Heard[] {
+    switch (part.type) {
+      case 'response-metadata':
+        this.#answerId = part.id ?? this.#answerId;
+        return [];
+      case 'text-delta':
+        return this.#says(this.#text(part.delta, part.providerMetadata));
+      case 'reasoning-start':
+      case 'reasoning-end':
+        return this.#says(this.#seal(part.id, part.providerMetadata));
+      case 'reasoning-delta':
+        return this.#says(this.#think(part.id, part.delta, part.providerMetadata));
+      case 'tool-input-start':
+        if (part.providerExecuted === true) return [];
+        return this.#says(this.#beginCall(part.id, part.toolName, part.providerMetadata));
+      case 'tool-input-delta':
+        return this.#says(this.#continueCall(part.id, part.delta));
+      case 'tool-call':
+        if (part.providerExecuted === true) return [];
+        return this.#says(this.#endCall(part));
+      case 'file':
+        return this.#says(imageOf(part));
+      case 'finish':
+        return this.#finish(part.finishReason, part.usage);
+      case 'error':
+        return isNews(part.error, this.#of.idiom) ? [] : [heardError(part.error)];
+      default:
+        return [];
+    }
+  }
+
+  /** A whole answer, as one chunk. */
+  readWhole({ content, finishReason, usage, response }: WholeResult): Heard {
+    if (!isAtEnd(finishReason)) return { kind: 'garbage', reason: 'an answer without an end' };
+    this.#answerId = response?.id ?? this.#answerId;
+    const deltas = content.flatMap((part, position): readonly (Delta | null)[] => {
+      switch (part.type) {
+        case 'text':
+          return [this.#text(part.text, part.providerMetadata)];
+        case 'reasoning':
+          return [this.#think(String(position), part.text, part.providerMetadata)];
+        case 'tool-call':
+          return part.providerExecuted === true ? [] : [this.#endCall(part)];
+        case 'file':
+          return [imageOf(part)];
+        default:
+          return [];
+      }
+    });
+    const delta = joinDeltas(deltas.filter((each) => each !== null));
+    return { kind: 'chunk', chunk: this.#chunk(delta, finishReason, this.#claim(usage)) };
+  }
+
+  #says(delta: Delta | null): readonly Heard[] {
+    return delta === null ? [] : [{ kind: 'chunk', chunk: this.#chunk(delta, null, null) }];
+  }
+
+  #chunk(delta: Delta, finish: Finish | null, usage: UsageClaim | null): AnswerChunk {
+    const reason = finish === null ? null : reasonOf(finish);
+    return {
+      choices: [
+        {
+          index: 0,
+          delta,
+          finish_reason: reason,
+          native_finish_reason: finish?.raw ?? reason,
+          logprobs: null,
+        },
+      ],
+      usage,
+      upstreamId: this.#answerId,
+      systemFingerprint: null,
+      serviceTier: null,
+    };
+  }
+
+  #text(content: string, metadata: Metadata | undefined): Delta | null {
+    const { signature } = this.#provenance(metadata);
+    const details = signature === null ? [] : this.#detail({ type: 'reasoning.encrypted', data: signature });
+    return content === '' && details.length === 0
+      ? null
+      : { ...(content === '' ? {} : { content }), ...shown(details) };
+  }
+
+  #think(block: string, text: string, metadata: Metadata | undefined): Delta | null {
+    const { signature, sealed } = this.#provenance(metadata);
+    this.#thought = true;
+    if (!this.#of.showsThoughts) return null;
+    if (sealed !== null) return this.#seal(block, metadata);
+    if (text === '' && signature === null) return null;
+    const index = this.#thoughts.get(block) ?? this.#details++;
+    this.#thoughts.set(block, index);
+    const detail: ReasoningDetail = {
+      type: 'reasoning.text',
+      ...(text === '' ? {} : { text }),
+      ...(signature === null ? {} : { signature }),
+      format: this.#of.idiom.format(this.#of.model),
+      index,
+    };
+    return { ...(text === '' ? {} : { reasoning: text }), reasoning_details: [detail] };
+  }
+
+  /** A thought that only its maker can read. */
+  #seal(block: string, metadata: Metadata | undefined): Delta | null {
+    const { sealed } = this.#provenance(metadata);
+    if (sealed === null || this.#thoughts.has(block)) return null;
+    this.#thought = true;
+    const details = this.#detail({ type: 'reasoning.encrypted', data: sealed });
+    return details.length === 0 ? null : { reasoning_details: details };
+  }
+
+  #beginCall(id: string, name: string, metadata: Metadata | undefined): Delta {
+    const { signature } = this.#provenance(metadata);
+    const details =
+      signature === null ? [] : this.#detail({ type: 'reasoning.encrypted', data: signature, id });
+    const index = this.#calls.size;
+    this.#calls.set(id, { index, hasArguments: false });
+    const call: ToolCallDelta = { index, id, type: 'function', function: { name, arguments: '' } };
+    return { tool_calls: [call], ...shown(details) };
+  }
+
+  #continueCall(id: string, args: string): Delta | null {
+    const call = this.#calls.get(id);
+    if (call === undefined || args === '') return null;
+    call.hasArguments = true;
+    return { tool_calls: [{ index: call.index, function: { arguments: args } }] };
+  }
+
+  /** A call whose arguments did not stream has them here. */
+  #endCall(part: {
+    readonly toolCallId: string;
+    readonly toolName: string;
+    readonly input: string;
+    readonly providerMetadata?: Metadata;
+  }): Delta | null {
+    const { toolCallId: id, toolName: name, input, providerMetadata } = part;
+    if (this.#calls.get(id)?.hasArguments === true) return null;
+    const begun = this.#calls.has(id) ? {} : this.#beginCall(id, name, providerMetadata);
+    const rest = this.#continueCall(id, input === '' ? '{}' : input);
+    return joinDeltas([begun, ...(rest === null ? [] : [rest])]);
+  }
+
+  #finish(reason: Finish, usage: UsageReport): readonly Heard[] {
+    if (!isAtEnd(reason)) return [];
+    return [{ kind: 'chunk', chunk: this.#chunk({}, reason, this.#claim(usage)) }, { kind: 'done' }];
+  }
+
+  #claim({ inputTokens, outputTokens }: UsageReport): UsageClaim {
+    return {
+      promptTokens: inputTokens.total,
+      completionTokens: outputTokens.total,
+      reasoningTokens: outputTokens.reasoning,
+      cacheReadTokens: inputTokens.cacheRead,
+      cacheWriteTokens: inputTokens.cacheWrite,
+      ...(this.#thought && outputTokens.reasoning === undefined ? { uncountedThoughts: true } : {}),
+    };
+  }
+
+  #detail(detail: Pick<ReasoningDetail, 'type' | 'data' | 'id'>): readonly ReasoningDetail[] {
+    if (!this.#of.showsThoughts) return [];
+    return [{ ...detail, format: this.#of.idiom.format(this.#of.model), index: this.#details++ }];
+  }
+
+  #provenance(metadata: Metadata | undefined): {
+    readonly signature: string | null;
+    readonly sealed: string | null;
+  } {
+    if (metadata === undefined) return { signature: null, sealed: null };
+    const { signature, sealed } = this.#of.idiom.provenance(metadata);
+    return { signature: nonEmpty(signature), sealed: nonEmpty(sealed) };
+  }
+}
+
+/** An answer that stopped without a reason is not at its end. */
+function isAtEnd({ unified, raw }: Finish): boolean {
+  return unified !== 'interrupted' && (unified !== 'other' || raw !== undefined);
+}
+
+function reasonOf({ unified }: Finish): FinishReason {
+  switch (unified) {
+    case 'content-filter':
+      return 'content_filter';
+    case 'tool-calls':
+      return 'tool_calls';
+    case 'stop':
+    case 'length':
+    case 'error':
+      return unified;
+    case 'interrupted':
+    case 'other':
+      return 'stop';
+  }
+}
+
+/** An image that the model made, in the original's shape; other files have no place in an answer. */
+function imageOf(part: { readonly mediaType: string; readonly data: unknown }): Delta | null {
+  const data = (part.data as { readonly data?: unknown })?.data ?? part.data;
+  if (!part.mediaType.startsWith('image/')) return null;
+  const base64 = data instanceof Uint8Array ? Buffer.from(data).toString('base64') : String(data);
+  const url = `data:${part.mediaType};base64,${base64}`;
+  return { images: [{ type: 'image_url', image_url: { url } }] };
+}
+
+function nonEmpty(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

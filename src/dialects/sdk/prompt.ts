@@ -1,0 +1,204 @@
+import type { Ask } from '../../wire/chat.ts';
+import { Unsayable } from '../dialect.ts';
+import { cacheControlOf, type Idiom } from './idiom.ts';
+import { filePart, type SupportedUrls } from './media.ts';
+import { readDetails } from './reasoning-details.ts';
+import type {
+  AssistantPart,
+  Message,
+  Prompt,
+  ProviderOptions,
+  ToolOutputPart,
+  ToolResultPart,
+  UserPart,
+} from './types.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What a prompt is written for. */
+export interface PromptFor {
+  readonly idiom: Idiom;
+  readonly model: string;
+  readonly urls: SupportedUrls;
+}
+
+/** Our conversation, or the text to go on with, as a prompt of the packages. Throws `Unsayable` for what has no place in one. */
+export function writePrompt(ask: Ask, to: PromptFor): Prompt {
+  if (ask.kind === 'text') return [{ role: 'user', content: [{ type: 'text', text: onlyText(ask.input) }] }];
+  const messages = ask.input as readonly Json[];
+  const toolNames = new Map(
+    messages.flatMap((message) => callsOf(message).map(({ id, name }) => [id, name])),
+  );
+  const prompt: Message[] = [];
+  for (const message of messages) {
+    for (const written of writeMessage(message, to, toolNames)) {
+      const last = prompt.at(-1);
+      // Results of calls that were made together belong together.
+      if (written.role === 'tool' && last?.role === 'tool') last.content.push(...written.content);
+      else if (written.role === 'system' && prompt.some(({ role }) => role !== 'system'))
+        // Instructions stand at the beginning only; later ones keep their place as a user's words.
+        prompt.push({ role: 'user', content: [{ type: 'text', text: written.content }] });
+      else prompt.push(written);
+    }
+  }
+  return prompt;
+}
+
+function onlyText(input: unknown): string {
+  const [only, ...more] = Array.isArray(input) ? (input as readonly unknown[]) : [input];
+  if (typeof only !== 'string' || more.length > 0) throw new Unsayable('several prompts, or token ids');
+  return only;
+}
+
+function writeMessage(
+  message: Json,
+  to: PromptFor,
+  toolNames: ReadonlyMap<string, string>,
+): readonly Message[] {
+  switch (message['role']) {
+    case 'system':
+    case 'developer':
+      return textParts(message, to).map(({ text, options }) => ({
+        role: 'system',
+        content: text,
+        ...options,
+      }));
+    case 'user': {
+      const content = userParts(message, to);
+      return content.length === 0 ? [] : [{ role: 'user', content }];
+    }
+    case 'assistant': {
+      const content = assistantParts(message, to);
+      return content.length === 0 ? [] : [{ role: 'assistant', content }];
+    }
+    case 'tool':
+      return [{ role: 'tool', content: [toolResult(message, to, toolNames)] }];
+    default:
+      throw new Unsayable(`the role ${String(message['role']).slice(0, 40)}`);
+  }
+}
+
+function userParts(message: Json, to: PromptFor): UserPart[] {
+  return partsOf(message, to).flatMap(({ part, options }): UserPart[] => {
+    if (part['type'] !== 'text') return [{ ...filePart(part, to.urls), ...options }];
+    const text = stringOf(part['text']);
+    return text === '' ? [] : [{ type: 'text', text, ...options }];
+  });
+}
+
+/** Thoughts first, then words, then calls: the order in which a model says them. */
+function assistantParts(message: Json, to: PromptFor): AssistantPart[] {
+  const { idiom, model } = to;
+  const calls = callsOf(message);
+  const thoughts = readDetails(message['reasoning_details'], idiom.format(model));
+  const sealOf = new Map(
+    thoughts.flatMap(({ sealed, toolCallId }) =>
+      sealed !== null && toolCallId !== null ? [[toolCallId, sealed]] : [],
+    ),
+  );
+  const own = thoughts.filter(
+    ({ toolCallId }) => toolCallId === null || !calls.some(({ id }) => id === toolCallId),
+  );
+  return [
+    ...own.flatMap(({ text, signature, sealed }): AssistantPart[] => {
+      if (sealed !== null) return [{ type: 'reasoning', text: '', providerOptions: idiom.sealed(sealed) }];
+      return signature === null
+        ? []
+        : [{ type: 'reasoning', text, providerOptions: idiom.signed(signature) }];
+    }),
+    ...textParts(message, to).map(({ text, options }): AssistantPart => ({ type: 'text', text, ...options })),
+    ...calls.map(({ id, name, input }): AssistantPart => {
+      const seal = sealOf.get(id);
+      const signed = seal === undefined ? {} : { providerOptions: idiom.signed(seal) };
+      return { type: 'tool-call', toolCallId: id, toolName: name, input, ...signed };
+    }),
+  ];
+}
+
+function toolResult(message: Json, to: PromptFor, toolNames: ReadonlyMap<string, string>): ToolResultPart {
+  const id = stringOf(message['tool_call_id']);
+  const parts = partsOf(message, to);
+  const isText = parts.every(({ part }) => part['type'] === 'text');
+  return {
+    type: 'tool-result',
+    toolCallId: id,
+    toolName: toolNames.get(id) ?? (typeof message['name'] === 'string' ? message['name'] : 'tool'),
+    output: isText
+      ? { type: 'text', value: parts.map(({ part }) => stringOf(part['text'])).join('') }
+      : { type: 'content', value: parts.map(({ part }) => outputPart(part, to)) },
+    ...parts.findLast(({ options }) => options.providerOptions !== undefined)?.options,
+  };
+}
+
+function outputPart(part: Json, to: PromptFor): ToolOutputPart {
+  if (part['type'] === 'text') return { type: 'text', text: stringOf(part['text']) };
+  const { data, mediaType } = filePart(part, to.urls);
+  return { type: 'file', data, mediaType };
+}
+
+function callsOf(
+  message: Json,
+): readonly { readonly id: string; readonly name: string; readonly input: unknown }[] {
+  if (!Array.isArray(message['tool_calls'])) return [];
+  return (message['tool_calls'] as readonly Json[]).flatMap((call) => {
+    const called = call?.['function'] as Json | undefined;
+    if (typeof called?.['name'] !== 'string') return [];
+    return [{ id: stringOf(call['id']), name: called['name'], input: inputOf(called['arguments']) }];
+  });
+}
+
+/** The arguments of a call as an object, which is all that these upstreams take. */
+function inputOf(said: unknown): unknown {
+  if (isObject(said)) return said;
+  const text = stringOf(said);
+  if (text === '') return {};
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (isObject(parsed)) return parsed;
+  } catch {
+    // A model was cut off in the middle of its arguments; the conversation goes on all the same.
+  }
+  return { arguments: text };
+}
+
+function textParts(
+  message: Json,
+  to: PromptFor,
+): readonly { readonly text: string; readonly options: Options }[] {
+  return partsOf(message, to).flatMap(({ part, options }) => {
+    if (part['type'] !== 'text' && part['type'] !== 'refusal')
+      throw new Unsayable(`a part of type ${String(part['type']).slice(0, 40)} in this place`);
+    const text = stringOf(part['type'] === 'refusal' ? part['refusal'] : part['text']);
+    return text === '' ? [] : [{ text, options }];
+  });
+}
+
+interface Options {
+  readonly providerOptions?: ProviderOptions;
+}
+
+/** The parts of a message, a plain string being one; a cache breakpoint of the message itself is behind its last part. */
+function partsOf(
+  message: Json,
+  { idiom }: PromptFor,
+): readonly { readonly part: Json; readonly options: Options }[] {
+  const { content } = message;
+  const parts: readonly Json[] = Array.isArray(content)
+    ? content
+    : typeof content === 'string'
+      ? [{ type: 'text', text: content }]
+      : [];
+  return parts.map((part, position) => {
+    const own = cacheControlOf(part['cache_control']);
+    const control = own ?? (position === parts.length - 1 ? cacheControlOf(message['cache_control']) : null);
+    return { part, options: control === null ? {} : { providerOptions: idiom.cached(control) } };
+  });
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function stringOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,63 @@
+/** How much a model is to think. */
+export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+
+/** What a request says of thinking. */
+export interface ReasoningWish {
+  /** Whether it says anything at all. */
+  readonly stated: boolean;
+  readonly effort: Effort | null;
+  /** Tokens to think with. */
+  readonly budget: number | null;
+  /** Whether thoughts are part of the answer. */
+  readonly shown: boolean;
+}
+
+/** What part of the completion an effort may think with, as the original has it. */
+const shares: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
+  minimal: 0.1,
+  low: 0.2,
+  medium: 0.5,
+  high: 0.8,
+  xhigh: 0.95,
+  max: 0.95,
+};
+/** The least that thinking takes where it is given a budget. */
+const leastBudget = 1024;
+
+/** Reads `reasoning`, and the two parameters that it replaced. */
+export function readReasoning(parameters: Readonly<Record<string, unknown>>): ReasoningWish {
+  const { reasoning, reasoning_effort: oldEffort, include_reasoning: include } = parameters;
+  const said = (reasoning ?? {}) as {
+    readonly effort?: unknown;
+    readonly max_tokens?: unknown;
+    readonly exclude?: unknown;
+    readonly enabled?: unknown;
+  };
+  const enabled = said.enabled === true ? 'medium' : said.enabled === false ? 'none' : null;
+  const effort = effortOf(said.effort) ?? effortOf(oldEffort) ?? enabled;
+  const budget =
+    Number.isSafeInteger(said.max_tokens) && Number(said.max_tokens) > 0 ? Number(said.max_tokens) : null;
+  return {
+    stated: effort !== null || budget !== null || include === true,
+    effort: budget === null ? effort : null,
+    budget,
+    shown: said.exclude !== true && include !== false,
+  };
+}
+
+/**
+ * The same wish with a budget that leaves room for an answer within `maxTokens`; without thinking when there is not room enough.
+ */
+export function withinTokens(wish: ReasoningWish, maxTokens: number): ReasoningWish {
+  const share = wish.effort === null || wish.effort === 'none' ? shares.medium : shares[wish.effort];
+  const wanted = Math.max(leastBudget, wish.budget ?? Math.floor(maxTokens * share));
+  const budget = Math.min(wanted, maxTokens - 1);
+  if (budget < leastBudget) return { ...wish, effort: 'none', budget: null };
+  return { ...wish, effort: null, budget };
+}
+
+function effortOf(value: unknown): Effort | null {
+  return value === 'none' || (typeof value === 'string' && Object.hasOwn(shares, value))
+    ? (value as Effort)
+    : null;
+}

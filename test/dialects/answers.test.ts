@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { booksOf, numberOf } from '../harness/books.ts';
+import type { WireAnswer } from '../harness/wire.ts';
+import { askWire as ask, understoodStream, weather } from '../harness/wire-ask.ts';
+import { openWireWorld, type WireWorld, wireModel, wires } from '../harness/wire-world.ts';
+
+const hello: WireAnswer = { blocks: [{ text: ['Hel', 'lo, ', '안녕'] }] };
+const messages = [{ role: 'user', content: 'Say hello in two languages, please.' }];
+
+for (const wire of wires) {
+  describe(wire.dialect, () => {
+    let world: WireWorld;
+    before(async () => {
+      world = await openWireWorld(wire);
+    });
+    after(() => world.close());
+
+    test('answers at the same time do not mix', async () => {
+      const { naru, upstream } = world;
+      const account = await naru.account({ credit: '100000000' });
+      const tags = Array.from({ length: 20 }, (_, n) => `tag-${n}-`);
+      upstream.answer(({ raw }) => {
+        const [tag = 'none'] = /tag-\d+-/.exec(raw.toString()) ?? [];
+        return wire.says({ blocks: [{ text: [...tag] }] }).drip(40, 0);
+      });
+      const texts = await Promise.all(
+        tags.map(async (tag, n) => {
+          const said = { messages: [{ role: 'user', content: `Repeat ${tag}` }], stream: n % 2 === 0 };
+          return (await ask(world, account.key, said)).text;
+        }),
+      );
+      assert.deepEqual(texts, tags);
+    });
+
+    for (const stream of [false, true]) {
+      const how = stream ? 'streamed' : 'whole';
+
+      test(`a ${how} answer is passed on and billed`, async () => {
+        const { naru, upstream } = world;
+        const account = await naru.account();
+        upstream.next(wire.says(hello));
+        const { text, usage, choice } = await ask(world, account.key, { messages, stream });
+        assert.equal(text, 'Hello, 안녕');
+        assert.equal(choice.finish_reason, 'stop');
+        assert.equal(usage.prompt_tokens, 12);
+        assert.equal(usage.completion_tokens, 7);
+        assert.equal(usage.cost, 26);
+        const books = await booksOf(naru, account);
+        assert.deepEqual(books.debits.map(numberOf), [26]);
+        assert.equal(books.records.length, 1);
+      });
+
+      test(`a call of a tool comes back ${how}, and its result goes out`, async () => {
+        const { naru, upstream } = world;
+        const account = await naru.account();
+        const call = { id: 'call_01', name: 'weather', args: ['{"city":', '"서울"}'] };
+        upstream.next(
+          wire.says({ blocks: [{ text: ['Looking.'] }, { call }], stop: 'tools' }),
+          wire.says(hello),
+        );
+        const first = await ask(world, account.key, { messages, stream, tools: [weather] });
+        assert.equal(first.choice.finish_reason, 'tool_calls');
+        assert.equal(first.calls.length, 1);
+        const [made] = first.calls;
+        assert.equal(made?.function.name, 'weather');
+        assert.deepEqual(JSON.parse(made?.function.arguments ?? ''), { city: '서울' });
+        const result = { role: 'tool', tool_call_id: made?.id, content: '21 degrees' };
+        const assistant = { role: 'assistant', content: first.text, tool_calls: first.calls };
+        const second = await ask(world, account.key, {
+          messages: [...messages, assistant, result],
+          stream,
+          tools: [weather],
+        });
+        assert.equal(second.text, 'Hello, 안녕');
+        const sent = JSON.stringify(upstream.requests.at(-1)?.body);
+        assert.match(sent, /21 degrees/);
+        assert.match(sent, new RegExp(String(made?.id)));
+      });
+
+      test(`a call without arguments has the arguments {} ${how}`, async () => {
+        const { naru, upstream } = world;
+        const account = await naru.account();
+        upstream.next(
+          wire.says({ blocks: [{ call: { id: 'call_01', name: 'weather', args: [] } }], stop: 'tools' }),
+        );
+        const { calls } = await ask(world, account.key, { messages, stream, tools: [weather] });
+        assert.deepEqual(
+          calls.map(({ function: { arguments: args } }) => args),
+          ['{}'],
+        );
+      });
+
+      test(`an answer of a demanded shape is text, also where it is made by a tool ${how}`, async () => {
+        const { naru, upstream } = world;
+        const account = await naru.account();
+        const schema = { type: 'object', properties: { celsius: { type: 'number' } } };
+        const json = ['{"celsius":', '21}'];
+        upstream.next(
+          wire.dialect === 'bedrock'
+            ? wire.says({ blocks: [{ call: { id: 'call_01', name: 'json', args: json } }], stop: 'tools' })
+            : wire.says({ blocks: [{ text: json }] }),
+        );
+        const { text, calls, choice } = await ask(world, account.key, {
+          messages,
+          stream,
+          response_format: { type: 'json_schema', json_schema: { name: 'weather', schema } },
+        });
+        assert.deepEqual(JSON.parse(text), { celsius: 21 });
+        assert.deepEqual([calls.length, choice.finish_reason], [0, 'stop']);
+      });
+
+      test(`a text is gone on with ${how}`, async () => {
+        const { naru, upstream } = world;
+        const account = await naru.account();
+        upstream.next(wire.says(hello));
+        const body = { model: wireModel, prompt: 'Once upon a time', stream };
+        const answer = await naru.send('POST', '/completions', { key: account.key, body });
+        assert.equal(answer.status, 200, answer.text);
+        const text = stream ? understoodStream(answer.text).text : answer.json.choices[0].text;
+        assert.equal(text, 'Hello, 안녕');
+        assert.equal((await booksOf(naru, account)).debits.length, 1);
+      });
+
+      test(`cached tokens are counted and cost what they cost ${how}`, async () => {
+        const { naru, upstream } = world;
+        const account = await naru.account();
+        const writes = wire.dialect === 'google' ? {} : { cacheWrite: 8 };
+        upstream.next(
+          wire.says({ ...hello, usage: { prompt: 40, completion: 7, cacheRead: 20, ...writes } }),
+        );
+        const { usage } = await ask(world, account.key, { messages, stream });
+        assert.equal(usage.prompt_tokens, 40);
+        assert.equal(usage.prompt_tokens_details.cached_tokens, 20);
+        assert.equal(usage.prompt_tokens_details.cache_write_tokens, writes.cacheWrite ?? 0);
+        const cost = wire.dialect === 'google' ? 20 + 20 * 0.1 + 14 : 12 + 20 * 0.1 + 8 * 1.25 + 14;
+        assert.equal(usage.cost, cost);
+        assert.deepEqual((await booksOf(naru, account)).debits.map(numberOf), [cost]);
+      });
+
+      test(`an answer that is cut short or held back says why ${how}`, async () => {
+        const { naru, upstream } = world;
+        const account = await naru.account();
+        upstream.next(wire.says({ ...hello, stop: 'length' }), wire.says({ ...hello, stop: 'filter' }));
+        const short = await ask(world, account.key, { messages, stream });
+        const held = await ask(world, account.key, { messages, stream });
+        assert.equal(short.choice.finish_reason, 'length');
+        assert.equal(held.choice.finish_reason, 'content_filter');
+        assert.ok(held.choice.native_finish_reason);
+      });
+    }
+  });
+}

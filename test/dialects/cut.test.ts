@@ -1,0 +1,159 @@
+/**
+ * Every stream, divided at every byte and cut off at every byte. Each place is tried on the dialect itself, with the bytes as a
+ * connection would bring them; some of them through the whole gateway.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Bytes } from '../../src/dialects/dialect.ts';
+import { booksOf } from '../harness/books.ts';
+import { eventsOf } from '../harness/stream.ts';
+import type { WireAnswer } from '../harness/wire.ts';
+import { understoodStream } from '../harness/wire-ask.ts';
+import { frame } from '../harness/wire-bedrock.ts';
+import { begin, listen, streamOf, streamPaths, type Told } from '../harness/wire-listen.ts';
+import { openWireWorld, type WireWorld, wireModel, wires } from '../harness/wire-world.ts';
+
+const answer: WireAnswer = {
+  blocks: [
+    { thought: ['Hm, ', '음.'], signature: 'c2ln' },
+    { text: ['안', '녕 😀'] },
+    { call: { id: 'call_1', name: 'weather', args: ['{"city":', '"서울"}'] } },
+  ],
+  stop: 'tools',
+  usage: { prompt: 12, completion: 20, cacheRead: 4 },
+};
+const body = { model: wireModel, stream: true, messages: [{ role: 'user', content: 'Say hello, please.' }] };
+
+/** More of the same text, in each format. */
+const more = 'a'.repeat(8192);
+const chatter = {
+  anthropic: Buffer.from(
+    `data: {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"${more}"}}\n\n`,
+  ),
+  google: Buffer.from(`data: {"candidates":[{"content":{"role":"model","parts":[{"text":"${more}"}]}}]}\n\n`),
+  bedrock: frame('event', 'contentBlockDelta', { contentBlockIndex: 1, delta: { text: more } }),
+};
+
+for (const wire of wires) {
+  describe(wire.dialect, () => {
+    const says = wire.says(answer);
+    const stream = streamOf(wire, answer);
+    let whole: Told;
+    before(async () => {
+      whole = await listen(wire, [stream]);
+      assert.equal(whole.failed, null);
+      assert.ok(whole.done);
+      assert.ok(stream.length > 1000 && whole.text === '안녕 😀', 'there is something to cut');
+    });
+
+    test('divided at every byte it says the same', async () => {
+      for (let at = 1; at < stream.length; at += 1)
+        assert.deepEqual(
+          await listen(wire, [stream.subarray(0, at), stream.subarray(at)]),
+          whole,
+          `at ${at}`,
+        );
+    });
+
+    test('a byte at a time it says the same', async () => {
+      const bytes = Array.from(stream, (_, at) => stream.subarray(at, at + 1));
+      assert.deepEqual(await listen(wire, bytes), whole);
+    });
+
+    test('cut off at every byte it says the beginning of it, and an end only when it had come', async () => {
+      for (let at = 0; at < stream.length; at += 1) {
+        const told = await listen(wire, [stream.subarray(0, at)], new Error('cut'));
+        if (told.done) assert.deepEqual({ ...told, failed: null }, whole, `complete at ${at}`);
+        else assert.equal(told.failed, 'Error: cut', `at ${at}`);
+        assert.ok(whole.text.startsWith(told.text), `at ${at}`);
+      }
+    });
+
+    test('closed without a word at every byte it has an end only when that had come', async () => {
+      for (let at = 0; at < stream.length; at += 1) {
+        const told = await listen(wire, [stream.subarray(0, at)]);
+        // What was used comes last: without it there may be an end all the same, and we count ourselves.
+        if (told.done) {
+          assert.deepEqual(
+            { ...told, claim: null, failed: null },
+            { ...whole, claim: null },
+            `complete at ${at}`,
+          );
+          assert.ok(at > stream.length * 0.5, `complete at ${at} of ${stream.length}`);
+        }
+        assert.ok(whole.text.startsWith(told.text), `at ${at}`);
+      }
+    });
+
+    test('bytes that are damaged never make another answer that counts', async () => {
+      for (let at = 0; at < stream.length; at += 7) {
+        const damaged = Buffer.from(stream);
+        damaged[at] = (damaged[at] ?? 0) ^ 0x01;
+        const told = await listen(wire, [damaged]);
+        // Only frames have checksums; lines of text do not.
+        if (wire.dialect === 'bedrock' && told.failed === null && told.done)
+          assert.deepEqual(told, whole, `at ${at}`);
+      }
+    });
+
+    test('an event without an end is given up before it fills the memory', async () => {
+      const endless = Buffer.alloc(1024 * 1024, wire.dialect === 'bedrock' ? 0x20 : 0x61);
+      const told = await listen(wire, [Buffer.from('data: '), ...Array.from({ length: 32 }, () => endless)]);
+      assert.match(told.failed ?? '', /too long|checksum/i);
+    });
+
+    test('an upstream is held back as long as nobody reads', async () => {
+      let given = 0;
+      const endless: Bytes = {
+        async next() {
+          given += 1;
+          return [chatter[wire.dialect]];
+        },
+      };
+      const hearing = (await begin(wire)).readStream(endless, null);
+      await hearing.next();
+      const before = given;
+      for (let n = 0; n < 200; n += 1) await turn();
+      assert.ok(given - before < 100, `${given} reads`);
+    });
+
+    describe('through the gateway', () => {
+      let world: WireWorld;
+      before(async () => {
+        world = await openWireWorld(wire);
+      });
+      after(() => world.close());
+
+      test('divided anywhere it is the same answer; cut anywhere it is a failure that costs nothing', async () => {
+        const { naru, upstream } = world;
+        const ask = async (reply: typeof says) => {
+          const account = await naru.account();
+          upstream.next(reply);
+          const answered = await naru.send('POST', '/chat/completions', { key: account.key, body });
+          const books = await booksOf(naru, account);
+          assert.equal(books.records.length, 1, 'one record');
+          return { answered, books };
+        };
+        const full = await ask(says);
+        const told = understoodStream(full.answered.text);
+        const length = says.bytes({ stream: true, model: wire.model }, streamPaths[wire.dialect]).length;
+        const step = Math.floor(length / 24);
+        for (let at = 3; at < length; at += step) {
+          const { answered, books } = await ask(says.splitAt(at));
+          assert.deepEqual(understoodStream(answered.text), told, `divided at ${at}`);
+          assert.deepEqual(books.debits, full.books.debits);
+        }
+        for (let at = 0; at < length; at += step) {
+          for (const by of ['fin', 'rst'] as const) {
+            const { answered, books } = await ask(says.cutAt(at, by));
+            const events = answered.status === 200 ? eventsOf(answered.text) : [];
+            const isComplete = answered.status === 200 && !events.some((event) => event.json?.error);
+            if (isComplete) assert.deepEqual(understoodStream(answered.text), told, `cut at ${at}`);
+            assert.deepEqual(books.debits, isComplete ? full.books.debits : [], `cut at ${at}`);
+          }
+        }
+      });
+    });
+  });
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { booksOf, dumpOf } from '../harness/books.ts';
+import { eventsOf } from '../harness/stream.ts';
+import { gate, reply } from '../harness/upstream.ts';
+import type { WireAnswer } from '../harness/wire.ts';
+import { openWireWorld, type WireWorld, wireModel, wires } from '../harness/wire-world.ts';
+
+const hello: WireAnswer = { blocks: [{ text: ['Hel', 'lo, ', '안녕'] }] };
+const messages = [{ role: 'user', content: 'Say hello in two languages, please.' }];
+
+for (const wire of wires) {
+  describe(wire.dialect, () => {
+    let world: WireWorld;
+    before(async () => {
+      world = await openWireWorld(wire);
+    });
+    after(() => world.close());
+
+    async function failing(stream: boolean) {
+      const { naru } = world;
+      const account = await naru.account();
+      const body = { model: wireModel, messages, stream };
+      const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
+      const books = await booksOf(naru, account);
+      assert.deepEqual(books.debits, [], 'a failure costs nothing');
+      assert.equal(books.records.length, 1);
+      return { answer, record: books.records[0] };
+    }
+
+    for (const stream of [false, true]) {
+      const how = stream ? 'streamed' : 'whole';
+
+      for (const status of [400, 401, 403, 404, 429, 500, 503, 529]) {
+        test(`a refusal with ${status} of a ${how} answer is a failed candidate with that status`, async () => {
+          world.upstream.next(wire.refuses(status, 'scripted words', { 'retry-after': '17' }));
+          const { answer } = await failing(stream);
+          assert.equal(answer.status, 502);
+          assert.equal(answer.json.error.metadata.provider_code, status);
+          assert.equal(answer.headers.get('retry-after'), null);
+          const line = world.naru.logged.findLast(({ event }) => event === 'attempt_failed');
+          assert.deepEqual(
+            [line?.['status'], line?.['reason'], line?.['retry_after']],
+            [status, 'scripted words', '17'],
+          );
+        });
+      }
+
+      test(`what is no answer at all is a failed candidate ${how}`, async () => {
+        for (const odd of [
+          reply.json({}),
+          reply.json([]),
+          reply.json(null),
+          reply.status(200, '<html>a proxy</html>'),
+          reply.status(200, '['.repeat(200_000)),
+          reply.status(200, `{"usage":${'['.repeat(50_000)}${']'.repeat(50_000)}}`),
+          reply.json({ candidates: 7, content: 'x', output: null, type: 'message' }),
+          reply.raw('nonsense'),
+          reply.drop('rst'),
+          reply.redirect('https://elsewhere.example/'),
+        ]) {
+          world.upstream.next(odd);
+          assert.equal((await failing(stream)).answer.status, 502);
+        }
+      });
+    }
+
+    test('an error in the middle of a stream is an error of the stream', async () => {
+      world.upstream.next(wire.breaks([{ text: ['Hel', 'lo'] }]));
+      const { answer } = await failing(true);
+      const events = eventsOf(answer.text);
+      const error = events.find((event) => event.json?.error)?.json.error;
+      assert.equal(error.metadata.error_type, 'provider_error');
+      assert.equal(error.metadata.provider_code, String(wire.breaksWith));
+      assert.equal(events.at(-1)?.data, '[DONE]');
+    });
+
+    test('an error before the first words of a stream is a failed candidate', async () => {
+      world.upstream.next(wire.breaks([]));
+      const { answer } = await failing(true);
+      assert.equal(answer.status, 502);
+      assert.equal(answer.json.error.metadata.provider_code, wire.breaksWith);
+    });
+
+    test('a client that leaves in the middle hangs up the upstream and pays for what it got', async () => {
+      const { naru, upstream } = world;
+      const account = await naru.account();
+      const stop = gate();
+      const streamed = wire.says(hello);
+      const bytes = streamed.bytes({ stream: true }, pathOf(wire.dialect));
+      upstream.next(streamed.holdAt(bytes.length - 5, stop));
+      const left = new AbortController();
+      const response = await fetch(`${naru.url}/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: wireModel, messages, stream: true }),
+        signal: left.signal,
+      });
+      await response.body?.getReader().read();
+      const asked = upstream.requests.at(-1);
+      left.abort();
+      await asked?.aborted;
+      for (let books = await booksOf(naru, account); ; books = await booksOf(naru, account)) {
+        if (books.records.length === 0) continue;
+        assert.equal(books.records[0].cancelled, true);
+        assert.equal(books.debits.length, 1);
+        break;
+      }
+    });
+
+    test('a silent upstream is given up', async () => {
+      const quick = await openWireWorld(wire, { provider: { first_byte_timeout_ms: 50 } });
+      try {
+        for (const stream of [false, true]) {
+          quick.upstream.next(reply.hang());
+          const account = await quick.naru.account();
+          const body = { model: wireModel, messages, stream };
+          const asked = quick.naru.send('POST', '/chat/completions', { key: account.key, body });
+          await quick.upstream.request(stream ? 2 : 1);
+          quick.naru.clock.advance(60);
+          assert.equal((await asked).status, 408);
+        }
+      } finally {
+        await quick.close();
+      }
+    });
+
+    test('a credential of the provider stands nowhere but in its requests', async () => {
+      const { naru, upstream } = world;
+      const account = await naru.account();
+      const echoes = wire.secrets.join(' and ');
+      const answers: string[] = [];
+      for (const stream of [false, true]) {
+        upstream.next(wire.refuses(401, `no such credential: ${echoes}`), reply.status(500, echoes));
+        for (let n = 0; n < 2; n += 1) {
+          const body = { model: wireModel, messages, stream };
+          const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
+          answers.push(answer.text, JSON.stringify([...answer.headers]));
+        }
+      }
+      const everything = [...answers, JSON.stringify(naru.logged), await dumpOf(naru)].join('\n');
+      assert.match(everything, /no such credential: \*\*\*/);
+      for (const secret of wire.secrets) assert.ok(!everything.includes(secret), secret);
+    });
+  });
+}
+
+function pathOf(dialect: string): string {
+  return dialect === 'google' ? '/v1beta/models/m:streamGenerateContent?alt=sse' : '/model/m/converse-stream';
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { anthropicDialect } from '../../src/dialects/anthropic/index.ts';
+import { bedrockDialect } from '../../src/dialects/bedrock/index.ts';
+import { Unsayable } from '../../src/dialects/dialect.ts';
+import { googleDialect } from '../../src/dialects/google/index.ts';
+import { Refusal } from '../../src/errors/catalogue.ts';
+import { readAsk } from '../../src/inference/read.ts';
+
+const access = { baseUrl: 'https://upstream.example', apiKey: 'k', headers: {} };
+const aws = { region: 'us-east-1', accessKeyId: '', secretAccessKey: '', sessionToken: '' };
+const all = [
+  { dialect: anthropicDialect(access), model: 'claude-sonnet-4-5' },
+  { dialect: googleDialect(access), model: 'gemini-2.5-flash' },
+  { dialect: bedrockDialect({ ...access, ...aws }), model: 'amazon.nova-pro-v1:0' },
+];
+
+const odd = fc.oneof(
+  { weight: 5, arbitrary: fc.jsonValue({ maxDepth: 2 }) },
+  { weight: 2, arbitrary: fc.string({ maxLength: 5 }) },
+  fc.constantFrom({ toString: 1 }, { constructor: null }, { length: -1 }),
+);
+const url = fc.oneof(
+  odd,
+  fc.constantFrom(
+    'https://example.com/a.png',
+    'data:image/png;base64,AAAA',
+    'data:;base64,',
+    'data:x',
+    'https://',
+  ),
+);
+const part = fc.oneof(
+  fc.record({ type: fc.constant('text'), text: odd, cache_control: odd }),
+  fc.record({
+    type: fc.constantFrom('image_url', 'video_url', 'input_image'),
+    image_url: url,
+    video_url: url,
+  }),
+  fc.record({ type: fc.constant('file'), file: fc.oneof(odd, fc.record({ file_data: url, filename: odd })) }),
+  fc.record({
+    type: fc.constant('input_audio'),
+    input_audio: fc.oneof(odd, fc.record({ data: odd, format: odd })),
+  }),
+  fc.record({ type: fc.string({ maxLength: 5 }) }),
+);
+const detail = fc.record({
+  type: fc.constantFrom('reasoning.text', 'reasoning.encrypted', 'reasoning.summary'),
+  text: odd,
+  signature: odd,
+  data: odd,
+  id: odd,
+  index: odd,
+  format: fc.constantFrom('anthropic-claude-v1', 'google-gemini-v1', 'unknown', null),
+});
+const call = fc.oneof(
+  odd,
+  fc.record({ id: odd, function: fc.oneof(odd, fc.record({ name: odd, arguments: odd })) }),
+);
+const message = fc.record(
+  {
+    role: fc.constantFrom('system', 'developer', 'user', 'assistant', 'tool', 'other'),
+    content: fc.oneof(fc.string({ maxLength: 5 }), fc.constant(null), fc.array(part, { maxLength: 3 })),
+    name: odd,
+    tool_call_id: odd,
+    tool_calls: fc.oneof(odd, fc.array(call, { maxLength: 2 })),
+    reasoning_details: fc.oneof(odd, fc.array(fc.oneof(odd, detail), { maxLength: 3 })),
+    cache_control: odd,
+  },
+  { requiredKeys: ['role'] },
+);
+const body = fc.record(
+  {
+    model: fc.constant('a/b'),
+    messages: fc.array(message, { minLength: 1, maxLength: 5 }),
+    stream: fc.boolean(),
+    tools: fc.array(fc.oneof(odd, fc.record({ type: fc.constant('function'), function: odd })), {
+      maxLength: 2,
+    }),
+    tool_choice: fc.oneof(fc.constantFrom('auto', 'none', 'required', 'x'), fc.object({ maxDepth: 2 })),
+    response_format: fc.oneof(
+      fc.object({ maxDepth: 1 }),
+      fc.record({
+        type: fc.constantFrom('json_object', 'json_schema'),
+        json_schema: fc.object({ maxDepth: 2 }),
+      }),
+    ),
+    reasoning: fc.oneof(
+      fc.object({ maxDepth: 1 }),
+      fc.record({ effort: fc.constantFrom('high', 'none', 'x'), max_tokens: odd, exclude: odd }),
+    ),
+    max_tokens: fc.integer({ min: 1, max: 100_000 }),
+    stop: fc.array(fc.string({ maxLength: 3 }), { maxLength: 2 }),
+    cache_control: fc.object({ maxDepth: 1 }),
+  },
+  { requiredKeys: ['model', 'messages'] },
+);
+
+test('any request that is one is either put into words or unsayable, within its own limit', async () => {
+  let said = 0;
+  await fc.assert(
+    fc.asyncProperty(body, async (request) => {
+      const ask = readable(request);
+      if (ask === null) return;
+      for (const { dialect, model } of all) {
+        try {
+          const exchange = await dialect.begin(ask, {
+            model,
+            supportedParameters: null,
+            maxCompletionTokens: null,
+          });
+          said += 1;
+          const sent = JSON.parse(exchange.request.body);
+          const most =
+            sent.max_tokens ?? sent.generationConfig?.maxOutputTokens ?? sent.inferenceConfig?.maxTokens;
+          if (ask.maxTokens !== null && most !== undefined) assert.ok(most <= ask.maxTokens, `${most}`);
+        } catch (error) {
+          assert.ok(error instanceof Unsayable, String((error as Error).stack));
+        }
+      }
+    }),
+    { numRuns: 1500 },
+  );
+  assert.ok(said > 200, `${said} were put into words`);
+});
+
+function readable(request: object): ReturnType<typeof readAsk> | null {
+  try {
+    return readAsk('chat', Buffer.from(JSON.stringify(request)), null);
+  } catch (error) {
+    assert.ok(error instanceof Refusal);
+    return null;
+  }
+}

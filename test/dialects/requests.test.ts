@@ -1,0 +1,358 @@
+/** What each upstream is asked in its own words. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { anthropicDialect } from '../../src/dialects/anthropic/index.ts';
+import { bedrockDialect } from '../../src/dialects/bedrock/index.ts';
+import { type Destination, type Dialect, Unsayable } from '../../src/dialects/dialect.ts';
+import { googleDialect } from '../../src/dialects/google/index.ts';
+import { readAsk } from '../../src/inference/read.ts';
+import { reply } from '../harness/upstream.ts';
+import { bedrockWire } from '../harness/wire-bedrock.ts';
+import { openWireWorld, wireModel } from '../harness/wire-world.ts';
+
+const access = { baseUrl: 'https://upstream.example', apiKey: 'k', headers: {} };
+const aws = { region: 'us-east-1', accessKeyId: '', secretAccessKey: '', sessionToken: '' };
+const anthropic = { dialect: anthropicDialect(access), model: 'claude-sonnet-4-5' };
+const google = { dialect: googleDialect(access), model: 'gemini-2.5-flash' };
+const bedrock = {
+  dialect: bedrockDialect({ ...access, ...aws }),
+  model: 'us.anthropic.claude-sonnet-4-20250514-v1:0',
+};
+const all = [anthropic, google, bedrock];
+
+const hi = [{ role: 'user', content: 'hi' }];
+const pixel =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const schema = {
+  type: 'object',
+  properties: { celsius: { type: 'number' } },
+  required: ['celsius'],
+  additionalProperties: false,
+};
+const tool = (name: string, extra: object = {}): object => ({
+  type: 'function',
+  function: { name, description: `does ${name}`, parameters: schema },
+  ...extra,
+});
+
+describe('a conversation', () => {
+  const messages = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'developer', content: [{ type: 'text', text: 'Be kind.' }] },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'One' },
+        { type: 'text', text: '' },
+      ],
+    },
+    { role: 'assistant', content: null, tool_calls: [call('a', '{"x":1}'), call('b', '{"x":')] },
+    { role: 'tool', tool_call_id: 'a', content: 'first' },
+    { role: 'tool', tool_call_id: 'b', content: [{ type: 'text', text: 'second' }] },
+    { role: 'assistant', content: '' },
+    { role: 'system', content: 'Now in Korean.' },
+    { role: 'user', content: 'Two' },
+  ];
+  const asked = { messages, tools: [tool('look')] };
+
+  test('in Anthropic’s words', async () => {
+    const { system, messages: said } = await bodyOf(anthropic, asked);
+    assert.deepEqual(system, [text('Be brief.'), text('Be kind.')]);
+    assert.deepEqual(said, [
+      { role: 'user', content: [text('One')] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool_use', id: 'a', name: 'look', input: { x: 1 } },
+          { type: 'tool_use', id: 'b', name: 'look', input: { arguments: '{"x":' } },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'a', content: 'first' },
+          { type: 'tool_result', tool_use_id: 'b', content: 'second' },
+          text('Now in Korean.'),
+          text('Two'),
+        ],
+      },
+    ]);
+  });
+
+  test('in Google’s words', async () => {
+    const { systemInstruction, contents } = await bodyOf(google, asked);
+    assert.deepEqual(systemInstruction.parts, [{ text: 'Be brief.' }, { text: 'Be kind.' }]);
+    assert.deepEqual(
+      contents.map(({ role }: { role: string }) => role),
+      ['user', 'model', 'user', 'user', 'user'],
+    );
+    assert.deepEqual(contents[1].parts[0].functionCall, { id: 'a', name: 'look', args: { x: 1 } });
+    assert.equal(contents[2].parts.length, 2, 'both results together');
+    assert.equal(contents[2].parts[1].functionResponse.response.content, 'second');
+  });
+
+  test('in Bedrock’s words', async () => {
+    const { system, messages: said } = await bodyOf(bedrock, asked);
+    assert.deepEqual(system, [{ text: 'Be brief.' }, { text: 'Be kind.' }]);
+    assert.deepEqual(said[1].content[0], { toolUse: { toolUseId: 'a', name: 'look', input: { x: 1 } } });
+    assert.equal(said[2].content.length, 4, 'both results, and what the user said');
+  });
+});
+
+test('an image, a document and a recording go as bytes', async () => {
+  const parts = [
+    { type: 'text', text: 'What is this?' },
+    { type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } },
+    { type: 'image_url', image_url: `data:image/png;base64,${pixel}` },
+    { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0x' } },
+  ];
+  const messages = [{ role: 'user', content: parts }];
+  const image = { type: 'base64', media_type: 'image/png', data: pixel };
+  const said = (await bodyOf(anthropic, { messages })).messages[0].content;
+  assert.deepEqual([said[1].source, said[2].source], [image, image]);
+  assert.deepEqual(said[3].source, { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0x' });
+  const [{ parts: seen }] = (await bodyOf(google, { messages })).contents;
+  assert.deepEqual(seen[1], { inlineData: { mimeType: 'image/png', data: pixel } });
+  assert.deepEqual(seen[3], { inlineData: { mimeType: 'application/pdf', data: 'JVBERi0x' } });
+  const [{ content }] = (await bodyOf(bedrock, { messages })).messages;
+  assert.deepEqual(content[1], { image: { format: 'png', source: { bytes: pixel } } });
+  assert.equal(content[3].document.format, 'pdf');
+  const recording = { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } };
+  const heard = await bodyOf(google, { messages: [{ role: 'user', content: [recording] }] });
+  assert.deepEqual(heard.contents[0].parts[0].inlineData, { mimeType: 'audio/wav', data: 'UklGRg==' });
+});
+
+test('an address is handed on to who fetches it, and is otherwise unsayable', async () => {
+  const at = (url: string): object => ({
+    messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+  });
+  const said = await bodyOf(anthropic, at('https://example.com/a'));
+  assert.deepEqual(said.messages[0].content[0].source, { type: 'url', url: 'https://example.com/a' });
+  const seen = await bodyOf(google, at('https://example.com/a.png'));
+  assert.deepEqual(seen.contents[0].parts[0].fileData, {
+    mimeType: 'image/png',
+    fileUri: 'https://example.com/a.png',
+  });
+  await assert.rejects(bodyOf(bedrock, at('https://example.com/a.png')), Unsayable);
+  const files = 'https://generativelanguage.googleapis.com/v1beta/files/of-the-operator.png';
+  await assert.rejects(bodyOf(google, at(files)), Unsayable, 'the operator’s own files');
+  for (const url of [
+    's3://bucket/a.png',
+    'gs://bucket/a.png',
+    'file:///etc/passwd',
+    'data:image/png,x',
+    'http://',
+    '',
+  ])
+    for (const to of all) await assert.rejects(bodyOf(to, at(url)), Unsayable, url);
+});
+
+test('what no dialect has words for is no endpoint, and blames nobody', async () => {
+  const world = await openWireWorld(bedrockWire);
+  try {
+    const { key } = await world.naru.account();
+    const content = [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }];
+    for (const stream of [false, true]) {
+      const body = { model: wireModel, stream, messages: [{ role: 'user', content }] };
+      const answer = await world.naru.send('POST', '/chat/completions', { key, body });
+      assert.equal(answer.status, 404);
+      assert.equal(answer.json.error.metadata.error_type, 'no_endpoints_found');
+    }
+    const two = { model: wireModel, n: 2, messages: hi };
+    assert.equal((await world.naru.send('POST', '/chat/completions', { key, body: two })).status, 404);
+    assert.equal(world.upstream.requests.length, 0);
+    world.upstream.next(reply.status(500));
+    const body = { model: wireModel, messages: hi };
+    assert.equal((await world.naru.send('POST', '/chat/completions', { key, body })).status, 502);
+  } finally {
+    await world.close();
+  }
+});
+
+test('a text to go on with is what a user says; anything else is unsayable', async () => {
+  for (const to of all) {
+    const ask = readAsk('text', Buffer.from(JSON.stringify({ model: 'a/b', prompt: 'Once upon' })), null);
+    const { request } = await to.dialect.begin(ask, destination(to.model));
+    assert.match(request.body, /Once upon/);
+    for (const prompt of [
+      ['a', 'b'],
+      [1, 2, 3],
+      [[1], [2]],
+    ]) {
+      const odd = readAsk('text', Buffer.from(JSON.stringify({ model: 'a/b', prompt })), null);
+      await assert.rejects(Promise.resolve(to.dialect.begin(odd, destination(to.model))), Unsayable);
+    }
+    await assert.rejects(bodyOf(to, { messages: [{ role: 'function', name: 'f', content: '' }] }), Unsayable);
+    await assert.rejects(bodyOf(to, { messages: hi, tools: [{ type: 'web_search' }] }), Unsayable);
+  }
+});
+
+test('a schema is demanded of the answer', async () => {
+  const asked = {
+    messages: hi,
+    response_format: { type: 'json_schema', json_schema: { name: 'weather', schema, strict: true } },
+  };
+  const said = await bodyOf(anthropic, asked);
+  assert.equal(said.output_config.format.type, 'json_schema');
+  assert.deepEqual(said.output_config.format.schema.required, ['celsius']);
+  const { generationConfig } = await bodyOf(google, asked);
+  assert.equal(generationConfig.responseMimeType, 'application/json');
+  assert.deepEqual(generationConfig.responseJsonSchema.required, ['celsius']);
+  const { toolConfig } = await bodyOf(bedrock, asked);
+  assert.deepEqual(toolConfig.tools[0].toolSpec.inputSchema.json.required, ['celsius']);
+  const plain = await bodyOf(google, { messages: hi, response_format: { type: 'json_object' } });
+  assert.equal(plain.generationConfig.responseMimeType, 'application/json');
+});
+
+test('tools are offered, and chosen as the client says', async () => {
+  const choices: readonly (readonly [unknown, unknown, unknown, unknown])[] = [
+    ['auto', { type: 'auto' }, { mode: 'AUTO' }, { auto: {} }],
+    ['required', { type: 'any' }, { mode: 'ANY' }, { any: {} }],
+    [
+      { type: 'function', function: { name: 'look' } },
+      { type: 'tool', name: 'look' },
+      { mode: 'ANY', allowedFunctionNames: ['look'] },
+      { tool: { name: 'look' } },
+    ],
+  ];
+  for (const [tool_choice, ofAnthropic, ofGoogle, ofBedrock] of choices) {
+    const asked = { messages: hi, tools: [tool('look'), tool('hear')], tool_choice };
+    const said = await bodyOf(anthropic, asked);
+    assert.deepEqual(said.tool_choice, ofAnthropic);
+    assert.deepEqual(
+      said.tools.map(({ name }: { name: string }) => name),
+      ['look', 'hear'],
+    );
+    const { tools, toolConfig } = await bodyOf(google, asked);
+    assert.deepEqual(toolConfig.functionCallingConfig, ofGoogle);
+    assert.equal(tools[0].functionDeclarations[0].description, 'does look');
+    assert.deepEqual((await bodyOf(bedrock, asked)).toolConfig.toolChoice, ofBedrock);
+  }
+  const none = { messages: hi, tools: [tool('look')], tool_choice: 'none' };
+  assert.deepEqual((await bodyOf(anthropic, none)).tool_choice, { type: 'none' });
+  assert.equal((await bodyOf(google, none)).toolConfig.functionCallingConfig.mode, 'NONE');
+  const single = { messages: hi, tools: [tool('look')], parallel_tool_calls: false };
+  assert.equal((await bodyOf(anthropic, single)).tool_choice.disable_parallel_tool_use, true);
+});
+
+test('cache breakpoints stand where the client put them', async () => {
+  const cache_control = { type: 'ephemeral', ttl: '1h' };
+  const asked = {
+    messages: [
+      { role: 'system', content: [{ type: 'text', text: 'Long.', cache_control }] },
+      {
+        role: 'user',
+        content: [{ type: 'text', text: 'a', cache_control: { type: 'ephemeral' } }, text('b')],
+      },
+      { role: 'user', content: 'c', cache_control },
+    ],
+    tools: [tool('look', { cache_control })],
+  };
+  const said = await bodyOf(anthropic, asked);
+  assert.deepEqual(said.system[0].cache_control, cache_control);
+  const [{ content }] = said.messages;
+  assert.deepEqual(
+    content.map((part: { cache_control?: unknown }) => part.cache_control),
+    [{ type: 'ephemeral' }, undefined, cache_control],
+  );
+  assert.deepEqual(said.tools[0].cache_control, cache_control);
+  const automatic = await bodyOf(anthropic, { messages: hi, cache_control });
+  assert.deepEqual(automatic.cache_control, cache_control);
+  const converse = await bodyOf(bedrock, asked);
+  assert.deepEqual(converse.system[1], { cachePoint: { type: 'default', ttl: '1h' } });
+  assert.deepEqual(converse.messages[0].content[1], { cachePoint: { type: 'default' } });
+  await bodyOf(google, asked);
+  await bodyOf(anthropic, {
+    messages: [{ role: 'user', content: [{ ...text('a'), cache_control: { type: 'x' } }] }],
+  });
+});
+
+test('sampling is as the client wants it, as far as there are words for it', async () => {
+  const asked = {
+    messages: hi,
+    temperature: 0.5,
+    top_k: 7,
+    stop: ['END'],
+    seed: 3,
+    max_completion_tokens: 99,
+    min_p: 0.1,
+    logit_bias: { 1: 2 },
+    user: 'end-user-1',
+  };
+  const said = await bodyOf(anthropic, asked);
+  assert.deepEqual(
+    [said.temperature, said.top_k, said.stop_sequences, said.max_tokens, said.metadata],
+    [0.5, 7, ['END'], 99, { user_id: 'end-user-1' }],
+  );
+  const { generationConfig: sampling } = await bodyOf(google, { ...asked, stop: 'END', top_p: 0.9 });
+  assert.deepEqual(sampling, {
+    maxOutputTokens: 99,
+    temperature: 0.5,
+    topK: 7,
+    topP: 0.9,
+    stopSequences: ['END'],
+    seed: 3,
+  });
+  const { inferenceConfig } = await bodyOf(bedrock, asked);
+  assert.deepEqual([inferenceConfig.maxTokens, inferenceConfig.stopSequences], [99, ['END']]);
+});
+
+test('what the candidate does not understand is not sent; its longest completion is', async () => {
+  const to = { supportedParameters: new Set(['temperature']), maxCompletionTokens: 4321 };
+  const asked = {
+    messages: hi,
+    temperature: 0.5,
+    top_k: 7,
+    tools: [tool('look')],
+    reasoning: { effort: 'high' },
+  };
+  const said = await bodyOf(anthropic, asked, to);
+  assert.deepEqual(
+    [said.temperature, said.top_k, said.tools, said.thinking, said.max_tokens],
+    [0.5, undefined, undefined, undefined, 4321],
+  );
+});
+
+test('thinking is asked for in each one’s words', async () => {
+  const budget = { messages: hi, reasoning: { max_tokens: 2048 } };
+  assert.deepEqual((await bodyOf(anthropic, budget)).thinking, { type: 'enabled', budget_tokens: 2048 });
+  assert.deepEqual((await bodyOf(google, budget)).generationConfig.thinkingConfig, {
+    thinkingBudget: 2048,
+    includeThoughts: true,
+  });
+  const { additionalModelRequestFields } = await bodyOf(bedrock, budget);
+  assert.deepEqual(additionalModelRequestFields.thinking, { type: 'enabled', budget_tokens: 2048 });
+  for (const parameters of [
+    { reasoning: { enabled: false } },
+    { reasoning: { effort: 'none' } },
+    { reasoning_effort: 'none' },
+  ]) {
+    const { generationConfig } = await bodyOf(google, { messages: hi, ...parameters });
+    assert.deepEqual(generationConfig.thinkingConfig, { thinkingBudget: 0, includeThoughts: false });
+  }
+  assert.equal((await bodyOf(anthropic, { messages: hi })).thinking, undefined);
+});
+
+/** What the dialect would send. */
+async function bodyOf(
+  { dialect, model }: { readonly dialect: Dialect; readonly model: string },
+  asked: object,
+  to: Partial<Destination> = {},
+  // biome-ignore lint/suspicious/noExplicitAny: three formats at once
+): Promise<any> {
+  const ask = readAsk('chat', Buffer.from(JSON.stringify({ model: 'a/b', ...asked })), null);
+  const { request } = await dialect.begin(ask, { ...destination(model), ...to });
+  return JSON.parse(request.body);
+}
+
+function destination(model: string): Destination {
+  return { model, supportedParameters: null, maxCompletionTokens: null };
+}
+
+function text(words: string): object {
+  return { type: 'text', text: words };
+}
+
+function call(id: string, args: string): object {
+  return { id, type: 'function', function: { name: 'look', arguments: args } };
+}

@@ -1,0 +1,64 @@
+/** What is odd about the streams of one upstream only. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { anthropicWire } from '../harness/wire-anthropic.ts';
+import { bedrockWire, frame } from '../harness/wire-bedrock.ts';
+import { googleWire } from '../harness/wire-google.ts';
+import { listen, streamOf } from '../harness/wire-listen.ts';
+
+const answer = { blocks: [{ text: ['Hel', 'lo'] }] };
+const sse = (event: { readonly type?: string; readonly [member: string]: unknown }): Buffer =>
+  Buffer.from(
+    `${event.type === undefined ? '' : `event: ${event.type}\n`}data: ${JSON.stringify(event)}\n\n`,
+  );
+
+test('Anthropic: an event of a kind that is new is passed over, a known one that is wrong is not', async () => {
+  const stream = streamOf(anthropicWire, answer);
+  const whole = await listen(anthropicWire, [stream]);
+  const at = stream.indexOf('event: content_block_delta');
+  const among = (extra: Buffer): Buffer[] => [stream.subarray(0, at), extra, stream.subarray(at)];
+  assert.deepEqual(await listen(anthropicWire, among(sse({ type: 'weather_report' }))), whole);
+  const wrong = await listen(anthropicWire, among(sse({ type: 'content_block_delta' })));
+  assert.match(wrong.failed ?? '', /none of its format/);
+  const odd = await listen(anthropicWire, among(Buffer.from('data: {"type":\n\n')));
+  assert.match(odd.failed ?? '', /none of its format/);
+});
+
+test('Google: an answer that is to be continued ends where it is, and nothing more is asked', async () => {
+  const stream = streamOf(googleWire, answer);
+  const told = await listen(googleWire, [
+    Buffer.from(
+      stream
+        .toString()
+        .replace('"finishReason":"STOP"', '"finishReason":"CONTINUATION","continuationToken":"t"'),
+    ),
+  ]);
+  assert.deepEqual([told.text, told.finish, told.done, told.failed], ['Hello', 'length', true, null]);
+});
+
+test('Google: a prompt that is blocked is a filtered answer', async () => {
+  const blocked = {
+    promptFeedback: { blockReason: 'PROHIBITED_CONTENT' },
+    usageMetadata: { promptTokenCount: 12 },
+  };
+  const told = await listen(googleWire, [sse(blocked)]);
+  assert.deepEqual([told.text, told.finish, told.failed], ['', 'content_filter', null]);
+});
+
+test('Google: an image that the model made is an image of the answer', async () => {
+  const parts = [{ inlineData: { mimeType: 'image/png', data: 'aW1n' } }];
+  const told = await listen(googleWire, [
+    sse({ candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }] }),
+  ]);
+  assert.deepEqual(told.images, [{ type: 'image_url', image_url: { url: 'data:image/png;base64,aW1n' } }]);
+});
+
+test('Bedrock: a frame of a kind that is new is passed over, a broken one is not', async () => {
+  const stream = streamOf(bedrockWire, answer);
+  const whole = await listen(bedrockWire, [stream]);
+  assert.deepEqual(await listen(bedrockWire, [frame('event', 'weatherReport', { a: 1 }), stream]), whole);
+  const broken = frame('event', 'contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'x' } });
+  broken[broken.length - 1] = (broken.at(-1) ?? 0) ^ 0xff;
+  assert.match((await listen(bedrockWire, [broken, stream])).failed ?? '', /checksum/i);
+  assert.notEqual((await listen(bedrockWire, [Buffer.alloc(64), stream])).failed, null);
+});

@@ -1,0 +1,105 @@
+import { anthropicDialect } from '../../src/dialects/anthropic/index.ts';
+import { bedrockDialect } from '../../src/dialects/bedrock/index.ts';
+import type { Bytes, Dialect, Exchange, Heard } from '../../src/dialects/dialect.ts';
+import { googleDialect } from '../../src/dialects/google/index.ts';
+import { readAsk } from '../../src/inference/read.ts';
+import type { AnswerChunk } from '../../src/wire/chat.ts';
+import type { Wire, WireAnswer } from './wire.ts';
+
+const body = { model: 'a/b', stream: true, messages: [{ role: 'user', content: 'Say hello, please.' }] };
+const access = { baseUrl: 'http://127.0.0.1:1', apiKey: 'k', headers: {} };
+const aws = { region: 'us-east-1', accessKeyId: 'a', secretAccessKey: 's', sessionToken: '' };
+const dialects: Readonly<Record<Wire['dialect'], Dialect>> = {
+  anthropic: anthropicDialect(access),
+  google: googleDialect(access),
+  bedrock: bedrockDialect({ ...access, apiKey: '', ...aws }),
+};
+/** What is asked for a stream. */
+export const streamPaths: Readonly<Record<Wire['dialect'], string>> = {
+  anthropic: '/messages',
+  google: '/models/m:streamGenerateContent?alt=sse',
+  bedrock: '/model/m/converse-stream',
+};
+
+/** What a stream came to. */
+export interface Told {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly details: string;
+  readonly calls: string;
+  readonly images: readonly unknown[];
+  readonly finish: string | null;
+  readonly claim: unknown;
+  readonly done: boolean;
+  readonly failed: string | null;
+}
+
+/** A streamed request to the wire's dialect, which nobody sends. */
+export async function begin(wire: Wire): Promise<Exchange> {
+  const ask = readAsk('chat', Buffer.from(JSON.stringify(body)), null);
+  const to = { model: wire.model, supportedParameters: null, maxCompletionTokens: null };
+  return dialects[wire.dialect].begin(ask, to);
+}
+
+/** Lets the dialect hear these bytes, each piece by itself; `broken` is why there are no more, null that they end. */
+export async function listen(
+  wire: Wire,
+  pieces: readonly Buffer[],
+  broken: Error | null = null,
+): Promise<Told> {
+  const exchange = await begin(wire);
+  const left = pieces.filter((piece) => piece.length > 0);
+  const bytes: Bytes = {
+    async next() {
+      const piece = left.shift();
+      if (piece !== undefined) return [Buffer.from(piece)];
+      if (broken !== null) throw broken;
+      return null;
+    },
+  };
+  const hearing = exchange.readStream(bytes, null);
+  const heard: Heard[] = [];
+  let failed: string | null = null;
+  try {
+    for (let next = await hearing.next(); next !== null; next = await hearing.next()) heard.push(...next);
+  } catch (error) {
+    failed = String(error);
+  }
+  const trouble = heard.find((one) => one.kind === 'error' || one.kind === 'garbage');
+  const chunks = heard.flatMap((one) => (one.kind === 'chunk' ? [one.chunk] : []));
+  return {
+    ...sumOf(chunks),
+    done: heard.some(({ kind }) => kind === 'done'),
+    failed: failed ?? trouble?.reason ?? null,
+  };
+}
+
+function sumOf(chunks: readonly AnswerChunk[]): Omit<Told, 'done' | 'failed'> {
+  const deltas = chunks.flatMap((chunk) => chunk.choices.map(({ delta }) => delta));
+  return {
+    text: deltas.map(({ content }) => content ?? '').join(''),
+    reasoning: deltas.map(({ reasoning }) => reasoning ?? '').join(''),
+    details: JSON.stringify(deltas.flatMap(({ reasoning_details: details }) => details ?? [])),
+    calls: JSON.stringify(deltas.flatMap(({ tool_calls: calls }) => calls ?? [])),
+    images: deltas.flatMap(({ images }) => images ?? []),
+    finish: chunks.findLast(({ choices }) => choices[0]?.finish_reason)?.choices[0]?.finish_reason ?? null,
+    claim: chunks.findLast(({ usage }) => usage)?.usage ?? null,
+  };
+}
+
+/** The bytes of a streamed answer, without HTTP around them. */
+export function streamOf(wire: Wire, answer: WireAnswer): Buffer {
+  return unframed(wire.says(answer).bytes({ stream: true, model: wire.model }, streamPaths[wire.dialect]));
+}
+
+/** The body of a chunked response. */
+function unframed(response: Buffer): Buffer {
+  const pieces: Buffer[] = [];
+  for (let at = response.indexOf('\r\n\r\n') + 4; ; ) {
+    const lineEnd = response.indexOf('\r\n', at);
+    const size = Number.parseInt(response.toString('latin1', at, lineEnd), 16);
+    if (size === 0) return Buffer.concat(pieces);
+    pieces.push(response.subarray(lineEnd + 2, lineEnd + 2 + size));
+    at = lineEnd + 2 + size + 2;
+  }
+}
