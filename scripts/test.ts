@@ -4,14 +4,10 @@
  * that the checks were clean: the lines of the test runner are the last ones, and they tell everything.
  */
 import { spawn } from 'node:child_process';
-import { chmodSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from 'pg';
-import { Database } from '../src/store/database.ts';
-import { startEmbedded } from '../src/store/embedded/embedded.ts';
-import { migrate } from '../src/store/migrate.ts';
-import { serverVariable, templateDatabase } from '../test/harness/database.ts';
+import { serverVariable } from '../test/harness/database.ts';
+import { startDatabaseServer } from '../test/harness/database-server.ts';
 
 const root = join(import.meta.dirname, '..');
 /** Tells `test/docs/checks.test.ts` what the checks found. */
@@ -25,19 +21,8 @@ async function main(args: readonly string[]): Promise<number> {
   const files = args.filter((arg) => !arg.startsWith('-'));
   const flags = args.filter((arg) => arg.startsWith('-'));
   const checked = files.length === 0 ? await run([join(root, 'scripts/check.ts')], {}) : null;
-  const dataDir = mkdtempSync(join(tmpdir(), 'naru-tests-'));
-  chmodSync(dataDir, 0o755);
-  let isOver = false;
-  const server = await startEmbedded({
-    dataDir,
-    uid: process.getuid?.() ?? -1,
-    env: process.env,
-    progress: (line) => {
-      if (!isOver) console.error(`tests: ${line}`);
-    },
-  });
+  const server = await startDatabaseServer((line) => console.error(line));
   try {
-    await createTemplate(server.connection);
     const tests =
       files.length === 0 ? globSync('test/**/*.test.ts', { cwd: root }).sort() : files.flatMap(testsIn);
     const nodeFlags = [
@@ -54,25 +39,8 @@ async function main(args: readonly string[]): Promise<number> {
       ...(checked === null ? {} : { [checkedVariable]: checked === 0 ? 'clean' : 'faults' }),
     });
   } finally {
-    isOver = true;
     await server.stop();
-    rmSync(dataDir, { recursive: true, force: true });
   }
-}
-
-async function createTemplate(connection: {
-  host: string;
-  port: number;
-  user: string;
-  database: string;
-}): Promise<void> {
-  const admin = new Client(connection);
-  await admin.connect();
-  await admin.query(`CREATE DATABASE ${templateDatabase}`);
-  await admin.end();
-  const template = new Database({ ...connection, database: templateDatabase });
-  await migrate(template);
-  await template.close();
 }
 
 function testsIn(path: string): readonly string[] {
