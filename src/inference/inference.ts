@@ -63,6 +63,7 @@ export async function infer(
     session.hold.place(estimate(ask, candidates));
     const answer = await attempt(chain, candidates, ask, {
       accountId,
+      requestId: exchange.requestId,
       signal: exchange.signal,
       attempts: session.attempts,
     });

@@ -27,6 +27,8 @@ export type Outcome =
 /** What an attempt at a chain is about. */
 export interface AttemptContext {
   readonly accountId: number;
+  /** Ties all attempts of a request together in the log (service.md 7.1). */
+  readonly requestId: string;
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;
   /** What was tried so far; one line is added for each candidate. */

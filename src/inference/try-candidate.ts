@@ -6,8 +6,10 @@ import type { AnswerChunk, Ask } from '../wire/chat.ts';
 import { isMeaningful } from '../wire/chat.ts';
 import { CallScope } from './call-scope.ts';
 import { ChunkSource } from './chunk-source.ts';
+import { Fold } from './fold.ts';
 import { type Callers, type Line, openLine } from './line.ts';
 import type { AttemptContext, Outcome } from './outcome.ts';
+import { Tally } from './tally.ts';
 import { UpstreamBroke } from './upstream-broke.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -16,6 +18,8 @@ const largestErrorBytes = 64 * 1024;
 const largestAnswerBytes = 64 * 1024 * 1024;
 /** How long an error's body may take: its words are only for the log. */
 const errorBodyMs = 2_000;
+/** Chunks that say nothing, one after another, of which none follows that does. */
+const mostEmptyChunks = 10_000;
 
 type Tried = { readonly outcome: Outcome; readonly waitedMs: number };
 
@@ -44,6 +48,7 @@ export async function tryCandidate(
     call.end();
     line.release(outcome.kind === 'unreachable' ? 'unreachable' : 'served');
     callers.log.info('attempt_failed', {
+      request_id: context.requestId,
       candidate: candidate.label,
       outcome: outcome.kind,
       ...reasonOf(outcome, line),
@@ -65,16 +70,13 @@ async function callOnce(
     model: line.model,
     supportedParameters: candidate.supportedParameters,
   });
+  let response: UpstreamResponse | null = null;
   try {
-    const response = await callUpstream(
-      line.request(written.path, JSON.stringify(written.body)),
-      call.signal,
-    );
-    if (response.status < 200 || response.status > 299) return await refusedBy(callers, line, response, call);
-    const spoken =
-      isEventStream(response) && ask.stream
-        ? await firstOfStream(callers, ask, line, response)
-        : await wholeOf(callers, ask, line, response);
+    response = await callUpstream(line.request(written.path, JSON.stringify(written.body)), call.signal);
+    if (response.status < 200 || response.status > 299) return await refusedBy(callers, line, response);
+    const spoken = isEventStream(response)
+      ? await (ask.stream ? firstOfStream : foldedStream)(callers, ask, line, response)
+      : await wholeOf(callers, ask, line, response);
     if ('outcome' in spoken) return { ...spoken.outcome, ...statusIfNone(spoken.outcome, response.status) };
     call.answered();
     let released = false;
@@ -86,26 +88,23 @@ async function callOnce(
     };
     return { kind: 'answered', answer: { candidate, askedMs, ...spoken, release } };
   } catch (error) {
-    return failureOf(error, call);
+    return failureOf(error, call, response?.status ?? null);
   }
 }
 
-function failureOf(error: unknown, call: CallScope): Outcome {
+/** `status` is that of the head, null when there was none: whoever began to answer has said what it is. */
+function failureOf(error: unknown, call: CallScope, status: number | null): Outcome {
   if (call.timedOut || (error instanceof UpstreamBroke && error.timedOut))
     return { kind: 'timed_out', reason: 'no answer in time' };
-  if (error instanceof UpstreamBroke && error.status !== null)
-    return { kind: 'refused', status: error.status, reason: error.message };
-  if (error instanceof Unreachable || error instanceof UpstreamBroke)
-    return { kind: 'unreachable', reason: describeCause(error) };
-  return { kind: 'unreachable', reason: describeError(error) };
+  const reason =
+    error instanceof Unreachable || error instanceof UpstreamBroke
+      ? describeCause(error)
+      : describeError(error);
+  const named = error instanceof UpstreamBroke ? (error.status ?? status) : status;
+  return named === null ? { kind: 'unreachable', reason } : { kind: 'refused', status: named, reason };
 }
 
-async function refusedBy(
-  callers: Callers,
-  line: Line,
-  response: UpstreamResponse,
-  call: CallScope,
-): Promise<Outcome> {
+async function refusedBy(callers: Callers, line: Line, response: UpstreamResponse): Promise<Outcome> {
   const late = callers.clock.after(errorBodyMs, () => response.body.cancel(new Error('slow error body')));
   let words = '';
   try {
@@ -115,13 +114,16 @@ async function refusedBy(
   } finally {
     late.cancel();
   }
-  if (call.timedOut) return { kind: 'timed_out', reason: 'no answer in time' };
   return { kind: 'refused', status: response.status, reason: words };
 }
 
 type Spoken =
   | { readonly first: readonly AnswerChunk[]; readonly rest: ChunkSource | null }
   | { readonly outcome: Outcome };
+
+const saidNothing: Spoken = {
+  outcome: { kind: 'refused', status: null, reason: 'the stream ended before it said anything' },
+};
 
 /** Reads a stream up to the first chunk that means something. An end before that is a failed candidate. */
 async function firstOfStream(
@@ -130,29 +132,53 @@ async function firstOfStream(
   line: Line,
   response: UpstreamResponse,
 ): Promise<Spoken> {
-  const source = new ChunkSource(response.body, {
+  const source = sourceOf(callers, ask, line, response);
+  const first: AnswerChunk[] = [];
+  for (;;) {
+    const chunks = await source.next();
+    if (chunks === null) return saidNothing;
+    for (const chunk of chunks) first.push(chunk);
+    if (chunks.some(isMeaningful)) return { first, rest: source };
+    if (first.length > mostEmptyChunks)
+      source.fail(new UpstreamBroke('the upstream says nothing, and that at length'));
+  }
+}
+
+/** Reads a stream to its end as the whole answer that was asked for. One that breaks off is a failed candidate. */
+async function foldedStream(
+  callers: Callers,
+  ask: Ask,
+  line: Line,
+  response: UpstreamResponse,
+): Promise<Spoken> {
+  const source = sourceOf(callers, ask, line, response);
+  const fold = new Fold();
+  const tally = new Tally();
+  let empty = 0;
+  for (;;) {
+    const chunks = await source.nextAfter(tally);
+    if (chunks === null) break;
+    for (const chunk of chunks) {
+      tally.take(chunk);
+      fold.take(chunk);
+      empty = isMeaningful(chunk) ? 0 : empty + 1;
+    }
+    if (tally.isTooLong || empty > mostEmptyChunks)
+      source.fail(new UpstreamBroke('the upstream sent too much'));
+  }
+  return tally.spoke || tally.finishReason !== null ? { first: [fold.whole()], rest: null } : saidNothing;
+}
+
+function sourceOf(callers: Callers, ask: Ask, line: Line, response: UpstreamResponse): ChunkSource {
+  return new ChunkSource(response.body, {
     dialect: line.dialect,
     kind: ask.kind,
     clock: callers.clock,
     idleTimeoutMs: callers.streamIdleTimeoutMs,
   });
-  const first: AnswerChunk[] = [];
-  for (;;) {
-    const chunks = await source.next();
-    if (chunks === null)
-      return {
-        outcome: { kind: 'refused', status: null, reason: 'the stream ended before it said anything' },
-      };
-    first.push(...chunks);
-    if (chunks.some(isMeaningful)) return { first, rest: source };
-  }
 }
 
 async function wholeOf(callers: Callers, ask: Ask, line: Line, response: UpstreamResponse): Promise<Spoken> {
-  if (isEncoded(response))
-    return {
-      outcome: { kind: 'refused', status: null, reason: 'the answer has an encoding that was not asked for' },
-    };
   const idle = new Watchdog(callers.clock, callers.streamIdleTimeoutMs, () =>
     response.body.cancel(new UpstreamBroke('the upstream fell silent', { timedOut: true })),
   );
@@ -191,17 +217,10 @@ function statusIfNone(outcome: Outcome, status: number): { readonly status?: num
   return outcome.kind === 'refused' && outcome.status === null ? { status } : {};
 }
 
-function isEventStream(response: UpstreamResponse): boolean {
-  return (
-    String(response.headers['content-type'] ?? '')
-      .toLowerCase()
-      .includes('text/event-stream') && !isEncoded(response)
-  );
-}
-
-function isEncoded(response: UpstreamResponse): boolean {
-  const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
-  return encoding !== 'identity' && encoding !== '';
+function isEventStream({ headers }: UpstreamResponse): boolean {
+  return String(headers['content-type'] ?? '')
+    .toLowerCase()
+    .includes('text/event-stream');
 }
 
 function reasonOf(outcome: Outcome, line: Line): { status?: number | null; reason?: string } {
