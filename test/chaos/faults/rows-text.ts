@@ -164,7 +164,7 @@ export const texts: FaultClass = {
     },
     {
       name: 'words for ever',
-      act: begins([role], forever(framed(delta({ content: 'x '.repeat(5_000) })), 5)),
+      act: begins([role], forever(framed(delta({ content: 'x '.repeat(500) })), 5)),
       takes: ['total', 'firstByte'],
       ...streamed(silent('*')),
     },
