@@ -20,7 +20,8 @@ export interface Answer {
 export type Outcome =
   | { readonly kind: 'answered'; readonly answer: Answer }
   | { readonly kind: 'refused'; readonly status: number | null; readonly reason: string }
-  | { readonly kind: 'unreachable'; readonly reason: string }
+  /** Not connected, or broken off; `status` is that of the head, if there was one. */
+  | { readonly kind: 'unreachable'; readonly status: number | null; readonly reason: string }
   | { readonly kind: 'timed_out'; readonly reason: string }
   | { readonly kind: 'loading'; readonly retryAfterSec: number };
 

@@ -96,12 +96,11 @@ async function callOnce(
 function failureOf(error: unknown, call: CallScope, status: number | null): Outcome {
   if (call.timedOut || (error instanceof UpstreamBroke && error.timedOut))
     return { kind: 'timed_out', reason: 'no answer in time' };
-  const reason =
-    error instanceof Unreachable || error instanceof UpstreamBroke
-      ? describeCause(error)
-      : describeError(error);
-  const named = error instanceof UpstreamBroke ? (error.status ?? status) : status;
-  return named === null ? { kind: 'unreachable', reason } : { kind: 'refused', status: named, reason };
+  if (error instanceof UpstreamBroke && error.status !== null)
+    return { kind: 'refused', status: error.status, reason: error.message };
+  if (error instanceof Unreachable || error instanceof UpstreamBroke)
+    return { kind: 'unreachable', status, reason: describeCause(error) };
+  return { kind: 'unreachable', status, reason: describeError(error) };
 }
 
 async function refusedBy(callers: Callers, line: Line, response: UpstreamResponse): Promise<Outcome> {
