@@ -39,8 +39,8 @@ export interface Hearing {
 /** One request to an upstream, and the reader of what it answers: as a whole or as a stream, one of the two, once. */
 export interface Exchange {
   readonly request: WrittenAsk;
-  /** The content type of a streamed answer; any other answer is a whole one. */
-  readonly streamType: string;
+  /** The content type of a streamed answer, any other answer being a whole one; null when only a whole one can be read. */
+  readonly streamType: string | null;
   readWhole(body: Buffer): Heard | Promise<Heard>;
   /** `answerId` is how the answer's headers name it, should the stream itself not do so. */
   readStream(bytes: Bytes, answerId: string | null): Hearing;

@@ -8,7 +8,8 @@ import { usageBody } from '../wire/usage.ts';
 import { type Answering, answerHeaders, envelopeOf, noteEnd } from './answering.ts';
 import type { AnswerSink, StreamedAnswer } from './conversation.ts';
 import { type Priced, priceAnswer } from './price-answer.ts';
-import { Tally } from './tally.ts';
+import { longestAfterEnd, Tally } from './tally.ts';
+import { callIdOf, ToolCalls } from './tool-calls.ts';
 import { UpstreamBroke } from './upstream-broke.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -58,15 +59,19 @@ interface Passing {
  * answer is settled: returns it.
  */
 async function pass(answering: Answering, { tally, writer, sink, silence }: Passing): Promise<string> {
-  const { answer, ask, exchange } = answering;
+  const { answer, ask, exchange, session } = answering;
+  const toolCalls = new ToolCalls((choice, index) => callIdOf(session.id, choice, index));
   let held = '';
   for (let chunks: Answering['answer']['first'] | null = answer.first; chunks !== null; ) {
     let out = '';
     for (const chunk of chunks) {
       tally.take(chunk);
-      if (tally.hasFinished(ask.choices)) held += writer.chunk(chunk);
-      else out += writer.chunk(chunk);
+      const event = writer.chunk(toolCalls.ordered(chunk));
+      if (tally.hasFinished(ask.choices)) held += event;
+      else out += event;
     }
+    if (tally.isTooLong || held.length > longestAfterEnd)
+      answer.rest?.fail(new UpstreamBroke('the upstream sent too much'));
     if (out !== '') {
       silence.pat();
       const full = sink.write(out);
@@ -78,22 +83,16 @@ async function pass(answering: Answering, { tally, writer, sink, silence }: Pass
   return held;
 }
 
-/** The next chunks. An upstream that breaks off after it said the end has said everything but what it used. */
 async function nextOf(
   { answer, exchange }: Answering,
   tally: Tally,
 ): Promise<Answering['answer']['first'] | null> {
   if (answer.rest === null) return null;
   try {
-    const chunks = await answer.rest.next();
-    if (chunks === null && !answer.rest.saidDone && !tally.isComplete) {
-      throw new UpstreamBroke('the upstream ended the stream before the answer');
-    }
-    return chunks;
+    return await answer.rest.nextAfter(tally);
   } catch (error) {
     // Who gave the request up is why it ended, not the upstream that was cut off for it.
     if (exchange.signal.aborted) throw exchange.signal.reason;
-    if (error instanceof UpstreamBroke && tally.isComplete) return null;
     throw error;
   }
 }

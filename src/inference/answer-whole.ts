@@ -5,6 +5,7 @@ import { type Answering, answerHeaders, envelopeOf, noteEnd } from './answering.
 import type { WholeAnswer } from './conversation.ts';
 import { priceAnswer } from './price-answer.ts';
 import { Tally } from './tally.ts';
+import { callIdOf } from './tool-calls.ts';
 
 /** Answers a whole request: priced, settled durably, then sent (decisions.md §3). A client that has left pays nothing. */
 export async function answerWhole(answering: Answering): Promise<WholeAnswer> {
@@ -48,7 +49,9 @@ function wholeChoice(choice: ChunkChoice, generationId: string): WholeChoice {
       content: content ?? null,
       refusal: refusal ?? null,
       reasoning: reasoning ?? null,
-      ...(calls === undefined ? {} : { tool_calls: calls.map((call) => wholeCall(call, generationId)) }),
+      ...(calls === undefined
+        ? {}
+        : { tool_calls: calls.map((call, at) => wholeCall(call, at, callIdOf(generationId, index, at))) }),
       ...rest,
     },
     finishReason: finish_reason,
@@ -58,12 +61,7 @@ function wholeChoice(choice: ChunkChoice, generationId: string): WholeChoice {
 }
 
 /** A call has an id, a name and arguments always: strict clients demand them, and not every engine gives them. */
-function wholeCall(call: ToolCallDelta, generationId: string): object {
+function wholeCall(call: ToolCallDelta, index: number, idOtherwise: string): object {
   const { name = '', arguments: args = '{}' } = call.function;
-  return {
-    index: call.index,
-    id: call.id ?? `call_${generationId}_${call.index}`,
-    type: 'function',
-    function: { name, arguments: args },
-  };
+  return { index, id: call.id ?? idOtherwise, type: 'function', function: { name, arguments: args } };
 }

@@ -134,7 +134,7 @@ function refusalOf(
     );
   }
   return refuse('provider_error', '모든 후보가 실패했습니다. Every candidate failed upstream.', {
-    provider_code: last?.kind === 'refused' ? last.status : null,
+    provider_code: last === undefined ? null : statusOf(last),
   });
 }
 
@@ -152,7 +152,7 @@ function recordOf(candidate: Candidate, outcome: Outcome, latencyMs: number): At
 
 function statusOf(outcome: Outcome): number | null {
   if (outcome.kind === 'answered') return 200;
-  return outcome.kind === 'refused' ? outcome.status : null;
+  return outcome.kind === 'refused' || outcome.kind === 'unreachable' ? outcome.status : null;
 }
 
 /** The kind of failure only: an upstream's words may hold what the account owner must not read. They are in the log. */

@@ -3,6 +3,7 @@ import { GivenUp } from '../errors/given-up.ts';
 import type { Clock } from '../time/clock.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
 import type { AnswerChunk } from '../wire/chat.ts';
+import type { Tally } from './tally.ts';
 import { UpstreamBroke } from './upstream-broke.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -39,11 +40,6 @@ export class ChunkSource {
     });
   }
 
-  /** Whether the upstream said that it is done, and did not only stop. */
-  get saidDone(): boolean {
-    return this.#done;
-  }
-
   /** The next chunks; null at the end. Throws `UpstreamBroke`, or why the body was cancelled. */
   async next(): Promise<readonly AnswerChunk[] | null> {
     while (!this.#done && !this.#ended) {
@@ -55,6 +51,22 @@ export class ChunkSource {
     }
     this.close();
     return null;
+  }
+
+  /**
+   * The next chunks of an answer of which `tally` has what came before; null at its end. An upstream that breaks off after it said
+   * the end has said everything but what it used; one that stops before has broken off.
+   */
+  async nextAfter(tally: Tally): Promise<readonly AnswerChunk[] | null> {
+    try {
+      const chunks = await this.next();
+      if (chunks === null && !this.#done && !tally.isComplete)
+        throw new UpstreamBroke('the upstream ended the stream before the answer');
+      return chunks;
+    } catch (error) {
+      if (error instanceof UpstreamBroke && tally.isComplete) return null;
+      throw error;
+    }
   }
 
   /** Ends the silence limit, and the connection if the upstream does not end it itself. */
@@ -72,10 +84,10 @@ export class ChunkSource {
     try {
       return await this.#hearing.next();
     } catch (error) {
-      if (error instanceof UpstreamBroke || error instanceof GivenUp) return this.#fail(error);
+      if (error instanceof UpstreamBroke || error instanceof GivenUp) return this.fail(error);
       if (error instanceof RangeError)
-        return this.#fail(new UpstreamBroke('an event of the upstream is too long'));
-      return this.#fail(new UpstreamBroke(`the upstream broke off: ${String(error)}`));
+        return this.fail(new UpstreamBroke('an event of the upstream is too long'));
+      return this.fail(new UpstreamBroke(`the upstream broke off: ${String(error)}`));
     }
   }
 
@@ -98,14 +110,15 @@ export class ChunkSource {
         this.#done = true;
         return;
       case 'error':
-        this.#fail(new UpstreamBroke(heard.reason, { status: heard.status }));
+        this.fail(new UpstreamBroke(heard.reason, { status: heard.status }));
         return;
       case 'garbage':
-        this.#fail(new UpstreamBroke(`the upstream sent ${heard.reason}`));
+        this.fail(new UpstreamBroke(`the upstream sent ${heard.reason}`));
     }
   }
 
-  #fail(error: UpstreamBroke | GivenUp): never {
+  /** Gives the upstream up, and throws why. */
+  fail(error: UpstreamBroke | GivenUp): never {
     this.#idle.stop();
     this.#ended = true;
     this.#body.cancel(error);

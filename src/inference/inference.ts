@@ -77,6 +77,7 @@ export async function infer(
     if (placed?.kind === 'exhausted') throw exhausted(placed.by.kind, account, key, today());
     const answer = await attempt(chain, candidates, ask, {
       accountId,
+      requestId: exchange.requestId,
       signal: exchange.signal,
       attempts: session.attempts,
     });

@@ -28,13 +28,16 @@ export type Outcome =
     }
   /** Its dialect has no words for the request: it was not asked. */
   | { readonly kind: 'unsayable'; readonly reason: string }
-  | { readonly kind: 'unreachable'; readonly reason: string }
+  /** Not connected, or broken off; `status` is that of the head, if there was one. */
+  | { readonly kind: 'unreachable'; readonly status: number | null; readonly reason: string }
   | { readonly kind: 'timed_out'; readonly reason: string }
   | { readonly kind: 'loading'; readonly retryAfterSec: number };
 
 /** What an attempt at a chain is about. */
 export interface AttemptContext {
   readonly accountId: number;
+  /** Ties all attempts of a request together in the log (service.md 7.1). */
+  readonly requestId: string;
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;
   /** What was tried so far; one line is added for each candidate. */

@@ -1,5 +1,10 @@
 import { type AnswerChunk, type FinishReason, saysSomething, type UsageClaim } from '../wire/chat.ts';
 
+/** Words beyond this, in UTF-16 units, are no answer: some eight million tokens. */
+const longestAnswer = 32 * 1024 * 1024;
+/** What is said after the end is part of the answer up to this length. */
+export const longestAfterEnd = 1024 * 1024;
+
 /** Keeps account of an answer as it passes, so that one cut short can still be priced. */
 export class Tally {
   /** What the upstream said it used, the last time it said so; null until then, which may be for ever. */
@@ -13,6 +18,8 @@ export class Tally {
   text = '';
   /** Whether anything was said beside the end: then a client that leaves is not served for nothing. */
   spoke = false;
+  /** How long the text was when the answer was complete for the first time. */
+  #endedAt: number | null = null;
   readonly #seen = new Set<number>();
   readonly #finished = new Set<number>();
 
@@ -34,6 +41,12 @@ export class Tally {
       this.finishReason = finish_reason;
       this.nativeFinishReason = native_finish_reason;
     }
+    if (this.#endedAt === null && this.isComplete) this.#endedAt = this.text.length;
+  }
+
+  /** Whether more was said than belongs to any answer. */
+  get isTooLong(): boolean {
+    return this.text.length > (this.#endedAt === null ? longestAnswer : this.#endedAt + longestAfterEnd);
   }
 
   /** Whether every choice that was begun is at its end: an upstream may give fewer than were asked for. */

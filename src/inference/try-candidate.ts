@@ -8,8 +8,10 @@ import type { AnswerChunk, Ask } from '../wire/chat.ts';
 import { isMeaningful } from '../wire/chat.ts';
 import { CallScope } from './call-scope.ts';
 import { ChunkSource } from './chunk-source.ts';
+import { Fold } from './fold.ts';
 import { type Callers, type Line, openLine } from './line.ts';
 import type { AttemptContext, Outcome } from './outcome.ts';
+import { Tally } from './tally.ts';
 import { UpstreamBroke } from './upstream-broke.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -18,6 +20,8 @@ const largestErrorBytes = 64 * 1024;
 const largestAnswerBytes = 64 * 1024 * 1024;
 /** How long an error's body may take: its words are only for the log. */
 const errorBodyMs = 2_000;
+/** Chunks that say nothing, one after another, of which none follows that does. */
+const mostEmptyChunks = 10_000;
 
 type Tried = { readonly outcome: Outcome; readonly waitedMs: number };
 
@@ -46,6 +50,7 @@ export async function tryCandidate(
     call.end();
     line.release(outcome.kind === 'unreachable' ? 'unreachable' : 'served');
     callers.log.info('attempt_failed', {
+      request_id: context.requestId,
       candidate: candidate.label,
       outcome: outcome.kind,
       ...reasonOf(outcome, line),
@@ -63,14 +68,14 @@ async function callOnce(
   call: CallScope,
 ): Promise<Outcome> {
   const askedMs = callers.clock.monotonic();
+  let response: UpstreamResponse | null = null;
   try {
     const exchange = await line.dialect.begin(ask, destinationOf(line, candidate));
-    const response = await callUpstream(line.request(exchange.request), call.signal);
-    if (response.status < 200 || response.status > 299) return await refusedBy(callers, line, response, call);
-    const spoken =
-      ask.stream && isStreamOf(exchange, response)
-        ? await firstOfStream(callers, exchange, response)
-        : await wholeOf(callers, exchange, response);
+    response = await callUpstream(line.request(exchange.request), call.signal);
+    if (response.status < 200 || response.status > 299) return await refusedBy(callers, line, response);
+    const spoken = isStreamOf(exchange, response)
+      ? await (ask.stream ? firstOfStream : foldedStream)(callers, exchange, response)
+      : await wholeOf(callers, exchange, response);
     if ('outcome' in spoken) return { ...spoken.outcome, ...statusIfNone(spoken.outcome, response.status) };
     call.answered();
     let released = false;
@@ -82,7 +87,7 @@ async function callOnce(
     };
     return { kind: 'answered', answer: { candidate, askedMs, ...spoken, release } };
   } catch (error) {
-    return failureOf(error, call);
+    return failureOf(error, call, response?.status ?? null);
   }
 }
 
@@ -91,23 +96,19 @@ function destinationOf({ model }: Line, candidate: Candidate): Destination {
   return { model, supportedParameters, maxCompletionTokens: most < contextLength ? most : null };
 }
 
-function failureOf(error: unknown, call: CallScope): Outcome {
+/** `status` is that of the head, null when there was none: whoever began to answer has said what it is. */
+function failureOf(error: unknown, call: CallScope, status: number | null): Outcome {
   if (error instanceof Unsayable) return { kind: 'unsayable', reason: error.message };
   if (call.timedOut || (error instanceof UpstreamBroke && error.timedOut))
     return { kind: 'timed_out', reason: 'no answer in time' };
   if (error instanceof UpstreamBroke && error.status !== null)
     return { kind: 'refused', status: error.status, reason: error.message };
   if (error instanceof Unreachable || error instanceof UpstreamBroke)
-    return { kind: 'unreachable', reason: describeCause(error) };
-  return { kind: 'unreachable', reason: describeError(error) };
+    return { kind: 'unreachable', status, reason: describeCause(error) };
+  return { kind: 'unreachable', status, reason: describeError(error) };
 }
 
-async function refusedBy(
-  callers: Callers,
-  line: Line,
-  response: UpstreamResponse,
-  call: CallScope,
-): Promise<Outcome> {
+async function refusedBy(callers: Callers, line: Line, response: UpstreamResponse): Promise<Outcome> {
   const late = callers.clock.after(errorBodyMs, () => response.body.cancel(new Error('slow error body')));
   let words = '';
   try {
@@ -117,7 +118,6 @@ async function refusedBy(
   } finally {
     late.cancel();
   }
-  if (call.timedOut) return { kind: 'timed_out', reason: 'no answer in time' };
   const retryAfterMs = retryAfterOf(response.headers, callers.clock.now());
   return { kind: 'refused', status: response.status, reason: words, retryAfterMs };
 }
@@ -126,35 +126,62 @@ type Spoken =
   | { readonly first: readonly AnswerChunk[]; readonly rest: ChunkSource | null }
   | { readonly outcome: Outcome };
 
+const saidNothing: Spoken = {
+  outcome: { kind: 'refused', status: null, reason: 'the stream ended before it said anything' },
+};
+
 /** Reads a stream up to the first chunk that means something. An end before that is a failed candidate. */
 async function firstOfStream(
   callers: Callers,
   exchange: Exchange,
   response: UpstreamResponse,
 ): Promise<Spoken> {
-  const source = new ChunkSource(response.body, {
+  const source = sourceOf(callers, exchange, response);
+  const first: AnswerChunk[] = [];
+  for (;;) {
+    const chunks = await source.next();
+    if (chunks === null) return saidNothing;
+    for (const chunk of chunks) first.push(chunk);
+    if (chunks.some(isMeaningful)) return { first, rest: source };
+    if (first.length > mostEmptyChunks)
+      source.fail(new UpstreamBroke('the upstream says nothing, and that at length'));
+  }
+}
+
+/** Reads a stream to its end as the whole answer that was asked for. One that breaks off is a failed candidate. */
+async function foldedStream(
+  callers: Callers,
+  exchange: Exchange,
+  response: UpstreamResponse,
+): Promise<Spoken> {
+  const source = sourceOf(callers, exchange, response);
+  const fold = new Fold();
+  const tally = new Tally();
+  let empty = 0;
+  for (;;) {
+    const chunks = await source.nextAfter(tally);
+    if (chunks === null) break;
+    for (const chunk of chunks) {
+      tally.take(chunk);
+      fold.take(chunk);
+      empty = isMeaningful(chunk) ? 0 : empty + 1;
+    }
+    if (tally.isTooLong || empty > mostEmptyChunks)
+      source.fail(new UpstreamBroke('the upstream sent too much'));
+  }
+  return tally.spoke || tally.finishReason !== null ? { first: [fold.whole()], rest: null } : saidNothing;
+}
+
+function sourceOf(callers: Callers, exchange: Exchange, response: UpstreamResponse): ChunkSource {
+  return new ChunkSource(response.body, {
     exchange,
     answerId: headerOf(response, 'x-amzn-requestid') ?? headerOf(response, 'request-id'),
     clock: callers.clock,
     idleTimeoutMs: callers.streamIdleTimeoutMs,
   });
-  const first: AnswerChunk[] = [];
-  for (;;) {
-    const chunks = await source.next();
-    if (chunks === null)
-      return {
-        outcome: { kind: 'refused', status: null, reason: 'the stream ended before it said anything' },
-      };
-    first.push(...chunks);
-    if (chunks.some(isMeaningful)) return { first, rest: source };
-  }
 }
 
 async function wholeOf(callers: Callers, exchange: Exchange, response: UpstreamResponse): Promise<Spoken> {
-  if (isEncoded(response))
-    return {
-      outcome: { kind: 'refused', status: null, reason: 'the answer has an encoding that was not asked for' },
-    };
   const idle = new Watchdog(callers.clock, callers.streamIdleTimeoutMs, () =>
     response.body.cancel(new UpstreamBroke('the upstream fell silent', { timedOut: true })),
   );
@@ -195,17 +222,12 @@ function statusIfNone(outcome: Outcome, status: number): { readonly status?: num
 
 function isStreamOf({ streamType }: Exchange, response: UpstreamResponse): boolean {
   const type = headerOf(response, 'content-type') ?? '';
-  return type.toLowerCase().includes(streamType) && !isEncoded(response);
+  return streamType !== null && type.toLowerCase().includes(streamType);
 }
 
 function headerOf({ headers }: UpstreamResponse, name: string): string | null {
   const value = headers[name];
   return value === undefined ? null : String(value);
-}
-
-function isEncoded(response: UpstreamResponse): boolean {
-  const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
-  return encoding !== 'identity' && encoding !== '';
 }
 
 function reasonOf(outcome: Outcome, line: Line): object {

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { ByteStream } from './byte-stream.ts';
+import { decoded } from './decode.ts';
 
 /** One request to an upstream. */
 export interface UpstreamRequest {
@@ -10,7 +11,7 @@ export interface UpstreamRequest {
   readonly body: string;
 }
 
-/** The head of an upstream's answer; its body follows. */
+/** The head of an upstream's answer; its body follows, without the content encoding that it may have come with. */
 export interface UpstreamResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -63,7 +64,9 @@ export function callUpstream(request: UpstreamRequest, signal: AbortSignal): Pro
       onResponseStart: (_controller, status, responseHeaders) => {
         if (status < 200) return;
         answered = true;
-        head.resolve({ status, headers: responseHeaders, body });
+        const encoding = responseHeaders['content-encoding'];
+        const plain = encoding === undefined ? body : decoded(body, String(encoding));
+        head.resolve({ status, headers: responseHeaders, body: plain });
       },
       onResponseData: (_controller, chunk) => body.push(chunk),
       onResponseEnd: () => {

@@ -12,6 +12,12 @@ export interface JsonLimits {
  */
 export const bodyLimits: JsonLimits = { depth: 128, parts: 250_000 };
 
+/**
+ * An upstream's answer may be larger: 100,000 tokens with two alternatives each are a million parts. Much deeper values cannot be
+ * written again: `JSON.stringify` overflows the stack at some 5,000 levels, where `JSON.parse` knows no end.
+ */
+export const answerLimits: JsonLimits = { depth: 128, parts: 1_000_000 };
+
 const quote = 0x22;
 const backslash = 0x5c;
 const comma = 0x2c;
@@ -19,6 +25,11 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
+
+/** Whether a text's shape is beyond the limits. */
+export function isHostile(text: string, limits: JsonLimits): boolean {
+  return new JsonGuard(limits).push(Buffer.from(text)) !== null;
+}
 
 /**
  * Watches the bytes of a JSON body as they arrive and says when its shape is hostile, before anything is parsed. Strings are

@@ -40,8 +40,8 @@ for (const wire of wires) {
           assert.equal(answer.headers.get('retry-after'), null);
           const line = world.naru.logged.findLast(({ event }) => event === 'attempt_failed');
           assert.deepEqual(
-            [line?.['status'], line?.['reason'], line?.['retry_after']],
-            [status, 'scripted words', '17'],
+            [line?.['status'], line?.['reason'], line?.['retry_after_ms']],
+            [status, 'scripted words', 17_000],
           );
         });
       }

@@ -1,3 +1,4 @@
+import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id.ts';
 import { type Krw, krwToDecimal, krwToNumber } from '../../src/money/krw.ts';
 import type { TestAccount, TestGateway } from './gateway.ts';
 
@@ -5,6 +6,8 @@ import type { TestAccount, TestGateway } from './gateway.ts';
 export interface Books {
   /** What every ledger entry of kind `usage` moved, oldest first. */
   readonly debits: readonly string[];
+  /** The generation of each of them. */
+  readonly debitOf: readonly (string | null)[];
   readonly credits: string;
   readonly usage: string;
   /** All-time spend of the account's first key. */
@@ -26,6 +29,9 @@ export async function booksOf(naru: TestGateway, account: TestAccount): Promise<
   const usages = entries.filter((entry) => entry.kind === 'usage');
   return {
     debits: usages.map((entry) => krwToDecimal(-entry.amountMicro as Krw)),
+    debitOf: usages.map(({ generationUuid: uuid }) =>
+      uuid === null ? null : generationIdOf(uuid as GenerationUuid),
+    ),
     credits: krwToDecimal(row.credits as Krw),
     usage: krwToDecimal(row.usage as Krw),
     keyUsage: krwToDecimal(spend.total as Krw),

@@ -7,10 +7,16 @@ import type {
   ToolCallDelta,
   UsageClaim,
 } from '../../wire/chat.ts';
+import { answerLimits, isHostile } from '../../wire/json-guard.ts';
 import { doneData } from '../../wire/sse.ts';
 import type { Heard } from '../dialect.ts';
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** More choices in one object, or a higher index, than any request could have asked for. */
+const mostChoices = 1024;
+/** Only longer texts are looked at for their shape before they are parsed; a short one can do no harm. */
+const shortText = 4096;
 
 /** Reads one event of a stream. */
 export function readEvent(kind: AskKind, data: string): Heard {
@@ -35,7 +41,7 @@ export function readReason(body: string): string {
 /** `member` names where a choice has its words: `delta` in a stream, `message` in a whole answer. */
 function readObject(kind: AskKind, text: string, member: 'delta' | 'message'): Heard {
   const parsed = parse(text);
-  if (!isObject(parsed)) return { kind: 'garbage', reason: 'not a JSON object' };
+  if (!isObject(parsed)) return { kind: 'garbage', reason: 'no JSON object' };
   if (parsed['error'] != null) return heardError(parsed['error'], text);
   const choices = parsed['choices'];
   const usage = readUsage(parsed['usage']);
@@ -43,14 +49,13 @@ function readObject(kind: AskKind, text: string, member: 'delta' | 'message'): H
   if (!Array.isArray(choices) && (member === 'message' || usage === null)) {
     return { kind: 'garbage', reason: 'no choices' };
   }
-  const read = (Array.isArray(choices) ? choices : [])
-    .filter(isObject)
-    .map((choice, position) => readChoice(kind, choice, position, member));
-  if (member === 'message' && read.length === 0) return { kind: 'garbage', reason: 'no choices' };
-  const failed = Array.isArray(choices)
-    ? choices.filter(isObject).find((choice) => choice['error'] != null)
-    : undefined;
+  const given = (Array.isArray(choices) ? choices : []).filter(isObject);
+  if (given.length > mostChoices) return { kind: 'garbage', reason: 'too many choices' };
+  const failed = given.find((choice) => choice['error'] != null);
   if (failed !== undefined) return heardError(failed['error'], text);
+  if (member === 'message' && !given.some((choice) => isAnswer(kind, choice)))
+    return { kind: 'garbage', reason: given.length === 0 ? 'no choices' : 'no message' };
+  const read = given.map((choice, position) => readChoice(kind, choice, position, member));
   const chunk: AnswerChunk = {
     choices: read,
     usage,
@@ -61,14 +66,21 @@ function readObject(kind: AskKind, text: string, member: 'delta' | 'message'): H
   return { kind: 'chunk', chunk };
 }
 
+/** A choice of a whole answer that has neither words nor a reason for having none is no answer. */
+function isAnswer(kind: AskKind, choice: Json): boolean {
+  const hasWords = kind === 'text' ? typeof choice['text'] === 'string' : isObject(choice['message']);
+  return hasWords || nonEmpty(choice['finish_reason']) !== null;
+}
+
 function readChoice(kind: AskKind, choice: Json, position: number, member: 'delta' | 'message'): ChunkChoice {
-  const native = stringOr(choice['finish_reason'], null);
+  // Some say "" as long as there is no reason.
+  const native = nonEmpty(choice['finish_reason']);
   const said = choice[member];
   return {
-    index: Number.isSafeInteger(choice['index']) ? Number(choice['index']) : position,
+    index: indexOr(choice['index'], position),
     delta: kind === 'text' ? readText(choice) : isObject(said) ? readDelta(said) : {},
     finish_reason: native === null ? null : finishReasonOf(native),
-    native_finish_reason: stringOr(choice['native_finish_reason'], native),
+    native_finish_reason: nonEmpty(choice['native_finish_reason']) ?? native,
     logprobs: isObject(choice['logprobs']) ? choice['logprobs'] : null,
   };
 }
@@ -82,10 +94,12 @@ function readText(choice: Json): Delta {
 function readDelta(said: Json): Delta {
   const delta: { -readonly [K in keyof Delta]: Delta[K] } = {};
   if (typeof said['content'] === 'string') delta.content = said['content'];
+  else if (Array.isArray(said['content'])) delta.content = textOfParts(said['content']);
   const reasoning = nonEmpty(said['reasoning']) ?? nonEmpty(said['reasoning_content']);
   if (reasoning !== null) delta.reasoning = reasoning;
   if (isFilled(said['reasoning_details'])) delta.reasoning_details = said['reasoning_details'];
-  if (isFilled(said['tool_calls'])) delta.tool_calls = said['tool_calls'].filter(isObject).map(readToolCall);
+  const calls = isFilled(said['tool_calls']) ? said['tool_calls'].filter(isObject) : [];
+  if (calls.length > 0) delta.tool_calls = calls.map(readToolCall);
   const refusal = nonEmpty(said['refusal']);
   if (refusal !== null) delta.refusal = refusal;
   if (isFilled(said['images'])) delta.images = said['images'];
@@ -94,13 +108,20 @@ function readDelta(said: Json): Delta {
   return delta;
 }
 
+/** Content as a list of parts, as some send it where text is meant. */
+function textOfParts(parts: readonly unknown[]): string {
+  return parts
+    .map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : ''))
+    .join('');
+}
+
 function readToolCall(call: Json, position: number): ToolCallDelta {
   const called = isObject(call['function']) ? call['function'] : {};
   const id = nonEmpty(call['id']);
   const name = nonEmpty(called['name']);
   const args = called['arguments'];
   return {
-    index: Number.isSafeInteger(call['index']) ? Number(call['index']) : position,
+    index: indexOr(call['index'], position),
     ...(id === null ? {} : { id }),
     ...(id === null && name === null ? {} : { type: 'function' as const }),
     function: {
@@ -159,11 +180,19 @@ function heardError(error: unknown, text: string): Heard {
 }
 
 function parse(text: string): unknown {
+  if (text.length > shortText && isHostile(text, answerLimits)) return undefined;
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch {
     return undefined;
   }
+}
+
+/** An index that a client can count with: it may make a list of that length. */
+function indexOr(index: unknown, position: number): number {
+  return Number.isInteger(index) && Number(index) >= 0 && Number(index) < mostChoices
+    ? Number(index)
+    : position;
 }
 
 function isObject(value: unknown): value is Json {

@@ -39,7 +39,7 @@ export async function beginExchange(speech: Speech): Promise<Exchange> {
     answered.resolve(new Response(body, { headers: { 'content-type': type } }));
   return {
     request,
-    streamType: speech.streamType,
+    streamType: stream ? speech.streamType : null,
     async readWhole(body: Buffer): Promise<Heard> {
       if (stream) return { kind: 'garbage', reason: 'a whole answer in place of a stream' };
       give(new Uint8Array(body), 'application/json');

@@ -1,0 +1,82 @@
+import type { AnswerChunk, ChunkChoice, ToolCallDelta } from '../wire/chat.ts';
+
+/** The id of a tool call to which its upstream gave none: no other call of any answer has it. */
+export function callIdOf(generationId: string, choice: number, index: number): string {
+  return `call_${generationId}_${choice === 0 ? '' : `${choice}_`}${index}`;
+}
+
+/** A tool call as far as it has been told. */
+interface Told {
+  readonly index: number;
+  readonly id: string | null;
+  args: string;
+}
+
+/**
+ * Puts the tool calls of a stream in order, so that a client that folds them by index and answers them by id can: a call that
+ * begins at the index of another gets one of its own, and one that begins without an id gets that too. Chunks without tool calls
+ * pass as they are.
+ */
+export class ToolCalls {
+  readonly #idOf: ((choice: number, index: number) => string) | null;
+  /** The latest call at each index of the upstream, by choice. */
+  readonly #latest = new Map<string, Told>();
+  /** How many calls each choice has. */
+  readonly #counts = new Map<number, number>();
+
+  /** `idOf` names calls that have no id; null leaves them without. */
+  constructor(idOf: ((choice: number, index: number) => string) | null) {
+    this.#idOf = idOf;
+  }
+
+  ordered(chunk: AnswerChunk): AnswerChunk {
+    if (!chunk.choices.some((choice) => choice.delta.tool_calls !== undefined)) return chunk;
+    return { ...chunk, choices: chunk.choices.map((choice) => this.#choice(choice)) };
+  }
+
+  #choice(choice: ChunkChoice): ChunkChoice {
+    const { tool_calls: calls } = choice.delta;
+    if (calls === undefined) return choice;
+    return {
+      ...choice,
+      delta: { ...choice.delta, tool_calls: calls.map((call) => this.#call(choice.index, call)) },
+    };
+  }
+
+  #call(choice: number, call: ToolCallDelta): ToolCallDelta {
+    const place = `${choice}/${call.index}`;
+    const args = call.function.arguments ?? '';
+    const known = this.#latest.get(place);
+    if (known !== undefined && !isAnother(known, call)) {
+      known.args += args;
+      // Said again, the id and the name would be appended by clients that add up what comes.
+      return { index: known.index, function: { arguments: args } };
+    }
+    const index = this.#counts.get(choice) ?? 0;
+    this.#counts.set(choice, index + 1);
+    this.#latest.set(place, { index, id: call.id ?? null, args });
+    const id = call.id ?? this.#idOf?.(choice, index);
+    return {
+      index,
+      ...(id === undefined ? {} : { id }),
+      type: 'function',
+      function: { ...call.function, arguments: args },
+    };
+  }
+}
+
+/** Whether a delta at the index of a known call begins another: it is named, and has another id or follows complete arguments. */
+function isAnother(known: Told, { id, function: called }: ToolCallDelta): boolean {
+  if (called.name === undefined) return false;
+  if (id !== undefined && known.id !== null) return id !== known.id;
+  return isJson(known.args);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

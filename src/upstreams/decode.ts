@@ -1,0 +1,112 @@
+import { pipeline, Readable, type Transform } from 'node:stream';
+import {
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from 'node:zlib';
+import { ByteStream } from './byte-stream.ts';
+
+/** A body wrapped more often than this is hostile. */
+const mostEncodings = 2;
+/** Above this many decoded bytes a body may be this many times as large as what was sent; streams of text reach some 50. */
+const freeBytes = 16 * 1024 * 1024;
+const mostExpansion = 100;
+
+const decoders: Readonly<Record<string, (first: number) => Transform>> = {
+  gzip: () => createGunzip(),
+  'x-gzip': () => createGunzip(),
+  // Some send what the standard calls deflate, some the bare format: the first byte tells.
+  deflate: (first) => ((first & 0x0f) === 8 ? createInflate() : createInflateRaw()),
+  br: () => createBrotliDecompress(),
+  zstd: () => createZstdDecompress(),
+};
+
+/**
+ * A body without its content encodings, for upstreams that encode although nobody asked: gzip, deflate, br and zstd, two of them at
+ * most. What was flushed comes out at once. The stream fails, and the connection is closed, when the encoding is unknown, the bytes
+ * are damaged or cut short, or they expand as only a bomb does. `encodings` is the header's value.
+ */
+export function decoded(body: ByteStream, encodings: string): ByteStream {
+  const names = encodings
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'identity');
+  if (names.length === 0) return body;
+  const unknown = names.find((name) => decoders[name] === undefined);
+  if (unknown !== undefined || names.length > mostEncodings) {
+    const error = new Error(
+      unknown === undefined ? 'too many content encodings' : `the content encoding ${unknown} is unknown`,
+    );
+    body.cancel(error);
+    return brokenStream(error);
+  }
+  const out = new ByteStream();
+  const transforms: Transform[] = [];
+  const stop = (error: Error): void => {
+    out.fail(error);
+    body.cancel(error);
+    for (const transform of transforms) transform.destroy();
+  };
+  out.attach({
+    pause: () => transforms.at(-1)?.pause(),
+    resume: () => transforms.at(-1)?.resume(),
+    cancel: stop,
+  });
+  decode(body, names.reverse(), { out, transforms, stop }).catch((error: Error) => stop(error));
+  return out;
+}
+
+interface Decoding {
+  readonly out: ByteStream;
+  /** Filled with what decodes, in the order of the bytes. */
+  readonly transforms: Transform[];
+  readonly stop: (error: Error) => void;
+}
+
+/** Resolves once the decoders are set up, or at the end of an empty body. */
+async function decode(
+  body: ByteStream,
+  names: readonly string[],
+  { out, transforms, stop }: Decoding,
+): Promise<void> {
+  const first = await body.next();
+  if (first === null) return out.end();
+  let takenBytes = 0;
+  async function* pieces(): AsyncGenerator<Buffer> {
+    for (let taken: readonly Buffer[] | null = first; taken !== null; taken = await body.next()) {
+      for (const piece of taken) {
+        takenBytes += piece.length;
+        yield piece;
+      }
+    }
+  }
+  for (const name of names) {
+    const create = decoders[name];
+    // Inside another encoding the first byte is not at hand; deflate with its wrapper is the standard's.
+    if (create !== undefined) transforms.push(create(transforms.length === 0 ? (first[0]?.[0] ?? 8) : 8));
+  }
+  // Also after the pipeline has let go of them.
+  for (const transform of transforms) transform.on('error', stop);
+  const last = transforms.at(-1);
+  if (last === undefined) return;
+  let givenBytes = 0;
+  last.on('data', (chunk: Buffer) => {
+    givenBytes += chunk.length;
+    if (givenBytes > freeBytes && givenBytes > takenBytes * mostExpansion)
+      stop(new Error('the body expands without end'));
+    else out.push(chunk);
+  });
+  last.once('end', () => out.end());
+  pipeline([Readable.from(pieces()), ...transforms], (error) => {
+    if (error != null) stop(error);
+  });
+}
+
+function brokenStream(error: Error): ByteStream {
+  const broken = new ByteStream();
+  broken.fail(error);
+  return broken;
+}

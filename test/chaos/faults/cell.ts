@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import {
+  assertBrokenStream,
+  assertChatAnswer,
+  assertCommonHeaders,
+  assertCompleteStream,
+  assertError,
+} from '../../harness/answer-rules.ts';
+import { type Books, booksOf } from '../../harness/books.ts';
+import type { Answered, SendOptions, TestGateway } from '../../harness/gateway.ts';
+import { eventsOf, textOf } from '../../harness/stream.ts';
+import type { Count, Expected } from './fault.ts';
+import { budgets, priceE7, rescue, type Standing, type World } from './world.ts';
+
+/** One fault, asked in one way, with one or three candidates. */
+export interface Cell {
+  readonly standing: Standing;
+  readonly stream: boolean;
+  readonly candidates: 1 | 3;
+}
+
+/** What became of a cell. */
+export interface Verdict {
+  readonly cell: Cell;
+  readonly tag: string;
+  readonly tookMs: number;
+  /** What it may take, the margin not included. */
+  readonly limitMs: number;
+  readonly requestId: string | null;
+  /** Everything that is not as it must be. */
+  readonly faults: string[];
+}
+
+/** How long sockets and timers may take to come to rest after the client has its answer, milliseconds at scale 1. */
+const restMs = 2_000;
+/** A response that takes longer than this never comes. */
+const hangMs = 30_000;
+const prompt = 'What is the state of the ferry at 나루?';
+const canary = 'canary-7f3a';
+
+/** Asks once and judges what the client sees, how long it took, and what is left of it. */
+export async function runCell(world: World, cell: Cell, marginMs: number, attempt = 1): Promise<Verdict> {
+  const { naru } = world;
+  const { standing, stream, candidates } = cell;
+  const { fault, account, models } = standing;
+  const tag = `https://${canary}.test/${stream ? 'stream' : 'whole'}/${candidates}/${attempt}`;
+  const faults: string[] = [];
+  const startedMs = performance.now();
+  const answer = await ask(naru, {
+    key: account.key,
+    signal: AbortSignal.timeout(hangMs),
+    headers: {
+      'http-referer': tag,
+      'user-agent': `agent-${canary}`,
+      cookie: `session=${canary}`,
+      'x-api-key': canary,
+      'openai-organization': canary,
+      'x-forwarded-for': '203.0.113.77',
+      [`x-${canary}`]: canary,
+    },
+    body: {
+      model: candidates === 1 ? models.one : models.three,
+      messages: [{ role: 'user', content: prompt }],
+      stream,
+      ...fault.ask,
+    },
+  });
+  const tookMs = performance.now() - startedMs;
+  const [leastMs, limitMs] = timeOf(cell, world.scale);
+  if (answer instanceof Error) {
+    faults.push(`no response: ${answer.message} ${String(answer.cause ?? '')}`.slice(0, 600));
+    return { cell, tag, tookMs, limitMs, requestId: null, faults };
+  }
+  const check = (what: () => void): void => {
+    try {
+      what();
+    } catch (error) {
+      faults.push(String(error instanceof Error ? error.message : error).slice(0, 600));
+    }
+  };
+  check(() => judge(answer, cell));
+  check(() => fault.look?.(answer, stream));
+  check(() =>
+    assert.ok(tookMs <= limitMs + marginMs, `took ${Math.round(tookMs)} ms, limit ${limitMs} + ${marginMs}`),
+  );
+  check(() => assert.ok(tookMs >= leastMs * 0.95, `took ${Math.round(tookMs)} ms, at least ${leastMs}`));
+  if (!(await isAtRest(() => standing.site.busy === 0, restMs * world.scale)))
+    faults.push(`${standing.site.busy} connections to the upstream are neither closed nor idle`);
+  return { cell, tag, tookMs, limitMs, requestId: answer.headers.get('x-service-request-id'), faults };
+}
+
+/**
+ * Asks the upstream that works, with the key of a fault: fails unless the gateway still serves, and none of the cells has left its
+ * hold, which is above the limit of the key.
+ */
+export async function probe(world: World, standing: Standing): Promise<string | null> {
+  const answer = await ask(world.naru, {
+    signal: AbortSignal.timeout(hangMs),
+    key: standing.account.key,
+    body: { model: 'test/good', messages: [{ role: 'user', content: prompt }] },
+  });
+  if (answer instanceof Error) return `the request after it: ${answer.message}`;
+  return answer.status === 200 ? null : `the request after it: ${answer.status} ${answer.text.slice(0, 200)}`;
+}
+
+/** The response, or why there was none. */
+function ask(naru: TestGateway, options: SendOptions): Promise<Answered | Error> {
+  return naru.send('POST', '/chat/completions', options).catch((error: Error) => error);
+}
+
+/** Polls until it is so; false when the limit comes first. */
+export async function isAtRest(isSo: () => boolean, limitMs: number): Promise<boolean> {
+  const untilMs = performance.now() + limitMs;
+  while (!isSo()) {
+    if (performance.now() > untilMs) return false;
+    await sleep(5);
+  }
+  return true;
+}
+
+/** The end that a cell has to come to, candidates considered. */
+function endOf({ standing, stream, candidates }: Cell): {
+  readonly expected: Expected;
+  readonly isRescued: boolean;
+} {
+  const expected = stream ? standing.fault.stream : standing.fault.whole;
+  return { expected, isRescued: expected.kind === 'failed' && candidates === 3 };
+}
+
+/** The least and the most that a cell may take: the limits it has to wait for, else the budget of the whole chain. */
+function timeOf(cell: Cell, scale: number): readonly [leastMs: number, limitMs: number] {
+  const { takes = 'nothing' } = cell.standing.fault;
+  const one = typeof takes === 'string' ? takes : takes[cell.stream ? 0 : 1];
+  if (one === 'nothing') return [0, budgets.all * scale];
+  const waits = endOf(cell).isRescued ? 2 : 1;
+  return [budgets[one] * scale * waits, budgets[one] * scale * waits];
+}
+
+/** Fails unless the response is what the fault must come to (service.md 7.2–7.4, §6; decisions.md A-04–A-08). */
+function judge(answer: Answered, cell: Cell): void {
+  const { expected, isRescued } = endOf(cell);
+  if (isRescued) {
+    assertSaid(answer, cell.stream, rescue.text);
+    assert.equal(answer.headers.get('x-service-provider'), 'good');
+    return;
+  }
+  switch (expected.kind) {
+    case 'failed': {
+      const metadata =
+        expected.code === 'timeout'
+          ? assertError(answer, 408, 'timeout')
+          : assertError(answer, 502, 'provider_error');
+      if (expected.code !== 'timeout')
+        assert.equal(metadata['provider_code'], expected.code, 'provider_code');
+      return;
+    }
+    case 'answered':
+      assertSaid(answer, cell.stream, expected.text);
+      return;
+    case 'broken': {
+      assert.equal(answer.status, 200, answer.text.slice(0, 300));
+      assertCommonHeaders(answer);
+      const events = eventsOf(answer.text);
+      const error = assertBrokenStream(events, expected.pair);
+      assert.equal(
+        error['metadata'].provider_code ?? null,
+        expected.code === null ? null : String(expected.code),
+      );
+      if (expected.text !== '*') assert.equal(textOf(events), expected.text);
+      assert.doesNotMatch(answer.text.slice(-2000), /"finish_reason":"stop"/);
+    }
+  }
+}
+
+function assertSaid(answer: Answered, stream: boolean, text: string): void {
+  assert.equal(answer.status, 200, answer.text.slice(0, 300));
+  assertCommonHeaders(answer);
+  if (stream) {
+    const events = eventsOf(answer.text);
+    assertCompleteStream(events);
+    if (text !== '*') assert.equal(textOf(events), text);
+  } else {
+    assertChatAnswer(answer.json);
+    if (text !== '*') assert.equal(answer.json.choices[0].message.content ?? '', text);
+  }
+}
+
+/** Compares the books of a fault with its cells: one record each, the right bill, every attempt, one request id. */
+export async function auditBooks(
+  world: World,
+  standing: Standing,
+  verdicts: readonly Verdict[],
+): Promise<void> {
+  const books = await booksOf(world.naru, standing.account);
+  for (const verdict of verdicts) {
+    try {
+      auditCell(verdict, books);
+    } catch (error) {
+      verdict.faults.push(`books: ${String(error instanceof Error ? error.message : error).slice(0, 600)}`);
+    }
+  }
+}
+
+function auditCell({ cell, tag, requestId }: Verdict, books: Books): void {
+  const { expected, isRescued } = endOf(cell);
+  const found = books.records.filter((record) => record.http_referer === tag);
+  assert.equal(found.length, 1, `${found.length} records`);
+  const [record] = found;
+  assert.equal(record.request_id, requestId, 'the request id of the record');
+  const micro = microOf(cell);
+  assert.equal(record.cost_krw, decimalOf(micro), 'the cost on record');
+  assert.deepEqual(
+    books.debits.filter((_, at) => books.debitOf[at] === record.id),
+    micro === 0n ? [] : [decimalOf(micro)],
+    'ledger entries',
+  );
+  const letters = cell.candidates === 3 ? ['a', 'b'] : ['a'];
+  const place = (cell.candidates === 3 ? cell.standing.models.three : cell.standing.models.one).split('/')[1];
+  const status = expected.kind === 'failed' ? (expected.code === 'timeout' ? null : expected.code) : 200;
+  const tried =
+    expected.kind === 'failed'
+      ? letters.map((letter) => [`Provider ${letter}${place}`, status])
+      : [[`Provider a${place}`, 200]];
+  if (isRescued) tried.push(['Provider good', 200]);
+  assert.deepEqual(
+    record.provider_responses.map((each: { provider_name: string; status: number | null }) => [
+      each.provider_name,
+      each.status,
+    ]),
+    tried,
+    'the attempts on record',
+  );
+  const [recordStatus, errorType] =
+    expected.kind === 'failed' && !isRescued
+      ? expected.code === 'timeout'
+        ? [408, 'timeout']
+        : [502, 'provider_error']
+      : [200, expected.kind === 'broken' ? expected.pair.split(' ')[1] : null];
+  assert.deepEqual(
+    [record.status, record.error_type],
+    [recordStatus, errorType],
+    'status and error of the record',
+  );
+}
+
+/** The bill, computed here a second time: exact, rounded once, half up, to the micro-won. */
+function microOf(cell: Cell): bigint {
+  const { expected, isRescued } = endOf(cell);
+  const tokens = isRescued
+    ? rescue
+    : expected.kind === 'answered'
+      ? {
+          prompt: countOf(expected.prompt, ownPrompt()),
+          completion: countOf(expected.completion, countTokens(expected.text)),
+        }
+      : { prompt: 0, completion: 0 };
+  const e7 = BigInt(tokens.prompt) * priceE7.prompt + BigInt(tokens.completion) * priceE7.completion;
+  return (e7 + 5n) / 10n;
+}
+
+const ownPrompt = (): number => countTokens(prompt) + 4;
+
+function countOf(count: Count, own: number): number {
+  if (count === 'counted') return own;
+  return count === 'clamped' ? Math.floor(own * 1.5) + 64 : count;
+}
+
+function decimalOf(micro: bigint): string {
+  const digits = String(micro).padStart(7, '0');
+  return `${digits.slice(0, -6)}.${digits.slice(-6)}`;
+}
+
+/** What an upstream must never have been sent: words of the client's headers, or another's credential. */
+export function leaksIn(received: readonly Buffer[], ownSecrets: ReadonlySet<string>): readonly string[] {
+  const leaks = new Set<string>();
+  for (const bytes of received) {
+    const text = bytes.toString('latin1');
+    for (const foreign of [canary, '203.0.113.77', 'sk-naru-'])
+      if (text.includes(foreign)) leaks.add(foreign);
+    for (const [secret] of text.matchAll(/secret-[0-9a-f]+-end/g))
+      if (!ownSecrets.has(secret)) leaks.add(secret);
+  }
+  return [...leaks];
+}

@@ -1,0 +1,83 @@
+import type { Answered } from '../../harness/gateway.ts';
+import type { Act, Moment } from './wire.ts';
+
+/** A token count of the bill: the upstream's own, our own count, or the most that is plausible (decisions.md A-28). */
+export type Count = number | 'counted' | 'clamped';
+
+/** What a cell must come to; the text `*` is looked at elsewhere, or does not matter. */
+export type Expected =
+  /** The candidate fails before a word went out: with this status, none, or by its silence. */
+  | { readonly kind: 'failed'; readonly code: number | null | 'timeout' }
+  | {
+      readonly kind: 'answered';
+      readonly text: string;
+      readonly prompt: Count;
+      readonly completion: Count;
+    }
+  /** It fails after some words of a stream: an error event, no bill. */
+  | {
+      readonly kind: 'broken';
+      readonly text: string;
+      readonly pair: '502 provider_error' | '408 timeout';
+      readonly code: number | null;
+    };
+
+/** What the upstream is waited for, which is what a cell may take: nothing in particular, or one of the limits. */
+export type Takes = 'nothing' | 'firstByte' | 'idle' | 'total';
+
+/** One way for an upstream to misbehave, and what must come of it. */
+export interface Fault {
+  readonly name: string;
+  readonly act: Act;
+  readonly stream: Expected;
+  readonly whole: Expected;
+  /** When the act begins; `never`: nobody listens. */
+  readonly on?: Moment | 'never';
+  /** Of a stream and of a whole answer. */
+  readonly takes?: Takes | readonly [stream: Takes, whole: Takes];
+  /** It keeps the processor busy, so that no other cell may run beside it. */
+  readonly heavy?: boolean;
+  /** Members of the request's body. */
+  readonly ask?: object;
+  /** Looks further into an answer. */
+  readonly look?: (answer: Answered, stream: boolean) => void;
+}
+
+/** Faults of one kind. */
+export interface FaultClass {
+  readonly name: string;
+  readonly faults: readonly Fault[];
+}
+
+/** What every answer says unless told otherwise. */
+export const words = '나루 is here 👋';
+
+export const failed = (code: number | null | 'timeout'): Expected => ({ kind: 'failed', code });
+export const answered = (text = words, prompt: Count = 10, completion: Count = 5): Expected => ({
+  kind: 'answered',
+  text,
+  prompt,
+  completion,
+});
+export const broken = (text = words, code: number | null = null): Expected => ({
+  kind: 'broken',
+  text,
+  pair: '502 provider_error',
+  code,
+});
+export const silent = (text = words): Expected => ({ kind: 'broken', text, pair: '408 timeout', code: null });
+
+/** The same end for both ways of asking. */
+export function both(expected: Expected): { readonly stream: Expected; readonly whole: Expected } {
+  return { stream: expected, whole: expected };
+}
+
+/**
+ * An upstream that streams whatever it is asked: a whole answer is folded from the stream, and one that breaks off is none, with
+ * the status that its head had unless it named another.
+ */
+export function streamed(expected: Expected): { readonly stream: Expected; readonly whole: Expected } {
+  if (expected.kind !== 'broken') return both(expected);
+  const code = expected.pair === '408 timeout' ? 'timeout' : (expected.code ?? 200);
+  return { stream: expected, whole: failed(code) };
+}

@@ -1,0 +1,270 @@
+/** Choices and tool calls out of order. */
+import assert from 'node:assert/strict';
+import type { Answered } from '../../harness/gateway.ts';
+import { eventsOf } from '../../harness/stream.ts';
+import { answered, both, broken, type Fault, type FaultClass, streamed, words } from './fault.ts';
+import {
+  answer,
+  deep,
+  delta,
+  done,
+  either,
+  event,
+  replies,
+  role,
+  says,
+  stop,
+  streams,
+  used,
+} from './speech.ts';
+import type { Act } from './wire.ts';
+
+const indexed = (index: unknown): Act =>
+  either(
+    replies(JSON.stringify(answer()).replace('"index":0', `"index":${index}`)),
+    streams(
+      ...[role, says(), stop].map((each) => each.replaceAll('"index":0', `"index":${index}`)),
+      used() + done,
+    ),
+  );
+const call = (members: object): string => delta({ tool_calls: [members] });
+const calls = delta({}, 'tool_calls') + used() + done;
+
+export const choices: FaultClass = {
+  name: 'choices and tool calls',
+  faults: [
+    ...['null', '-1', '1e15', '1e999', '"0"', '0.5', '2147483648'].map(
+      (index): Fault => ({
+        name: `index ${index}`,
+        act: indexed(index),
+        ...both(answered()),
+        look: (seen, stream) => {
+          const found =
+            seen.status !== 200
+              ? []
+              : chunksOf(seen, stream).flatMap((chunk) =>
+                  chunk.choices.map((choice: { index: number }) => choice.index),
+                );
+          assert.ok(
+            found.every((each) => each === 0),
+            `indexes ${found}`,
+          );
+        },
+      }),
+    ),
+    {
+      name: 'two choices, the second first',
+      ask: { n: 2 },
+      act: either(
+        replies(
+          JSON.stringify(
+            answer(words, {
+              choices: [
+                { index: 1, message: { content: 'other' }, finish_reason: 'stop' },
+                { index: 0, message: { content: words }, finish_reason: 'stop' },
+              ],
+            }),
+          ),
+        ),
+        streams(
+          event({ choices: [{ index: 1, delta: { content: 'other' } }] }),
+          event({ choices: [{ index: 0, delta: { content: words }, finish_reason: 'stop' }] }),
+          event({ choices: [{ index: 1, delta: {}, finish_reason: 'stop' }] }),
+          used() + done,
+        ),
+      ),
+      ...both(answered('*')),
+      look: (seen, stream) => {
+        if (seen.headers.get('x-service-provider') === 'good') return;
+        const said = ['', ''];
+        for (const chunk of chunksOf(seen, stream))
+          for (const choice of chunk.choices)
+            said[choice.index] += (choice.delta ?? choice.message).content ?? '';
+        assert.deepEqual(said, [words, 'other']);
+      },
+    },
+    {
+      name: 'no index',
+      act: either(
+        replies(JSON.stringify(answer()).replace('"index":0,', '')),
+        streams(...[role, says(), stop].map((each) => each.replaceAll('"index":0,', '')), used() + done),
+      ),
+      ...both(answered()),
+    },
+    {
+      name: 'a tool call without an id',
+      act: streams(
+        role,
+        call({ index: 0, function: { name: 'weather', arguments: '' } }),
+        call({ index: 0, function: { arguments: '{"city":' } }),
+        call({ index: 0, function: { arguments: '"서울"}' } }),
+        calls,
+      ),
+      ...both(answered('')),
+      look: (seen, stream) => oneCall(seen, stream, [['weather', '{"city":"서울"}']]),
+    },
+    {
+      name: 'two tool calls without ids or indexes, each at once',
+      act: streams(
+        role,
+        call({ function: { name: 'a', arguments: '{}' } }),
+        call({ function: { name: 'b', arguments: '{"x":1}' } }),
+        calls,
+      ),
+      ...both(answered('')),
+      look: (seen, stream) =>
+        oneCall(seen, stream, [
+          ['a', '{}'],
+          ['b', '{"x":1}'],
+        ]),
+    },
+    {
+      name: 'two tool calls of one index, with ids',
+      act: streams(
+        role,
+        call({ index: 0, id: 'x', function: { name: 'a', arguments: '{}' } }),
+        call({ index: 0, id: 'y', function: { name: 'b', arguments: '{}' } }),
+        calls,
+      ),
+      ...both(answered('')),
+      look: (seen, stream) =>
+        oneCall(seen, stream, [
+          ['a', '{}'],
+          ['b', '{}'],
+        ]),
+    },
+    {
+      name: 'a tool call whose id and name come again each time',
+      act: streams(
+        role,
+        call({ index: 0, id: 'x', function: { name: 'a', arguments: '{"x"' } }),
+        call({ index: 0, id: 'x', function: { name: 'a', arguments: ':1}' } }),
+        calls,
+      ),
+      ...both(answered('')),
+      look: (seen, stream) => oneCall(seen, stream, [['a', '{"x":1}']]),
+    },
+    {
+      name: 'arguments as an object',
+      act: streams(role, call({ index: 0, id: 'x', function: { name: 'a', arguments: { x: [1] } } }), calls),
+      ...both(answered('')),
+      look: (seen, stream) => oneCall(seen, stream, [['a', '{"x":[1]}']]),
+    },
+    {
+      name: 'arguments cut inside a surrogate pair',
+      act: streams(
+        role,
+        call({ index: 0, id: 'x', function: { name: 'a', arguments: '{"x":"\ud83d' } }),
+        call({ index: 0, function: { arguments: '\udef6"}' } }),
+        calls,
+      ),
+      ...both(answered('')),
+      look: (seen, stream) => oneCall(seen, stream, [['a', '{"x":"🛶"}']]),
+    },
+    {
+      name: 'arguments as an object nested 50,000 deep',
+      act: streams(
+        role,
+        says(),
+        `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"a","arguments":${deep(50_000)}}}]}}]}\n\n`,
+        calls,
+      ),
+      ...streamed(broken()),
+    },
+    {
+      name: 'whole tool calls without ids, all of index 0',
+      act: either(
+        replies(
+          JSON.stringify(
+            answer(null, {
+              choices: [
+                {
+                  message: {
+                    content: null,
+                    tool_calls: [
+                      { index: 0, function: { name: 'a', arguments: '{}' } },
+                      { index: 0, function: { name: 'b' } },
+                    ],
+                  },
+                  finish_reason: 'tool_calls',
+                },
+              ],
+            }),
+          ),
+        ),
+        streams(
+          role,
+          delta({
+            tool_calls: [
+              { index: 0, function: { name: 'a', arguments: '{}' } },
+              { index: 1, function: { name: 'b', arguments: '{}' } },
+            ],
+          }),
+          calls,
+        ),
+      ),
+      ...both(answered('')),
+      look: (seen, stream) =>
+        oneCall(seen, stream, [
+          ['a', '{}'],
+          ['b', '{}'],
+        ]),
+    },
+    {
+      name: 'tool calls that are none',
+      act: either(
+        replies(JSON.stringify(answer()).replace('"role"', '"tool_calls":[null,1,"x"],"role"')),
+        streams(role, delta({ content: words, tool_calls: [null, 1] }), stop + used() + done),
+      ),
+      ...both(answered()),
+    },
+    {
+      name: 'content that is a list',
+      act: either(
+        replies(
+          JSON.stringify(answer()).replace(
+            JSON.stringify(words),
+            `[{"type":"text","text":${JSON.stringify(words)}}]`,
+          ),
+        ),
+        streams(role, delta({ content: [{ type: 'text', text: words }] }), stop + used() + done),
+      ),
+      ...both(answered()),
+    },
+  ],
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into answers as a client would.
+function chunksOf(seen: Answered, stream: boolean): readonly any[] {
+  return stream ? eventsOf(seen.text).flatMap(({ json }) => (json === null ? [] : [json])) : [seen.json];
+}
+
+/** Fails unless a client that folds by index gets these calls, each with an id of its own. */
+function oneCall(
+  seen: Answered,
+  stream: boolean,
+  expected: readonly (readonly [name: string, args: string])[],
+): void {
+  if (seen.headers.get('x-service-provider') === 'good') return;
+  const folded = new Map<number, { id: string; name: string; args: string }>();
+  for (const chunk of chunksOf(seen, stream)) {
+    const said = chunk.choices[0]?.delta ?? chunk.choices[0]?.message;
+    for (const each of said?.tool_calls ?? []) {
+      const known = folded.get(each.index);
+      if (known === undefined) {
+        assert.ok(typeof each.id === 'string' && each.id !== '', 'a call begins without an id');
+        assert.equal(each.type, 'function');
+        folded.set(each.index, {
+          id: each.id,
+          name: each.function.name,
+          args: each.function.arguments ?? '',
+        });
+      } else known.args += each.function.arguments ?? '';
+    }
+  }
+  assert.deepEqual(
+    [...folded.values()].map(({ name, args }) => [name, args]),
+    expected,
+  );
+  assert.equal(new Set([...folded.values()].map(({ id }) => id)).size, expected.length, 'ids are the same');
+}

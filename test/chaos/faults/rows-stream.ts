@@ -1,0 +1,193 @@
+/** Event streams written in every way, and their ends. */
+import { answered, both, broken, type FaultClass, failed, words } from './fault.ts';
+import {
+  begins,
+  counted,
+  delta,
+  done,
+  event,
+  forever,
+  framed,
+  head,
+  ordinary,
+  replies,
+  role,
+  says,
+  sendsAndCloses,
+  stop,
+  story,
+  streamHead,
+  streams,
+  used,
+} from './speech.ts';
+import type { Act } from './wire.ts';
+
+/** As many bytes as the events have that are cut. */
+const cuts = 40;
+const korean = '나루터에서 배를 탄다 🛶👩‍👩‍👧‍👦 끝';
+/** Nothing wrong at all: what the matrix itself must find in order. */
+const control: FaultClass = {
+  name: 'no fault',
+  faults: [{ name: 'an ordinary answer', act: ordinary, ...both(answered()) }],
+};
+
+const forms: FaultClass = {
+  name: 'event streams',
+  faults: [
+    { name: 'LF', act: streams(story(korean)), ...both(answered(korean)) },
+    { name: 'CRLF', act: streams(story(korean).replaceAll('\n', '\r\n')), ...both(answered(korean)) },
+    { name: 'CR', act: streams(story(korean).replaceAll('\n', '\r')), ...both(answered(korean)) },
+    {
+      name: 'line ends mixed',
+      act: streams(role.replaceAll('\n', '\r'), says().replaceAll('\n', '\r\n'), stop + used() + done),
+      ...both(answered()),
+    },
+    {
+      name: 'CRLF cut between CR and LF',
+      act: streams(
+        ...story()
+          .replaceAll('\n', '\r\n')
+          .split(/(?<=\r)/),
+      ),
+      ...both(answered()),
+    },
+    { name: 'a byte order mark', act: streams(`\ufeff${story()}`), ...both(answered()) },
+    {
+      name: 'comments',
+      act: streams(': PROCESSING\n\n', role, ':\n', says(), ': data: {"a":1}\n\n', stop, used(), done),
+      ...both(answered()),
+    },
+    {
+      name: 'event, id, retry',
+      act: streams(story().replaceAll('data: ', 'event: message\nid: 7\nretry: 1\ndata: ')),
+      ...both(answered()),
+    },
+    {
+      name: 'data without a blank',
+      act: streams(story().replaceAll('data: ', 'data:')),
+      ...both(answered()),
+    },
+    {
+      name: 'data over several lines',
+      act: streams(story().replaceAll(',"choices"', ',\ndata: "choices"')),
+      ...both(answered()),
+    },
+    {
+      name: 'blank lines between',
+      act: streams(story().replaceAll('\n\n', '\n\n\n\n\n')),
+      ...both(answered()),
+    },
+    {
+      name: 'byte by byte',
+      act: async (wire) => {
+        await wire.send(
+          head(200, 'content-type: text/event-stream', `content-length: ${Buffer.byteLength(story(korean))}`),
+        );
+        await wire.drip(story(korean));
+      },
+      ...both(answered(korean)),
+    },
+    { name: 'each event cut at another byte', act: cutEverywhere(), ...both(answered('한🛶'.repeat(cuts))) },
+    {
+      name: 'all in one write',
+      act: replies(story(korean), 'content-type: text/event-stream'),
+      ...both(answered(korean)),
+    },
+    {
+      name: 'an event without its blank line, then the close',
+      act: sendsAndCloses(head(200, 'content-type: text/event-stream'), story().trimEnd()),
+      ...both(answered()),
+    },
+    { name: 'no role', act: streams(says(), stop, used(), done), ...both(answered()) },
+    {
+      name: 'unknown members everywhere',
+      act: streams(
+        role,
+        event({ choices: [{ index: 0, delta: { content: words, x: 1 }, y: [] }], z: {}, __proto__: {} }),
+        stop,
+        used(),
+        done,
+      ),
+      ...both(answered()),
+    },
+    {
+      name: 'events without choices',
+      act: streams(event({ choices: [], prompt_filter_results: [] }), role, says(), stop, used(), done),
+      ...both(answered()),
+    },
+    {
+      name: 'an event that says nothing at all',
+      act: streams(role, event({}), says(), stop, used(), done),
+      ...both(failed(200)),
+    },
+  ],
+};
+
+/** Events that are each written in two parts, the n-th at another byte. */
+function cutEverywhere(): Act {
+  return async (wire) => {
+    await wire.send(streamHead);
+    await wire.send(framed(role));
+    for (let n = 0; n < cuts; n += 1) {
+      const bytes = Buffer.from(event({ choices: [{ index: 0, delta: { content: '한🛶' } }] }));
+      await wire.send(framed(bytes.subarray(0, n + 1)));
+      await wire.send(framed(bytes.subarray(n + 1)));
+    }
+    await wire.send(Buffer.concat([framed(stop + used() + done), Buffer.from('0\r\n\r\n')]));
+  };
+}
+
+const ends: FaultClass = {
+  name: '[DONE] and finish',
+  faults: [
+    { name: 'no [DONE]', act: streams(role, says(), stop, used()), ...both(answered()) },
+    {
+      name: 'no [DONE], until the close',
+      act: sendsAndCloses(head(200, 'content-type: text/event-stream'), role, says(), stop, used()),
+      ...both(answered()),
+    },
+    { name: '[DONE] twice', act: streams(story(), done), ...both(answered()) },
+    { name: 'words after [DONE]', act: streams(story(), says('more'), done), ...both(answered()) },
+    { name: '[DONE] without a finish', act: streams(role, says(), used(), done), ...both(answered()) },
+    {
+      name: '[DONE] spelt [done]',
+      act: streams(role, says(), stop, used(), event('[done]')),
+      ...both(answered()),
+    },
+    { name: 'the finish twice', act: streams(role, says(), stop, stop, used(), done), ...both(answered()) },
+    {
+      name: 'words after the finish',
+      act: streams(role, says(), stop, delta({ content: '!' }), used(), done),
+      ...both(answered(`${words}!`)),
+    },
+    {
+      name: 'words for ever after the finish',
+      heavy: true,
+      act: begins([role, says(), stop], forever(framed(delta({ content: 'x'.repeat(100_000) })))),
+      stream: broken(),
+      whole: failed(200),
+    },
+    {
+      name: 'an empty finish reason on every chunk',
+      act: streams(delta({ content: 'a' }, ''), delta({ content: 'b' }, ''), stop, used(), done),
+      ...both(answered('ab')),
+    },
+    {
+      name: 'an unknown finish reason',
+      act: streams(role, says(), delta({}, 'eos'), used(), done),
+      ...both(answered()),
+    },
+    {
+      name: 'the finish on the last words',
+      act: streams(role, delta({ content: words }, 'stop'), used(), done),
+      ...both(answered()),
+    },
+    {
+      name: 'a finish and nothing else',
+      act: streams(role, stop, used({ ...counted, completion_tokens: 0 }), done),
+      ...both(answered('', 10, 0)),
+    },
+  ],
+};
+
+export const streamClasses: readonly FaultClass[] = [control, forms, ends];

@@ -1,0 +1,159 @@
+/** Usage that no bill can rest on, and usage in odd places. */
+import { answered, both, type Count, type Fault, type FaultClass, words } from './fault.ts';
+import {
+  answer,
+  counted,
+  delta,
+  done,
+  either,
+  event,
+  replies,
+  role,
+  says,
+  sends,
+  stop,
+  streams,
+  used,
+  wholeAnswer,
+} from './speech.ts';
+
+/** A claim in a whole answer and in the chunk of a stream. */
+function claims(name: string, usage: unknown, prompt: Count, completion: Count): Fault {
+  const act = either(sends(wholeAnswer(words, { usage })), streams(role, says(), stop, used(usage), done));
+  return { name, act, ...both(answered(words, prompt, completion)) };
+}
+
+export const usages: FaultClass = {
+  name: 'usage',
+  faults: [
+    {
+      name: 'missing',
+      act: either(sends(wholeAnswer(words, { usage: undefined })), streams(role, says(), stop, done)),
+      ...both(answered(words, 'counted', 'counted')),
+    },
+    claims('null', null, 'counted', 'counted'),
+    claims('empty', {}, 'counted', 'counted'),
+    claims('a list', [10, 5], 'counted', 'counted'),
+    claims('text', 'about 15', 'counted', 'counted'),
+    claims('zero', { prompt_tokens: 0, completion_tokens: 0 }, 'counted', 'counted'),
+    claims('negative', { prompt_tokens: -10, completion_tokens: -5 }, 'counted', 'counted'),
+    claims('strings', { prompt_tokens: '10', completion_tokens: '5' }, 'counted', 'counted'),
+    claims('fractions', { prompt_tokens: 10.5, completion_tokens: 4.5 }, 'counted', 'counted'),
+    claims('huge', { prompt_tokens: 1e12, completion_tokens: 1e12 }, 'clamped', 'clamped'),
+    claims('beyond integers', { prompt_tokens: 1e300, completion_tokens: 1e300 }, 'clamped', 'clamped'),
+    claims('one half missing', { prompt_tokens: 10 }, 10, 'counted'),
+    claims('the other half missing', { completion_tokens: 5 }, 'counted', 5),
+    claims('a total that contradicts', { ...counted, total_tokens: 3 }, 10, 5),
+    claims(
+      'negative details',
+      {
+        ...counted,
+        prompt_tokens_details: { cached_tokens: -4 },
+        completion_tokens_details: { reasoning_tokens: -1 },
+      },
+      10,
+      5,
+    ),
+    claims(
+      'details above the whole',
+      {
+        ...counted,
+        prompt_tokens_details: { cached_tokens: 1e9 },
+        completion_tokens_details: { reasoning_tokens: 1e9 },
+      },
+      10,
+      5,
+    ),
+    claims(
+      'details that are none',
+      { ...counted, prompt_tokens_details: 'x', completion_tokens_details: [1] },
+      10,
+      5,
+    ),
+    claims('a cost in dollars', { ...counted, cost: 99, cost_details: {} }, 10, 5),
+    {
+      name: '1e999',
+      act: either(
+        replies(
+          JSON.stringify(answer(words, { usage: 7 })).replace(
+            ':7}',
+            ':{"prompt_tokens":1e999,"completion_tokens":-1e999}}',
+          ),
+        ),
+        streams(
+          role,
+          says(),
+          stop,
+          event('{"choices":[],"usage":{"prompt_tokens":1e999,"completion_tokens":-1e999}}'),
+          done,
+        ),
+      ),
+      ...both(answered(words, 'counted', 'counted')),
+    },
+    {
+      name: 'twice in the JSON',
+      act: either(
+        replies(
+          JSON.stringify(answer()).replace(
+            '"usage":',
+            '"usage":{"prompt_tokens":70,"completion_tokens":60},"usage":',
+          ),
+        ),
+        streams(
+          role,
+          says(),
+          stop,
+          event(
+            '{"choices":[],"usage":{"prompt_tokens":70},"usage":{"prompt_tokens":10,"completion_tokens":5}}',
+          ),
+          done,
+        ),
+      ),
+      ...both(answered()),
+    },
+    {
+      name: 'twice in the stream',
+      act: streams(role, says(), stop, used(), used(), done),
+      ...both(answered()),
+    },
+    {
+      name: 'cumulative',
+      act: streams(
+        role,
+        ...[1, 2, 3, 4].map((n) =>
+          delta({ content: 'a ' }, null, { usage: { prompt_tokens: 10, completion_tokens: n } }),
+        ),
+        stop,
+        used(),
+        done,
+      ),
+      ...both(answered('a a a a ')),
+    },
+    { name: 'before the finish', act: streams(role, used(), says(), stop, done), ...both(answered()) },
+    {
+      name: 'on the finish',
+      act: streams(role, says(), delta({}, 'stop', { usage: counted }), done),
+      ...both(answered()),
+    },
+    {
+      name: 'null on every chunk but the last',
+      act: streams(
+        delta({ content: words }, null, { usage: null }),
+        delta({}, 'stop', { usage: null }),
+        used(),
+        done,
+      ),
+      ...both(answered()),
+    },
+    {
+      name: 'without a choices member',
+      act: streams(role, says(), stop, event({ usage: counted }), done),
+      ...both(answered()),
+    },
+    {
+      name: 'after [DONE]',
+      act: streams(role, says(), stop, done, used()),
+      ...both(answered(words, 'counted', 'counted')),
+    },
+  ],
+};

@@ -1,0 +1,198 @@
+import { startTestGateway, type TestAccount, type TestGateway } from '../../harness/gateway.ts';
+import { TestClock } from '../../harness/test-clock.ts';
+import type { Fault, FaultClass } from './fault.ts';
+import { bodyClasses } from './rows-body.ts';
+import { choices } from './rows-choice.ts';
+import { connectionClasses } from './rows-connection.ts';
+import { cuts } from './rows-cut.ts';
+import { encodings } from './rows-encoding.ts';
+import { silenceClasses } from './rows-silence.ts';
+import { statusClasses } from './rows-status.ts';
+import { streamClasses } from './rows-stream.ts';
+import { texts } from './rows-text.ts';
+import { usages } from './rows-usage.ts';
+import { answer, delta, done, either, response, sends, stop, streams, used } from './speech.ts';
+import { type FaultySite, startSite } from './wire.ts';
+
+/** The limits of the gateway under test, in milliseconds at scale 1. */
+export const budgets = { firstByte: 300, idle: 300, total: 900, all: 1000 } as const;
+
+/** What the upstream that works says, and what it charges for. */
+export const rescue = { text: '구조되었습니다', prompt: 11, completion: 7 } as const;
+
+/** Won per token in 10^-7 won: odd, so that rounding shows. */
+export const priceE7 = { prompt: 3_700_005n, completion: 11_300_007n } as const;
+
+/** A fault with its upstream and its payer. */
+export interface Standing {
+  readonly fault: Fault;
+  readonly className: string;
+  readonly site: FaultySite;
+  readonly account: TestAccount;
+  readonly models: { readonly one: string; readonly three: string };
+}
+
+/** A gateway before all the faulty upstreams, one that works, and a trap that nothing may connect to. */
+export interface World {
+  readonly naru: TestGateway;
+  readonly scale: number;
+  readonly standing: readonly Standing[];
+  readonly good: FaultySite;
+  readonly trap: FaultySite;
+  /** Where timers were set that the path of a call left running. */
+  pendingTimers(): readonly string[];
+  /** What a provider's key is. */
+  secretOf(place: string): string;
+  close(): Promise<void>;
+}
+
+/** Civil time of a test, and every timer that the path of a call has pending. */
+class WatchedClock extends TestClock {
+  readonly pending = new Map<object, string>();
+
+  override after(delayMs: number, task: () => void): ReturnType<TestClock['after']> {
+    const from = new Error().stack ?? '';
+    if (!from.includes('/src/inference/') && !from.includes('/src/upstreams/'))
+      return super.after(delayMs, task);
+    const token = {};
+    this.pending.set(token, from.split('\n')[2]?.trim() ?? 'somewhere');
+    const timer = super.after(delayMs, () => {
+      this.pending.delete(token);
+      task();
+    });
+    return {
+      cancel: () => {
+        this.pending.delete(token);
+        timer.cancel();
+      },
+    };
+  }
+}
+
+const hex = (n: number): string => n.toString(16).padStart(4, '0');
+const secretOf = (place: string): string => `secret-${Buffer.from(place).toString('hex')}-end`;
+
+/** Starts everything. `only` keeps the faults whose class and name contain it. */
+export async function openWorld(options: { readonly scale: number; readonly only: string }): Promise<World> {
+  const { scale } = options;
+  const trap = await startSite(() => {}, 'accept');
+  const good = await startSite(
+    either(
+      sends(response(JSON.stringify(answer(rescue.text, { usage: rescueUsage() })))),
+      streams(delta({ content: rescue.text }), stop, used(rescueUsage()), done),
+    ),
+  );
+  const classes: readonly FaultClass[] = [
+    ...connectionClasses,
+    ...statusClasses(`http://127.0.0.1:${trap.port}/trap/v1/chat/completions`),
+    ...bodyClasses,
+    ...silenceClasses,
+    cuts,
+    ...streamClasses,
+    usages,
+    encodings,
+    texts,
+    choices,
+  ];
+  const chosen = classes.flatMap(({ name, faults }) =>
+    faults
+      .map((fault) => ({ className: name, fault }))
+      .filter((each) => `${name}: ${each.fault.name}`.includes(options.only)),
+  );
+  const sites = await Promise.all(
+    chosen.map(({ fault }) => startSite(fault.act, fault.on === 'never' ? 'request' : fault.on, scale)),
+  );
+  for (const [at, { fault }] of chosen.entries()) if (fault.on === 'never') await sites[at]?.close();
+  const clock = new WatchedClock();
+  const places = sites.map((_, at) => hex(at));
+  // What keeps the processor busy gets more time than a silence: two such candidates still fit into the budget.
+  const patience = (at: number): object => {
+    const { heavy, takes } = chosen[at]?.fault ?? {};
+    return heavy === true && takes === undefined ? { first_byte_timeout_ms: 450 * scale } : {};
+  };
+  const naru = await startTestGateway({
+    clock,
+    config: {
+      limits: {
+        connect_timeout_ms: budgets.firstByte * scale,
+        first_byte_timeout_ms: budgets.firstByte * scale,
+        stream_idle_timeout_ms: budgets.idle * scale,
+        total_timeout_ms: budgets.total * scale,
+        upstream_timeout_ms: budgets.all * scale,
+        keep_alive_comment_ms: 60_000,
+      },
+      providers: [
+        provider('good', good.port),
+        ...places.flatMap((place, at) =>
+          ['a', 'b'].map((letter) => ({
+            ...provider(`${letter}${place}`, sites[at]?.port ?? 0),
+            ...patience(at),
+          })),
+        ),
+      ] as object,
+      models: [
+        model('test/good', ['good']),
+        ...places.flatMap((place) => [
+          model(`one/${place}`, [`a${place}`]),
+          model(`three/${place}`, [`a${place}`, `b${place}`, 'good']),
+        ]),
+      ] as object,
+    },
+  });
+  const standing: Standing[] = [];
+  for (const [at, { className, fault }] of chosen.entries()) {
+    const site = sites[at];
+    if (site === undefined) throw new Error('every fault has its site');
+    // The hold of one request is above this limit: should one be left behind, the next request is refused.
+    const account = await naru.account({ credit: '1000000', limit: '30000' });
+    standing.push({
+      className,
+      fault,
+      site,
+      account,
+      models: { one: `one/${hex(at)}`, three: `three/${hex(at)}` },
+    });
+  }
+  return {
+    naru,
+    scale,
+    standing,
+    good,
+    trap,
+    secretOf,
+    pendingTimers: () => [...clock.pending.values()],
+    async close() {
+      await naru.close();
+      for (const [at, site] of sites.entries()) if (chosen[at]?.fault.on !== 'never') await site.close();
+      await Promise.all([good.close(), trap.close()]);
+    },
+  };
+}
+
+function rescueUsage(): object {
+  return { prompt_tokens: rescue.prompt, completion_tokens: rescue.completion };
+}
+
+/** Its path and its credential are its own. */
+function provider(slug: string, port: number): object {
+  return {
+    slug,
+    name: `Provider ${slug}`,
+    dialect: 'openai',
+    base_url: `http://127.0.0.1:${port}/${slug}/v1`,
+    api_key: secretOf(slug),
+    headers: { 'x-provider-extra': secretOf(slug) },
+  };
+}
+
+function model(id: string, providers: readonly string[]): object {
+  return {
+    id,
+    name: id,
+    context_length: 32_768,
+    input_modalities: ['text', 'image'],
+    supported_parameters: ['tools', 'temperature'],
+    price: { prompt: '0.3700005', completion: '1.1300007', currency: 'KRW', per: 'token' },
+    candidates: providers.map((slug) => ({ provider: slug, model: 'm' })),
+  };
+}

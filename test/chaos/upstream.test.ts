@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runMatrix } from './faults/matrix.ts';
+import { reportMatrix } from './faults/report.ts';
+
+/**
+ * Limits of a second where the command has 300 ms, and the light faults only, since beside other tests the processor is not ours.
+ * Each fault is asked as a stream of one candidate and as a whole answer of three, or the other way round; the command asks all.
+ */
+test('however an upstream misbehaves, the client, the bill and the record are right, and nothing is left open', async () => {
+  const report = await runMatrix({ scale: 3, marginMs: 5_000, only: '', seed: 20_261_121, brief: true });
+  const lines: string[] = [];
+  const isMet = reportMatrix(report, (line) => lines.push(line));
+  assert.ok(isMet, lines.join('\n'));
+  assert.ok(report.verdicts.length > 600, `${report.verdicts.length} cells`);
+});

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Tally } from '../../src/inference/tally.ts';
+import type { AnswerChunk, FinishReason } from '../../src/wire/chat.ts';
+
+const mebi = 1024 * 1024;
+
+function said(content: string, finish: FinishReason | null = null): AnswerChunk {
+  return {
+    choices: [
+      { index: 0, delta: { content }, finish_reason: finish, native_finish_reason: finish, logprobs: null },
+    ],
+    usage: null,
+    upstreamId: null,
+    systemFingerprint: null,
+    serviceTier: null,
+  };
+}
+
+test('an answer is too long beyond 32 Mi units of words', () => {
+  const tally = new Tally();
+  tally.take(said('x'.repeat(32 * mebi)));
+  assert.equal(tally.isTooLong, false);
+  tally.take(said('x'));
+  assert.equal(tally.isTooLong, true);
+});
+
+test('what follows the end is too long beyond one Mi unit, however long the answer was', () => {
+  const tally = new Tally();
+  tally.take(said('x'.repeat(2 * mebi), 'stop'));
+  tally.take(said('x'.repeat(mebi)));
+  assert.equal(tally.isTooLong, false);
+  tally.take(said('x', 'stop'));
+  assert.equal(tally.isTooLong, true);
+});

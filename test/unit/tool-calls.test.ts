@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { callIdOf, ToolCalls } from '../../src/inference/tool-calls.ts';
+import type { AnswerChunk, ToolCallDelta } from '../../src/wire/chat.ts';
+
+function chunk(choice: number, ...calls: readonly ToolCallDelta[]): AnswerChunk {
+  const delta = calls.length === 0 ? { content: 'x' } : { tool_calls: calls };
+  return {
+    choices: [{ index: choice, delta, finish_reason: null, native_finish_reason: null, logprobs: null }],
+    usage: null,
+    upstreamId: null,
+    systemFingerprint: null,
+    serviceTier: null,
+  };
+}
+
+const call = (index: number, id: string | null, name: string | null, args: string): ToolCallDelta => ({
+  index,
+  ...(id === null ? {} : { id, type: 'function' }),
+  function: { ...(name === null ? {} : { name }), arguments: args },
+});
+
+/** Index, id, name and arguments of what comes out. */
+function told(calls: ToolCalls, choice: number, ...given: readonly ToolCallDelta[]): readonly unknown[] {
+  const [first] = calls.ordered(chunk(choice, ...given)).choices;
+  return (first?.delta.tool_calls ?? []).map((each) => [
+    each.index,
+    each.id ?? null,
+    each.function.name ?? null,
+    each.function.arguments,
+  ]);
+}
+
+test('calls as they should be pass as they are, whatever their order', () => {
+  const calls = new ToolCalls(() => 'made up');
+  assert.deepEqual(told(calls, 0, call(0, 'a', 'f', ''), call(1, 'b', 'g', '')), [
+    [0, 'a', 'f', ''],
+    [1, 'b', 'g', ''],
+  ]);
+  assert.deepEqual(told(calls, 0, call(1, null, null, '{}')), [[1, null, null, '{}']]);
+  assert.deepEqual(told(calls, 0, call(0, null, null, '{"x":1}')), [[0, null, null, '{"x":1}']]);
+});
+
+test('a chunk without calls is the same object', () => {
+  const words = chunk(0);
+  assert.equal(new ToolCalls(null).ordered(words), words);
+});
+
+test('a call without an id gets one at its begin only, and each choice has its own', () => {
+  const calls = new ToolCalls((choice, index) => callIdOf('gen-1', choice, index));
+  assert.deepEqual(told(calls, 0, call(0, null, 'f', '')), [[0, 'call_gen-1_0', 'f', '']]);
+  assert.deepEqual(told(calls, 0, call(0, null, null, '{}')), [[0, null, null, '{}']]);
+  assert.deepEqual(told(calls, 1, call(0, null, 'f', '')), [[0, 'call_gen-1_1_0', 'f', '']]);
+});
+
+test('a call that begins at the index of another is another', () => {
+  const calls = new ToolCalls((choice, index) => callIdOf('g', choice, index));
+  assert.deepEqual(told(calls, 0, call(0, 'a', 'f', '{}')), [[0, 'a', 'f', '{}']]);
+  assert.deepEqual(told(calls, 0, call(0, 'b', 'f', '{"y"')), [[1, 'b', 'f', '{"y"']]);
+  assert.deepEqual(told(calls, 0, call(0, null, null, ':2}')), [[1, null, null, ':2}']]);
+  assert.deepEqual(told(calls, 0, call(0, null, 'f', '{}')), [[2, 'call_g_2', 'f', '{}']]);
+});
+
+test('an id and a name that come again with each part are said once', () => {
+  const calls = new ToolCalls(null);
+  assert.deepEqual(told(calls, 0, call(0, 'a', 'f', '{"x"')), [[0, 'a', 'f', '{"x"']]);
+  assert.deepEqual(told(calls, 0, call(0, 'a', 'f', ':1}')), [[0, null, null, ':1}']]);
+  assert.deepEqual(told(new ToolCalls(null), 0, call(0, null, 'f', '{"x"')), [[0, null, 'f', '{"x"']]);
+});
