@@ -30,7 +30,7 @@ import { modelRoutes } from './routes/models.ts';
 import { probeRoutes, type Readiness } from './routes/probes.ts';
 import { providerRoutes } from './routes/providers.ts';
 import type { Processes } from './slots/processes.ts';
-import { createSlots, type Slots } from './slots/slots.ts';
+import { createSlots, type Slots, type SlotsSettings } from './slots/slots.ts';
 import type { Database } from './store/database.ts';
 import { knownMigrations, migrate } from './store/migrate.ts';
 import type { Clock } from './time/clock.ts';
@@ -87,25 +87,25 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
 /** `onFailure` takes how to close what was opened, should anything after it fail. */
 async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>) => void): Promise<Gateway> {
   const { config, database, clock, log } = parts;
-  const { limits } = config;
   const migrated = await migrate(database);
   if (migrated.length > 0) log.info('migrated', { steps: migrated.join(', ') });
   await ensurePartitions(database, clock.now());
   const offer = await Offer.open(database, clock, config);
+  /** Those of the moment: a reload may change them. */
+  const limits = (): Config['limits'] => offer.config.limits;
   onFailure(() => offer.close());
   const books = await openBooks(parts);
   onFailure(() => books.close());
   const { accounts, keys, settlements, feed } = books;
   const slots = await createSlots({
-    settings: config.slots,
+    settings: slotsOf(config),
     clock,
     log,
     dataDir: parts.dataDir,
-    coldWaitMs: limits.coldWaitMs,
     processes: parts.processes,
   });
   onFailure(() => slots.close());
-  const engines = new Engines(limits.connectTimeoutMs);
+  const engines = new Engines(() => limits().connectTimeoutMs);
   const health = new Health(clock);
 
   const desk = new KeyDesk({ database, ring: keys, clock, keyPrefix: config.keys.prefix });
@@ -131,7 +131,9 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       chain: {
         clock,
         health,
-        budgetMs: limits.upstreamTimeoutMs,
+        get budgetMs() {
+          return limits().upstreamTimeoutMs;
+        },
         callers: {
           provider: (slug) => offer.provider(slug),
           engine: (baseUrl) => engines.at(baseUrl),
@@ -139,17 +141,29 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
           engineDialect: openaiDialect,
           clock,
           log,
-          streamIdleTimeoutMs: limits.streamIdleTimeoutMs,
-          totalTimeoutMs: limits.totalTimeoutMs,
+          get streamIdleTimeoutMs() {
+            return limits().streamIdleTimeoutMs;
+          },
+          get totalTimeoutMs() {
+            return limits().totalTimeoutMs;
+          },
         },
       },
       clock,
-      debtFloor: limits.debtFloorKrw,
-      maxBodyBytes: limits.bodyBytes,
-      keepAliveMs: limits.keepAliveCommentMs,
-      streamIdleTimeoutMs: limits.streamIdleTimeoutMs,
+      get debtFloor() {
+        return limits().debtFloorKrw;
+      },
+      get maxBodyBytes() {
+        return limits().bodyBytes;
+      },
+      get keepAliveMs() {
+        return limits().keepAliveCommentMs;
+      },
+      get streamIdleTimeoutMs() {
+        return limits().streamIdleTimeoutMs;
+      },
     }),
-    ...keyRoutes({ desk, accounts, maxBodyBytes: limits.bodyBytes }),
+    ...keyRoutes({ desk, accounts, maxBodyBytes: () => limits().bodyBytes }),
     ...accountRoutes({ accounts, clock }),
     ...datasetRoutes({ database, clock, samples: samples && syncKey === null }),
     ...generationRoutes({
@@ -177,10 +191,14 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       addresses: new ClientAddresses(config.edge.trustedProxies),
       rateLimit:
         config.edge.rateLimit === 'builtin'
-          ? new RateLimit({ perSecond: limits.requestsPerSecond, burst: limits.burst }, clock)
+          ? new RateLimit(() => ({ perSecond: limits().requestsPerSecond, burst: limits().burst }), clock)
           : null,
-      maxBodyBytes: limits.bodyBytes,
-      clientStallMs: limits.streamIdleTimeoutMs,
+      get maxBodyBytes() {
+        return limits().bodyBytes;
+      },
+      get clientStallMs() {
+        return limits().streamIdleTimeoutMs;
+      },
       metrics,
       clock,
       log,
@@ -200,15 +218,20 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     { clock, log },
   );
 
+  let reloaded = Promise.resolve();
   return {
     server,
     admin,
     slots,
     settlements,
     routes,
-    reload: (next) => offer.change(next),
+    reload(next) {
+      // One after the other: each begins where the one before it ended, well or not.
+      reloaded = reloaded.catch(() => {}).then(() => offer.change(next, () => slots.prepare(slotsOf(next))));
+      return reloaded;
+    },
     async close(hurry) {
-      await drain(server, limits.drainTimeoutMs, clock, hurry);
+      await drain(server, limits().drainTimeoutMs, clock, hurry);
       jobs.close();
       await datasetSync.close();
       await server.close();
@@ -219,6 +242,15 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       await offer.close();
       await engines.close();
     },
+  };
+}
+
+function slotsOf({ slots, gpus, limits }: Config): SlotsSettings {
+  return {
+    slots,
+    gpus: new Map(gpus.map(({ id, vramMb }) => [id, vramMb])),
+    coldWaitMs: limits.coldWaitMs,
+    drainMs: limits.drainTimeoutMs,
   };
 }
 

@@ -42,27 +42,21 @@ export class Offer {
 
   /**
    * Offers what another configuration says, from the next request on; requests in flight end with what they began with. Throws
-   * when something changed that only a restart can change; then everything stays as it is.
+   * when something changed that only a restart can change; then everything stays as it is. `prepare` makes whatever else follows
+   * the configuration ready for it; what it resolves with is called in the moment in which the offer changes.
    */
-  async change(config: Config): Promise<void> {
-    for (const part of [
-      'listen',
-      'admin',
-      'database',
-      'slots',
-      'keys',
-      'settlement',
-      'edge',
-      'limits',
-    ] as const) {
+  async change(config: Config, prepare: () => Promise<() => void>): Promise<void> {
+    for (const part of ['listen', 'admin', 'database', 'keys', 'settlement', 'edge'] as const) {
       if (!isSame(this.#config[part], config[part]))
         throw new Error(`\`${part}\` changed: that takes a restart; nothing was changed`);
     }
+    const follow = await prepare();
     const catalogue = await publishCatalogue(config, this.#database, this.#clock.now());
     const before = this.#providers;
     this.#providers = openProviders(config);
     this.#catalogue = catalogue;
     this.#config = config;
+    follow();
     await closeProviders(before, 'gracefully');
   }
 

@@ -108,7 +108,7 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
 async function reload({ readAgain, say }: Serving, gateway: Gateway): Promise<void> {
   try {
     await gateway.reload(readAgain());
-    say('reloaded: models, prices and providers are those of the file now');
+    say('reloaded: models, prices, providers, slots and limits are those of the file now');
   } catch (error) {
     say(
       `not reloaded, everything stays as it was: ${error instanceof Error ? error.message : String(error)}`,

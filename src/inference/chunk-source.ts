@@ -18,6 +18,7 @@ export class ChunkSource {
   readonly #clock: Clock;
   readonly #decoder = new SseDecoder();
   readonly #idle: Watchdog;
+  readonly #heard: () => void;
   #isListening = false;
   #done = false;
   #ended = false;
@@ -29,12 +30,15 @@ export class ChunkSource {
       readonly kind: AskKind;
       readonly clock: Clock;
       readonly idleTimeoutMs: number;
+      /** Called when something came. */
+      readonly heard: () => void;
     },
   ) {
     this.#body = body;
     this.#dialect = how.dialect;
     this.#kind = how.kind;
     this.#clock = how.clock;
+    this.#heard = how.heard;
     this.#idle = new Watchdog(how.clock, how.idleTimeoutMs, () => {
       // While the client is slow to take what came, the upstream is held back and cannot say anything.
       if (this.#isListening)
@@ -73,7 +77,9 @@ export class ChunkSource {
     this.#idle.pat();
     this.#isListening = true;
     try {
-      return await this.#body.next();
+      const pieces = await this.#body.next();
+      this.#heard();
+      return pieces;
     } catch (error) {
       this.#idle.stop();
       this.#ended = true;

@@ -135,6 +135,7 @@ async function firstOfStream(
     kind: ask.kind,
     clock: callers.clock,
     idleTimeoutMs: callers.streamIdleTimeoutMs,
+    heard: () => line.heard(),
   });
   const first: AnswerChunk[] = [];
   for (;;) {
@@ -157,7 +158,10 @@ async function wholeOf(callers: Callers, ask: Ask, line: Line, response: Upstrea
     response.body.cancel(new UpstreamBroke('the upstream fell silent', { timedOut: true })),
   );
   try {
-    const body = await collect(response.body, largestAnswerBytes, () => idle.pat());
+    const body = await collect(response.body, largestAnswerBytes, () => {
+      idle.pat();
+      line.heard();
+    });
     const heard = line.dialect.readWhole(ask.kind, body.toString('utf8'));
     if (heard.kind === 'chunk') return { first: [heard.chunk], rest: null };
     const status = heard.kind === 'error' ? heard.status : null;

@@ -15,6 +15,13 @@ export interface Run {
   terminate(): void;
   /** Makes the engine go. */
   kill(): void;
+  /** A first request of ours, over when the promise is. Never rejects. Without it there is none. */
+  warmUp?(): Promise<void>;
+  /** Puts the engine to sleep or wakes it; whether that worked. Never rejects. Without them it cannot. */
+  sleep?(): Promise<boolean>;
+  wake?(): Promise<boolean>;
+  /** Resolves when the GPU memory of an engine that is gone is free again. Never rejects. Without it that is so at once. */
+  reclaimed?(): Promise<void>;
 }
 
 /** How a slot comes by its engine. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { SlotSettings, Slots, SlotsOptions } from '../../src/slots/slots.ts';
+import type { SlotSettings, Slots, SlotsOptions, SlotsSettings } from '../../src/slots/slots.ts';
 
 /** How a scripted engine misbehaves; it serves at once and well where nothing is said. */
 export interface EngineScript {
@@ -45,6 +45,11 @@ export function engineSlot(script: EngineScript = {}, more: Partial<SlotSettings
     maxConcurrency: 1,
     gpus: [],
     vramMb: 0,
+    replicas: 1,
+    minResidentMs: 0,
+    stallMs: 0,
+    warmUpMs: 0,
+    sleep: null,
     ...more,
   };
 }
@@ -60,11 +65,22 @@ export function tempDir(): string {
   return dir;
 }
 
+/** Options of the slots, and what the configuration says beside them. */
+export type MoreOptions = Partial<Omit<SlotsOptions, 'settings'>> & Partial<Omit<SlotsSettings, 'slots'>>;
+
+/** What a configuration with these slots says. */
+export function slotsOf(
+  slots: SlotSettings | readonly SlotSettings[],
+  { gpus = new Map(), coldWaitMs = 8000, drainMs = 30_000 }: Partial<SlotsSettings> = {},
+): SlotsSettings {
+  return { slots: [slots].flat(), gpus, coldWaitMs, drainMs };
+}
+
 /** Slots on the real machine, closed after the test. */
 export async function openSlots(
   t: TestContext,
   settings: SlotSettings | readonly SlotSettings[],
-  more: Partial<SlotsOptions> = {},
+  more: MoreOptions = {},
 ): Promise<Slots> {
   const slots = await makeSlots(settings, { dataDir: more.dataDir ?? tempDir(), ...more });
   t.after(() => slots.close());
@@ -86,17 +102,16 @@ export async function until(
 
 async function makeSlots(
   settings: SlotSettings | readonly SlotSettings[],
-  more: Partial<SlotsOptions> & { readonly dataDir: string },
+  more: MoreOptions & { readonly dataDir: string },
 ): Promise<Slots> {
   const { createSlots } = await import('../../src/slots/slots.ts');
   const { createProcesses } = await import('../../src/slots/processes.ts');
   const { systemClock } = await import('../../src/time/clock.ts');
   const { silentLog } = await import('../../src/log/log.ts');
   return createSlots({
-    settings: [settings].flat(),
+    settings: slotsOf(settings, more),
     clock: systemClock,
     log: silentLog,
-    coldWaitMs: 8000,
     processes: createProcesses((pid, signal) => process.kill(pid, signal)),
     ...more,
   });
