@@ -12,6 +12,9 @@ interface Outlook {
 
 const never = Number.POSITIVE_INFINITY;
 
+/** What it takes to stop whoever has the memory. */
+const stopGuessMs = 1000;
+
 /** The slot's best outlook, from its own history. */
 function outlook(state: SlotState, nowMs: number, config: SlotConfig): Outlook {
   let best: Outlook | null = null;
@@ -43,7 +46,7 @@ function outlookOf({ phase }: Replica, state: SlotState, nowMs: number, config: 
       };
     }
     case 'ADMITTING': {
-      const roomMs = left(phase.roomAtMs);
+      const roomMs = left(phase.roomAtMs) + stopGuessMs;
       if (phase.asleep) return { rank: 1, leftMs: roomMs + state.wakeMs, surelyMs: roomMs + state.wakeMs };
       return { rank: 1, leftMs: roomMs + startMs, surelyMs: roomMs + surelyMs };
     }

@@ -135,7 +135,9 @@ function moved(state: SlotState, move: Move, turn: Turn): SlotState {
     case 'crowd': {
       if (phase.kind !== 'ADMITTING') return state;
       const crowded = put(state, at, { phase: { ...phase, roomAtMs: move.roomAtMs } });
-      return move.roomAtMs > phase.roomAtMs ? rejudge(crowded, false, turn) : crowded;
+      return move.roomAtMs > Math.max(phase.roomAtMs, turn.nowMs) || phase.roomAtMs === phase.sinceMs
+        ? rejudge(crowded, false, turn)
+        : crowded;
     }
     case 'yield':
       return phase.kind === 'READY'

@@ -279,7 +279,9 @@ function probed(
     if (nowMs < phase.heardMs + config.stallMs) return put(state, at, { phase: { ...phase, checkAtMs } });
     const misses = phase.misses + 1;
     if (misses < missesMax)
-      return put(state, at, { phase: { ...phase, misses, checkAtMs: nowMs + missPauseMs } });
+      return put(state, at, {
+        phase: { ...phase, misses, checkAtMs: nowMs + Math.min(missPauseMs, config.stallMs) },
+      });
     return crash(state, at, `silent for ${config.stallMs} ms, and it does not answer its probe`, true, turn);
   }
   if (phase.kind !== 'STARTING' || phase.probeAtMs !== Number.POSITIVE_INFINITY) return state;

@@ -25,9 +25,6 @@ export type Move = { readonly slot: number; readonly at: number } & (
   | { readonly kind: 'yield'; readonly fromMs: number }
 );
 
-/** What a stop takes that was not seen yet. */
-export const stopGuessMs = 1000;
-
 /** A replica in its slot. */
 interface Place {
   readonly slot: number;
@@ -78,9 +75,9 @@ export function arrange(fleet: FleetState, nowMs: number): readonly Move[] {
     for (const gpu of place.gpus) used.set(gpu, (used.get(gpu) ?? 0) + wantedMb(place));
   };
   for (const place of applicants(places)) {
-    const { member, gpus, slot, at } = place;
+    const { member, gpus } = place;
     if (member.after !== null && fleet.members.has(member.after)) {
-      crowd(place, nowMs + stopGuessMs, nowMs, moves);
+      crowd(place, nowMs, moves);
       continue;
     }
     const aheadMs = Math.max(0, ...gpus.map((gpu) => taken.get(gpu) ?? 0));
@@ -101,7 +98,7 @@ export function arrange(fleet: FleetState, nowMs: number): readonly Move[] {
     const { startBudgetMs, minResidentMs } = member.config;
     const doneMs = roomAtMs + expectedStartMs(member.state.history, startBudgetMs) + minResidentMs;
     for (const gpu of gpus) if (fleet.budgets.has(gpu)) taken.set(gpu, doneMs);
-    crowd({ ...place, slot, at }, roomAtMs, nowMs, moves);
+    crowd(place, roomAtMs, moves);
   }
   for (const place of places) {
     if (wantsMore(place.member, place.at) && place.gpus.every((gpu) => !taken.has(gpu)))
@@ -133,8 +130,7 @@ export function roomWakeAtMs(fleet: FleetState, nowMs: number): number {
   let atMs = never;
   for (const { state } of fleet.members.values())
     for (const { phase } of state.replicas)
-      if (phase.kind === 'ADMITTING' && phase.roomAtMs - stopGuessMs > nowMs)
-        atMs = Math.min(atMs, phase.roomAtMs - stopGuessMs);
+      if (phase.kind === 'ADMITTING' && phase.roomAtMs > nowMs) atMs = Math.min(atMs, phase.roomAtMs);
   return atMs;
 }
 
@@ -173,12 +169,9 @@ function wantsMore({ state, config }: Member, at: number): boolean {
   return !ill && busy.length > 0 && state.queue.size + leases > lanes;
 }
 
-function crowd({ slot, at, replica }: Place, roomAtMs: number, nowMs: number, moves: Move[]): void {
-  const { phase } = replica;
-  if (phase.kind !== 'ADMITTING') return;
-  const isNews =
-    Math.abs(roomAtMs - Math.max(phase.roomAtMs, nowMs)) > stopGuessMs || phase.roomAtMs === phase.sinceMs;
-  if (isNews && phase.roomAtMs !== roomAtMs) moves.push({ kind: 'crowd', slot, at, roomAtMs });
+function crowd({ slot, at, replica }: Place, roomAtMs: number, moves: Move[]): void {
+  if (replica.phase.kind === 'ADMITTING' && replica.phase.roomAtMs !== roomAtMs)
+    moves.push({ kind: 'crowd', slot, at, roomAtMs });
 }
 
 /** Whom to evict so that there is enough, all or nobody; else who is to give way, and when there may be enough. */
@@ -194,15 +187,15 @@ function makeRoom(
   };
   const enough = (): boolean => [...left.values()].every((mb) => mb <= 0);
   for (const place of places) free(place, comingMb(place));
-  if (enough()) return { evict: [], yielding: [], atMs: nowMs + stopGuessMs };
+  if (enough()) return { evict: [], yielding: [], atMs: nowMs };
   const residents = places
     .filter((place) => place.slot !== applicant.slot && place.gpus.some((gpu) => (left.get(gpu) ?? 0) > 0))
     .filter((place) => heldMb(place.replica, place.member.config) > comingMb(place));
   const evictable = residents
-    .filter((place) => mayGo(place, applicant, nowMs))
+    .filter((place) => mayGo(place, nowMs))
     .toSorted((a, b) => worth(a, nowMs) - worth(b, nowMs));
   const picked = pick(evictable, left, free, enough);
-  if (picked !== null) return { evict: picked, yielding: [], atMs: nowMs + stopGuessMs };
+  if (picked !== null) return { evict: picked, yielding: [], atMs: nowMs };
   const inTime = residents
     .map((place) => ({ place, freeMs: Math.max(nowMs, freeAtMs(place)) }))
     .toSorted((a, b) => a.freeMs - b.freeMs || worth(a.place, nowMs) - worth(b.place, nowMs));
@@ -216,7 +209,7 @@ function makeRoom(
   return {
     evict: [],
     yielding: chosen.filter(({ freeMs }) => freeMs <= nowMs).map(({ place }) => place),
-    atMs: Math.max(...chosen.map(({ freeMs }) => freeMs), nowMs) + stopGuessMs,
+    atMs: Math.max(...chosen.map(({ freeMs }) => freeMs), nowMs),
   };
 }
 
@@ -254,14 +247,14 @@ function comingMb({ replica, member: { config } }: Place): number {
 }
 
 /** Nobody who works, and nobody whose residency is not over (R4). */
-function mayGo(place: Place, applicant: Place, nowMs: number): boolean {
+function mayGo(place: Place, nowMs: number): boolean {
   const { replica, member } = place;
   const { phase } = replica;
   if (replica.leases.length > 0 || freeAtMs(place) > nowMs) return false;
   if (phase.kind === 'READY') return true;
   if (phase.kind === 'SLEEPING') return phase.step === 'asleep';
-  if (phase.kind === 'ADMITTING')
-    return applicant.replica.phase.kind === 'ADMITTING' && phase.sinceMs > applicant.replica.phase.sinceMs;
+  // Whoever makes room is the first in line: what wants to wake up stands behind him.
+  if (phase.kind === 'ADMITTING') return true;
   return isIn(replica, 'STARTING', 'WARMING') && member.state.queue.size === 0;
 }
 

@@ -25,7 +25,7 @@ export type Phase =
       /** Wants memory (design.md, R). `asleep`: it has an engine, which wants the rest of its memory back. */
       readonly kind: 'ADMITTING';
       readonly sinceMs: number;
-      /** When there is expected to be room. */
+      /** When those who have the memory may be stopped, as far as that is known. */
       readonly roomAtMs: number;
       readonly asleep: boolean;
     }

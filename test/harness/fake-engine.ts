@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { appendFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -22,6 +22,16 @@ export interface EngineScript {
   readonly healthStatus?: number;
   /** Reports the health status only from the n-th probe on, 503 before. */
   readonly healthyFrom?: number;
+  /** The model that `/v1/models` lists. */
+  readonly lists?: string;
+  /** What it answers to being put to sleep and woken up; without it 404. */
+  readonly sleepStatus?: number;
+  /** Ends with code 3 before it listens, as often as this; a file counts. */
+  readonly crashes?: { readonly file: string; readonly times: number };
+  /** From the n-th request on it answers nothing at all any more. */
+  readonly hangFrom?: number;
+  /** Ends in the middle of the n-th streamed answer. */
+  readonly exitInStream?: number;
 }
 
 const tempDirs: string[] = [];
@@ -130,6 +140,10 @@ function beEngine(port: number, script: EngineScript): void {
     process.stderr.write('no such model\n');
     process.exit(script.crashAtStart);
   }
+  if (script.crashes !== undefined) {
+    appendFileSync(script.crashes.file, 'x');
+    if (statSync(script.crashes.file).size <= script.crashes.times) process.exit(3);
+  }
   if (script.grandchild) {
     const own = JSON.stringify({ ...script, grandchild: false, ignoreSigterm: true });
     spawn(process.execPath, [here, 'engine', String(port), own], { stdio: 'inherit' });
@@ -142,7 +156,17 @@ function beEngine(port: number, script: EngineScript): void {
 function listen(port: number, script: EngineScript): void {
   let probes = 0;
   let requests = 0;
+  let streams = 0;
   createServer((request, response) => {
+    if (requests >= (script.hangFrom ?? Infinity)) return;
+    if (script.lists !== undefined && request.url === '/v1/models') {
+      response.end(JSON.stringify({ data: [{ id: script.lists }] }));
+      return;
+    }
+    if (request.url?.startsWith('/sleep') || request.url === '/wake_up') {
+      response.writeHead(script.sleepStatus ?? 404).end();
+      return;
+    }
     if (request.url === '/health') {
       probes += 1;
       response.statusCode = probes < (script.healthyFrom ?? 0) ? 503 : (script.healthStatus ?? 200);
@@ -151,9 +175,27 @@ function listen(port: number, script: EngineScript): void {
     }
     requests += 1;
     if (requests === script.exitAfter) process.stderr.write('that was the last one\n', () => process.exit(0));
-    if (requests === script.exitAfter) return;
+    if (requests === script.exitAfter || requests >= (script.hangFrom ?? Infinity)) return;
+    if (script.exitInStream !== undefined && request.url === '/v1/chat/completions') {
+      streams += 1;
+      chat(response, streams === script.exitInStream);
+      return;
+    }
     response.end(JSON.stringify({ pid: process.pid, requests }));
   }).listen(port, '127.0.0.1', () => spam(script.spamMb ?? 0));
+}
+
+/** A streamed answer of two words; `breaks`: the engine ends after the first one. */
+function chat(response: ServerResponse, breaks: boolean): void {
+  const chunk = (delta: object, finish: string | null, more: object = {}): string =>
+    `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }], ...more })}\n\n`;
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(chunk({ role: 'assistant', content: 'one' }, null), () => {
+    if (breaks) setTimeout(() => process.exit(0), 50);
+  });
+  if (breaks) return;
+  const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+  response.end(`${chunk({ content: ' two' }, 'stop', { usage })}data: [DONE]\n\n`);
 }
 
 /** Writes as fast as the pipe takes it, and says on standard output when all of it went through. */

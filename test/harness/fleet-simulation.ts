@@ -155,6 +155,7 @@ export class FleetSimulation {
 
   /** Nobody comes any more, leases end, engines do what they are told, and come up or never do: everybody is answered. */
   conclude(comesUp: boolean): void {
+    let idle = 0;
     for (let turns = 0; this.asked.length > 0; turns += 1) {
       claim(turns < 3000, 'somebody is never answered');
       const leased = this.asked.findIndex(({ epoch }) => epoch !== null);
@@ -162,7 +163,12 @@ export class FleetSimulation {
       for (let n = this.runs.length - 1; n >= 0; n -= 1)
         for (const act of ['spawn', comesUp ? 'ready' : 'not yet', 'warm', 'turn', 'end', 'reclaim'] as const)
           this.engine(n, act);
-      if (this.asked.length > 0) this.pass(500, fleetWakeAtMs(this.fleet, this.nowMs) !== Infinity);
+      if (this.asked.length === 0) return;
+      // Real time looks at the fleet when the fleet asked for it, and not otherwise.
+      const sleepsOn = fleetWakeAtMs(this.fleet, this.nowMs) === Number.POSITIVE_INFINITY;
+      idle = sleepsOn && leased < 0 ? idle + 1 : 0;
+      claim(idle < 5, 'somebody waits, and nothing will ever happen');
+      if (!sleepsOn) this.pass(0, true);
     }
   }
 
@@ -291,6 +297,7 @@ export class FleetSimulation {
     for (const [gpu, mb] of used)
       claim(mb <= (this.budgets.get(gpu) ?? Infinity), 'more memory than there is');
     claim(fleetWakeAtMs(fleet, nowMs) > nowMs, 'a look at the time that would come at once, for ever');
+    this.#checkProgress();
     for (const [slot, { state, config }] of fleet.members) {
       const own = this.asked.filter((asked) => asked.slot === slot);
       const waiting = own.filter(({ epoch }) => epoch === null).length;
@@ -311,6 +318,21 @@ export class FleetSimulation {
       for (const [at, replica] of state.replicas.entries())
         this.#checkReplica(slot, at, replica, config, waiting);
     }
+  }
+
+  /** Somebody wants memory, and those who have it rest: then the fleet looks at the clock when the last residency is over. */
+  #checkProgress(): void {
+    let isWanted = false;
+    let freeMs = Number.NEGATIVE_INFINITY;
+    for (const { state, config } of this.fleet.members.values())
+      for (const { phase, leases } of state.replicas) {
+        const rests = !['STARTING', 'WARMING', 'DRAINING', 'STOPPING', 'RECLAIMING'].includes(phase.kind);
+        if (!rests || leases.length > 0 || (phase.kind === 'SLEEPING' && phase.step !== 'asleep')) return;
+        if (phase.kind === 'ADMITTING') isWanted = true;
+        if (phase.kind === 'READY') freeMs = Math.max(freeMs, phase.readyMs + config.minResidentMs);
+      }
+    if (isWanted)
+      claim(fleetWakeAtMs(this.fleet, this.nowMs) <= freeMs, 'memory is wanted, and nobody will see it free');
   }
 
   #checkReplica(slot: number, at: number, replica: Replica, config: SlotConfig, waiting: number): void {
