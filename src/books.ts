@@ -5,7 +5,7 @@ import { Funds } from './funds.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { Settlements } from './ledger/settlements.ts';
 import { describeError, type Log } from './log/log.ts';
-import { krwOfMicro } from './money/krw.ts';
+import { type Krw, krwOfMicro } from './money/krw.ts';
 import { ChangeFeed } from './nodes/change-feed.ts';
 import { nodeHome } from './nodes/node-home.ts';
 import { NodeRegistry } from './nodes/node-registry.ts';
@@ -23,6 +23,8 @@ export interface BooksParts {
   readonly dataDir: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** The debt floor of the moment, positive. */
+  readonly debtFloor: () => Krw;
   /** The operator has published a catalogue (`naru models publish`): the configuration is to be read again. */
   readonly onPublished?: (() => void) | undefined;
 }
@@ -59,7 +61,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     clock,
     report: (event) => reportJournal(log, event),
   });
-  const funds = new Funds({ accounts, keys, clock, debtFloor: config.limits.debtFloorKrw });
+  const funds = new Funds({ accounts, keys, clock, debtFloor: parts.debtFloor });
   const shares: SpendShares = new SpendShares({ database, clock, nodes, isCurrent: () => feed.isFresh });
   nodes.onCompany(() => shares.publish(funds.all()));
   const settlements = new Settlements({

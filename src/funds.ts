@@ -13,7 +13,8 @@ export interface FundsParts {
   readonly accounts: AccountBook;
   readonly keys: KeyRing;
   readonly clock: Clock;
-  readonly debtFloor: Krw;
+  /** Positive; of the moment. */
+  readonly debtFloor: () => Krw;
 }
 
 /** More than any limit leaves: a key without a limit is bounded by its account alone. */
@@ -47,7 +48,7 @@ export class Funds {
       get exposure() {
         return account.exposure;
       },
-      readLeft: async (sql) => (await accounts.readIn(sql, account.id)).committedBalance + debtFloor,
+      readLeft: async (sql) => (await accounts.readIn(sql, account.id)).committedBalance + debtFloor(),
       admits: (free) => free >= 0n,
     };
   }

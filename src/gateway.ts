@@ -37,7 +37,7 @@ import { probeRoutes, type Readiness } from './routes/probes.ts';
 import { providerRoutes } from './routes/providers.ts';
 import { SlotMetrics } from './slot-metrics.ts';
 import type { Processes } from './slots/processes.ts';
-import { createSlots, type Slots } from './slots/slots.ts';
+import { createSlots, type Slots, type SlotsSettings } from './slots/slots.ts';
 import type { Database } from './store/database.ts';
 import { knownMigrations, migrate } from './store/migrate.ts';
 import { type Clock, pause } from './time/clock.ts';
@@ -103,27 +103,27 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
 /** `onFailure` takes how to close what was opened, should anything after it fail. */
 async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>) => void): Promise<Gateway> {
   const { config, database, clock, log } = parts;
-  const { limits } = config;
   const migrated = await migrate(database);
   if (migrated.length > 0) log.info('migrated', { steps: migrated.join(', ') });
   await ensurePartitions(database, clock.now());
   const offer = await Offer.open(parts, config);
+  /** Those of the moment: a reload may change them. */
+  const limits = (): Config['limits'] => offer.config.limits;
   onFailure(() => offer.close());
-  const books = await openBooks(parts);
+  const books = await openBooks({ ...parts, debtFloor: () => limits().debtFloorKrw });
   onFailure(() => books.close());
   const { accounts, keys, settlements, feed, nodes, shares } = books;
   const slotMetrics = new SlotMetrics();
   const slots = await createSlots({
-    settings: config.slots,
+    settings: slotsOf(config),
     clock,
     log,
     dataDir: parts.dataDir,
-    coldWaitMs: limits.coldWaitMs,
     processes: parts.processes,
     observer: slotMetrics,
   });
   onFailure(() => slots.close());
-  const engines = new Engines(limits.connectTimeoutMs);
+  const engines = new Engines(() => limits().connectTimeoutMs);
   const tokens = new TokenCounts({ clock, log });
   onFailure(() => tokens.close());
   const health = new Health(clock, healthLimits(config));
@@ -151,7 +151,9 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       chain: {
         clock,
         health,
-        budgetMs: limits.upstreamTimeoutMs,
+        get budgetMs() {
+          return limits().upstreamTimeoutMs;
+        },
         callers: {
           provider: (slug) => offer.provider(slug),
           engine: (baseUrl) => engines.at(baseUrl),
@@ -159,19 +161,31 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
           engineDialect: openaiDialect,
           clock,
           log,
-          streamIdleTimeoutMs: limits.streamIdleTimeoutMs,
-          totalTimeoutMs: limits.totalTimeoutMs,
+          get streamIdleTimeoutMs() {
+            return limits().streamIdleTimeoutMs;
+          },
+          get totalTimeoutMs() {
+            return limits().totalTimeoutMs;
+          },
         },
       },
       clock,
       place: placeWith(shares, books.funds),
       count: (texts, enough) => tokens.count(texts, enough),
-      debtFloor: limits.debtFloorKrw,
-      maxBodyBytes: limits.bodyBytes,
-      keepAliveMs: limits.keepAliveCommentMs,
-      streamIdleTimeoutMs: limits.streamIdleTimeoutMs,
+      get debtFloor() {
+        return limits().debtFloorKrw;
+      },
+      get maxBodyBytes() {
+        return limits().bodyBytes;
+      },
+      get keepAliveMs() {
+        return limits().keepAliveCommentMs;
+      },
+      get streamIdleTimeoutMs() {
+        return limits().streamIdleTimeoutMs;
+      },
     }),
-    ...keyRoutes({ desk, accounts, maxBodyBytes: limits.bodyBytes }),
+    ...keyRoutes({ desk, accounts, maxBodyBytes: () => limits().bodyBytes }),
     ...accountRoutes({ accounts, current: (key) => currentKey(books, key), clock }),
     ...datasetRoutes({ database, clock, samples: samples && syncKey === null }),
     ...generationRoutes({
@@ -199,10 +213,14 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       addresses: new ClientAddresses(config.edge.trustedProxies),
       rateLimit:
         config.edge.rateLimit === 'builtin'
-          ? new RateLimit({ perSecond: limits.requestsPerSecond, burst: limits.burst }, clock)
+          ? new RateLimit(() => ({ perSecond: limits().requestsPerSecond, burst: limits().burst }), clock)
           : null,
-      maxBodyBytes: limits.bodyBytes,
-      clientStallMs: limits.streamIdleTimeoutMs,
+      get maxBodyBytes() {
+        return limits().bodyBytes;
+      },
+      get clientStallMs() {
+        return limits().streamIdleTimeoutMs;
+      },
       idleWhileStoppingMs: config.edge.trustedProxies.length === 0 ? 0 : proxyIdleMs,
       metrics,
       clock,
@@ -245,11 +263,11 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     health,
     routes,
     async reload(next) {
-      await offer.change(next);
+      await offer.change(next, () => slots.prepare(slotsOf(next)));
       health.keepOnly(labelsOf(offer.catalogue));
     },
     async close(hurry) {
-      await drain(server, limits.drainTimeoutMs, clock, hurry);
+      await drain(server, limits().drainTimeoutMs, clock, hurry);
       jobs.close();
       await datasetSync.close();
       await server.close();
@@ -277,6 +295,15 @@ function healthLimits({ routing }: Config): HealthLimits {
 /** Every candidate there is, by its label. */
 function labelsOf({ models }: Catalogue): ReadonlySet<string> {
   return new Set(models.flatMap(({ candidates }) => candidates.map(({ label }) => label)));
+}
+
+function slotsOf({ slots, gpus, limits }: Config): SlotsSettings {
+  return {
+    slots,
+    gpus: new Map(gpus.map(({ id, vramMb }) => [id, vramMb])),
+    coldWaitMs: limits.coldWaitMs,
+    drainMs: limits.drainTimeoutMs,
+  };
 }
 
 async function drain(server: Served, limitMs: number, clock: Clock, hurry: AbortSignal): Promise<void> {

@@ -62,23 +62,15 @@ export class Offer {
 
   /**
    * Offers what another configuration says, from the next request on; requests in flight end with what they began with. Throws
-   * when something changed that only a restart can change; then everything stays as it is.
+   * when something changed that only a restart can change; then everything stays as it is. `prepare` makes whatever else follows
+   * the configuration ready for it; what it resolves with is called in the moment in which the offer changes.
    */
-  async change(config: Config): Promise<void> {
-    for (const part of [
-      'listen',
-      'admin',
-      'database',
-      'slots',
-      'keys',
-      'settlement',
-      'edge',
-      'limits',
-      'routing',
-    ] as const) {
+  async change(config: Config, prepare: () => Promise<() => void>): Promise<void> {
+    for (const part of ['listen', 'admin', 'database', 'keys', 'settlement', 'edge', 'routing'] as const) {
       if (!isSame(this.#config[part], config[part]))
         throw new Error(`\`${part}\` changed: that takes a restart; nothing was changed`);
     }
+    const follow = await prepare();
     const providers = openProviders(config);
     const { catalogue, changes } = await this.#publish(config, providers);
     tell(this.#log, changes);
@@ -86,6 +78,7 @@ export class Offer {
     this.#providers = providers;
     this.#catalogue = catalogue;
     this.#config = config;
+    follow();
     for (const provider of before.values()) this.#retire(provider);
   }
 

@@ -135,7 +135,7 @@ async function reload({ readAgain, say }: Serving, gateway: Gateway, atStart: bo
   try {
     await gateway.reload(readAgain());
     // A start hears of the last publications again, and must: one may have come after it had read the file.
-    if (!atStart) say('reloaded: models, prices and providers are those of the file now');
+    if (!atStart) say('reloaded: models, prices, providers, slots and limits are those of the file now');
   } catch (error) {
     say(
       `not reloaded, everything stays as it was: ${error instanceof Error ? error.message : String(error)}`,

@@ -58,6 +58,18 @@ export function buildSlot(slot: ParsedFile['slots'][number], outside: Outside): 
     maxConcurrency: slot.max_concurrency,
     gpus: slot.gpus,
     vramMb: slot.vram_mb,
+    replicas: slot.replicas,
+    minResidentMs: slot.min_resident_ms,
+    stallMs: slot.stall_ms,
+    warmUpMs: slot.warm_up_ms,
+    sleep:
+      slot.sleep === undefined
+        ? null
+        : {
+            sleepPath: slot.sleep.sleep_path,
+            wakePath: slot.sleep.wake_path,
+            vramMb: slot.sleep.vram_mb,
+          },
   };
 }
 

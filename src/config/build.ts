@@ -29,6 +29,7 @@ export function buildConfig(file: ParsedFile, outside: Outside, facts: FactsTake
     exchange,
     providers: file.providers.map((provider) => buildProvider(provider, limits)),
     slots: file.slots.map((slot) => buildSlot(slot, outside)),
+    gpus: file.gpus.map(({ id, vram_mb }) => ({ id, vramMb: vram_mb })),
     models: file.models.map((model) => buildModel(model, exchange, factsPriceDay(model.id, facts))),
     datasets: {
       syncKey: file.datasets.sync_key ?? null,

@@ -25,6 +25,7 @@ export interface Config {
   readonly exchange: ExchangeConfig | null;
   readonly providers: readonly ProviderConfig[];
   readonly slots: readonly SlotConfig[];
+  readonly gpus: readonly GpuConfig[];
   readonly models: readonly ModelConfig[];
   readonly datasets: {
     /** Null: nothing is synced. */
@@ -154,6 +155,21 @@ export interface SlotConfig {
   readonly idleStopMs: number;
   readonly maxConcurrency: number;
   readonly gpus: readonly string[];
+  /** MiB of each of its GPUs; 0: unknown. */
+  readonly vramMb: number;
+  readonly replicas: number;
+  readonly minResidentMs: number;
+  /** 0: never asked. */
+  readonly stallMs: number;
+  /** 0: none. */
+  readonly warmUpMs: number;
+  /** Null: the engine cannot sleep. */
+  readonly sleep: { readonly sleepPath: string; readonly wakePath: string; readonly vramMb: number } | null;
+}
+
+/** What the slots may use of a GPU. */
+export interface GpuConfig {
+  readonly id: string;
   readonly vramMb: number;
 }
 

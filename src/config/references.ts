@@ -18,6 +18,7 @@ export function addReferenceFaults(tree: Tree, places: Places, known: KnownFacts
   const providers = addNames(file, 'providers', 'slug', places);
   const slots = addNames(file, 'slots', 'name', places);
   addNames(file, 'models', 'id', places);
+  addNames(file, 'gpus', 'id', places);
   for (const [name, index] of slots) {
     const path = ['slots', index, 'name'];
     if (providers.has(name))
@@ -25,7 +26,10 @@ export function addReferenceFaults(tree: Tree, places: Places, known: KnownFacts
   }
   for (const [index, provider] of itemsOf(file, 'providers'))
     addProviderFaults(provider, ['providers', index], places);
-  for (const [index, slot] of itemsOf(file, 'slots')) addSlotFaults(slot, ['slots', index], places);
+  for (const [index, slot] of itemsOf(file, 'slots')) {
+    addSlotFaults(slot, ['slots', index], places);
+    addRoomFaults(slot, file, ['slots', index], places);
+  }
   for (const [index, model] of itemsOf(file, 'models')) {
     const path = ['models', index];
     addFactFaults(model, path, places, known);
@@ -82,7 +86,7 @@ function addSlotFaults(slot: Members, path: Path, places: Places): void {
     places.add([...path, 'driver'], `is ${enginesOf[way]} for a slot with ${way}`);
   const isExternal = way !== undefined && way !== 'command';
   if (isExternal && ways.length === 1) {
-    for (const name of ['env', 'cwd', 'ready_path', 'gpus', 'vram_mb']) {
+    for (const name of ['env', 'cwd', 'ready_path', 'gpus', 'vram_mb', 'replicas', 'warm_up_ms', 'sleep']) {
       if (has(slot, name)) places.add([...path, name], `means nothing for a slot with ${way}`, 'name');
     }
   }
@@ -114,6 +118,23 @@ function addGpuFaults(slot: Members, path: Path, places: Places): void {
   gpus.forEach((gpu, i) => {
     if (gpus.indexOf(gpu) < i) places.add([...path, 'gpus', i], 'is in the list twice');
   });
+}
+
+/** A slot for which there can never be room would wait for ever. */
+function addRoomFaults(slot: Members, file: Members, path: Path, places: Places): void {
+  const own = memberOf(slot, 'gpus') ?? [];
+  const vram = textOf(slot, 'vram_mb');
+  if (!Array.isArray(own) || vram === undefined) return;
+  for (const [index, gpu] of itemsOf(file, 'gpus')) {
+    const id = textOf(gpu, 'id');
+    const budget = textOf(gpu, 'vram_mb');
+    if (id === undefined || budget === undefined || !own.includes(id) || !(Number(vram) > Number(budget)))
+      continue;
+    places.add([...path, 'vram_mb'], `is more than gpus[${index}] may give (${budget})`);
+  }
+  const asleep = textOf(membersOf(memberOf(slot, 'sleep')), 'vram_mb');
+  if (asleep !== undefined && Number(asleep) > Number(vram))
+    places.add([...path, 'sleep', 'vram_mb'], `must not be above vram_mb (${vram})`);
 }
 
 function addCandidateFaults(

@@ -44,6 +44,10 @@ export const provider = section('An upstream.', {
   status_page_url: checked('Shown by `GET /providers`.', pageUrl).optional(),
 });
 
+function gpuId(description: string) {
+  return shaped(description, /^[\w.:-]{1,80}$/, 'must be the number or the name of a GPU');
+}
+
 const external = section('A server that somebody else runs; Naru only looks at its health.', {
   base_url: checked('The root of the server; `base_path` and `health_path` are appended to it.', httpUrl),
   health_path: orElse(checked('Answers 200 while the server can serve.', urlPath), '/health'),
@@ -92,6 +96,23 @@ const k8s = section(
     ).optional(),
   },
 );
+const sleep = section('How an engine that can sleep is put to sleep instead of being stopped.', {
+  sleep_path: orElse(
+    checked('A POST to it, from the root of the server, makes it free its memory.', urlPath),
+    '/sleep?level=1',
+  ),
+  wake_path: orElse(checked('A POST to it wakes the engine.', urlPath), '/wake_up'),
+  vram_mb: orElse(
+    integer('What it keeps of the memory of each of its GPUs meanwhile, in MiB.', 0, 100_000_000),
+    '0',
+  ),
+});
+
+/** What the slots may use of one GPU. */
+export const gpu = section('A GPU that slots share. One that is not listed has no limit.', {
+  id: gpuId('The GPU, as `gpus` of the slots name it.'),
+  vram_mb: integer('The memory that the slots may use together, in MiB.', 1, 100_000_000),
+});
 
 /** One local engine. */
 export const slot = section('A local engine. It has one of `command`, `external` and `k8s`.', {
@@ -138,7 +159,27 @@ export const slot = section('A local engine. It has one of `command`, `external`
   ),
   gpus: list(
     'The GPUs it runs on, as the driver numbers or names them. Put into CUDA_VISIBLE_DEVICES unless `env` has one.',
-    shaped('A GPU.', /^[\w.:-]{1,80}$/, 'must be the number or the name of a GPU'),
+    gpuId('A GPU.'),
   ).prefault([]),
-  vram_mb: orElse(integer('The GPU memory it takes, in MiB; 0: unknown.', 0, 100_000_000), '0'),
+  vram_mb: orElse(
+    integer('What it takes of the memory of each of its GPUs, in MiB; 0: unknown.', 0, 100_000_000),
+    '0',
+  ),
+  replicas: orElse(
+    integer('Engines at most, started as they are needed. The GPUs are dealt out evenly among them.', 1, 64),
+    '1',
+  ),
+  min_resident_ms: orElse(
+    integer('A ready engine is left this long before another slot may have its memory.', 0, dayMs),
+    '30000',
+  ),
+  stall_ms: orElse(
+    integer('A ready engine that gave no sign of life for this long is asked for one; 0: never.', 0, dayMs),
+    '60000',
+  ),
+  warm_up_ms: orElse(
+    integer('The longest first request, which Naru makes before clients come; 0: none.', 0, dayMs),
+    '0',
+  ),
+  sleep: sleep.optional(),
 });

@@ -16,7 +16,7 @@ import {
 } from './fields.ts';
 import { address, cidr, httpUrl, loopbackAddress } from './forms.ts';
 import { model } from './schema-models.ts';
-import { provider, slot } from './schema-upstreams.ts';
+import { gpu, provider, slot } from './schema-upstreams.ts';
 
 const dayMs = 86_400_000;
 const mostPort = 65_535;
@@ -177,6 +177,7 @@ export const rootSchema = section('The configuration of Naru.', {
   exchange: exchange.optional(),
   providers: list('Upstreams that speak a known dialect.', provider).prefault([]),
   slots: list('Local engines, started on demand.', slot).prefault([]),
+  gpus: list('The memory that slots share.', gpu).prefault([]),
   models: list('The catalogue: what clients may ask for.', model).prefault([]),
   facts: facts.prefault({}),
   datasets: datasets.prefault({}),

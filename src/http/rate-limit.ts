@@ -16,12 +16,13 @@ const sweepEveryMs = 10_000;
 
 /** A token bucket for each client: `burst` requests at once, `perSecond` from then on. */
 export class RateLimit {
-  readonly #rate: Rate;
+  readonly #rate: () => Rate;
   readonly #clock: Clock;
   readonly #buckets = new Map<string, Bucket>();
   #sweptMs: number;
 
-  constructor(rate: Rate, clock: Clock) {
+  /** `rate` is asked each time: it may change. */
+  constructor(rate: () => Rate, clock: Clock) {
     this.#rate = rate;
     this.#clock = clock;
     this.#sweptMs = clock.monotonic();
@@ -31,22 +32,25 @@ export class RateLimit {
   take(client: string): number | null {
     const nowMs = this.#clock.monotonic();
     this.#sweep(nowMs);
-    const bucket = this.#buckets.get(client) ?? { tokens: this.#rate.burst, atMs: nowMs };
+    const bucket = this.#buckets.get(client) ?? { tokens: this.#rate().burst, atMs: nowMs };
     const tokens = this.#refilled(bucket, nowMs);
     const allowed = tokens >= 1;
     this.#buckets.set(client, { tokens: allowed ? tokens - 1 : tokens, atMs: nowMs });
-    return allowed ? null : Math.max(1, Math.ceil((1 - tokens) / this.#rate.perSecond));
+    return allowed ? null : Math.max(1, Math.ceil((1 - tokens) / this.#rate().perSecond));
   }
 
   #refilled(bucket: Bucket, nowMs: number): number {
-    return Math.min(this.#rate.burst, bucket.tokens + ((nowMs - bucket.atMs) / 1000) * this.#rate.perSecond);
+    return Math.min(
+      this.#rate().burst,
+      bucket.tokens + ((nowMs - bucket.atMs) / 1000) * this.#rate().perSecond,
+    );
   }
 
   #sweep(nowMs: number): void {
     if (nowMs - this.#sweptMs < sweepEveryMs) return;
     this.#sweptMs = nowMs;
     for (const [client, bucket] of this.#buckets) {
-      if (this.#refilled(bucket, nowMs) >= this.#rate.burst) this.#buckets.delete(client);
+      if (this.#refilled(bucket, nowMs) >= this.#rate().burst) this.#buckets.delete(client);
     }
   }
 }

@@ -16,6 +16,7 @@ export class ChunkSource {
   readonly #hearing: Hearing;
   readonly #clock: Clock;
   readonly #idle: Watchdog;
+  readonly #heard: () => void;
   #isListening = false;
   #done = false;
   #ended = false;
@@ -27,12 +28,15 @@ export class ChunkSource {
       readonly answerId: string | null;
       readonly clock: Clock;
       readonly idleTimeoutMs: number;
+      /** Called when something came. */
+      readonly heard: () => void;
     },
   ) {
     this.#body = body;
     this.#clock = how.clock;
     const bytes: Bytes = { next: () => this.#read() };
     this.#hearing = how.exchange.readStream(bytes, how.answerId);
+    this.#heard = how.heard;
     this.#idle = new Watchdog(how.clock, how.idleTimeoutMs, () => {
       // While the client is slow to take what came, the upstream is held back and cannot say anything.
       if (this.#isListening)
@@ -95,7 +99,9 @@ export class ChunkSource {
     this.#idle.pat();
     this.#isListening = true;
     try {
-      return await this.#body.next();
+      const pieces = await this.#body.next();
+      this.#heard();
+      return pieces;
     } finally {
       this.#isListening = false;
     }

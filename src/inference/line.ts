@@ -31,6 +31,8 @@ export interface Line {
   /** What he said without our credentials, for the log. */
   conceal(words: string): string;
   release(outcome: 'served' | 'unreachable'): void;
+  /** Something came from him. Cheap. */
+  heard(): void;
 }
 
 /** A line to a candidate: at once to a provider, from the slot's queue to an engine of ours, which may be loading instead. */
@@ -52,6 +54,7 @@ export async function openLine(
       request: (written) => provider.request(written),
       conceal: (words) => provider.conceal(words),
       release: () => {},
+      heard: () => {},
     };
   }
   const lease = await callers.slots.acquire(candidate.via.slot, {
@@ -68,5 +71,6 @@ export async function openLine(
     request: (written) => callers.engine(lease.baseUrl).request(written),
     conceal: (words) => words,
     release: (outcome) => lease.release(outcome),
+    heard: () => lease.heard(),
   };
 }

@@ -74,8 +74,8 @@ async function callOnce(
     response = await callUpstream(line.request(exchange.request), call.signal);
     if (response.status < 200 || response.status > 299) return await refusedBy(callers, line, response);
     const spoken = isStreamOf(exchange, response)
-      ? await (ask.stream ? firstOfStream : foldedStream)(callers, exchange, response)
-      : await wholeOf(callers, exchange, response);
+      ? await (ask.stream ? firstOfStream : foldedStream)(callers, exchange, line, response)
+      : await wholeOf(callers, exchange, line, response);
     if ('outcome' in spoken) return { ...spoken.outcome, ...statusIfNone(spoken.outcome, response.status) };
     call.answered();
     let released = false;
@@ -134,9 +134,10 @@ const saidNothing: Spoken = {
 async function firstOfStream(
   callers: Callers,
   exchange: Exchange,
+  line: Line,
   response: UpstreamResponse,
 ): Promise<Spoken> {
-  const source = sourceOf(callers, exchange, response);
+  const source = sourceOf(callers, exchange, line, response);
   const first: AnswerChunk[] = [];
   for (;;) {
     const chunks = await source.next();
@@ -152,9 +153,10 @@ async function firstOfStream(
 async function foldedStream(
   callers: Callers,
   exchange: Exchange,
+  line: Line,
   response: UpstreamResponse,
 ): Promise<Spoken> {
-  const source = sourceOf(callers, exchange, response);
+  const source = sourceOf(callers, exchange, line, response);
   const fold = new Fold();
   const tally = new Tally();
   let empty = 0;
@@ -172,21 +174,30 @@ async function foldedStream(
   return tally.spoke || tally.finishReason !== null ? { first: [fold.whole()], rest: null } : saidNothing;
 }
 
-function sourceOf(callers: Callers, exchange: Exchange, response: UpstreamResponse): ChunkSource {
+function sourceOf(callers: Callers, exchange: Exchange, line: Line, response: UpstreamResponse): ChunkSource {
   return new ChunkSource(response.body, {
     exchange,
     answerId: headerOf(response, 'x-amzn-requestid') ?? headerOf(response, 'request-id'),
     clock: callers.clock,
     idleTimeoutMs: callers.streamIdleTimeoutMs,
+    heard: () => line.heard(),
   });
 }
 
-async function wholeOf(callers: Callers, exchange: Exchange, response: UpstreamResponse): Promise<Spoken> {
+async function wholeOf(
+  callers: Callers,
+  exchange: Exchange,
+  line: Line,
+  response: UpstreamResponse,
+): Promise<Spoken> {
   const idle = new Watchdog(callers.clock, callers.streamIdleTimeoutMs, () =>
     response.body.cancel(new UpstreamBroke('the upstream fell silent', { timedOut: true })),
   );
   try {
-    const body = await collect(response.body, largestAnswerBytes, () => idle.pat());
+    const body = await collect(response.body, largestAnswerBytes, () => {
+      idle.pat();
+      line.heard();
+    });
     const heard = await exchange.readWhole(body);
     if (heard.kind === 'chunk') return { first: [heard.chunk], rest: null };
     const status = heard.kind === 'error' ? heard.status : null;

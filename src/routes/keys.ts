@@ -19,7 +19,7 @@ import { integerOf, wordOf } from './query-values.ts';
 export interface KeyRouteParts {
   readonly desk: KeyDesk;
   readonly accounts: AccountBook;
-  readonly maxBodyBytes: number;
+  readonly maxBodyBytes: () => number;
 }
 
 /** Managing keys with a management key (service.md 4.1–4.3): only those of its own account. */
@@ -49,7 +49,7 @@ export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
       summary: 'Create an inference key',
       document: createKeyDocument,
       handle: async ({ caller, exchange }) => {
-        const order = readNewKey(await readJsonObject(exchange, maxBodyBytes));
+        const order = readNewKey(await readJsonObject(exchange, maxBodyBytes()));
         const created = await desk.create({ ...order, accountId: caller.accountId, kind: 'inference' });
         return { status: 201, body: { data: bodyOf(created), key: created.plaintext } };
       },
@@ -75,7 +75,7 @@ export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
       document: changeKeyDocument,
       handle: async ({ caller, params, exchange }) => {
         const hash = parseKeyHash(params.hash);
-        const change = readKeyChange(await readJsonObject(exchange, maxBodyBytes));
+        const change = readKeyChange(await readJsonObject(exchange, maxBodyBytes()));
         const isEmpty = Object.keys(change).length === 0;
         const key =
           hash === null

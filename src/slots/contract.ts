@@ -1,3 +1,5 @@
+import type { SlotsSettings } from './settings.ts';
+
 /** A lane of a ready engine, held until `release`. */
 export interface SlotLease {
   readonly kind: 'lease';
@@ -12,6 +14,8 @@ export interface SlotLease {
    * engine did not take the request at all; an external engine is then probed before the next lease.
    */
   release(outcome?: 'served' | 'unreachable'): void;
+  /** The engine gave a sign of life, such as a piece of its answer: it is not asked whether it lives (slots/design.md, T). Cheap. */
+  heard(): void;
 }
 
 /** No lane within the cold wait: the engine is starting or backing off. Its start is under way or will follow (A-30). */
@@ -22,7 +26,29 @@ export interface SlotLoading {
 }
 
 /** What a slot is doing. */
-export type SlotPhase = 'COLD' | 'STARTING' | 'READY' | 'DRAINING' | 'STOPPING' | 'BACKOFF';
+export type SlotPhase =
+  | 'COLD'
+  | 'ADMITTING'
+  | 'STARTING'
+  | 'WARMING'
+  | 'READY'
+  | 'SLEEPING'
+  | 'DRAINING'
+  | 'STOPPING'
+  | 'RECLAIMING'
+  | 'BACKOFF'
+  | 'FAILED';
+
+/** One engine of a slot as the operator sees it. */
+export interface ReplicaStatus {
+  /** The slot's name, and with several replicas its number: `local#2`. */
+  readonly name: string;
+  readonly state: SlotPhase;
+  readonly reason: string;
+  readonly pid: number | null;
+  readonly port: number | null;
+  readonly inFlight: number;
+}
 
 /** A slot as the operator sees it. */
 export interface SlotStatus {
@@ -40,6 +66,8 @@ export interface SlotStatus {
   readonly starts: number;
   /** How long the last successful start took, also before Naru's own restart; null: there was none. */
   readonly lastStartMs: number | null;
+  /** All its engines; `state`, `reason`, `pid` and `port` above are those of the one that serves, or comes next to that. */
+  readonly replicas: readonly ReplicaStatus[];
 }
 
 /** The local engines, one per slot. Unknown names throw: the configuration was validated. */
@@ -62,6 +90,12 @@ export interface Slots {
    * (30 s unless told) to end, then are lost. Whoever is queued, or asks later, makes the slot start again.
    */
   stop(name: string, drainMs?: number): Promise<void>;
+  /**
+   * Makes ready for other settings: new slots take requests from then on. The function that it resolves with makes the rest
+   * true at once: slots that are the same go on untouched, those whose engine would be another one drain and start anew, those that
+   * are gone drain and stop. Throws when the settings cannot be used; then nothing changes.
+   */
+  prepare(settings: SlotsSettings): Promise<() => void>;
   /** Answers all waiters `loading`, drains nothing, and resolves when every process group is gone. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../time/clock.ts';
 import type { Driver } from './driver.ts';
-import { statusOf } from './health.ts';
+import { otherModel, statusOf } from './health.ts';
 import type { SlotSettings } from './settings.ts';
 
 /** A server that somebody else runs: it is there or it is not, and nothing stops it (design.md, D6). */
@@ -18,7 +18,12 @@ export function externalDriver(
       queueMicrotask(() => report({ kind: 'spawned', engine }));
       const go = (): void => queueMicrotask(() => report({ kind: 'gone' }));
       return {
-        probe: async () => ((await statusOf(`${base}${healthPath}`, clock)) === 200 ? 'ready' : 'waiting'),
+        probe: async () => {
+          if ((await statusOf(`${base}${healthPath}`, clock)) !== 200) return 'waiting';
+          const { model } = settings;
+          const other = model === null ? null : await otherModel(baseUrl, model, clock);
+          return other === null ? 'ready' : { wrong: `serves ${other}, not ${model}` };
+        },
         terminate: go,
         kill: go,
       };

@@ -15,7 +15,7 @@ export interface ScaledDriverOptions {
 }
 
 /** A driver whose engines outlive Naru: a new Naru finds them where they are. */
-export interface ScaledDriver extends Driver {
+export interface ScaledDriver extends Required<Driver> {
   /** Whether the engine is up already, because an earlier Naru or somebody else scaled it. */
   isUp(): Promise<boolean>;
   /** Naru ends: every run is gone at once, and the Deployment stays as it is. */

@@ -5,7 +5,8 @@ import { describeError, type Log } from '../log/log.ts';
 import { type Clock, isoOf, pause } from '../time/clock.ts';
 import type { Driver, Run, RunReport } from './driver.ts';
 import { type EngineLog, openEngineLog, pruneEngineLogs } from './engine-log.ts';
-import { statusOf } from './health.ts';
+import { type GpuMemory, memoryIsBack } from './gpu-memory.ts';
+import { askEngine, otherModel, statusOf } from './health.ts';
 import { launchScript, withPort } from './launch.ts';
 import { portOwner } from './process-table.ts';
 import type { Processes } from './processes.ts';
@@ -22,6 +23,10 @@ export interface ProcessDriverOptions {
   readonly dir: string;
   readonly processes: Processes;
   readonly pickPort: () => Promise<number>;
+  /** Those that this engine runs on; with several replicas not all of the slot's. */
+  readonly gpus: readonly string[];
+  /** Null where nobody can tell. */
+  readonly gpuMemory: GpuMemory | null;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -48,6 +53,9 @@ class EngineRun implements Run {
   #leaderEnded = false;
   #stopping: 'no' | 'asked' | 'forced' = 'no';
   #launched = false;
+  /** MiB that others used of its GPUs before it began. */
+  #usedBeforeMb: number | null = null;
+  #isVerified = false;
 
   constructor(options: ProcessDriverOptions, report: (report: RunReport) => void) {
     const { settings, dir, clock, log } = options;
@@ -61,6 +69,8 @@ class EngineRun implements Run {
 
   async launch(): Promise<void> {
     try {
+      const { gpuMemory, gpus } = this.#options;
+      if (gpuMemory !== null && gpus.length > 0) this.#usedBeforeMb = await gpuMemory.used(gpus);
       this.#port = await this.#options.pickPort();
       if (this.#stopping === 'no') this.#spawn();
     } catch (thrown) {
@@ -71,10 +81,8 @@ class EngineRun implements Run {
   }
 
   async probe(): Promise<ProbeAnswer> {
-    const status = await statusOf(
-      `http://127.0.0.1:${this.#port}${this.#options.settings.readyPath}`,
-      this.#options.clock,
-    );
+    const { settings, clock } = this.#options;
+    const status = await statusOf(`${this.#root()}${settings.readyPath}`, clock);
     const pid = this.#child?.pid;
     if (status === null || pid === undefined) return 'waiting';
     // Once seen, the port stays ours for as long as the engine listens: /proc is read once per start.
@@ -83,7 +91,48 @@ class EngineRun implements Run {
       if (owner === 'stranger') return 'stranger';
       this.#portIsOurs = owner === 'ours';
     }
-    return status === 200 && this.#portIsOurs ? 'ready' : 'waiting';
+    if (status !== 200 || !this.#portIsOurs) return 'waiting';
+    if (settings.model === null || this.#isVerified) return 'ready';
+    const other = await otherModel(this.#baseUrl(), settings.model, clock);
+    if (other !== null) return { wrong: `the engine serves ${other}, not ${settings.model}` };
+    this.#isVerified = true;
+    return 'ready';
+  }
+
+  async warmUp(): Promise<void> {
+    const { settings, clock } = this.#options;
+    const messages = [{ role: 'user', content: 'Hello' }];
+    const body = JSON.stringify({ model: settings.model ?? 'default', messages, max_tokens: 1 });
+    await askEngine('POST', `${this.#baseUrl()}/chat/completions`, body, settings.warmUpMs, clock);
+  }
+
+  sleep(): Promise<boolean> {
+    return this.#told(this.#options.settings.sleep?.sleepPath);
+  }
+
+  wake(): Promise<boolean> {
+    return this.#told(this.#options.settings.sleep?.wakePath);
+  }
+
+  async reclaimed(): Promise<void> {
+    const { gpuMemory, gpus, clock } = this.#options;
+    if (gpuMemory === null || this.#usedBeforeMb === null) return;
+    await memoryIsBack(gpuMemory, gpus, this.#usedBeforeMb, clock);
+  }
+
+  async #told(path: string | undefined): Promise<boolean> {
+    if (path === undefined) return false;
+    const { settings, clock } = this.#options;
+    const answer = await askEngine('POST', `${this.#root()}${path}`, null, settings.startBudgetMs, clock);
+    return answer !== null && answer.status >= 200 && answer.status < 300;
+  }
+
+  #root(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  #baseUrl(): string {
+    return `${this.#root()}${this.#options.settings.basePath}`.replace(/\/+$/, '');
   }
 
   terminate(): void {
@@ -100,7 +149,7 @@ class EngineRun implements Run {
   }
 
   #spawn(): void {
-    const { driver, settings, processes } = this.#options;
+    const { driver, processes } = this.#options;
     const command = driver.command.map((word) => withPort(word, this.#port));
     const env = Object.fromEntries(Object.entries(driver.env).map(([k, v]) => [k, withPort(v, this.#port)]));
     const child = processes.spawn('/bin/sh', ['-c', launchScript, 'naru-slot', ...command], {
@@ -123,7 +172,7 @@ class EngineRun implements Run {
       this.#guardPid = Number(chunk.toString('utf8'));
       this.#record(pid);
     });
-    const baseUrl = `http://127.0.0.1:${this.#port}${settings.basePath}`.replace(/\/+$/, '');
+    const baseUrl = this.#baseUrl();
     child.once('spawn', () => this.#report({ kind: 'spawned', engine: { pid, port: this.#port, baseUrl } }));
   }
 

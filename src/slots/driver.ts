@@ -15,10 +15,21 @@ export interface Run {
   terminate(): void;
   /** Makes the engine go. */
   kill(): void;
+  /** A first request of ours, over when the promise is. Never rejects. Without it there is none. */
+  warmUp?(): Promise<void>;
+  /** Puts the engine to sleep or wakes it; whether that worked. Never rejects. Without them it cannot. */
+  sleep?(): Promise<boolean>;
+  wake?(): Promise<boolean>;
+  /** Resolves when the GPU memory of an engine that is gone is free again. Never rejects. Without it that is so at once. */
+  reclaimed?(): Promise<void>;
 }
 
 /** How a slot comes by its engine. */
 export interface Driver {
   /** Begins a start. Reports come later, never from inside this call. */
   start(report: (report: RunReport) => void): Run;
+  /** Whether an engine is up already that an earlier Naru, or somebody else, started. Never rejects. Without it there is none. */
+  isUp?(): Promise<boolean>;
+  /** Naru ends, and engines that outlive it are let go of. Without it none outlives it. */
+  leave?(): void;
 }

@@ -38,6 +38,7 @@ export interface Observed {
 export function observedDriver(driver: Driver, { slot, startBudgetMs, observer, clock }: Observed): Driver {
   let crashed = false;
   return {
+    ...driver,
     start(report) {
       const beganMs = clock.monotonic();
       let outcome: StartOutcome | null = null;
@@ -64,6 +65,7 @@ export function observedDriver(driver: Driver, { slot, startBudgetMs, observer, 
         const answer = await probe.call(run);
         if (answer === 'ready') end('ready');
         else if (answer === 'stranger') end('collided');
+        else if (answer !== 'waiting') end('failed');
         return answer;
       };
       run.terminate = () => {

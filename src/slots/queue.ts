@@ -42,16 +42,24 @@ export function enqueue<T extends Queued>(queue: FairQueue<T>, item: T): FairQue
   return { lanes, size: queue.size + 1 };
 }
 
-/** Takes whoever is next and sends the account to the end of the round; null when nobody waits. */
-export function dequeue<T extends Queued>(queue: FairQueue<T>): { item: T; rest: FairQueue<T> } | null {
-  const [lane, ...others] = queue.lanes;
-  if (lane === undefined) return null;
-  const first = lane.front ?? turnedAround(lane.back);
-  if (first === null) return null;
-  const back = lane.front === null ? null : lane.back;
-  const left = { accountId: lane.accountId, front: first.next, back };
-  const lanes = left.front === null && back === null ? others : [...others, left];
-  return { item: first.item, rest: { lanes, size: queue.size - 1 } };
+/**
+ * Takes whoever is next and sends the account to the end of the round; null when nobody waits. With `may`, accounts whose first
+ * may not be served are passed over and keep their turn.
+ */
+export function dequeue<T extends Queued>(
+  queue: FairQueue<T>,
+  may: (first: T) => boolean = () => true,
+): { item: T; rest: FairQueue<T> } | null {
+  for (const [at, lane] of queue.lanes.entries()) {
+    const first = lane.front ?? turnedAround(lane.back);
+    if (first === null || !may(first.item)) continue;
+    const back = lane.front === null ? null : lane.back;
+    const left = { accountId: lane.accountId, front: first.next, back };
+    const others = queue.lanes.toSpliced(at, 1);
+    const lanes = left.front === null && back === null ? others : [...others, left];
+    return { item: first.item, rest: { lanes, size: queue.size - 1 } };
+  }
+  return null;
 }
 
 /** Everybody who waits, lane by lane, each lane in its order. */

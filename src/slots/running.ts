@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Log } from '../log/log.ts';
 import { type Clock, pause } from '../time/clock.ts';
 import { groupMembers, identify, type ProcessIdentity, stillRuns } from './process-table.ts';
@@ -29,6 +29,13 @@ export function recordRunning(dir: string, leaderPid: number, guardPid: number |
 /** Forgets it again. */
 export function forgetRunning(dir: string): void {
   rmSync(join(dir, 'running.json'), { force: true });
+}
+
+/** The folders below `root`, to the second level, that hold the record of an engine: of slots of before as well as of today's. */
+export function foldersWithRecords(root: string): readonly string[] {
+  return globSync(['*/running.json', '*/*/running.json'], { cwd: root }).map((file) =>
+    join(root, dirname(file)),
+  );
 }
 
 /**

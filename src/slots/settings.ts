@@ -62,6 +62,36 @@ export interface SlotSettings {
   readonly idleStopMs: number;
   /** Requests the engine works on at once; the others queue here, without error and without limit (service.md section 8). */
   readonly maxConcurrency: number;
+  /** Dealt out evenly among the replicas; each takes `vramMb` of each of its GPUs. */
   readonly gpus: readonly string[];
   readonly vramMb: number;
+  /** Engines of this slot at most. */
+  readonly replicas: number;
+  /** What a ready engine is left before another slot may have its memory. */
+  readonly minResidentMs: number;
+  /** A ready engine that gave no sign of life for this long is asked for one; 0: never. */
+  readonly stallMs: number;
+  /** The longest first request, made before clients come; 0: none. */
+  readonly warmUpMs: number;
+  /** For engines that can sleep; null: it is stopped instead. */
+  readonly sleep: SleepSettings | null;
+}
+
+/** How an engine is put to sleep and woken: a POST to each path, from the root of the server. */
+export interface SleepSettings {
+  readonly sleepPath: string;
+  readonly wakePath: string;
+  /** What it keeps of its memory meanwhile, in MiB of each GPU. */
+  readonly vramMb: number;
+}
+
+/** What the configuration says about all slots. */
+export interface SlotsSettings {
+  readonly slots: readonly SlotSettings[];
+  /** MiB of each GPU that the slots may use together; a GPU that is not in it has no limit. */
+  readonly gpus: ReadonlyMap<string, number>;
+  /** How long a request waits for a start, unless it says otherwise. */
+  readonly coldWaitMs: number;
+  /** What is given to requests in flight of slots that change. */
+  readonly drainMs: number;
 }

@@ -1,26 +1,29 @@
 import { describeError, type Log } from '../log/log.ts';
-import type { Clock, Timer } from '../time/clock.ts';
+import type { Clock } from '../time/clock.ts';
 import type { SlotLease, SlotLoading, SlotStatus } from './contract.ts';
 import type { Driver, Run } from './driver.ts';
-import { wakeAtMs } from './estimate.ts';
-import { reduce } from './reducer.ts';
-import { coldSlot, type SlotConfig, type SlotEffect, type SlotEvent, type SlotState } from './state.ts';
-
-/** An event without its time, which the shell adds. */
-type Happening = SlotEvent extends infer E ? (E extends unknown ? Omit<E, 'atMs'> : never) : never;
+import type { FleetEffect } from './fleet.ts';
+import type { SlotObserver } from './observer.ts';
+import type { SlotHappening, SlotState } from './state.ts';
+import { statusOfSlot } from './status.ts';
+import { isIn } from './transitions.ts';
 
 /** What one slot is made of. */
 export interface SlotOptions {
   readonly name: string;
   readonly kind: SlotStatus['driver'];
   readonly model: string | null;
-  readonly config: SlotConfig;
-  readonly history: readonly number[];
-  readonly driver: Driver;
+  /** One per replica. */
+  readonly drivers: readonly Driver[];
   readonly clock: Clock;
   readonly log: Log;
   /** Keeps the start history. */
   readonly remember: (history: readonly number[]) => Promise<void>;
+  /** Lets something happen to this slot. */
+  readonly happen: (happening: SlotHappening) => void;
+  /** The slot as it is decided now; null when it is out. */
+  readonly state: () => SlotState | null;
+  readonly observer: SlotObserver;
 }
 
 /** A request from `acquire` to its end. */
@@ -31,25 +34,21 @@ interface Request {
   lost: AbortController | null;
 }
 
-/** Timers of Node hold 31 bits of milliseconds. */
-const timerMaxMs = 2_000_000_000;
+/** Signs of life are passed on this often at most: they are many, and none says more than the last one. */
+const heardEveryMs = 1000;
 
-/** The one owner of a slot: gives its events to the reducer, one after the other, and does what that decides (design.md, S). */
+/** The hands of one slot: holds its requests and its engines, and does with them what was decided. Decides nothing itself. */
 export class Slot {
   readonly #options: SlotOptions;
   readonly #requests = new Map<number, Request>();
-  readonly #happenings: Happening[] = [];
-  #state: SlotState;
-  #run: Run | null = null;
+  /** By epoch, until nothing of the start is left. */
+  readonly #runs = new Map<number, Run>();
   #lastId = 0;
-  #deciding = false;
-  #timer: { readonly atMs: number; readonly timer: Timer } | null = null;
   #remembering: Promise<void> = Promise.resolve();
-  #stops: { readonly epoch: number; readonly resolve: () => void }[] = [];
+  #stops: { readonly epochs: readonly number[]; readonly resolve: () => void }[] = [];
 
   constructor(options: SlotOptions) {
     this.#options = options;
-    this.#state = coldSlot(options.history);
   }
 
   acquire(accountId: number, coldWaitMs: number, signal: AbortSignal): Promise<SlotLease | SlotLoading> {
@@ -67,77 +66,64 @@ export class Slot {
       };
       signal.addEventListener('abort', left, { once: true });
       this.#requests.set(id, { resolve, end, lost: null });
-      this.happen({ kind: 'acquire', id, accountId, coldWaitMs });
+      this.#options.happen({ kind: 'acquire', id, accountId, coldWaitMs });
     });
   }
 
-  status(): SlotStatus {
-    const { phase, reason, engine, leases, queue, epoch, history } = this.#state;
-    return {
-      name: this.#options.name,
-      driver: this.#options.kind,
-      state: phase.kind,
-      reason,
-      pid: engine?.pid ?? null,
-      port: engine?.port ?? null,
-      inFlight: leases.length,
-      queued: queue.size,
-      starts: epoch,
-      lastStartMs: history.at(-1) ?? null,
-    };
+  /** Null when it is out. */
+  status(): SlotStatus | null {
+    const state = this.#options.state();
+    return state === null ? null : statusOfSlot(this.#options.name, this.#options.kind, state);
   }
 
-  /** Resolves when nothing of the present start is left. */
+  /** Resolves when nothing of the present starts is left. */
   async stop(drainMs: number): Promise<void> {
-    this.happen({ kind: 'stop', drainMs });
+    this.#options.happen({ kind: 'stop', drainMs });
     await this.#ended();
+  }
+
+  /** Uses what an earlier Naru left running; it is stopped when it is idle. */
+  async adopt(): Promise<void> {
+    for (const driver of this.#options.drivers)
+      if ((await driver.isUp?.()) === true) this.#options.happen({ kind: 'start' });
+  }
+
+  /** Lets go of engines that outlive Naru. */
+  leave(): void {
+    for (const driver of this.#options.drivers) driver.leave?.();
   }
 
   async close(): Promise<void> {
-    this.happen({ kind: 'close' });
+    this.#options.happen({ kind: 'close' });
     await this.#ended();
     await this.#remembering;
-    this.#timer?.timer.cancel();
   }
 
-  /** Lets something happen to the slot; what happens meanwhile waits for its turn. */
-  happen(happening: Happening): void {
-    this.#happenings.push(happening);
-    if (this.#deciding) return;
-    this.#deciding = true;
-    try {
-      for (let next = this.#happenings.shift(); next !== undefined; next = this.#happenings.shift()) {
-        const before = this.#state;
-        const event = { ...next, atMs: this.#options.clock.monotonic() } as SlotEvent;
-        const { state, effects } = reduce(before, event, this.#options.config);
-        this.#state = state;
-        for (const effect of effects) this.#perform(effect);
-        this.#announce(before);
-      }
-    } finally {
-      this.#deciding = false;
-    }
-    this.#arm();
-  }
-
-  #perform(effect: SlotEffect): void {
+  perform(effect: FleetEffect): void {
     switch (effect.kind) {
       case 'spawn': {
         const { epoch } = effect;
-        this.#run = this.#options.driver.start((report) => this.happen({ ...report, epoch }));
+        const run = this.#options.drivers[effect.replica]?.start((report) =>
+          this.#options.happen({ ...report, epoch }),
+        );
+        if (run !== undefined) this.#runs.set(epoch, run);
         return;
       }
-      case 'probe':
-        void this.#probe(effect.epoch);
-        return;
       case 'terminate':
-        this.#run?.terminate();
+        this.#runs.get(effect.epoch)?.terminate();
         return;
       case 'kill':
-        this.#run?.kill();
+        this.#runs.get(effect.epoch)?.kill();
+        return;
+      case 'probe':
+      case 'warm':
+      case 'sleep':
+      case 'wake':
+      case 'reclaim':
+        void this.#ask(effect.kind, effect.epoch);
         return;
       case 'grant':
-        this.#grant(effect.id, effect.baseUrl);
+        this.#grant(effect.id, effect.epoch, effect.baseUrl);
         return;
       case 'refuse': {
         const request = this.#requests.get(effect.id);
@@ -148,7 +134,7 @@ export class Slot {
       case 'lose': {
         const request = this.#requests.get(effect.id);
         request?.end();
-        request?.lost?.abort(new Error(`slot ${this.#options.name}: ${this.#state.reason}`));
+        request?.lost?.abort(new Error(`slot ${this.#options.name}: ${effect.reason}`));
         return;
       }
       case 'remember':
@@ -156,20 +142,77 @@ export class Slot {
           .then(() => this.#options.remember(effect.history))
           .catch((thrown) => this.#complain('slot.history_failed', thrown));
         return;
+      case 'evicted':
+        this.#options.observer.evicted(this.#options.name);
+        return;
+      case 'out':
+        for (const { resolve } of this.#stops.splice(0)) resolve();
+        return;
     }
   }
 
-  #grant(id: number, baseUrl: string): void {
+  /** Tells the log and those who wait for a stop where the slot stands now. */
+  announce(before: SlotState, now: SlotState): void {
+    for (const [at, replica] of now.replicas.entries()) {
+      const was = before.replicas[at];
+      if (was === undefined || (was.phase.kind === replica.phase.kind && was.epoch === replica.epoch))
+        continue;
+      const { reason, epoch } = replica;
+      const slot = this.#options.name;
+      const which = now.replicas.length > 1 ? { replica: at + 1 } : {};
+      const fields = { slot, ...which, state: replica.phase.kind, from: was.phase.kind, reason, epoch };
+      if (replica.failures > was.failures) this.#options.log.warn('slot.failed', fields);
+      else this.#options.log.info('slot.state', fields);
+    }
+    const ended = this.#stops.filter(({ epochs }) => this.#isOver(epochs));
+    this.#stops = this.#stops.filter((stop) => !ended.includes(stop));
+    for (const { resolve } of ended) resolve();
+  }
+
+  /** What an engine is asked, and what came of it. */
+  async #ask(what: 'probe' | 'warm' | 'sleep' | 'wake' | 'reclaim', epoch: number): Promise<void> {
+    const run = this.#runs.get(epoch);
+    const { happen } = this.#options;
+    const failed = (thrown: unknown): undefined => this.#complain(`slot.${what}_failed`, thrown);
+    switch (what) {
+      case 'probe':
+        return happen({
+          kind: 'probed',
+          epoch,
+          answer: (await run?.probe().catch(failed)) ?? 'waiting',
+        });
+      case 'warm':
+        await run?.warmUp?.().catch(failed);
+        return happen({ kind: 'warmed', epoch });
+      case 'sleep':
+        return happen({ kind: 'slept', epoch, ok: (await run?.sleep?.().catch(failed)) ?? false });
+      case 'wake':
+        return happen({ kind: 'woken', epoch, ok: (await run?.wake?.().catch(failed)) ?? false });
+      case 'reclaim':
+        await run?.reclaimed?.().catch(failed);
+        return happen({ kind: 'reclaimed', epoch });
+    }
+  }
+
+  #grant(id: number, epoch: number, baseUrl: string): void {
     const request = this.#requests.get(id);
     if (request === undefined) return;
+    const { clock, happen, model } = this.#options;
     const lost = new AbortController();
+    let heardMs = clock.monotonic();
     request.lost = lost;
     request.resolve({
       kind: 'lease',
       baseUrl,
-      model: this.#options.model,
+      model,
       lost: lost.signal,
       release: (outcome = 'served') => this.#leave(id, outcome === 'unreachable'),
+      heard: () => {
+        const nowMs = clock.monotonic();
+        if (nowMs - heardMs < heardEveryMs) return;
+        heardMs = nowMs;
+        happen({ kind: 'heard', epoch });
+      },
     });
   }
 
@@ -177,48 +220,26 @@ export class Slot {
     const request = this.#requests.get(id);
     if (request === undefined) return;
     request.end();
-    this.happen({ kind: 'leave', id, unreachable });
-  }
-
-  async #probe(epoch: number): Promise<void> {
-    const answer = await this.#run?.probe().catch((thrown) => this.#complain('slot.probe_failed', thrown));
-    this.happen({ kind: 'probed', epoch, answer: answer ?? 'waiting' });
+    this.#options.happen({ kind: 'leave', id, unreachable });
   }
 
   async #ended(): Promise<void> {
-    if (this.#run === null || this.#isEnded(this.#state.epoch)) return;
-    const { epoch } = this.#state;
-    await new Promise<void>((resolve) => this.#stops.push({ epoch, resolve }));
+    const epochs = this.#options.state()?.replicas.map(({ epoch }) => epoch) ?? [];
+    if (this.#isOver(epochs)) return;
+    await new Promise<void>((resolve) => this.#stops.push({ epochs, resolve }));
   }
 
-  #isEnded(epoch: number): boolean {
-    const { phase } = this.#state;
-    return this.#state.epoch !== epoch || phase.kind === 'COLD' || phase.kind === 'BACKOFF';
-  }
-
-  /** Tells the log and those who wait for a stop where the slot stands now. */
-  #announce(before: SlotState): void {
-    const { phase, reason, epoch } = this.#state;
-    if (phase.kind === before.phase.kind && epoch === before.epoch) return;
-    const fields = { slot: this.#options.name, state: phase.kind, from: before.phase.kind, reason, epoch };
-    if (this.#state.failures > before.failures) this.#options.log.warn('slot.failed', fields);
-    else this.#options.log.info('slot.state', fields);
-    const ended = this.#stops.filter((stop) => this.#isEnded(stop.epoch));
-    this.#stops = this.#stops.filter((stop) => !ended.includes(stop));
-    for (const { resolve } of ended) resolve();
-  }
-
-  /** Sees to it that there is a tick when the state wants one; a timer that is too early does no harm and stays. */
-  #arm(): void {
-    const atMs = wakeAtMs(this.#state, this.#options.config);
-    if (atMs === Number.POSITIVE_INFINITY || (this.#timer !== null && this.#timer.atMs <= atMs)) return;
-    this.#timer?.timer.cancel();
-    const delayMs = Math.min(timerMaxMs, Math.max(0, Math.ceil(atMs - this.#options.clock.monotonic())));
-    const timer = this.#options.clock.after(delayMs, () => {
-      this.#timer = null;
-      this.happen({ kind: 'tick' });
-    });
-    this.#timer = { atMs, timer };
+  /** Whether nothing runs of any of these starts; forgets the runs of those. */
+  #isOver(epochs: readonly number[]): boolean {
+    const replicas = this.#options.state()?.replicas ?? [];
+    const alive = replicas.filter(
+      (replica) =>
+        !isIn(replica, 'COLD', 'BACKOFF', 'FAILED') &&
+        !(replica.phase.kind === 'ADMITTING' && !replica.phase.asleep),
+    );
+    for (const epoch of this.#runs.keys())
+      if (!alive.some((replica) => replica.epoch === epoch)) this.#runs.delete(epoch);
+    return epochs.every((epoch) => !alive.some((replica) => replica.epoch === epoch));
   }
 
   #complain(event: string, thrown: unknown): undefined {

@@ -1,106 +1,206 @@
 import { join } from 'node:path';
-import type { Log } from '../log/log.ts';
-import type { Clock } from '../time/clock.ts';
-import type { Slots } from './contract.ts';
-import { externalDriver } from './driver-external.ts';
-import { scaledDriver } from './driver-k8s.ts';
-import { processDriver } from './driver-process.ts';
+import { configOf, driversOf, engineKey, type Machine } from './build-slot.ts';
+import type { SlotLease, SlotLoading, SlotStatus, Slots } from './contract.ts';
+import { findGpuMemory, type GpuMemory } from './gpu-memory.ts';
 import { readHistory, writeHistory } from './history.ts';
-import { pickFreePort } from './launch.ts';
-import { observedDriver, observedWait, type SlotObserver, silentObserver } from './observer.ts';
-import type { Processes } from './processes.ts';
-import { sweepLeftovers } from './running.ts';
-import type { SlotSettings } from './settings.ts';
+import { Keeper } from './keeper.ts';
+import { observedWait, silentObserver } from './observer.ts';
+import { neverFits } from './room.ts';
+import { foldersWithRecords, sweepLeftovers } from './running.ts';
+import type { SlotSettings, SlotsSettings } from './settings.ts';
 import { Slot } from './slot.ts';
+import type { SlotHappening } from './state.ts';
 
 export type { SlotLease, SlotLoading, Slots } from './contract.ts';
-export type { KubeTarget, SlotSettings } from './settings.ts';
+export type { KubeTarget, SlotSettings, SlotsSettings } from './settings.ts';
 
 /** What the slots are made of. */
-export interface SlotsOptions {
-  readonly settings: readonly SlotSettings[];
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Logs, start history and the record of running engines live under `<dataDir>/slots/<name>/`. */
-  readonly dataDir: string;
-  /** How long a request waits for a start, unless it says otherwise. */
-  readonly coldWaitMs: number;
-  readonly processes: Processes;
-  /** A free port for the next start; the machine's own choice unless given. */
-  readonly pickPort?: () => Promise<number>;
-  /** Hears of starts and waits; nobody does unless given. */
-  readonly observer?: SlotObserver;
-  /** From SIGTERM to SIGKILL; 5 s unless given. */
-  readonly graceMs?: number;
+export interface SlotsOptions extends Machine {
+  readonly settings: SlotsSettings;
+  /** The program that shows the memory of GPUs; `nvidia-smi` unless given. */
+  readonly nvidiaSmi?: string;
 }
 
 /**
  * The slots of `settings`, after leftovers of an earlier Naru on the same `dataDir` were swept away. Throws when a Naru that is
- * still alive runs engines from this `dataDir`, and on a name that cannot name a folder.
+ * still alive runs engines from this `dataDir`, on a name that cannot name a folder, and on a slot that no GPU has room for.
  */
 export async function createSlots(options: SlotsOptions): Promise<Slots> {
-  const slots = new Map<string, Slot>();
-  const { observer = silentObserver } = options;
-  const leave: (() => void)[] = [];
-  for (const settings of options.settings)
-    slots.set(settings.name, await createSlot(settings, options, leave));
-  const find = (name: string): Slot => {
-    const slot = slots.get(name);
-    if (slot === undefined) throw new Error(`no slot ${name}`);
-    return slot;
-  };
-  return {
-    acquire: async (name, { accountId, signal, coldWaitMs = options.coldWaitMs }) =>
-      observedWait({ slot: name, observer, clock: options.clock }, () =>
-        find(name).acquire(accountId, coldWaitMs, signal),
-      ),
-    status: (name) => find(name).status(),
-    statuses: () => [...slots.values()].map((slot) => slot.status()),
-    start: (name) => find(name).happen({ kind: 'start' }),
-    stop: async (name, drainMs = 30_000) => find(name).stop(drainMs),
-    async close() {
-      for (const each of leave) each();
-      await Promise.all([...slots.values()].map((slot) => slot.close()));
-    },
-  };
+  const { dataDir, processes, clock, log } = options;
+  for (const dir of foldersWithRecords(join(dataDir, 'slots')))
+    await sweepLeftovers(dir, processes, clock, log);
+  const slots = new LocalSlots(options);
+  const commit = await slots.prepare(options.settings);
+  commit();
+  return slots;
 }
 
-/** `leave` takes what lets go of engines that outlive Naru. */
-async function createSlot(
-  settings: SlotSettings,
-  options: SlotsOptions,
-  leave: (() => void)[],
-): Promise<Slot> {
-  const { name, driver: by } = settings;
-  const { clock, log, processes } = options;
-  if (!/^[A-Za-z0-9_-][A-Za-z0-9._-]*$/.test(name)) throw new Error(`${name} cannot name a slot`);
-  const dir = join(options.dataDir, 'slots', name);
-  await sweepLeftovers(dir, processes, clock, log);
-  const pickPort = options.pickPort ?? pickFreePort;
-  const scaled = by.kind === 'k8s-scale' ? scaledDriver({ settings, driver: by, clock, log }) : null;
-  const driver =
-    by.kind === 'process'
-      ? processDriver({ settings, driver: by, dir, processes, pickPort, clock, log })
-      : (scaled ?? externalDriver(settings, by.baseUrl, by.healthPath, clock));
-  const { observer = silentObserver } = options;
-  const { maxConcurrency, startBudgetMs, idleStopMs } = settings;
-  const external = by.kind !== 'process';
-  const config = { external, maxConcurrency, startBudgetMs, idleStopMs, graceMs: options.graceMs ?? 5000 };
-  const history = await readHistory(dir);
-  const remember = (starts: readonly number[]): Promise<void> => writeHistory(dir, starts);
-  const slot = new Slot({
-    name,
-    kind: by.kind,
-    model: settings.model,
-    config,
-    history,
-    driver: observedDriver(driver, { slot: name, startBudgetMs, observer, clock }),
-    clock,
-    log,
-    remember,
-  });
-  if (scaled !== null) leave.push(() => scaled.leave());
-  // Whatever an earlier Naru left running is used, and stopped when it is idle.
-  void scaled?.isUp().then((isUp) => isUp && slot.happen({ kind: 'start' }));
-  return slot;
+/** A slot under its name. */
+interface Named {
+  readonly id: number;
+  readonly hands: Slot;
+  readonly key: string;
+}
+
+/** One that the fleet does not know yet. */
+interface Made extends Named {
+  readonly enter: (after: number | null) => void;
+}
+
+/** The key of a slot that is on its way out: no settings are like it. */
+const retired = '';
+
+class LocalSlots implements Slots {
+  readonly #options: SlotsOptions;
+  readonly #keeper: Keeper;
+  /** In the order of the configuration; those taken out of it stand at the end until nothing of them is left. */
+  #named = new Map<string, Named>();
+  /** Everything of which something is left, also what has no name any more. */
+  readonly #hands = new Map<number, Slot>();
+  readonly #goneNames = new Set<string>();
+  #settings: SlotsSettings;
+  #configured: readonly string[] = [];
+  #lastId = 0;
+  /** Undefined: nobody has looked. */
+  #memory: GpuMemory | null | undefined;
+
+  constructor(options: SlotsOptions) {
+    this.#options = options;
+    this.#settings = options.settings;
+    this.#keeper = new Keeper(options.clock, (id) => this.#out(id));
+  }
+
+  async acquire(
+    name: string,
+    request: { readonly accountId: number; readonly signal: AbortSignal; readonly coldWaitMs?: number },
+  ): Promise<SlotLease | SlotLoading> {
+    // A request that was planned before the slot was taken away: somebody else may serve it, or it comes again.
+    if (!this.#named.has(name) && this.#goneNames.has(name)) return { kind: 'loading', retryAfterSec: 1 };
+    const { accountId, signal, coldWaitMs = this.#settings.coldWaitMs } = request;
+    const { observer = silentObserver, clock } = this.#options;
+    return observedWait({ slot: name, observer, clock }, () =>
+      this.#find(name).hands.acquire(accountId, coldWaitMs, signal),
+    );
+  }
+
+  status(name: string): SlotStatus {
+    const status = this.#find(name).hands.status();
+    if (status === null) throw new Error(`no slot ${name}`);
+    return status;
+  }
+
+  statuses(): readonly SlotStatus[] {
+    return this.#configured.map((name) => this.status(name));
+  }
+
+  start(name: string): void {
+    this.#keeper.happen({ slot: this.#find(name).id, kind: 'start' });
+  }
+
+  async stop(name: string, drainMs = 30_000): Promise<void> {
+    await this.#find(name).hands.stop(drainMs);
+  }
+
+  async prepare(settings: SlotsSettings): Promise<() => void> {
+    await this.#check(settings);
+    const made = new Map<string, Made>();
+    for (const slot of settings.slots) {
+      if (this.#named.get(slot.name)?.key === engineKey(slot)) continue;
+      const named = await this.#make(slot);
+      made.set(slot.name, named);
+      if (this.#named.has(slot.name)) continue;
+      named.enter(null);
+      this.#named.set(slot.name, named);
+    }
+    return () => this.#commit(settings, made);
+  }
+
+  async close(): Promise<void> {
+    for (const hands of this.#hands.values()) hands.leave();
+    await Promise.all([...this.#hands.values()].map((hands) => hands.close()));
+    this.#keeper.close();
+  }
+
+  /** What cannot be true of settings that are used; looks for GPUs when these are the first that want to know. */
+  async #check({ slots, gpus }: SlotsSettings): Promise<void> {
+    for (const slot of slots) {
+      const { name } = slot;
+      if (!/^[A-Za-z0-9_-][A-Za-z0-9._-]*$/.test(name)) throw new Error(`${name} cannot name a slot`);
+      const gpu = neverFits(configOf(slot, this.#options, null), gpus);
+      if (gpu !== null)
+        throw new Error(`slot ${name} wants more memory than the slots may use of GPU ${gpu}`);
+    }
+    if (this.#memory === undefined && slots.some(({ vramMb }) => vramMb > 0))
+      this.#memory = await findGpuMemory(this.#options.nvidiaSmi ?? 'nvidia-smi');
+  }
+
+  async #make(settings: SlotSettings): Promise<Made> {
+    const { clock, log, dataDir } = this.#options;
+    const { name } = settings;
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const dir = join(dataDir, 'slots', name);
+    const memory = this.#memory ?? null;
+    const history = await readHistory(dir);
+    const hands = new Slot({
+      name,
+      kind: settings.driver.kind,
+      model: settings.model,
+      drivers: driversOf(settings, dir, this.#options, memory),
+      clock,
+      log,
+      remember: (starts) => writeHistory(dir, starts),
+      happen: (happening: SlotHappening) => this.#keeper.happen({ slot: id, ...happening }),
+      state: () => this.#keeper.member(id)?.state ?? null,
+      observer: this.#options.observer ?? silentObserver,
+    });
+    const enter = (after: number | null): void => {
+      this.#hands.set(id, hands);
+      this.#keeper.join(id, hands, { config: configOf(settings, this.#options, memory), history, after });
+      void hands.adopt();
+    };
+    return { id, hands, key: engineKey(settings), enter };
+  }
+
+  #commit(settings: SlotsSettings, made: ReadonlyMap<string, Made>): void {
+    const { slots, gpus, drainMs } = settings;
+    const before = this.#named;
+    const next = new Map<string, Named>();
+    this.#keeper.happen({ kind: 'budgets', budgets: gpus });
+    for (const slot of slots) {
+      const { name } = slot;
+      const was = before.get(name);
+      const fresh = made.get(name);
+      if (was?.key === engineKey(slot)) {
+        const config = configOf(slot, this.#options, this.#memory ?? null);
+        this.#keeper.happen({ kind: 'configure', slot: was.id, config });
+        next.set(name, was);
+      } else if (fresh !== undefined) {
+        if (was !== undefined) this.#keeper.happen({ kind: 'retire', slot: was.id, drainMs });
+        fresh.enter(was?.id ?? null);
+        next.set(name, fresh);
+      } else throw new Error(`slot ${name} was not prepared`);
+      this.#goneNames.delete(name);
+    }
+    for (const [name, was] of before) {
+      if (next.has(name)) continue;
+      this.#keeper.happen({ kind: 'retire', slot: was.id, drainMs });
+      this.#goneNames.add(name);
+      if (this.#hands.has(was.id)) next.set(name, { ...was, key: retired });
+    }
+    this.#named = next;
+    this.#configured = slots.map(({ name }) => name);
+    this.#settings = settings;
+  }
+
+  #out(id: number): void {
+    this.#hands.delete(id);
+    for (const [name, named] of this.#named) if (named.id === id) this.#named.delete(name);
+  }
+
+  #find(name: string): Named {
+    const named = this.#named.get(name);
+    if (named === undefined) throw new Error(`no slot ${name}`);
+    return named;
+  }
 }

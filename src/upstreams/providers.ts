@@ -97,17 +97,18 @@ export function openProvider(config: ProviderConfig): Provider {
 
 /** The connections to engines of ours, by base URL: every start of an engine has its own port. */
 export class Engines {
-  readonly #connectTimeoutMs: number;
+  readonly #connectTimeoutMs: () => number;
   readonly #open = new Map<string, Connections>();
 
-  constructor(connectTimeoutMs: number) {
+  /** `connectTimeoutMs` is asked for each new engine: it may change. */
+  constructor(connectTimeoutMs: () => number) {
     this.#connectTimeoutMs = connectTimeoutMs;
   }
 
   at(baseUrl: string): Connections {
     const known = this.#open.get(baseUrl);
     if (known !== undefined) return known;
-    const options = { connectTimeoutMs: this.#connectTimeoutMs, maxConnections: null, headers: {} };
+    const options = { connectTimeoutMs: this.#connectTimeoutMs(), maxConnections: null, headers: {} };
     const opened = new Connections(baseUrl, options);
     this.#open.set(baseUrl, opened);
     return opened;

@@ -55,8 +55,8 @@ test('a reload offers new models, drops old ones and bills at the new price, wit
 test('a change that takes a restart is refused, and everything stays as it was', async () => {
   const { key } = await naru.account();
   await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url] }]));
-  const wanted = changed([{ id: 'test/c', upstreams: [first.url] }], { limits: { debt_floor_krw: 1 } });
-  await assert.rejects(naru.gateway.reload(wanted), /`limits` changed: that takes a restart/);
+  const wanted = changed([{ id: 'test/c', upstreams: [first.url] }], { keys: { prefix: 'sk-x-' } });
+  await assert.rejects(naru.gateway.reload(wanted), /`keys` changed: that takes a restart/);
   assert.equal((await ask(key, 'test/b')).status, 200);
 });
 
@@ -102,4 +102,48 @@ test('a configuration whose providers cannot be opened publishes no price', asyn
   const providers = wanted.providers.map((provider) => ({ ...provider, dialect: 'unheard' as 'openai' }));
   await assert.rejects(naru.gateway.reload({ ...wanted, providers }), /dialect/);
   assert.deepEqual(await published(), before);
+});
+
+test('a reload changes limits, from the next request on', async () => {
+  const { key } = await naru.account();
+  const models = [{ id: 'test/b', upstreams: [second.url] }];
+  const body = { model: 'test/b', messages: [{ role: 'user', content: 'x'.repeat(2000) }] };
+  const send = () => naru.send('POST', '/chat/completions', { key, body });
+  assert.equal((await send()).status, 200);
+  await naru.gateway.reload(changed(models, { limits: { body_bytes: 1024 } }));
+  assert.equal((await send()).status, 413);
+  await naru.gateway.reload(changed(models));
+  assert.equal((await send()).status, 200);
+});
+
+test('a reload brings slots, changes them under load and takes them away, and loses no request', async (t) => {
+  const engines = await Promise.all(['one', 'two'].map(() => startUpstream()));
+  t.after(() => Promise.all(engines.map((engine) => engine.close())));
+  engines.forEach((engine, n) => {
+    engine.answer((received) =>
+      received.path.startsWith('/v1/chat') ? reply.chat(`engine ${n}`, { usage }) : reply.json({ data: [] }),
+    );
+  });
+  const { key } = await naru.account({ credit: '100000000' });
+  const local = { id: 'test/local', upstreams: [], model: { candidates: [{ slot: 'lane' }] } };
+  const withSlot = (engine: number, lanes: number) => {
+    const base_url = engines[engine]?.url.replace(/\/v1$/, '');
+    const slot = { name: 'lane', external: { base_url, health_path: '/v1/models' }, max_concurrency: lanes };
+    return changed([local], { slots: [slot] });
+  };
+  await naru.gateway.reload(withSlot(0, 1));
+  assert.equal((await ask(key, 'test/local')).json.choices[0].message.content, 'engine 0');
+  const answers = Array.from({ length: 20 }, () => ask(key, 'test/local'));
+  await naru.gateway.reload(withSlot(0, 4));
+  answers.push(...Array.from({ length: 20 }, () => ask(key, 'test/local')));
+  await naru.gateway.reload(withSlot(1, 2));
+  answers.push(...Array.from({ length: 20 }, () => ask(key, 'test/local')));
+  const all = await Promise.all(answers);
+  assert.deepEqual(
+    all.map(({ status }) => status),
+    Array(60).fill(200),
+  );
+  assert.equal(all.at(-1)?.json.choices[0].message.content, 'engine 1');
+  await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url] }]));
+  assert.deepEqual(naru.gateway.slots.statuses(), []);
 });

@@ -52,6 +52,7 @@ test('an empty file, a file of comments and no file at all mean the same default
     exchange: null,
     providers: [],
     slots: [],
+    gpus: [],
     models: [],
     datasets: { syncKey: null, samples: true, baseUrl: 'https://openrouter.ai/api/v1' },
   };
@@ -75,6 +76,11 @@ test('a slot has every default, and is what slots/ asks for', () => {
     maxConcurrency: 4,
     gpus: [],
     vramMb: 0,
+    replicas: 1,
+    minResidentMs: 30_000,
+    stallMs: 60_000,
+    warmUpMs: 0,
+    sleep: null,
   });
 });
 

@@ -168,3 +168,17 @@ test('proxies are addresses and networks', () => {
     ['naru.yaml:1:27', 'naru.yaml:1:40', 'naru.yaml:1:47', 'naru.yaml:1:60'],
   );
 });
+
+test('a slot for which a GPU never has room is a fault, as is a sleep that keeps more than there is', () => {
+  const slot = (more: string): string => `slots: [{ name: s, command: ["{port}"], gpus: ["0"], ${more} }]`;
+  hasFault(
+    `gpus: [{ id: "0", vram_mb: 1000 }]\n${slot('vram_mb: 1001')}`,
+    '2:63 slots[0].vram_mb: is more than gpus[0] may give (1000)',
+  );
+  assert.deepEqual(faultsOf(`gpus: [{ id: "0", vram_mb: 1000 }]\n${slot('vram_mb: 1000')}`), []);
+  assert.match(
+    faultsOf(slot('vram_mb: 10, sleep: { vram_mb: 11 }')).join(),
+    /sleep\.vram_mb: must not be above vram_mb \(10\)/,
+  );
+  assert.match(faultsOf('gpus: [{ id: a, vram_mb: 1 }, { id: a, vram_mb: 1 }]').join(), /has the same id/);
+});

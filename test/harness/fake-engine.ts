@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { appendFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { SlotSettings, Slots, SlotsOptions } from '../../src/slots/slots.ts';
+import type { SlotSettings, Slots, SlotsOptions, SlotsSettings } from '../../src/slots/slots.ts';
 
 /** How a scripted engine misbehaves; it serves at once and well where nothing is said. */
 export interface EngineScript {
@@ -22,6 +22,16 @@ export interface EngineScript {
   readonly healthStatus?: number;
   /** Reports the health status only from the n-th probe on, 503 before. */
   readonly healthyFrom?: number;
+  /** The model that `/v1/models` lists. */
+  readonly lists?: string;
+  /** What it answers to being put to sleep and woken up; without it 404. */
+  readonly sleepStatus?: number;
+  /** Ends with code 3 before it listens, as often as this; a file counts. */
+  readonly crashes?: { readonly file: string; readonly times: number };
+  /** From the n-th request on it answers nothing at all any more. */
+  readonly hangFrom?: number;
+  /** Ends in the middle of the n-th streamed answer. */
+  readonly exitInStream?: number;
 }
 
 const tempDirs: string[] = [];
@@ -45,6 +55,11 @@ export function engineSlot(script: EngineScript = {}, more: Partial<SlotSettings
     maxConcurrency: 1,
     gpus: [],
     vramMb: 0,
+    replicas: 1,
+    minResidentMs: 0,
+    stallMs: 0,
+    warmUpMs: 0,
+    sleep: null,
     ...more,
   };
 }
@@ -60,11 +75,22 @@ export function tempDir(): string {
   return dir;
 }
 
+/** Options of the slots, and what the configuration says beside them. */
+export type MoreOptions = Partial<Omit<SlotsOptions, 'settings'>> & Partial<Omit<SlotsSettings, 'slots'>>;
+
+/** What a configuration with these slots says. */
+export function slotsOf(
+  slots: SlotSettings | readonly SlotSettings[],
+  { gpus = new Map(), coldWaitMs = 8000, drainMs = 30_000 }: Partial<SlotsSettings> = {},
+): SlotsSettings {
+  return { slots: [slots].flat(), gpus, coldWaitMs, drainMs };
+}
+
 /** Slots on the real machine, closed after the test. */
 export async function openSlots(
   t: TestContext,
   settings: SlotSettings | readonly SlotSettings[],
-  more: Partial<SlotsOptions> = {},
+  more: MoreOptions = {},
 ): Promise<Slots> {
   const slots = await makeSlots(settings, { dataDir: more.dataDir ?? tempDir(), ...more });
   t.after(() => slots.close());
@@ -86,17 +112,16 @@ export async function until(
 
 async function makeSlots(
   settings: SlotSettings | readonly SlotSettings[],
-  more: Partial<SlotsOptions> & { readonly dataDir: string },
+  more: MoreOptions & { readonly dataDir: string },
 ): Promise<Slots> {
   const { createSlots } = await import('../../src/slots/slots.ts');
   const { createProcesses } = await import('../../src/slots/processes.ts');
   const { systemClock } = await import('../../src/time/clock.ts');
   const { silentLog } = await import('../../src/log/log.ts');
   return createSlots({
-    settings: [settings].flat(),
+    settings: slotsOf(settings, more),
     clock: systemClock,
     log: silentLog,
-    coldWaitMs: 8000,
     processes: createProcesses((pid, signal) => process.kill(pid, signal)),
     ...more,
   });
@@ -115,6 +140,10 @@ function beEngine(port: number, script: EngineScript): void {
     process.stderr.write('no such model\n');
     process.exit(script.crashAtStart);
   }
+  if (script.crashes !== undefined) {
+    appendFileSync(script.crashes.file, 'x');
+    if (statSync(script.crashes.file).size <= script.crashes.times) process.exit(3);
+  }
   if (script.grandchild) {
     const own = JSON.stringify({ ...script, grandchild: false, ignoreSigterm: true });
     spawn(process.execPath, [here, 'engine', String(port), own], { stdio: 'inherit' });
@@ -127,7 +156,17 @@ function beEngine(port: number, script: EngineScript): void {
 function listen(port: number, script: EngineScript): void {
   let probes = 0;
   let requests = 0;
+  let streams = 0;
   createServer((request, response) => {
+    if (requests >= (script.hangFrom ?? Infinity)) return;
+    if (script.lists !== undefined && request.url === '/v1/models') {
+      response.end(JSON.stringify({ data: [{ id: script.lists }] }));
+      return;
+    }
+    if (request.url?.startsWith('/sleep') || request.url === '/wake_up') {
+      response.writeHead(script.sleepStatus ?? 404).end();
+      return;
+    }
     if (request.url === '/health') {
       probes += 1;
       response.statusCode = probes < (script.healthyFrom ?? 0) ? 503 : (script.healthStatus ?? 200);
@@ -136,9 +175,27 @@ function listen(port: number, script: EngineScript): void {
     }
     requests += 1;
     if (requests === script.exitAfter) process.stderr.write('that was the last one\n', () => process.exit(0));
-    if (requests === script.exitAfter) return;
+    if (requests === script.exitAfter || requests >= (script.hangFrom ?? Infinity)) return;
+    if (script.exitInStream !== undefined && request.url === '/v1/chat/completions') {
+      streams += 1;
+      chat(response, streams === script.exitInStream);
+      return;
+    }
     response.end(JSON.stringify({ pid: process.pid, requests }));
   }).listen(port, '127.0.0.1', () => spam(script.spamMb ?? 0));
+}
+
+/** A streamed answer of two words; `breaks`: the engine ends after the first one. */
+function chat(response: ServerResponse, breaks: boolean): void {
+  const chunk = (delta: object, finish: string | null, more: object = {}): string =>
+    `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }], ...more })}\n\n`;
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(chunk({ role: 'assistant', content: 'one' }, null), () => {
+    if (breaks) setTimeout(() => process.exit(0), 50);
+  });
+  if (breaks) return;
+  const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+  response.end(`${chunk({ content: ' two' }, 'stop', { usage })}data: [DONE]\n\n`);
 }
 
 /** Writes as fast as the pipe takes it, and says on standard output when all of it went through. */

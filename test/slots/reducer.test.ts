@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { retryAfterSec, wakeAtMs } from '../../src/slots/estimate.ts';
-import { reduce } from '../../src/slots/reducer.ts';
 import {
   coldSlot,
   type SlotConfig,
@@ -9,14 +8,9 @@ import {
   type SlotEvent,
   type SlotState,
 } from '../../src/slots/state.ts';
+import { phaseOf, playOne, slotConfig } from '../harness/fleet-world.ts';
 
-const config: SlotConfig = {
-  external: false,
-  maxConcurrency: 1,
-  startBudgetMs: 30_000,
-  idleStopMs: 1000,
-  graceMs: 5000,
-};
+const config: SlotConfig = slotConfig({ startBudgetMs: 30_000, idleStopMs: 1000, graceMs: 5000 });
 const engine = { pid: 77, port: 4000, baseUrl: 'http://127.0.0.1:4000/v1' };
 
 function play(
@@ -24,14 +18,7 @@ function play(
   events: readonly SlotEvent[],
   settings = config,
 ): { state: SlotState; effects: readonly SlotEffect[] } {
-  let now = state;
-  const effects: SlotEffect[] = [];
-  for (const event of events) {
-    const decision = reduce(now, event, settings);
-    now = decision.state;
-    effects.push(...decision.effects);
-  }
-  return { state: now, effects };
+  return playOne(state, events, settings);
 }
 
 const ask = (atMs: number, id: number, coldWaitMs = 5000): SlotEvent => ({
@@ -60,7 +47,7 @@ function idle(settings = config): SlotState {
 test('a request that comes in the instant of the idle stop, but before it, keeps the engine', () => {
   const { state, effects } = play(idle(), [ask(1400, 2), { kind: 'tick', atMs: 1400 }]);
   assert.deepEqual(kinds(effects), ['grant']);
-  assert.equal(state.phase.kind, 'READY');
+  assert.equal(phaseOf(state), 'READY');
 });
 
 test('a request that comes in the instant of the idle stop, but after it, is served by the next start', () => {
@@ -71,7 +58,7 @@ test('a request that comes in the instant of the idle stop, but after it, is ser
     ...ready(1700, 2),
   ]);
   assert.deepEqual(kinds(effects), ['terminate', 'spawn', 'probe', 'remember', 'grant']);
-  assert.equal(state.phase.kind, 'READY');
+  assert.equal(phaseOf(state), 'READY');
 });
 
 test('an engine with a request in flight is not idle, however long that takes', () => {
@@ -112,23 +99,23 @@ test('a start that is overdue by more than the cold wait is not believed any lon
   assert.deepEqual(play(started, [ask(5300, 2)]).effects, [{ kind: 'refuse', id: 2, retryAfterSec: 1 }]);
 });
 
-test('failed starts back off for one, two, four … seconds, at most sixty, whatever the fraction of the time', () => {
+test('failed starts back off for one, two, four, eight seconds, and the fifth one opens the circuit, longer each time, at most ten minutes', () => {
   for (const beganMs of [0, 143.092697, 1_234_567.891_23, 3_605_279.400_000_003]) {
     let state = coldSlot([]);
     let atMs = beganMs;
     const delaysSec: number[] = [];
-    for (let epoch = 1; epoch <= 9; epoch += 1) {
+    for (let epoch = 1; epoch <= 10; epoch += 1) {
       state = play(state, [
         ask(atMs, epoch),
         { kind: 'exited', atMs, epoch, reason: 'exited', collision: false },
         { kind: 'gone', atMs, epoch },
       ]).state;
-      assert.equal(state.phase.kind, 'BACKOFF');
+      assert.equal(phaseOf(state), epoch < 5 ? 'BACKOFF' : 'FAILED');
       delaysSec.push(retryAfterSec(state, atMs, config));
       assert.equal(Math.round(wakeAtMs(state, config) - atMs), (delaysSec.at(-1) ?? 0) * 1000);
       atMs = wakeAtMs(state, config);
     }
-    assert.deepEqual(delaysSec, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    assert.deepEqual(delaysSec, [1, 2, 4, 8, 60, 120, 240, 480, 600, 600]);
   }
 });
 
@@ -138,8 +125,8 @@ test('a slot that was asked for during its back-off starts at the end of it, a s
     { kind: 'exited', atMs: 0, epoch: 1, reason: 'exited', collision: false },
     { kind: 'gone', atMs: 0, epoch: 1 },
   ]).state;
-  assert.equal(play(failed, [{ kind: 'tick', atMs: 1000 }]).state.phase.kind, 'COLD');
-  assert.equal(play(failed, [ask(500, 2), { kind: 'tick', atMs: 1000 }]).state.phase.kind, 'STARTING');
+  assert.equal(phaseOf(play(failed, [{ kind: 'tick', atMs: 1000 }]).state), 'COLD');
+  assert.equal(phaseOf(play(failed, [ask(500, 2), { kind: 'tick', atMs: 1000 }]).state), 'STARTING');
 });
 
 test('a first crash restarts at once for those who wait, a second one soon after backs off', () => {
@@ -150,9 +137,9 @@ test('a first crash restarts at once for those who wait, a second one soon after
   const first = play(idle(), [ask(500, 2), ask(500, 3), ...crash(600, 1)]);
   assert.deepEqual(kinds(first.effects).toSorted(), ['grant', 'kill', 'lose', 'spawn']);
   const second = play(first.state, [...ready(900, 2), ...crash(1000, 2)]);
-  assert.equal(second.state.phase.kind, 'BACKOFF');
+  assert.equal(phaseOf(second.state), 'BACKOFF');
   const muchLater = play(first.state, [...ready(900, 2), ...crash(70_000, 2)]);
-  assert.equal(muchLater.state.phase.kind, 'COLD');
+  assert.equal(phaseOf(muchLater.state), 'COLD');
 });
 
 test('a crash gives those who queued the whole cold wait, however long they had queued', () => {
@@ -177,7 +164,7 @@ test('a slow engine that crashes is started again for those whom its start would
   ]);
   assert.deepEqual(slow.effects.slice(-2), [
     { kind: 'refuse', id: 2, retryAfterSec: 60 },
-    { kind: 'spawn', epoch: 2 },
+    { kind: 'spawn', epoch: 2, replica: 0 },
   ]);
 });
 
@@ -207,7 +194,7 @@ test('a stranger on the port costs a new start, not the waiters, and counts as a
     { kind: 'gone', atMs: 5, epoch: 5 },
   ]);
   assert.deepEqual(kinds(fifth.effects), ['kill', 'refuse']);
-  assert.equal(fifth.state.phase.kind, 'BACKOFF');
+  assert.equal(phaseOf(fifth.state), 'BACKOFF');
 });
 
 test('what an earlier start reports changes nothing', () => {
@@ -231,7 +218,7 @@ test('an operator’s stop lets leases end, takes them when they do not, and the
   const taken = play(idle(), [...two, { kind: 'tick', atMs: 1600 }]);
   assert.deepEqual(kinds(taken.effects), ['grant', 'terminate', 'lose']);
   const next = play(taken.state, [{ kind: 'gone', atMs: 1700, epoch: 1 }, ...ready(1900, 2)]);
-  assert.deepEqual(next.effects.at(-1), { kind: 'grant', id: 3, baseUrl: engine.baseUrl });
+  assert.deepEqual(next.effects.at(-1), { kind: 'grant', id: 3, epoch: 2, baseUrl: engine.baseUrl });
 });
 
 test('an external engine that does not take a request is probed again, and its other leases live on', () => {
@@ -242,9 +229,9 @@ test('an external engine that does not take a request is probed again, and its o
     outside,
   );
   assert.deepEqual(kinds(effects), ['grant', 'grant', 'probe']);
-  assert.deepEqual(state.leases, [3]);
+  assert.deepEqual(state.replicas[0]?.leases, [3]);
   const failed = play(state, [{ kind: 'tick', atMs: 600 + outside.startBudgetMs }], outside);
-  assert.deepEqual(failed.state.leases, [3]);
+  assert.deepEqual(failed.state.replicas[0]?.leases, [3]);
 });
 
 test('a closed slot answers everybody, stops its engine and starts nothing', () => {
@@ -256,5 +243,5 @@ test('a closed slot answers everybody, stops its engine and starts nothing', () 
     { kind: 'start', atMs: 900 },
   ]);
   assert.deepEqual(after.effects, [{ kind: 'refuse', id: 4, retryAfterSec: 1 }]);
-  assert.equal(after.state.phase.kind, 'COLD');
+  assert.equal(phaseOf(after.state), 'COLD');
 });

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SlotConfig } from '../../src/slots/state.ts';
+import { type EngineAct, FleetSimulation } from '../harness/fleet-simulation.ts';
+import { slotConfig } from '../harness/fleet-world.ts';
+
+/** Sequences of random events, each from its own number: a failure names it, and it alone plays the sequence again. */
+const sequences = 100_000;
+
+/** Whole numbers from 0 to below `n`, the same ones for the same seed (mulberry32). */
+type Dice = (n: number) => number;
+
+function diceOf(seed: number): Dice {
+  let a = seed * 0x9e3779b9;
+  return (n) => {
+    a = (a + 0x6d2b79f5) | 0;
+    let t = Math.imul(a ^ (a >>> 15), a | 1);
+    t = (t + Math.imul(t ^ (t >>> 7), t | 61)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) % n;
+  };
+}
+
+function oneOf<T>(dice: Dice, things: readonly [T, ...T[]]): T {
+  return things[dice(things.length)] ?? things[0];
+}
+
+function randomConfig(dice: Dice): SlotConfig {
+  const own = {
+    maxConcurrency: 1 + dice(3),
+    startBudgetMs: oneOf(dice, [1000, 30_000]),
+    idleStopMs: oneOf(dice, [0, 500]),
+    graceMs: oneOf(dice, [0, 5000]),
+    circuitMs: oneOf(dice, [2000, 60_000]),
+  };
+  if (dice(8) === 0) return slotConfig({ ...own, external: true });
+  const vramMb = oneOf(dice, [0, 4, 6, 8, 10]);
+  const gpus = oneOf<readonly (readonly string[])[]>(dice, [
+    [['0']],
+    [['0']],
+    [['1']],
+    [['0', '1']],
+    [['0'], ['1']],
+    [['0'], ['0']],
+    [[], []],
+  ]);
+  return slotConfig({
+    ...own,
+    replicas: gpus,
+    vramMb,
+    sleepVramMb: dice(3) === 0 ? Math.min(vramMb, dice(3)) : null,
+    minResidentMs: oneOf(dice, [0, 1000, 10_000]),
+    stallMs: oneOf(dice, [0, 5000]),
+    warmUpMs: oneOf(dice, [0, 0, 2000]),
+    reclaimMs: oneOf(dice, [0, 1000]),
+  });
+}
+
+const usual: readonly [EngineAct, ...EngineAct[]] = [
+  'spawn',
+  'ready',
+  'end',
+  'spawn',
+  'ready',
+  'warm',
+  'turn',
+  'reclaim',
+];
+const odd: readonly [EngineAct, ...EngineAct[]] = [
+  'not yet',
+  'stranger',
+  'wrong',
+  'exit',
+  'collide',
+  'turn badly',
+  'speak',
+];
+
+function world(dice: Dice): { readonly fleet: FleetSimulation; readonly slots: number[] } {
+  const budgets = new Map([['0', 10]]);
+  if (dice(2) === 0) budgets.set('1', 12);
+  const fleet = new FleetSimulation(budgets);
+  const histories = [[], [400], [4000, 9000, 2500], [60_000]] as const;
+  const slots = Array.from({ length: 1 + dice(3) }, () =>
+    fleet.join(randomConfig(dice), oneOf<readonly number[]>(dice, histories)),
+  );
+  return { fleet, slots };
+}
+
+/** A start that comes to nothing, and the next attempt: by chance alone five in a row are rare. */
+function misfortune(fleet: FleetSimulation, slot: number, dice: Dice): void {
+  fleet.ask(slot, dice(3), 5000);
+  for (let n = 0; n < fleet.runs.length; n += 1) fleet.engine(n, 'exit');
+  for (let n = fleet.runs.length - 1; n >= 0; n -= 1) fleet.engine(n, 'end');
+  for (let n = fleet.runs.length - 1; n >= 0; n -= 1) fleet.engine(n, 'reclaim');
+  fleet.ask(slot, dice(3), 5000);
+  fleet.pass(0, true);
+}
+
+function act(fleet: FleetSimulation, slots: number[], dice: Dice, isUnlucky: boolean): void {
+  const at = dice(slots.length);
+  const slot = slots[at] ?? 1;
+  if (isUnlucky && dice(2) === 0) {
+    misfortune(fleet, slot, dice);
+    return;
+  }
+  const kind = dice(100);
+  if (kind < 26) fleet.ask(slot, dice(3), oneOf(dice, [0, 200, 5000, 60_000]));
+  else if (kind < 40) fleet.leave(dice(50), dice(4) === 0);
+  else if (kind < 52) fleet.pass(dice(2000), dice(2) === 0);
+  else if (kind < 56) fleet.pass(dice(120_000), dice(2) === 0);
+  else if (kind < 82) fleet.engine(dice(8), oneOf(dice, usual));
+  else if (kind < 89) fleet.engine(dice(8), oneOf(dice, odd));
+  else if (kind < 91) fleet.happen({ slot, kind: 'start' });
+  else if (kind < 93) fleet.happen({ slot, kind: 'stop', drainMs: oneOf(dice, [0, 1000]) });
+  else if (kind < 98)
+    fleet.late(slot, dice(6) - 1, oneOf(dice, ['gone', 'exited', 'probed', 'slept', 'reclaimed']));
+  else if (kind < 99) {
+    const member = fleet.fleet.members.get(slot);
+    const idleStopMs = oneOf(dice, [0, 500]);
+    if (member !== undefined)
+      fleet.happen({ kind: 'configure', slot, config: { ...member.config, idleStopMs, minResidentMs: 0 } });
+  } else {
+    // Its settings change: what it was goes, and another one of its name comes after it.
+    fleet.happen({ slot, kind: 'retire', drainMs: oneOf(dice, [0, 5000]) });
+    slots[at] = fleet.join(randomConfig(dice), [], slot);
+  }
+}
+
+test('a hundred thousand random sequences of events: no invalid state, no lost waiter, no double start, no busy slot evicted, no memory used twice, and everybody is answered', () => {
+  const seen = new Set<string>();
+  let events = 0;
+  let starts = 0;
+  for (let seed = 1; seed <= sequences; seed += 1) {
+    const dice = diceOf(seed);
+    try {
+      const { fleet, slots } = world(dice);
+      const isUnlucky = dice(8) === 0;
+      for (let left = 6 + dice(36); left > 0; left -= 1) {
+        act(fleet, slots, dice, isUnlucky);
+        events += 1;
+      }
+      fleet.conclude(dice(3) > 0);
+      for (const phase of fleet.seen) seen.add(phase);
+      starts += fleet.starts;
+    } catch (thrown) {
+      throw new Error(`sequence ${seed}: ${thrown instanceof Error ? thrown.message : String(thrown)}`, {
+        cause: thrown,
+      });
+    }
+  }
+  assert.ok(events > 20 * sequences && starts > sequences / 2, `${events} events, ${starts} starts`);
+  assert.deepEqual([...seen].toSorted(), [
+    'ADMITTING',
+    'BACKOFF',
+    'COLD',
+    'DRAINING',
+    'FAILED',
+    'READY',
+    'RECLAIMING',
+    'SLEEPING',
+    'STARTING',
+    'STOPPING',
+    'WARMING',
+  ]);
+});
+
+test('a closed fleet answers everybody at once and never starts again, whatever happens', () => {
+  for (let seed = 1; seed <= 2000; seed += 1) {
+    const dice = diceOf(seed);
+    const { fleet, slots } = world(dice);
+    const isUnlucky = dice(8) === 0;
+    for (let left = 30; left > 0; left -= 1) act(fleet, slots, dice, isUnlucky);
+    for (const slot of fleet.fleet.members.keys()) fleet.happen({ slot, kind: 'close' });
+    assert.equal(fleet.asked.length, 0);
+    const { starts } = fleet;
+    const members = [...fleet.fleet.members.keys()];
+    for (let left = 20; left > 0; left -= 1) {
+      fleet.ask(oneOf(dice, [members[0] ?? 0, ...members]), 1, 5000);
+      fleet.engine(dice(8), oneOf(dice, usual));
+      fleet.pass(dice(5000), false);
+    }
+    assert.equal(fleet.starts, starts);
+  }
+});

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { groupMembers } from '../../src/slots/process-table.ts';
+import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
+import { engineSlot, openSlots, slotsOf, until } from '../harness/fake-engine.ts';
+
+const me = (coldWaitMs = 8000) => ({ accountId: 1, signal: new AbortController().signal, coldWaitMs });
+
+function leased(answer: SlotLease | SlotLoading): SlotLease {
+  assert.ok(answer.kind === 'lease', `loading, ${answer.kind === 'loading' ? answer.retryAfterSec : ''}`);
+  return answer;
+}
+
+describe('a change of the configuration', { concurrency: 2 }, () => {
+  test('leaves a slot that is the same alone, its lease and its engine, and changes what no engine sees', async (t) => {
+    const slots = await openSlots(t, engineSlot());
+    const lease = leased(await slots.acquire('local-a', me()));
+    const behind = slots.acquire('local-a', me());
+    const { pid } = slots.status('local-a');
+    const commit = await slots.prepare(slotsOf(engineSlot({}, { maxConcurrency: 2, idleStopMs: 70_000 })));
+    assert.equal(slots.status('local-a').queued, 1);
+    commit();
+    leased(await behind).release();
+    assert.equal(lease.lost.aborted, false);
+    assert.equal((await fetch(`${lease.baseUrl}/x`)).status, 200);
+    assert.deepEqual([slots.status('local-a').pid, slots.status('local-a').starts], [pid, 1]);
+  });
+
+  test('drains an engine that has to be another one, and starts that when nothing is left of the first', async (t) => {
+    const slots = await openSlots(t, engineSlot());
+    const lease = leased(await slots.acquire('local-a', me()));
+    const queued = slots.acquire('local-a', me());
+    const first = slots.status('local-a').pid ?? 0;
+    (await slots.prepare(slotsOf(engineSlot({ healthyFrom: 2 }))))();
+    const next = slots.acquire('local-a', me());
+    assert.equal(slots.status('local-a').state, 'ADMITTING');
+    assert.equal((await fetch(`${lease.baseUrl}/x`)).status, 200);
+    lease.release();
+    const second = leased(await queued);
+    assert.equal(((await (await fetch(`${second.baseUrl}/x`)).json()) as { pid: number }).pid, first);
+    assert.deepEqual([lease.lost.aborted, second.lost.aborted], [false, false]);
+    second.release();
+    const third = leased(await next);
+    assert.deepEqual(await groupMembers(first), []);
+    assert.notEqual(((await (await fetch(`${third.baseUrl}/x`)).json()) as { pid: number }).pid, first);
+  });
+
+  test('lets a slot that is gone end what it has, stops it, and tells whoever still comes that it is loading', async (t) => {
+    const slots = await openSlots(t, [engineSlot(), engineSlot({}, { name: 'local-b' })]);
+    const lease = leased(await slots.acquire('local-a', me()));
+    const { pid } = slots.status('local-a');
+    (
+      await slots.prepare(slotsOf([engineSlot({}, { name: 'local-b' }), engineSlot({}, { name: 'local-c' })]))
+    )();
+    assert.deepEqual(
+      slots.statuses().map(({ name }) => name),
+      ['local-b', 'local-c'],
+    );
+    assert.equal((await fetch(`${lease.baseUrl}/x`)).status, 200);
+    lease.release();
+    await until('the engine is gone', async () => (await groupMembers(pid ?? 0)).length === 0);
+    await until('the slot is gone', () => !isKnown(() => slots.status('local-a')));
+    assert.deepEqual(await slots.acquire('local-a', me()), { kind: 'loading', retryAfterSec: 1 });
+    leased(await slots.acquire('local-c', me()));
+    (await slots.prepare(slotsOf([engineSlot()])))();
+    leased(await slots.acquire('local-a', me()));
+  });
+
+  test('is refused as a whole when a slot can never have its memory', async (t) => {
+    const slots = await openSlots(t, engineSlot());
+    const big = engineSlot({}, { gpus: ['0'], vramMb: 30_000 });
+    await assert.rejects(
+      slots.prepare(slotsOf(big, { gpus: new Map([['0', 24_000]]) })),
+      /local-a wants more memory than the slots may use of GPU 0/,
+    );
+    leased(await slots.acquire('local-a', me()));
+  });
+
+  test('that takes away a slot which never ends gives it the drain and no more', async (t) => {
+    const slots = await openSlots(t, engineSlot());
+    const lease = leased(await slots.acquire('local-a', me()));
+    (await slots.prepare(slotsOf([], { drainMs: 200 })))();
+    await until('the lease is lost', () => lease.lost.aborted);
+  });
+});
+
+function isKnown(look: () => unknown): boolean {
+  try {
+    look();
+    return true;
+  } catch {
+    return false;
+  }
+}
