@@ -222,7 +222,7 @@ describe('with data of the source', () => {
     const upstream = await startUpstream();
     const other = await startTestGateway({
       models: [{ id: 'test/echo', upstreams: [upstream.url] }],
-      after: naru,
+      beside: naru,
     });
     const ranking = (await get()).text;
     upstream.next(reply.chat('hi'));

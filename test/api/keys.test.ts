@@ -238,7 +238,7 @@ test('the listing shows what keys have spent that this process never met', async
     await owner.issue();
     await first.send('POST', '/chat/completions', { key, body: ask });
     const listed = (await owner.list()).json.data;
-    await first.gateway.close(AbortSignal.abort());
+    await first.stop();
     const second = await startTestGateway({ models, after: first });
     try {
       assert.deepEqual((await second.send('GET', '/keys', { key: owner.key })).json.data, listed);

@@ -12,6 +12,7 @@ import { Journal } from '../../src/store/journal/journal.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { createTestDatabase } from '../harness/database.ts';
+import { insertPrice } from '../harness/price.ts';
 
 const segmentBytes = 32 * 1024;
 const rounds = 12;
@@ -61,6 +62,7 @@ test('requests of an hour do not fill the journal, and are on record after a cra
     return { uuid, accountId, keyId, createdAtMs, detail, app: null };
   };
 
+  const priceVersion = await insertPrice(database, { request: 7_000_000n * 1_000_000n });
   const { journal, settlements } = await start();
   const inFlight: ReturnType<typeof settlements.open>[] = [];
   let [most, renewed] = [0, 0];
@@ -75,7 +77,7 @@ test('requests of an hour do not fill the journal, and are on record after a cra
     // The oldest ends while it is being written anew.
     const [oldest] = inFlight;
     if (round === rounds - 1 && oldest !== undefined)
-      await settlements.settle(oldest, rowOf(oldest.record, 7_000_000n));
+      await settlements.settle(oldest, rowOf(oldest.record, 7_000_000n, priceVersion));
     renewed += await renewing;
     most = Math.max(most, journal.stats().segments);
   }
@@ -106,7 +108,11 @@ test('requests of an hour do not fill the journal, and are on record after a cra
   assert.deepEqual((await office.verifyLedger()).differences, []);
 });
 
-function rowOf(record: Parameters<Settlements['open']>[0], cost: bigint): SettlementRow {
+function rowOf(
+  record: Parameters<Settlements['open']>[0],
+  cost: bigint,
+  priceVersion: number | null = null,
+): SettlementRow {
   const settledAtMs = clock.now();
   return {
     ...record,
@@ -120,6 +126,6 @@ function rowOf(record: Parameters<Settlements['open']>[0], cost: bigint): Settle
     promptTokens: 1,
     completionTokens: 1,
     cost,
-    priceVersion: null,
+    priceVersion,
   };
 }

@@ -195,10 +195,10 @@ test('SIGHUP publishes a changed file too, many at once end with the last file',
 
 test('a publication that the running server may not take over without a restart leaves it as it was, and it says why', async () => {
   const said = serving.err().length;
-  configure({ prompt: '0.08', usdKrw: '2000', tree: { limits: { debt_floor_krw: 1 } } });
+  configure({ prompt: '0.08', usdKrw: '2000', tree: { edge: { trusted_proxies: ['10.0.0.0/8'] } } });
   assert.equal((await place.run('models', 'publish')).code, 0);
   await eventually('the reason', 5_000, () =>
-    /not reloaded.*`limits` changed/.test(serving.err().slice(said)) ? true : null,
+    /not reloaded.*`edge` changed/.test(serving.err().slice(said)) ? true : null,
   );
   assert.equal(await costOf('test/usd'), 10 * 143.5 + 5 * 41);
   configure({ prompt: '0.07', usdKrw: '2000' });

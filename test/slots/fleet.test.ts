@@ -87,7 +87,7 @@ test('a slot that does not fit beside another one waits out its residency, then 
   assert.equal(play.phase(1), 'READY');
   play.done();
   play.to(10_000);
-  assert.deepEqual(play.done(), ['1:terminate']);
+  assert.deepEqual(play.done(), ['1:evicted', '1:terminate']);
   play.do(1, { kind: 'gone', epoch: 1 });
   assert.deepEqual(play.done(), ['2:spawn']);
   play.up(2, 1);
@@ -127,7 +127,7 @@ test('a busy engine is never evicted: it serves who asked before, nobody after, 
   play.leave(1, 1);
   assert.deepEqual(play.done(), ['1:grant'], 'the one that asked before');
   play.leave(1, 2);
-  assert.deepEqual(play.done(), ['1:terminate']);
+  assert.deepEqual(play.done(), ['1:evicted', '1:terminate']);
 });
 
 test('two models that do not fit together and are asked for without end change places once per residency, and both are served', () => {
@@ -173,7 +173,7 @@ test('of those that may go, what rests longest for what its start costs goes, an
   play.to(100_000);
   play.done();
   play.ask(4, 4);
-  assert.deepEqual(play.done(), ['1:terminate'], 'the oldest, not the one that starts slowly');
+  assert.deepEqual(play.done(), ['1:evicted', '1:terminate'], 'the oldest, not the one that starts slowly');
 });
 
 test('nobody overtakes who waits for memory, even where it would do', () => {
@@ -204,7 +204,7 @@ test('an engine that can sleep sleeps when it is idle and when room is wanted, a
   play.ask(1, 3);
   assert.deepEqual([play.phase(1), play.done()], ['ADMITTING', ['2:grant']]);
   play.to(11_000);
-  assert.deepEqual(play.done(), ['2:terminate']);
+  assert.deepEqual(play.done(), ['2:evicted', '2:terminate']);
   play.do(2, { kind: 'gone', epoch: 1 });
   assert.deepEqual(play.done(), ['1:wake']);
   play.do(1, { kind: 'woken', epoch: 1, ok: true });

@@ -45,6 +45,8 @@ export async function runCell(world: World, cell: Cell, marginMs: number, attemp
   const { naru } = world;
   const { standing, stream, candidates } = cell;
   const { fault, account, models } = standing;
+  // Each cell meets its candidates for the first time: what the one before did to them would change their order.
+  naru.gateway.health.keepOnly(new Set());
   const tag = `https://${canary}.test/${stream ? 'stream' : 'whole'}/${candidates}/${attempt}`;
   const faults: string[] = [];
   const startedMs = performance.now();
