@@ -16,7 +16,7 @@ export function addNodeCommands(program: Command, shell: Shell): void {
     .description('every node, oldest first; a lost one did not stop in order')
     .action((flags: CommonOptions) =>
       inOffice(shell, flags, async (office, output) =>
-        output.rows(
+        output.table(
           columns,
           (await office.readNodes()).map(({ id, address, lives, startedAtMs, silentMs }) => ({
             node_id: id,

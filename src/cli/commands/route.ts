@@ -74,7 +74,7 @@ export function addRouteCommands(program: Command, shell: Shell): void {
         throw new CliError(
           'no server runs with this data directory and this admin address: health is of traffic',
         );
-      await new Output(shell, flags.json === true).rows(
+      await new Output(shell, flags.json === true).table(
         healthColumns,
         rows as readonly (CandidateReport & Row)[],
       );
