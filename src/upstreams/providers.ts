@@ -95,7 +95,10 @@ export function openProvider(config: ProviderConfig): Provider {
   };
 }
 
-/** The connections to engines of ours, by base URL: every start of an engine has its own port. */
+/** Every start of an engine has its own port, so most addresses are those of engines that are gone. */
+const mostEngines = 64;
+
+/** The connections to engines of ours, by base URL. */
 export class Engines {
   readonly #connectTimeoutMs: () => number;
   readonly #open = new Map<string, Connections>();
@@ -111,7 +114,22 @@ export class Engines {
     const options = { connectTimeoutMs: this.#connectTimeoutMs(), maxConnections: null, headers: {} };
     const opened = new Connections(baseUrl, options);
     this.#open.set(baseUrl, opened);
+    this.#retireOldest();
     return opened;
+  }
+
+  /** How many have connections. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** An engine that is asked again after all is connected to anew; its requests in flight end as they are. */
+  #retireOldest(): void {
+    const [oldest] = this.#open;
+    if (oldest === undefined || this.#open.size <= mostEngines) return;
+    const [baseUrl, connections] = oldest;
+    this.#open.delete(baseUrl);
+    void connections.retire().catch(() => {});
   }
 
   async close(): Promise<void> {
