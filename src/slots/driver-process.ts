@@ -123,7 +123,7 @@ class EngineRun implements Run {
       this.#guardPid = Number(chunk.toString('utf8'));
       this.#record(pid);
     });
-    const baseUrl = `http://127.0.0.1:${this.#port}${settings.basePath}`.replace(/\/+$/, '');
+    const baseUrl = `http://127.0.0.1:${this.#port}${settings.basePath}`.replace(/(?<!\/)\/+$/, '');
     child.once('spawn', () => this.#report({ kind: 'spawned', engine: { pid, port: this.#port, baseUrl } }));
   }
 
