@@ -1,9 +1,12 @@
-import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LogSink } from './log/log.ts';
+import { escapeControls, type LogSink } from './log/log.ts';
 
 /** Beyond this the log becomes `naru.log.1`, and the one before that is gone. */
 const largestBytes = 16 * 1024 * 1024;
+
+/** A link that somebody laid there is not written through. */
+const appendHere = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
 /** A log in a file, for a server that a person watches. */
 export interface LogFile {
@@ -22,13 +25,13 @@ export function openLogFile(
   limitBytes = largestBytes,
 ): LogFile {
   const path = join(dataDir, 'naru.log');
-  let file = openSync(path, 'a', 0o600);
+  let file = openSync(path, appendHere, 0o600);
   let bytes = fstatSync(file).size;
   const write = (line: string): void => {
     if (bytes > limitBytes) {
       closeSync(file);
       renameSync(path, `${path}.1`);
-      file = openSync(path, 'a', 0o600);
+      file = openSync(path, appendHere, 0o600);
       bytes = 0;
     }
     bytes += writeSync(file, line);
@@ -55,5 +58,5 @@ function spoken(line: string): string | null {
   const words = Object.entries(fields)
     .filter(([, value]) => value !== null)
     .map(([name, value]) => `${name} ${String(value).split('\n')[0]?.slice(0, 200)}`);
-  return `${level}: ${event}${words.length === 0 ? '' : ` (${words.join(', ')})`}`;
+  return escapeControls(`${level}: ${event}${words.length === 0 ? '' : ` (${words.join(', ')})`}`);
 }

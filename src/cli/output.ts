@@ -1,3 +1,4 @@
+import { escapeControls } from '../log/log.ts';
 import type { Shell } from './shell.ts';
 
 /** Prints rows for people or, with `--json`, one JSON object a line and nothing else (decisions.md §4). */
@@ -12,7 +13,7 @@ export class Output {
 
   /** One result: `text` for people, `row` for machines. */
   async one(text: string, row: object): Promise<void> {
-    await this.#shell.out(this.#json ? `${JSON.stringify(row)}\n` : `${text}\n`);
+    await this.#shell.out(`${this.#json ? jsonOf(row) : text.split('\n').map(shownLine).join('\n')}\n`);
   }
 
   /**
@@ -26,7 +27,7 @@ export class Output {
     whole: readonly object[] = rows,
   ): Promise<void> {
     if (this.#json || rows.length === 0) {
-      for (const row of whole) await this.#shell.out(`${JSON.stringify(row)}\n`);
+      for (const row of whole) await this.#shell.out(`${jsonOf(row)}\n`);
       if (rows.length === 0) this.#shell.err(`${none}\n`);
       return;
     }
@@ -44,7 +45,7 @@ export class Output {
     for await (const row of rows) {
       if (!headed) await this.#shell.out(`${columns.join('\t')}\n`);
       headed = true;
-      const line = this.#json ? JSON.stringify(row) : columns.map((column) => cell(row[column])).join('\t');
+      const line = this.#json ? jsonOf(row) : columns.map((column) => cell(row[column])).join('\t');
       await this.#shell.out(`${line}\n`);
     }
     if (!headed) this.#shell.err('none\n');
@@ -63,6 +64,15 @@ function widthOf(text: string): number {
 /** A row: plain values by column name. */
 export type Row = Readonly<Record<string, unknown>>;
 
+/** Names and lines come from clients and engines: a terminal obeys none of them. */
+function shownLine(line: string): string {
+  return line.split('\t').map(escapeControls).join('\t');
+}
+
+function jsonOf(row: object): string {
+  return escapeControls(JSON.stringify(row));
+}
+
 function cell(value: unknown): string {
-  return value === null || value === undefined ? '-' : String(value);
+  return value === null || value === undefined ? '-' : escapeControls(String(value));
 }

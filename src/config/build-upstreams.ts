@@ -136,5 +136,5 @@ function visibleGpus(gpus: readonly string[]): Record<string, string> {
 }
 
 function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, '');
+  return url.replace(/(?<!\/)\/+$/, '');
 }

@@ -34,7 +34,7 @@ export function buildConfig(file: ParsedFile, outside: Outside, facts: FactsTake
     datasets: {
       syncKey: file.datasets.sync_key ?? null,
       samples: file.datasets.samples,
-      baseUrl: file.datasets.base_url.replace(/\/+$/, ''),
+      baseUrl: file.datasets.base_url.replace(/(?<!\/)\/+$/, ''),
     },
   };
 }

@@ -42,7 +42,7 @@ export function plainDecimal(text: string, power = 0): string | null {
   const scaled = exact.digits * 10n ** BigInt(Math.max(0, power - exact.decimals));
   const digits = String(scaled).padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals);
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
+  const fraction = digits.slice(digits.length - decimals).replace(/(?<!0)0+$/, '');
   return fraction === '' ? whole : `${whole}.${fraction}`;
 }
 

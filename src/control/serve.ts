@@ -63,9 +63,12 @@ function listener({ answer, log }: ControlOptions): RequestListener {
   return (request, response) => {
     request.resume();
     response.on('error', () => {});
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://control');
+    const url = URL.parse(request.url ?? '/', 'http://control');
+    const pathname = url?.pathname ?? '';
     const answered = async (): Promise<ControlAnswer> =>
-      answer(request.method ?? '', pathname.split('/').slice(1).map(decoded), searchParams);
+      url === null
+        ? { status: 400, body: { error: 'that is no path' } }
+        : answer(request.method ?? '', pathname.split('/').slice(1).map(decoded), url.searchParams);
     answered()
       .catch((thrown): ControlAnswer => {
         log.error('control.failed', { path: pathname, error: describeError(thrown) });

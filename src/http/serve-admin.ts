@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Refusal } from '../errors/catalogue.ts';
 import { statusOf } from '../errors/error-body.ts';
+import { isLocalCaller } from './local-caller.ts';
 
 /** The loopback server for the operator's tools. */
 export interface AdminServer {
@@ -12,7 +13,9 @@ export interface AdminServer {
 /** What a path says when it is read: text for people and scrapers, anything else as JSON. */
 export type AdminPage = (query: URLSearchParams) => string | object;
 
-/** Serves `GET` of these paths and nothing else; rejects when the address cannot be had. */
+/**
+ * Serves `GET` of these paths and nothing else, and to nothing that a browser sends for a page; rejects when the address cannot be had.
+ */
 export function serveAdmin(
   pages: Readonly<Record<string, AdminPage>>,
   address: { readonly host: string; readonly port: number },
@@ -20,10 +23,16 @@ export function serveAdmin(
   const server = createServer((request, response) => {
     const [path = '', query = ''] = (request.url ?? '').split('?');
     const page = request.method === 'GET' && Object.hasOwn(pages, path) ? pages[path] : undefined;
-    const { status, said } = page === undefined ? nothing(pages) : answered(page, query);
+    const { status, said } = !isLocalCaller(request.headers, address.host)
+      ? { status: 403, said: 'only this machine may ask, by one of its own names\n' }
+      : page === undefined
+        ? nothing(pages)
+        : answered(page, query);
     const isText = typeof said === 'string';
     response.writeHead(status, {
       'Content-Type': isText ? 'text/plain; version=0.0.4; charset=utf-8' : 'application/json',
+      'X-Content-Type-Options': 'nosniff',
+      'Cache-Control': 'no-store',
     });
     response.end(isText ? said : `${JSON.stringify(said)}\n`);
   });

@@ -33,6 +33,25 @@ export interface ServeParts {
   readonly log: Log;
 }
 
+/** How long a connection may take, milliseconds. */
+export interface Patience {
+  /** For the head of a request, from its first byte. */
+  readonly headersMs: number;
+  /** For the whole request. */
+  readonly requestMs: number;
+  /** Between requests. */
+  readonly idleMs: number;
+  /** How often that is looked at. */
+  readonly checkEveryMs: number;
+}
+
+const usualPatience: Patience = {
+  headersMs: 30_000,
+  requestMs: 300_000,
+  idleMs: 75_000,
+  checkEveryMs: 10_000,
+};
+
 /** A running HTTP server. */
 export interface Served {
   readonly host: string;
@@ -58,15 +77,17 @@ const tooLargeBody = 'Request body too large: at most 26214400 bytes are accepte
 export async function serve(
   parts: ServeParts,
   address: { readonly host: string; readonly port: number },
+  patience: Patience = usualPatience,
 ): Promise<Served> {
   const open = new OpenExchanges(parts.clock);
   const answer = (request: IncomingMessage, response: ServerResponse): void =>
     void handle(parts, open, request, response);
   const server = createServer(
     {
-      keepAliveTimeout: 75_000,
-      headersTimeout: 30_000,
-      requestTimeout: 300_000,
+      keepAliveTimeout: patience.idleMs,
+      headersTimeout: patience.headersMs,
+      requestTimeout: patience.requestMs,
+      connectionsCheckingInterval: patience.checkEveryMs,
       maxHeaderSize: 65_536,
       noDelay: true,
       // Node's own answer to a missing Host would not be in our shape.
@@ -74,6 +95,8 @@ export async function serve(
     },
     answer,
   );
+  // Node drops what is above its limit without a word, be it the credential; the size of a head bounds their number.
+  server.maxHeadersCount = 0;
   server.on('clientError', answerUnreadable);
   // An unknown expectation is ignored. Upgrades are too, since nobody listens for them: some clients offer one in every request.
   server.on('checkExpectation', answer);
@@ -129,7 +152,10 @@ async function handle(
     const reply = await parts.answer(exchange);
     if ('allow' in reply) sendHead(response, 204, exchange, preflightHeaders(reply.allow)).end();
     else if ('stream' in reply) await sendStream(parts, response, exchange, reply);
-    else sendJson(response, exchange, reply);
+    else {
+      sendJson(response, exchange, reply);
+      letGoWhenStalled(parts, response, exchange);
+    }
   } catch (thrown) {
     if (response.headersSent) response.destroy();
     else sendThrown(parts, response, exchange, thrown);
@@ -166,6 +192,20 @@ function sendJson(response: ServerResponse, exchange: Exchange, reply: JsonReply
     'Content-Length',
     String(body.length),
   ]).end(exchange.method === 'HEAD' ? undefined : body);
+}
+
+/** An answer that the kernel did not take whole waits for its client, who has left when he takes nothing of it for too long. */
+function letGoWhenStalled(parts: ServeParts, response: ServerResponse, exchange: Exchange): void {
+  const { socket } = response;
+  if (response.writableLength === 0 || socket === null) return;
+  const leave = (): void => {
+    exchange.leave(new ClientLeft('the client stopped reading'));
+    response.destroy();
+  };
+  // Of the socket, since each piece that it takes begins the time anew.
+  socket.setTimeout(parts.clientStallMs, leave);
+  // Before the server sets the time for which the connection may be idle.
+  response.prependOnceListener('finish', () => socket.setTimeout(0).off('timeout', leave));
 }
 
 async function sendStream(

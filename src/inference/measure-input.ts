@@ -2,14 +2,15 @@ import type { Ask, InputModality } from '../wire/chat.ts';
 
 type Measured = Pick<Ask, 'inputs' | 'mediaParts' | 'textBytes'>;
 
-const modalityOfPart: Readonly<Record<string, InputModality>> = {
-  image_url: 'image',
-  input_image: 'image',
-  input_audio: 'audio',
-  file: 'file',
-  video_url: 'video',
-  input_video: 'video',
-};
+/** A map: a client may call a part `constructor`. */
+const modalityOfPart: ReadonlyMap<string, InputModality> = new Map([
+  ['image_url', 'image'],
+  ['input_image', 'image'],
+  ['input_audio', 'audio'],
+  ['file', 'file'],
+  ['video_url', 'video'],
+  ['input_video', 'video'],
+]);
 
 /**
  * What routing must know of a prompt: which media it carries, and how many bytes its text has. Without media the body's own
@@ -23,7 +24,7 @@ export function measureInput(
   const inputs = new Set<InputModality>();
   let mediaParts = 0;
   for (const part of partsOf(input)) {
-    const modality = modalityOfPart[part.type];
+    const modality = modalityOfPart.get(part.type);
     if (modality === undefined) continue;
     inputs.add(modality);
     mediaParts += 1;

@@ -30,7 +30,7 @@ export function createLog(sink: LogSink, level: LogLevel, now: () => number): Lo
             event,
             ...printable(fields),
           };
-          sink(`${redact(JSON.stringify(line))}\n`);
+          sink(`${escapeControls(redact(JSON.stringify(line)))}\n`);
         };
   return { debug: at(0), info: at(1), warn: at(2), error: at(3) };
 }
@@ -52,6 +52,17 @@ export function redact(text: string): string {
     .replace(/(bearer\s+)[^\s"\\]{8,}/gi, '$1***')
     .replace(/(:\/\/[^/:@\s"]*:)[^@/\s"]+@/g, '$1***@');
 }
+
+/**
+ * Text in which no control character is left: each is written as `\\uXXXX`, with the two that some readers take for the end of a
+ * line. A terminal that shows it obeys nobody. Inside JSON it is the same text.
+ */
+export function escapeControls(text: string): string {
+  return text.replace(control, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
+const control = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/g;
 
 /** JSON has no bigint. A replacer would be called for every member of every line. */
 function printable(fields: LogFields | undefined): LogFields | undefined {

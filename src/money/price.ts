@@ -60,6 +60,6 @@ function exactCostOf(price: Price, units: BilledUnits): bigint {
 /** A rate as the decimal string of the models listing: won per unit, without trailing zeros (`"0.0000004"`, `"0"`). */
 export function rateToDecimal(rate: Rate): string {
   const digits = String(rate).padStart(13, '0');
-  const fraction = digits.slice(-12).replace(/0+$/, '');
+  const fraction = digits.slice(-12).replace(/(?<!0)0+$/, '');
   return fraction === '' ? digits.slice(0, -12) : `${digits.slice(0, -12)}.${fraction}`;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -13,7 +13,11 @@ export function nodeHome(dataDir: string): string {
   const known = readOr(file, '').trim();
   if (uuidForm.test(known)) return known;
   const fresh = randomUUID();
-  writeFileSync(file, `${fresh}\n`, { mode: 0o600 });
+  // A new file, or nothing: a link that somebody laid there is not written through.
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+  const opened = openSync(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
+  writeSync(opened, `${fresh}\n`);
+  closeSync(opened);
   return fresh;
 }
 

@@ -5,10 +5,12 @@ import { refuse } from '../errors/catalogue.ts';
 import { openapi } from '../http/openapi.ts';
 import { type AnyRoute, type JsonReply, route } from '../http/route.ts';
 
-/** The files of the reader's page that come from its package, by the name under `/docs/`. */
+/** The files of the reader's page, by the name under `/docs/`: two from its package, two of our own. */
 const bundle: Readonly<Record<string, string>> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'page.css': 'text/css; charset=utf-8',
+  'start.js': 'text/javascript; charset=utf-8',
 };
 
 /** `GET /openapi.json`, and `/docs` to read it and try it with one's own key, in Korean and English. Everything is served from here. */
@@ -44,7 +46,9 @@ function bundled(file: string, path: string): JsonReply {
   const contentType = Object.hasOwn(bundle, file) ? bundle[file] : undefined;
   if (contentType === undefined)
     throw refuse('no_such_path', `${path} is not supported by this service.`, { path });
-  return { body: fileOf(file), contentType, headers: { 'Cache-Control': 'public, max-age=86400' } };
+  const text = Object.hasOwn(own, file) ? own[file] : undefined;
+  const body = text === undefined ? fileOf(file) : Buffer.from(text);
+  return { body, contentType, headers: { 'Cache-Control': 'public, max-age=86400' } };
 }
 
 const files = new Map<string, Buffer>();
@@ -74,6 +78,37 @@ const words = {
   },
 } as const;
 
+/** What the page may load, do and be put into: its own files, and nothing written into it. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** The page's own script and style, by the name under `/docs/`. */
+const own: Readonly<Record<string, string>> = {
+  'start.js': `SwaggerUIBundle({
+  url: '/openapi.json?lang=' + document.documentElement.lang,
+  dom_id: '#api',
+  deepLinking: true,
+  persistAuthorization: false,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+});
+`,
+  'page.css': `body{margin:0}
+header{display:flex;gap:1rem;align-items:baseline;padding:1rem 2rem;font-family:system-ui,sans-serif;border-bottom:1px solid #ddd}
+header h1{font-size:1.2rem;margin:0}
+header p{margin:0;color:#555;flex:1}
+`,
+};
+
 function page(language: 'ko' | 'en'): JsonReply {
   const { title, other, otherHref, hint } = words[language];
   const html = `<!doctype html>
@@ -83,13 +118,13 @@ function page(language: 'ko' | 'en'): JsonReply {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
 <link rel="stylesheet" href="/docs/swagger-ui.css">
-<style>body{margin:0}header{display:flex;gap:1rem;align-items:baseline;padding:1rem 2rem;font-family:system-ui,sans-serif;border-bottom:1px solid #ddd}header h1{font-size:1.2rem;margin:0}header p{margin:0;color:#555;flex:1}</style>
+<link rel="stylesheet" href="/docs/page.css">
 </head>
 <body>
 <header><h1>${title}</h1><p>${hint}</p><a href="${otherHref}">${other}</a></header>
 <main id="api"></main>
 <script src="/docs/swagger-ui-bundle.js"></script>
-<script>SwaggerUIBundle({ url: '/openapi.json?lang=${language}', dom_id: '#api', deepLinking: true, persistAuthorization: false, tryItOutEnabled: true });</script>
+<script src="/docs/start.js"></script>
 </body>
 </html>
 `;
@@ -97,8 +132,10 @@ function page(language: 'ko' | 'en'): JsonReply {
     body: Buffer.from(html),
     contentType: 'text/html; charset=utf-8',
     headers: {
-      'Content-Security-Policy':
-        "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
+      'Content-Security-Policy': policy,
+      'X-Frame-Options': 'DENY',
+      'Referrer-Policy': 'no-referrer',
+      'Cross-Origin-Opener-Policy': 'same-origin',
     },
   };
 }

@@ -10,8 +10,8 @@ export function externalDriver(
   healthPath: string,
   clock: Clock,
 ): Driver {
-  const base = root.replace(/\/+$/, '');
-  const baseUrl = `${base}${settings.basePath}`.replace(/\/+$/, '');
+  const base = root.replace(/(?<!\/)\/+$/, '');
+  const baseUrl = `${base}${settings.basePath}`.replace(/(?<!\/)\/+$/, '');
   return {
     start(report) {
       const engine = { pid: null, port: null, baseUrl };

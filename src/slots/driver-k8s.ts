@@ -115,7 +115,7 @@ class ScaledRun implements Run {
     const beganMs = clock.monotonic();
     // Reports come later than the call that began the run.
     await Promise.resolve();
-    const baseUrl = `${driver.baseUrl}${settings.basePath}`.replace(/\/+$/, '');
+    const baseUrl = `${driver.baseUrl}${settings.basePath}`.replace(/(?<!\/)\/+$/, '');
     for (let tries = 1; driver.k8s.manage; tries += 1) {
       const answer = await this.#raise();
       if (answer.ok || this.#ending.signal.aborted) break;

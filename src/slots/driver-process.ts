@@ -132,7 +132,7 @@ class EngineRun implements Run {
   }
 
   #baseUrl(): string {
-    return `${this.#root()}${this.#options.settings.basePath}`.replace(/\/+$/, '');
+    return `${this.#root()}${this.#options.settings.basePath}`.replace(/(?<!\/)\/+$/, '');
   }
 
   terminate(): void {

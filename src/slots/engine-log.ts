@@ -40,7 +40,7 @@ export function openEngineLog(path: string, onError: (thrown: unknown) => void):
       await rename(path, `${path}.1`);
     }
     if (file === null) {
-      await mkdir(dirname(path), { recursive: true });
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       file = await open(path, 'w', 0o600);
       fileBytes = 0;
     }

@@ -33,8 +33,8 @@ export async function readHistory(dir: string): Promise<readonly number[]> {
 
 /** Keeps the history in `dir`, whole or not at all. */
 export async function writeHistory(dir: string, history: readonly number[]): Promise<void> {
-  await mkdir(dir, { recursive: true });
+  await mkdir(dir, { recursive: true, mode: 0o700 });
   const fresh = join(dir, 'history.json.new');
-  await writeFile(fresh, `${JSON.stringify({ startsMs: history })}\n`);
+  await writeFile(fresh, `${JSON.stringify({ startsMs: history })}\n`, { mode: 0o600 });
   await rename(fresh, join(dir, 'history.json'));
 }

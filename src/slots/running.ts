@@ -22,8 +22,8 @@ export function recordRunning(dir: string, leaderPid: number, guardPid: number |
   const leader = identify(leaderPid);
   if (owner === null || leader === null) return;
   const running: Running = { owner, leader, guard: guardPid === null ? null : identify(guardPid) };
-  mkdirSync(dir, { recursive: true });
-  writeFileSync(join(dir, 'running.json'), `${JSON.stringify(running)}\n`);
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  writeFileSync(join(dir, 'running.json'), `${JSON.stringify(running)}\n`, { mode: 0o600 });
 }
 
 /** Forgets it again. */

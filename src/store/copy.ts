@@ -19,7 +19,7 @@ interface CopyConnection {
 /** Each row comes by itself; what works on them is paid for by the piece. */
 const chunkBytes = 64 * 1024;
 
-const lines = (tag: string): number => Number(/\d+$/.exec(tag)?.[0] ?? 0);
+const lines = (tag: string): number => Number(/(?<!\d)\d+$/.exec(tag)?.[0] ?? 0);
 
 /** The bytes of a `COPY … TO STDOUT`, no faster than they are read. */
 export class CopyOut extends Readable implements Submittable {

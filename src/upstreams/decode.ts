@@ -14,14 +14,18 @@ const mostEncodings = 2;
 const freeBytes = 16 * 1024 * 1024;
 const mostExpansion = 100;
 
-const decoders: Readonly<Record<string, (first: number) => Transform>> = {
-  gzip: () => createGunzip(),
-  'x-gzip': () => createGunzip(),
+/** A map: an upstream may name an encoding `constructor`. */
+const decoders: ReadonlyMap<string, (first: number) => Transform> = new Map<
+  string,
+  (first: number) => Transform
+>([
+  ['gzip', () => createGunzip()],
+  ['x-gzip', () => createGunzip()],
   // Some send what the standard calls deflate, some the bare format: the first byte tells.
-  deflate: (first) => ((first & 0x0f) === 8 ? createInflate() : createInflateRaw()),
-  br: () => createBrotliDecompress(),
-  zstd: () => createZstdDecompress(),
-};
+  ['deflate', (first: number) => ((first & 0x0f) === 8 ? createInflate() : createInflateRaw())],
+  ['br', () => createBrotliDecompress()],
+  ['zstd', () => createZstdDecompress()],
+]);
 
 /**
  * A body without its content encodings, for upstreams that encode although nobody asked: gzip, deflate, br and zstd, two of them at
@@ -35,7 +39,7 @@ export function decoded(body: ByteStream, encodings: string): ByteStream {
     .map((name) => name.trim())
     .filter((name) => name !== '' && name !== 'identity');
   if (names.length === 0) return body;
-  const unknown = names.find((name) => decoders[name] === undefined);
+  const unknown = names.find((name) => !decoders.has(name));
   if (unknown !== undefined || names.length > mostEncodings) {
     const error = new Error(
       unknown === undefined ? 'too many content encodings' : `the content encoding ${unknown} is unknown`,
@@ -84,7 +88,7 @@ async function decode(
     }
   }
   for (const name of names) {
-    const create = decoders[name];
+    const create = decoders.get(name);
     // Inside another encoding the first byte is not at hand; deflate with its wrapper is the standard's.
     if (create !== undefined) transforms.push(create(transforms.length === 0 ? (first[0]?.[0] ?? 8) : 8));
   }

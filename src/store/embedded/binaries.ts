@@ -128,7 +128,7 @@ function systemFolders(env: Environment): readonly string[] {
 }
 
 function versioned(root: string, pattern: RegExp, bin = 'bin'): string[] {
-  const number = (name: string): number => Number(/\d+$/.exec(name)?.[0]);
+  const number = (name: string): number => Number(/(?<!\d)\d+$/.exec(name)?.[0]);
   try {
     const names = readdirSync(root).filter((name) => pattern.test(name));
     return names.sort((a, b) => number(b) - number(a)).map((name) => join(root, name, bin));

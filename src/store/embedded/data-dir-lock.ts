@@ -1,4 +1,14 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -39,7 +49,8 @@ const sqliteBusy = 5;
 const held = new Set<DatabaseSync>();
 
 /**
- * Creates the directory (0700) if it is not there and takes it for this process alone; throws `DataDirHeld` when another has it.
+ * Creates the directory (0700) if it is not there and takes it for this process alone; throws `DataDirHeld` when another has it. One
+ * of our own that everybody may write to is closed to them; one of another user is refused, unless root's or asked for by root.
  *
  * What excludes others is a lock of the kernel (fcntl, which Node reaches through its SQLite only): it ends with its holder, so
  * it is never stale and there is nothing to take over; two processes cannot both get it; and it holds between containers that
@@ -89,6 +100,7 @@ function takeLock(dataDir: string): DatabaseSync | null {
     // The lock file stays empty: a transaction that writes nothing holds SQLite's one "reserved" byte, which never waits for readers.
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE');
     chmodSync(path, 0o600);
+    assertOurs(dataDir);
     held.add(lock);
     return lock;
   } catch (thrown) {
@@ -100,6 +112,17 @@ function takeLock(dataDir: string): DatabaseSync | null {
       `the data directory ${dataDir} cannot be used: ${reason}. It must be writable, and on a file system that has locks`,
     );
   }
+}
+
+/** Whoever may write to the directory can put anything in the place of our files. */
+function assertOurs(dataDir: string): void {
+  const { uid, mode } = statSync(dataDir);
+  // Who we are shows in what we make: a container's user may have no name, and `process` is not known here.
+  const mine = mkdtempSync(join(dataDir, '.whose-'));
+  const me = statSync(mine).uid;
+  rmdirSync(mine);
+  if (uid === me && (mode & 0o002) !== 0) chmodSync(dataDir, mode & 0o7775);
+  if (uid !== me && uid !== 0 && me !== 0) throw new Error('it belongs to another user');
 }
 
 /** The holder writes its name a moment after it has the lock; until then a dead one's may stand there. */

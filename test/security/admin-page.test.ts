@@ -1,0 +1,75 @@
+/** A page of a browser on the operator's machine reaches loopback too: what it may read there is nothing. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type AdminServer, serveAdmin } from '../../src/http/serve-admin.ts';
+import { RawClient, rawly } from '../harness/raw-client.ts';
+
+let admin: AdminServer;
+
+before(async () => {
+  admin = await serveAdmin({ '/metrics': () => 'secret 1\n' }, { host: '127.0.0.1', port: 0 });
+});
+after(() => admin?.close());
+
+async function ask(...headers: readonly string[]) {
+  const [answer] = await rawly(
+    admin.port,
+    ['GET /metrics HTTP/1.1', ...headers, 'connection: close', '', ''].join('\r\n'),
+  );
+  assert.ok(answer !== undefined);
+  return answer;
+}
+
+test('the operator page answers to names of this machine, and to no name that a foreign page brought along', async () => {
+  const own = ['127.0.0.1', 'localhost', 'LOCALHOST', '127.0.0.53', '[::1]', 'localhost.'];
+  for (const host of [...own, ...own.map((name) => `${name}:${admin.port}`)])
+    assert.equal((await ask(`host: ${host}`)).status, 200, host);
+  for (const host of [
+    'evil.example',
+    `evil.example:${admin.port}`,
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '127.0.0.1@evil.example',
+    '[::1].evil.example',
+    '169.254.169.254',
+    '0.0.0.0',
+    '',
+    '127.0.0.1:80:80',
+    '127.0.0.1 evil.example',
+  ]) {
+    const answer = await ask(`host: ${host}`);
+    assert.ok([400, 403].includes(answer.status), `${host}: ${answer.status}`);
+    assert.doesNotMatch(answer.body, /secret/, host);
+  }
+});
+
+test('the operator page says nothing to what a browser sends on behalf of another site', async () => {
+  for (const header of [
+    'origin: https://evil.example',
+    'origin: null',
+    'sec-fetch-site: cross-site',
+    'sec-fetch-site: same-site',
+  ]) {
+    const answer = await ask('host: 127.0.0.1', header);
+    assert.equal(answer.status, 403, header);
+    assert.doesNotMatch(answer.body, /secret/, header);
+  }
+  for (const header of ['sec-fetch-site: none', 'sec-fetch-site: same-origin'])
+    assert.equal((await ask('host: localhost', header)).status, 200, header);
+});
+
+test('the operator page is plain data to a browser, and lets no site read it', async () => {
+  const answer = await ask('host: 127.0.0.1');
+  assert.deepEqual(answer.all('x-content-type-options'), ['nosniff']);
+  assert.deepEqual(answer.all('access-control-allow-origin'), []);
+  assert.deepEqual(answer.all('cache-control'), ['no-store']);
+});
+
+test('the operator page takes no body and changes nothing: other methods are refused and the connection is closed', async () => {
+  for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+    const client = await RawClient.open(admin.port);
+    client.write(`${method} /metrics HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000\r\n\r\n`);
+    assert.equal((await client.answer())?.status, 404, method);
+    client.close();
+  }
+});

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { inheritedVariables } from '../../src/config/build-upstreams.ts';
+import { createPlace, eventually } from '../cli/naru.ts';
+
+const secret = 'ENGINE-MUST-NOT-SEE-7c1d';
+
+test('an engine sees nothing of ours: no variable, no open file, no word of the configuration', async (t) => {
+  const place = createPlace();
+  t.after(() => place.remove());
+  process.env['NARU_TEST_SECRET'] = secret;
+  process.env['PGPASSWORD'] = secret;
+  t.after(() => {
+    delete process.env['NARU_TEST_SECRET'];
+    delete process.env['PGPASSWORD'];
+  });
+  const seen = join(place.folder, 'seen');
+  const look = `{ env; echo; for f in /proc/$$/fd/*; do readlink $f; done; cat /proc/$$/cmdline; } > ${seen}.new 2>/dev/null; mv ${seen}.new ${seen}; exec sleep 300 # {port}`;
+  const file = place.configure({
+    providers: [
+      { slug: 'p', name: 'P', dialect: 'openai', base_url: 'http://127.0.0.1:9/v1', api_key: secret },
+    ],
+    slots: [{ name: 'spy', command: ['/bin/sh', '-c', look], env: { OWN: 'given' } }],
+    models: [
+      {
+        id: 'test/spy',
+        name: 'Spy',
+        context_length: 1024,
+        price: { prompt: 0, completion: 0, currency: 'KRW', per: 'token' },
+        candidates: [{ slot: 'spy' }],
+      },
+    ],
+  });
+  const serving = await place.up('--config', file);
+  t.after(() => serving.stop());
+  const starting = place.run('slot', 'start', 'spy');
+  const text = await eventually('the engine to look around', 30_000, () =>
+    existsSync(seen) ? readFileSync(seen, 'utf8') : null,
+  );
+  assert.doesNotMatch(text, new RegExp(secret));
+  const [env = '', files = ''] = text.split('\n\n');
+  const names = env.split('\n').map((line) => line.split('=')[0] ?? '');
+  assert.ok(names.includes('OWN') && names.includes('PATH'));
+  const ofShell = ['PWD', 'SHLVL', '_', 'OLDPWD'];
+  assert.deepEqual(
+    names.filter((name) => ![...inheritedVariables, 'OWN', ...ofShell].includes(name)),
+    [],
+  );
+  assert.doesNotMatch(files, /journal|naru\.lock|\.log|sqlite/);
+  await serving.stop();
+  await starting;
+});

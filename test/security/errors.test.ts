@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { generationIdOf, newGenerationUuid } from '../../src/ids/generation-id.ts';
+import { assertError } from '../harness/answer-rules.ts';
+import { startTestGateway } from '../harness/gateway.ts';
+
+test('an error that nobody foresaw tells the client nothing but its request, and the log everything', async (t) => {
+  const naru = await startTestGateway();
+  t.after(() => naru.close());
+  const { key } = await naru.account();
+  const id = generationIdOf(newGenerationUuid(naru.clock.now()));
+  await naru.database.query('ALTER TABLE generation RENAME TO hidden_table');
+  const answer = await naru.send('GET', `/generation?id=${id}`, { key });
+  assertError(answer, 500, 'server');
+  assert.doesNotMatch(answer.text, /generation|hidden|SELECT|relation|\.ts|node_modules|\bat |42P01|pg/i);
+  const requestId = answer.headers.get('x-request-id');
+  const line = naru.logged.find(
+    (each) => each['event'] === 'internal_error' && each['request_id'] === requestId,
+  );
+  assert.match(String(line?.['detail']), /relation "generation" does not exist/);
+});

@@ -1,0 +1,93 @@
+/** What somebody learns who tries keys, or hashes of keys, that are not his. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { type Answered, startTestGateway, type TestGateway } from '../harness/gateway.ts';
+
+let naru: TestGateway;
+
+before(async () => {
+  naru = await startTestGateway();
+});
+after(() => naru?.close());
+
+/** Status, headers and body, without what is new in every answer. */
+function outside({ status, headers, text }: Answered, hash = ''): string {
+  const named = [...headers].filter(
+    ([name]) => !['date', 'x-request-id', 'x-service-request-id'].includes(name),
+  );
+  return JSON.stringify([status, named, text.replaceAll(`${hash.slice(0, 8)}…${hash.slice(-4)}`, 'HASH')]);
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+
+test('a key of another account and a key that never was cannot be told apart: the same bytes, in the same time', async () => {
+  const [mine, other] = await Promise.all([naru.account(), naru.account()]);
+  const management = (await mine.another({ kind: 'management' })).key;
+  const revoked = await other.another();
+  await naru.office.revokeKey(revoked.hash);
+  const kinds: Readonly<Record<string, () => string>> = {
+    never: () => randomBytes(32).toString('hex'),
+    other: () => other.hash,
+    revoked: () => revoked.hash,
+    malformed: () => 'z'.repeat(64),
+  };
+  for (const [method, body] of [['GET'], ['PATCH', { name: 'mine' }], ['DELETE']] as const) {
+    const seen = new Map<string, string>();
+    const took = new Map<string, number[]>();
+    for (let round = 0; round < 40; round += 1) {
+      for (const [kind, make] of Object.entries(kinds)) {
+        const hash = make();
+        const beganMs = performance.now();
+        const answer = await naru.send(method, `/keys/${hash}`, {
+          key: management,
+          ...(body === undefined ? {} : { body }),
+        });
+        took.set(kind, [...(took.get(kind) ?? []), performance.now() - beganMs]);
+        assert.equal(answer.status, 404);
+        seen.set(kind, outside(answer, hash));
+      }
+    }
+    assert.equal(new Set(seen.values()).size, 1, JSON.stringify([...seen], null, 1));
+    const [never, foreign] = [median(took.get('never') ?? []), median(took.get('other') ?? [])];
+    assert.ok(Math.max(never, foreign) < 3 * Math.min(never, foreign) + 1, `${never} ms, ${foreign} ms`);
+  }
+});
+
+test('a wrong key, a revoked one, one that is off and one of the wrong kind are refused with the same bytes', async () => {
+  const account = await naru.account();
+  const management = await account.another({ kind: 'management' });
+  const [revoked, off] = [await account.another(), await account.another()];
+  await naru.office.revokeKey(revoked.hash);
+  await naru.send('PATCH', `/keys/${off.hash}`, { key: management.key, body: { disabled: true } });
+  const keys = [
+    `sk-naru-v1-${'0'.repeat(64)}`,
+    revoked.key,
+    off.key,
+    management.key,
+    'Bearer',
+    'x'.repeat(5_000),
+  ];
+  const body = { model: 'a/b', messages: [{ role: 'user', content: 'hi' }] };
+  const seen = new Set<string>();
+  for (const key of keys) seen.add(outside(await naru.send('POST', '/chat/completions', { key, body })));
+  assert.equal(seen.size, 1, [...seen].join('\n'));
+});
+
+test('what is looked up of a key is the hash of all of it: no comparison goes along its characters', async () => {
+  const { key } = await naru.account();
+  const near = `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`;
+  const far = `sk-naru-v1-${randomBytes(32).toString('hex')}`;
+  const took: Record<'near' | 'far', number[]> = { near: [], far: [] };
+  for (let round = 0; round < 200; round += 1)
+    for (const [kind, guess] of [
+      ['near', near],
+      ['far', far],
+    ] as const) {
+      const beganMs = performance.now();
+      assert.equal((await naru.send('GET', '/key', { key: guess })).status, 401);
+      took[kind].push(performance.now() - beganMs);
+    }
+  assert.ok(median(took.near) < 2 * median(took.far) + 1, `${median(took.near)} ms, ${median(took.far)} ms`);
+});

@@ -1,0 +1,171 @@
+/** Clients that send or take nothing, a byte at a time, or all at once: each holds its own connection at most, and not for ever. */
+import assert from 'node:assert/strict';
+import { connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { ClientAddresses } from '../../src/http/client-ip.ts';
+import { Metrics } from '../../src/http/metrics.ts';
+import type { Reply } from '../../src/http/route.ts';
+import { type Patience, type Served, serve } from '../../src/http/serve.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { RawClient, rawly } from '../harness/raw-client.ts';
+
+const hasty: Patience = { headersMs: 300, requestMs: 900, idleMs: 400, checkEveryMs: 50 };
+const large = Buffer.alloc(64 * 1024 * 1024, 'x');
+
+async function open(t: TestContext, patience: Patience = hasty, clientStallMs = 500): Promise<Served> {
+  const served = await serve(
+    {
+      answer: async (exchange): Promise<Reply> => {
+        if (exchange.path === '/large') return { body: large, contentType: 'text/plain' };
+        if (exchange.method === 'POST') return { body: { bytes: (await exchange.body(1_000_000)).length } };
+        return { body: { path: exchange.path } };
+      },
+      addresses: new ClientAddresses([]),
+      rateLimit: null,
+      maxBodyBytes: 1_000_000,
+      clientStallMs,
+      idleWhileStoppingMs: 0,
+      metrics: new Metrics(),
+      clock: systemClock,
+      log: silentLog,
+    },
+    { host: '127.0.0.1', port: 0 },
+    patience,
+  );
+  t.after(() => served.close());
+  return served;
+}
+
+/** Milliseconds until the server closes a connection on which `bytes` were sent, and one more byte of `drip` every 20 ms. */
+async function closedAfter(
+  port: number,
+  bytes: string,
+  drip = '',
+): Promise<{ readonly ms: number; readonly said: string }> {
+  const beganMs = performance.now();
+  const client = await RawClient.open(port);
+  client.write(bytes);
+  let at = 0;
+  const timer = setInterval(() => {
+    if (at < drip.length) client.write(drip[at] ?? '');
+    at += 1;
+  }, 20);
+  const limit = setTimeout(() => client.close(), 20_000);
+  const said = await client.some();
+  await client.closed();
+  clearInterval(timer);
+  clearTimeout(limit);
+  client.close();
+  return { ms: performance.now() - beganMs, said };
+}
+
+test('a head that does not come to an end, and one that comes a byte at a time, end their connection', async (t) => {
+  const { port } = await open(t);
+  for (const drip of ['', `x-a: ${'b'.repeat(2_000)}`]) {
+    const { ms, said } = await closedAfter(port, 'GET / HTTP/1.1\r\nhost: x\r\n', drip);
+    assert.ok(ms > 200 && ms < 15_000, `${ms} ms`);
+    assert.match(said, /^HTTP\/1\.1 400 [\s\S]*invalid_request/);
+  }
+});
+
+test('a body that comes a byte at a time ends its connection', async (t) => {
+  const { port } = await open(t);
+  const head = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n';
+  const { ms } = await closedAfter(port, head, 'x'.repeat(5_000));
+  assert.ok(ms > 600 && ms < 15_000, `${ms} ms`);
+});
+
+test('a connection on which nothing is asked any more is closed', async (t) => {
+  const { port } = await open(t);
+  const { ms, said } = await closedAfter(port, 'GET /once HTTP/1.1\r\nhost: x\r\n\r\n');
+  assert.ok(ms > 300 && ms < 15_000, `${ms} ms`);
+  assert.match(said, /^HTTP\/1\.1 200/);
+});
+
+test('who takes nothing of a whole answer is let go, and who takes it slowly gets it', async (t) => {
+  const { port } = await open(t);
+  const stuck = connect({ port, host: '127.0.0.1' });
+  stuck.pause();
+  stuck.write('GET /large HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+  stuck.on('error', () => {});
+  const slow = connect({ port, host: '127.0.0.1' });
+  slow.write('GET /large HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+  assert.ok((await slowly(slow)) > large.length);
+  const beganMs = performance.now();
+  // What the kernel took is still read; then the end shows.
+  let bytes = 0;
+  stuck.on('data', (piece) => {
+    bytes += piece.length;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  stuck.resume();
+  await new Promise((resolve) => stuck.on('close', resolve));
+  assert.ok(bytes < large.length, `${bytes} bytes of ${large.length}`);
+  assert.ok(performance.now() - beganMs < 15_000);
+});
+
+/** Takes a piece, rests, takes the next: bytes until the end. */
+async function slowly(socket: Socket): Promise<number> {
+  let bytes = 0;
+  let sinceRest = 0;
+  for await (const piece of socket) {
+    bytes += piece.length;
+    sinceRest += piece.length;
+    if (sinceRest < 8 * 1024 * 1024) continue;
+    sinceRest = 0;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return bytes;
+}
+
+test('a thousand requests sent at once on one connection are answered in their order', async (t) => {
+  const { port } = await open(t);
+  const asked = Array.from({ length: 1_000 }, (_, n) => `/n${n}`);
+  const answers = await rawly(
+    port,
+    asked.map((path) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`).join(''),
+    asked.length,
+  );
+  assert.deepEqual(
+    answers.map(({ body }) => JSON.parse(body).path),
+    asked,
+  );
+});
+
+test('too many or too large headers are refused in our shape, and no credential is lost among many', async (t) => {
+  const { port } = await open(t);
+  const many = Array.from({ length: 2_000 }, (_, n) => `x-${n}: ${'1'.repeat(20)}\r\n`).join('');
+  for (const head of [`x: ${'y'.repeat(65_600)}\r\n`, many.repeat(2).slice(0, 80_000)]) {
+    const [answer] = await rawly(port, `GET / HTTP/1.1\r\nhost: x\r\n${head}\r\n`);
+    assert.ok([400, 431].includes(answer?.status ?? 0));
+    assert.match(answer?.body ?? '', /invalid_request/);
+  }
+  const [answer] = await rawly(port, `GET /many HTTP/1.1\r\n${many}host: x\r\nconnection: close\r\n\r\n`);
+  assert.equal(answer?.status, 200, 'a Host behind two thousand others is still seen');
+});
+
+test('a hundred clients that never finish do not keep others from being answered', async (t) => {
+  const { port } = await open(t, { ...hasty, headersMs: 5_000, requestMs: 10_000 });
+  const stuck = await Promise.all(Array.from({ length: 100 }, () => RawClient.open(port)));
+  for (const client of stuck) client.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{');
+  const [answer] = await rawly(port, 'GET /mine HTTP/1.1\r\nhost: x\r\n\r\n');
+  assert.equal(answer?.status, 200);
+  for (const client of stuck) client.close();
+});
+
+test('a compressed body is no body of ours: it is refused unread, however large it would become', async (t) => {
+  const { startTestGateway } = await import('../harness/gateway.ts');
+  const { gzipSync } = await import('node:zlib');
+  const naru = await startTestGateway({});
+  t.after(() => naru.close());
+  const { key } = await naru.account();
+  const bomb = gzipSync(Buffer.from(`{"model":"${'a'.repeat(20_000_000)}"}`));
+  const answer = await naru.send('POST', '/chat/completions', {
+    key,
+    body: bomb,
+    headers: { 'content-encoding': 'gzip' },
+  });
+  assert.equal(answer.status, 400);
+  assert.match(answer.text, /UTF-8|JSON/);
+});

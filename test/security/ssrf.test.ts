@@ -1,0 +1,134 @@
+/** Where Naru goes is decided by its configuration alone. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { after, before, test } from 'node:test';
+import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { rawly } from '../harness/raw-client.ts';
+import { reply, startUpstream } from '../harness/upstream.ts';
+
+let trapped = 0;
+const trap = createServer((socket) => {
+  trapped += 1;
+  socket.destroy();
+});
+let url = '';
+
+before(async () => {
+  await new Promise<void>((resolve) => trap.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(trap.address() as { port: number }).port}/a.png`;
+});
+after(() => trap.close());
+
+/** Every place of a request where somebody may hope that an address is fetched. */
+function asks(): readonly object[] {
+  const text = { type: 'text', text: 'what is it?' };
+  const said = (...content: readonly object[]): object => ({
+    messages: [{ role: 'user', content: [text, ...content] }],
+  });
+  return [
+    said({ type: 'image_url', image_url: { url } }),
+    said({ type: 'image_url', image_url: url }),
+    said({ type: 'input_image', image_url: url }),
+    said({ type: 'video_url', video_url: { url } }),
+    said({ type: 'input_audio', input_audio: { data: url, format: 'wav' } }),
+    said({ type: 'file', file: { file_data: url, filename: url } }),
+    said({ type: 'file', file: { url } }),
+    said({ type: 'image_url', image_url: { url: `data:image/png;base64,${url}` } }),
+    { messages: [{ role: 'user', content: url }], base_url: url, api_base: url, url, proxy: url },
+    {
+      messages: [{ role: 'user', content: url }],
+      provider: { order: [url], base_url: url },
+      plugins: [{ id: url }],
+    },
+    {
+      messages: [{ role: 'user', content: url }],
+      webhook: url,
+      metadata: { url },
+      tools: [{ type: 'mcp', server_url: url }],
+    },
+    {
+      messages: [
+        { role: 'assistant', content: url, images: [{ type: 'image_url', image_url: { url } }] },
+        { role: 'user', content: url },
+      ],
+    },
+  ];
+}
+
+/** Headers that make some servers go elsewhere. */
+const headers = {
+  'x-forwarded-host': 'evil.example',
+  'x-original-url': '/metrics',
+  'x-rewrite-url': '/metrics',
+  get referer() {
+    return url;
+  },
+  get 'http-referer'() {
+    return url;
+  },
+};
+
+const providers: Readonly<Record<string, { readonly dialect: string; readonly more?: object }>> = {
+  openai: { dialect: 'openai' },
+  anthropic: { dialect: 'anthropic' },
+  google: { dialect: 'google' },
+  bedrock: { dialect: 'bedrock', more: { region: 'us-east-1' } },
+};
+
+for (const [name, { dialect, more }] of Object.entries(providers)) {
+  test(`with ${name} upstream, nothing that a client writes is fetched, and only the configured host is called`, async (t) => {
+    const upstream = await startUpstream();
+    t.after(() => upstream.close());
+    const origin = new URL(upstream.url).origin;
+    const base_url = dialect === 'openai' ? upstream.url : origin;
+    const naru: TestGateway = await startTestGateway({
+      models: [
+        {
+          id: 'test/eye',
+          upstreams: [base_url],
+          model: { input_modalities: ['text', 'image', 'file', 'audio', 'video'] },
+        },
+      ],
+      config: {
+        providers: [{ slug: 'up1', name: 'Upstream', dialect, base_url, api_key: 'k-0123456789', ...more }],
+      },
+    });
+    t.after(() => naru.close());
+    const account = await naru.account({ credit: '100000000' });
+    upstream.always(reply.status(500));
+    for (const ask of asks())
+      for (const stream of [false, true]) {
+        const answer = await naru.send('POST', '/chat/completions', {
+          key: account.key,
+          headers,
+          body: { model: 'test/eye', stream, ...ask },
+        });
+        assert.ok([400, 404, 502].includes(answer.status), answer.text);
+      }
+    for (const target of [url, `//127.0.0.1:${new URL(url).port}/a`, `http://evil.example/api/v1/models`])
+      await raw(naru.gateway.server.port, target);
+    assert.ok(upstream.requests.length >= 4, `the upstream was asked ${upstream.requests.length} times`);
+    assert.equal(trapped, 0, 'something connected to where the client pointed');
+    // A redirect is an answer like any other error: its target gets neither the request nor the key.
+    upstream.always(reply.redirect(url, 307));
+    const answer = await naru.send('POST', '/chat/completions', {
+      key: account.key,
+      body: { model: 'test/eye', messages: [{ role: 'user', content: 'hi' }] },
+    });
+    assert.equal(answer.status, 502);
+    assert.equal(trapped, 0, 'a redirect was followed');
+  });
+}
+
+test('the guard can fail: the trap hears whoever comes', async () => {
+  await fetch(url).catch(() => {});
+  assert.equal(trapped, 1);
+});
+
+async function raw(port: number, target: string): Promise<void> {
+  const [answer] = await rawly(
+    port,
+    `GET ${target} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n`,
+  );
+  assert.ok([200, 404, 400].includes(answer?.status ?? 0), target);
+}

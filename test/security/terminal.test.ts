@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Output } from '../../src/cli/output.ts';
+import type { Shell } from '../../src/cli/shell.ts';
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
+const unprintable = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]/;
+const hostile = 'app\x1b]52;c;cm0=\x07\x1b[2J\x9b31m\r\x7f\u2028 나루';
+
+test('what a client or an engine called itself is printed by a command, and obeyed by no terminal', async () => {
+  for (const json of [false, true]) {
+    let said = '';
+    const out = async (text: string): Promise<void> => {
+      said += text;
+    };
+    const shell = { out, err: () => {} } as unknown as Shell;
+    const output = new Output(shell, json);
+    await output.one(`name\t${hostile}\nnext`, { name: hostile });
+    await output.table(['name'], [{ name: hostile }]);
+    await output.rows(['name'], [{ name: hostile }]);
+    assert.doesNotMatch(said, unprintable);
+    assert.equal([...said.matchAll(/나루/g)].length, 3);
+    const rows = said.split('\n').filter((line) => line.startsWith('{'));
+    for (const row of rows) assert.equal(JSON.parse(row).name, hostile, 'nothing is lost');
+    assert.equal(rows.length, json ? 3 : 0);
+  }
+});
