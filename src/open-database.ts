@@ -1,4 +1,5 @@
 import type { Config } from './config/config.ts';
+import { answerWithinMs } from './store/connection.ts';
 import { Database } from './store/database.ts';
 import {
   DataDirHeld,
@@ -23,16 +24,18 @@ const serversStartWithinMs = 15_000;
 
 /**
  * Opens the database for the process that serves: the configured server, or the embedded one, which this process then owns.
- * The caller holds the data directory.
+ * The caller holds the data directory. `limitMs` bounds its statements, null: nothing does.
  */
 export async function openOwnDatabase(
   config: Config,
   dataDir: string,
   around: Surroundings,
   progress: (line: string) => void,
+  limitMs: number | null = answerWithinMs,
 ): Promise<OpenedDatabase> {
   const { url } = config.database;
-  if (url !== 'embedded') return opened(new Database({ connectionString: url.reveal() }), async () => {});
+  if (url !== 'embedded')
+    return opened(new Database({ connectionString: url.reveal() }, 8, limitMs), async () => {});
   const server = await startEmbedded({
     dataDir,
     uid: around.uid,
@@ -40,7 +43,7 @@ export async function openOwnDatabase(
     progress,
     onExit: progress,
   });
-  return opened(new Database(server.connection), () => server.stop());
+  return opened(new Database(server.connection, 8, limitMs), () => server.stop());
 }
 
 /** Opens the database for one command: beside a server that runs, or by starting the embedded one for as long as it takes. */
@@ -49,11 +52,11 @@ export async function openDatabaseBeside(
   dataDir: string,
   around: Surroundings,
 ): Promise<OpenedDatabase> {
-  if (config.database.url !== 'embedded') return openOwnDatabase(config, dataDir, around, () => {});
+  if (config.database.url !== 'embedded') return openOwnDatabase(config, dataDir, around, () => {}, null);
   const running = await attachUnlessFree(dataDir, around);
   if ('database' in running) return running;
   try {
-    const own = await openOwnDatabase(config, dataDir, around, (line) => around.err(`naru: ${line}\n`));
+    const own = await openOwnDatabase(config, dataDir, around, (line) => around.err(`naru: ${line}\n`), null);
     return {
       database: own.database,
       close: async () => {

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { describeError, type Log } from '../log/log.ts';
 import { type Change, changeChannel, changesAfter, lastChangeId } from '../store/changes.ts';
-import { connect, type DatabaseAddress } from '../store/connection.ts';
+import { connect, type DatabaseAddress, disconnect } from '../store/connection.ts';
 import type { Clock } from '../time/clock.ts';
 
 /** Changes are announced where the database can announce, and asked for this often everywhere. */
@@ -11,6 +11,8 @@ const staleAfterMs = 1_000;
 /** How long a request waits for the database to come back before it is told that it is away. */
 const patienceMs = 5_000;
 const reconnectEveryMs = 100;
+/** A look takes a millisecond. After this long nothing will answer, and another connection may: memory is stale meanwhile. */
+const answerWithinMs = 3_000;
 /** Ids are taken before their transactions commit, so one may show up late: this many are looked at again each time. */
 const overlap = 256;
 
@@ -71,7 +73,7 @@ export class ChangeFeed {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#client?.end().catch(() => {});
+    if (this.#client !== null) await disconnect(this.#client);
   }
 
   async #run(): Promise<void> {
@@ -84,9 +86,14 @@ export class ChangeFeed {
   }
 
   async #connect(): Promise<Client> {
-    const client = await connect(this.#parts.address);
+    const client = await connect(this.#parts.address, answerWithinMs);
     client.on('notification', () => void this.#poll());
-    await client.query(`LISTEN ${changeChannel}`);
+    try {
+      await client.query(`LISTEN ${changeChannel}`);
+    } catch (error) {
+      await disconnect(client);
+      throw error;
+    }
     return client;
   }
 
@@ -104,8 +111,9 @@ export class ChangeFeed {
       if (!this.#closed && !this.#isLost)
         this.#parts.log.warn('change_feed_lost', { detail: describeError(error) });
       this.#isLost = true;
-      await this.#client?.end().catch(() => {});
+      const client = this.#client;
       this.#client = null;
+      if (client !== null) await disconnect(client);
     } finally {
       this.#polling = false;
     }

@@ -21,9 +21,23 @@ const parsers = {
   }) as typeof types.getTypeParser,
 };
 
-/** The client settings that every connection of ours has. */
-export function clientConfig(address: DatabaseAddress): ClientConfig {
-  return {
+/**
+ * How long a statement of the process that serves may take, milliseconds. The largest, a batch of 500 settlements, takes about 60;
+ * what takes 10 s is not answered any more: a network that swallows packets says nothing, for hours.
+ */
+export const answerWithinMs = 10_000;
+/** How much longer the server waits with it: it must not be the first to say so, and must not keep locks for a client that left. */
+const serverGraceMs = 2_000;
+/** How long a connection may take to end in good order. */
+const endWithinMs = 1_000;
+
+/**
+ * The client settings that every connection of ours has. With a limit, a statement that is not answered within so many
+ * milliseconds fails as a loss of the connection, which must then be closed; and a transaction whose client has fallen silent ends
+ * on the server too, so that nobody waits for its locks.
+ */
+export function clientConfig(address: DatabaseAddress, limitMs: number | null = null): ClientConfig {
+  const config = {
     ...address,
     types: parsers,
     application_name: 'naru',
@@ -31,15 +45,30 @@ export function clientConfig(address: DatabaseAddress): ClientConfig {
     keepAlive: true,
     options: '-c timezone=UTC',
   };
+  if (limitMs === null) return config;
+  const serverMs = limitMs + serverGraceMs;
+  return {
+    ...config,
+    query_timeout: limitMs,
+    options: `${config.options} -c statement_timeout=${serverMs} -c idle_in_transaction_session_timeout=${serverMs}`,
+  };
 }
 
-/** Opens one connection; throws when the server is not there within 5 s. */
-export async function connect(address: DatabaseAddress): Promise<Client> {
-  const client = new Client(clientConfig(address));
+/** Opens one connection; throws when the server is not there within 5 s. `limitMs`: see `clientConfig`. */
+export async function connect(address: DatabaseAddress, limitMs: number | null = null): Promise<Client> {
+  const client = new Client(clientConfig(address, limitMs));
   // Without a listener the loss of an idle connection would end the process; the next query tells whoever needs it.
   client.on('error', () => {});
   await client.connect();
   return client;
+}
+
+/** Ends a connection, in good order if that goes within 1 s. Never throws. */
+export async function disconnect(client: Client): Promise<void> {
+  const { stream } = (client as unknown as { connection: { stream: { destroy(): void } } }).connection;
+  const late = setTimeout(() => stream.destroy(), endWithinMs);
+  await client.end().catch(() => {});
+  clearTimeout(late);
 }
 
 /**
@@ -50,9 +79,14 @@ export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as { code?: unknown }).code;
   if (typeof code === 'string' && /^(08|57P|53|ECONN|EPIPE|ENOENT|ETIMEDOUT|EACCES)/.test(code)) return true;
-  return /connection terminated|connection error|timeout exceeded when trying to connect|timeout expired|not queryable|Connection ended/i.test(
+  return /connection terminated|connection error|timeout exceeded when trying to connect|timeout expired|query read timeout|not queryable|Connection ended/i.test(
     error.message,
   );
+}
+
+/** Whether an error says that the server takes no writes: it is a standby, or was told so. */
+export function isReadOnly(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === '25006';
 }
 
 /** Whether an error is a serialization conflict or deadlock: the same transaction may be tried again at once. */

@@ -1,12 +1,22 @@
 import { Pool, type PoolClient, type QueryResultRow } from 'pg';
 import { systemClock } from '../time/clock.ts';
-import { clientConfig, connect, type DatabaseAddress, isConflict, isConnectionLoss } from './connection.ts';
+import {
+  answerWithinMs,
+  clientConfig,
+  connect,
+  type DatabaseAddress,
+  isConflict,
+  isConnectionLoss,
+  isReadOnly,
+} from './connection.ts';
 import { OrderedLine } from './ordered-line.ts';
 import { type Sql, sqlOver } from './sql.ts';
 
 /** How long a read goes on trying while the server restarts before it gives up, milliseconds. */
 const patienceMs = 4_000;
 const retryEveryMs = 50;
+/** How long the connections of a pool may take to end. */
+const endWithinMs = 2_000;
 
 /** The database as the rooms see it. */
 export class Database implements Sql {
@@ -15,11 +25,15 @@ export class Database implements Sql {
   /** The one connection on which settlements and re-reads of money follow each other in order. */
   readonly line: OrderedLine;
 
-  constructor(address: DatabaseAddress, poolSize = 8) {
+  /**
+   * `limitMs` bounds every statement of the pool (see `clientConfig`): for who serves, not for who verifies a ledger of any size. Those
+   * of the ordered line are small, and bounded always.
+   */
+  constructor(address: DatabaseAddress, poolSize = 8, limitMs: number | null = null) {
     this.address = address;
-    this.#pool = new Pool({ ...clientConfig(address), max: poolSize, idleTimeoutMillis: 30_000 });
+    this.#pool = new Pool({ ...clientConfig(address, limitMs), max: poolSize, idleTimeoutMillis: 30_000 });
     this.#pool.on('error', () => {});
-    this.line = new OrderedLine(() => connect(address));
+    this.line = new OrderedLine(() => connect(address, answerWithinMs));
   }
 
   /** Runs one READ; while the server restarts it is tried again for up to 4 s. */
@@ -48,7 +62,7 @@ export class Database implements Sql {
         client.release();
         return result;
       } catch (error) {
-        await rollBack(client);
+        await rollBack(client, isReadOnly(error));
         if (!isConflict(error) || tries === 5) throw error;
       }
     }
@@ -57,7 +71,11 @@ export class Database implements Sql {
   /** Closes every connection. What was asked of the ordered line before is finished first. */
   async close(): Promise<void> {
     await this.line.close();
-    await this.#pool.end();
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, endWithinMs);
+    // Where nothing answers, an idle connection waits for ever for its end.
+    await Promise.race([this.#pool.end(), late.promise]);
+    clearTimeout(timer);
   }
 
   async #begin(): Promise<PoolClient> {
@@ -72,10 +90,11 @@ export class Database implements Sql {
   }
 }
 
-async function rollBack(client: PoolClient): Promise<void> {
+/** A server that was demoted says so to each write; the one that took its place is only found by who connects anew. */
+async function rollBack(client: PoolClient, anew: boolean): Promise<void> {
   try {
     await client.query('ROLLBACK');
-    client.release();
+    client.release(anew);
   } catch {
     // The connection is gone, and the transaction with it.
     client.release(true);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Database } from './database.ts';
+import { Database } from './database.ts';
 import type { Sql } from './sql.ts';
 
 /** A numbered, forward-only step of the schema. */
@@ -21,6 +21,16 @@ const migrationLock = 7_236_482_617;
  */
 export async function migrate(database: Database): Promise<readonly string[]> {
   const known = readMigrations();
+  // A step may build an index over years of records, which is no statement of the process that serves.
+  const unhurried = new Database(database.address, 1);
+  try {
+    return await takeSteps(unhurried, known);
+  } finally {
+    await unhurried.close();
+  }
+}
+
+function takeSteps(database: Database, known: readonly Migration[]): Promise<readonly string[]> {
   return database.transaction(async (sql) => {
     await sql.query('SELECT pg_advisory_xact_lock($1)', [migrationLock]);
     await sql.query(

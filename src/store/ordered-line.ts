@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { disconnect } from './connection.ts';
 import { type Sql, sqlOver } from './sql.ts';
 
 /**
@@ -45,13 +46,18 @@ export class OrderedLine {
   async #connected(): Promise<Client> {
     const client = await this.#open();
     // The same few statements run for ever: planning them anew each time costs more than their generic plan loses.
-    await client.query('SET plan_cache_mode = force_generic_plan');
+    try {
+      await client.query('SET plan_cache_mode = force_generic_plan');
+    } catch (error) {
+      await disconnect(client);
+      throw error;
+    }
     return client;
   }
 
   async #drop(): Promise<void> {
     const client = this.#client;
     this.#client = null;
-    await client?.end().catch(() => {});
+    if (client !== null) await disconnect(client);
   }
 }

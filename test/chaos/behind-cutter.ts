@@ -11,10 +11,15 @@ export interface BehindCutter {
   readonly naru: TestGateway;
   readonly cutter: Cutter;
   readonly office: TestGateway['office'];
+  /** The same database, past the cutter. */
+  readonly direct: Database;
 }
 
-/** Starts one with the model `test/echo` of an upstream that does what the prompt says, for the length of a test. */
-export async function startBehindCutter(t: TestContext): Promise<BehindCutter> {
+/**
+ * Starts one with the model `test/echo` of an upstream that does what the prompt says, for the length of a test. `ownRole` has the
+ * gateway connect as a role of its own, which may do what the owner may; its name is that of the database.
+ */
+export async function startBehindCutter(t: TestContext, ownRole = false): Promise<BehindCutter> {
   const upstream = await startUpstream();
   upstream.answer(({ body }) => scriptedReply(body));
   const opened: { cutter?: Cutter; direct?: Database } = {};
@@ -23,7 +28,9 @@ export async function startBehindCutter(t: TestContext): Promise<BehindCutter> {
     through: async (address) => {
       opened.direct = new Database(address, 2);
       opened.cutter = await startCutter(address);
-      return opened.cutter.address;
+      if (!ownRole) return opened.cutter.address;
+      await opened.direct.query(`CREATE ROLE ${address.database} LOGIN IN ROLE ${address.user}`);
+      return { ...opened.cutter.address, user: address.database };
     },
   });
   const { cutter, direct } = opened;
@@ -31,11 +38,17 @@ export async function startBehindCutter(t: TestContext): Promise<BehindCutter> {
     throw new Error('the gateway did not ask for its database');
   t.after(async () => {
     cutter.up();
+    await naru.stop();
+    if (ownRole) {
+      const { database, user } = direct.address;
+      await direct.query(`REASSIGN OWNED BY ${database} TO ${user}`);
+      await direct.query(`DROP ROLE ${database}`);
+    }
     await direct.close();
     await naru.close();
     await cutter.close();
     await upstream.close();
   });
   const office = openOffice(direct, { clock: naru.clock, keyPrefix: 'sk-naru-', close: async () => {} });
-  return { naru, cutter, office };
+  return { naru, cutter, office, direct };
 }

@@ -36,10 +36,16 @@ interface Heard {
   readonly complete: boolean;
 }
 
-/** Sends a request and sees what comes of it. Never rejects. */
-export async function ask(url: string, order: Order, agent: Agent): Promise<Sight> {
+/** Sends a request and sees what comes of it; `listen` is told every byte. Never rejects. */
+export async function ask(
+  url: string,
+  order: Order,
+  agent: Agent,
+  listen: (text: string) => void = () => {},
+): Promise<Sight> {
   const left = { byItself: false };
   const heard = await hear(url, order, agent, left);
+  listen(heard.text);
   const seen = heard.streamed ? seenInStream(heard) : seenWhole(heard);
   return {
     order,

@@ -52,6 +52,7 @@ export interface NaruProcess {
   readonly child: ChildProcess;
   readonly pid: number;
   readonly port: number;
+  readonly adminPort: number;
   /** `http://127.0.0.1:PORT/api/v1` */
   readonly url: string;
   /** From the spawn to the line that says that it listens. */
@@ -119,11 +120,16 @@ export function createSite(
 export async function startNaru(site: Site, wrapper: readonly string[] = []): Promise<NaruProcess> {
   const startedMs = performance.now();
   const { child, pid, ended } = spawnUp(site, wrapper);
-  const port = await Promise.race([listening(child), ended.then((how) => failed(site, how)), tooLate(site)]);
+  const { port, adminPort } = await Promise.race([
+    listening(child),
+    ended.then((how) => failed(site, how)),
+    tooLate(site),
+  ]);
   return {
     child,
     pid,
     port,
+    adminPort,
     url: `http://127.0.0.1:${port}/api/v1`,
     readyMs: performance.now() - startedMs,
     ended,
@@ -238,12 +244,13 @@ function spawnUp(
   return { child, pid: child.pid, ended };
 }
 
-function listening(child: ChildProcess): Promise<number> {
+function listening(child: ChildProcess): Promise<{ readonly port: number; readonly adminPort: number }> {
   return new Promise((resolve) => {
     if (child.stdout === null) return;
     createInterface(child.stdout).on('line', (text) => {
       const line = JSON.parse(text);
-      if (line.event === 'listening') resolve(Number(new URL(line.url).port));
+      if (line.event === 'listening')
+        resolve({ port: Number(new URL(line.url).port), adminPort: line.admin_port });
     });
   });
 }

@@ -20,7 +20,15 @@ export interface Cutter {
   onCommit(decide: () => Fate): void;
   /** Cuts every connection and lets nobody through until `up`. */
   down(): void;
+  /**
+   * From now on nothing passes and nothing is closed: connections are accepted and never answered. Those of before and of meanwhile stay
+   * dead for good, and the server keeps its side of them, as when a firewall has forgotten them.
+   */
+  hole(): void;
+  /** Ends what `down`, `hole` and `delay` began. */
   up(): void;
+  /** Every answer of the server comes so much later, milliseconds. */
+  delay(ms: number): void;
   close(): Promise<void>;
 }
 
@@ -31,23 +39,39 @@ export async function startCutter(target: DatabaseAddress): Promise<Cutter> {
   let decide: () => Fate = () => 'answered';
   let cuts = 0;
   let isUp = true;
+  let isHole = false;
+  let delayMs = 0;
+  const lost = new Set<Socket>();
+  const swallowed = new Set<() => void>();
   const server = createServer({ noDelay: true }, (client) => {
     if (!isUp) return void client.resetAndDestroy();
     const upstream = connect(path);
+    let isDead = isHole;
     const cut = (): void => {
       client.destroy();
-      upstream.destroy();
       open.delete(client);
+      if (isDead) return;
+      upstream.destroy();
+      swallowed.delete(swallow);
     };
+    const swallow = (): void => {
+      isDead = true;
+      lost.add(upstream);
+    };
+    if (isHole) swallow();
+    else swallowed.add(swallow);
     open.add(client);
     for (const socket of [client, upstream]) socket.on('error', cut).on('close', cut);
     let fate: Fate = 'answered';
     upstream.on('data', (bytes) => {
-      if (fate === 'answered') client.write(bytes);
-      else cut();
+      if (isDead) return;
+      if (fate !== 'answered') cut();
+      else if (delayMs === 0) client.write(bytes);
+      else setTimeout(() => isDead || client.write(bytes), delayMs);
     });
     const messages = new Messages();
     client.on('data', (bytes) => {
+      if (isDead) return;
       if (messages.hasCommit(bytes)) fate = decide();
       if (fate !== 'answered') cuts += 1;
       if (fate === 'unasked') cut();
@@ -74,13 +98,24 @@ export async function startCutter(target: DatabaseAddress): Promise<Cutter> {
       isUp = false;
       drop();
     },
+    hole: () => {
+      isHole = true;
+      for (const swallow of swallowed) swallow();
+      swallowed.clear();
+    },
     up: () => {
       isUp = true;
+      isHole = false;
+      delayMs = 0;
+    },
+    delay: (ms) => {
+      delayMs = ms;
     },
     async close() {
       const closed = once(server, 'close');
       server.close();
       drop();
+      for (const socket of lost) socket.destroy();
       await closed;
     },
   };

@@ -12,7 +12,7 @@ import { createLog } from '../../src/log/log.ts';
 import { type Krw, krwFromDecimal } from '../../src/money/krw.ts';
 import { openOffice } from '../../src/office.ts';
 import { createProcesses } from '../../src/slots/processes.ts';
-import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { answerWithinMs, type DatabaseAddress } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
 import type { LimitReset } from '../../src/time/period.ts';
 import { createTestDatabase } from './database.ts';
@@ -159,7 +159,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const testDatabase = given === undefined ? await createTestDatabase() : null;
   const address = testDatabase?.address ?? given;
   if (address === undefined) throw new Error('a gateway to take over has a database');
-  const database = new Database((await options.through?.(address)) ?? address);
+  const database = new Database((await options.through?.(address)) ?? address, 8, answerWithinMs);
   const logged: Record<string, unknown>[] = [];
   const log = createLog(
     (line) => logged.push(JSON.parse(line)),

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { assertMet, auditHistory, auditMemory, expectedRefusals, readBooks, readJson } from './audit.ts';
+import { type BehindCutter, startBehindCutter } from './behind-cutter.ts';
+import { type Load, startLoad } from './load.ts';
+import { createPayer, type Payer, until } from './naru-process.ts';
+
+interface Loaded extends BehindCutter {
+  readonly payers: readonly Payer[];
+  readonly load: Load;
+}
+
+async function startLoaded(
+  t: Parameters<typeof startBehindCutter>[0],
+  name: string,
+  ownRole = false,
+): Promise<Loaded> {
+  const world = await startBehindCutter(t, ownRole);
+  const payers = [await createPayer(world.office, '90000000', 2)];
+  for (const { key } of payers.flatMap((payer) => payer.keys)) await readJson(`${world.naru.url}/key`, key);
+  const load = startLoad(world.naru.url, payers, { clients: 8, seed: 3, name, patient: true });
+  await until('it serves', () => load.sights.length > 30, 20_000);
+  return { ...world, payers, load };
+}
+
+/** It serves again by itself; what was answered is in the books, and nobody was refused for what was not their fault. */
+async function assertRecovered(
+  { naru, office, payers, load }: Loaded,
+  limitMs: number,
+): Promise<readonly (string | null)[]> {
+  const seen = good(load);
+  await until('it serves again', () => good(load) > seen + 20, limitMs);
+  await load.stop();
+  await until('all is settled', () => naru.gateway.settlements.backlog === 0, limitMs);
+  const books = await readBooks(office);
+  assertMet(auditHistory(load.sights, books, new Set([...expectedRefusals, 'server'])));
+  await until(
+    'memory agrees',
+    async () => (await auditMemory(naru.url, payers, books.entries, books.generations)).faults.length === 0,
+    10_000,
+  );
+  assert.equal(naru.logged.filter((line) => line['event'] === 'settlement_quarantined').length, 0);
+  return load.sights.map((sight) => sight.errorType);
+}
+
+const good = ({ sights }: Load): number => sights.filter((sight) => sight.kind === 'success').length;
+
+test('a network that swallows what is sent to the database: 500 after a while, and it finds another connection by itself', async (t) => {
+  const world = await startLoaded(t, 'hole');
+  world.cutter.hole();
+  await until('it says so', async () => (await world.naru.send('GET', '/readyz')).status === 503, 3_000);
+  assert.equal((await world.naru.send('GET', '/models')).status, 200);
+  await until('it is a 500', () => world.load.sights.some((sight) => sight.errorType === 'server'), 10_000);
+  world.cutter.up();
+  const beganMs = performance.now();
+  await assertRecovered(world, 40_000);
+  t.diagnostic(`recovered after ${Math.round(performance.now() - beganMs)} ms`);
+});
+
+test('a database that takes no writes: requests are answered, the journal keeps what they cost, no row is set aside', async (t) => {
+  const world = await startLoaded(t, 'readonly');
+  const { database } = world.naru.database.address;
+  const direct = world.direct;
+  await direct.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
+  world.cutter.down();
+  world.cutter.up();
+  const { gateway } = world.naru;
+  await until('settlements wait', () => gateway.settlements.backlog > 20, 20_000);
+  const before = good(world.load);
+  await until('it serves on', () => good(world.load) > before + 20, 20_000);
+  await direct.query(`ALTER DATABASE ${database} RESET default_transaction_read_only`);
+  world.cutter.down();
+  world.cutter.up();
+  await assertRecovered(world, 20_000);
+});
+
+test('a database whose answers take 300 ms each: everybody is answered, later', async (t) => {
+  const world = await startLoaded(t, 'slow');
+  world.cutter.delay(300);
+  const before = good(world.load);
+  await sleep(1_500);
+  await until('it serves', () => good(world.load) > before + 30, 30_000);
+  world.cutter.up();
+  await assertRecovered(world, 20_000);
+});
+
+test('a database that takes no more connections: 500 until one is free, and settled then', async (t) => {
+  const world = await startLoaded(t, 'full', true);
+  const { database } = world.naru.database.address;
+  await world.direct.query(`ALTER ROLE ${database} CONNECTION LIMIT 0`);
+  world.cutter.down();
+  world.cutter.up();
+  await until('it says so', async () => (await world.naru.send('GET', '/readyz')).status === 503, 5_000);
+  await world.direct.query(`ALTER ROLE ${database} CONNECTION LIMIT -1`);
+  await assertRecovered(world, 20_000);
+});

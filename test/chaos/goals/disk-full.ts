@@ -1,0 +1,124 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { Database } from '../../../src/store/database.ts';
+import { startEmbedded } from '../../../src/store/embedded/embedded.ts';
+import { migrate } from '../../../src/store/migrate.ts';
+import { type DatabaseFault, judge } from './database-faults.ts';
+import type { GoalRun, Outcome } from './goal.ts';
+import { startStage } from './stage.ts';
+
+const bytes = 320 * 1024 * 1024;
+
+/** A disk of 320 MiB in memory; null where mounting is not allowed. It goes when the last who uses it lets go. */
+function mountDisk(folder: string): (() => void) | null {
+  mkdirSync(folder, { recursive: true });
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes},mode=0755`, 'naru-chaos', folder]);
+  if (mounted.status !== 0) return null;
+  return () => void spawnSync('umount', ['-l', folder]);
+}
+
+/** Writes until there is no room. */
+function fill(folder: string): () => void {
+  const ballast = join(folder, 'ballast');
+  spawnSync('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=4096', `count=${bytes / 4096}`]);
+  return () => rmSync(ballast, { force: true });
+}
+
+/** Full disks: under PostgreSQL, under the journal, under both. The first and the last need the right to mount. */
+export async function diskFull(run: GoalRun): Promise<readonly Outcome[]> {
+  return [await underPostgres(run), await underBoth(run), await underJournal(run)];
+}
+
+const common = { holdMs: 8_000, unready: null, on: 'embedded' } as const;
+
+async function underPostgres(run: GoalRun): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), 'naru-disk-'));
+  chmodSync(folder, 0o755);
+  const unmount = mountDisk(folder);
+  if (unmount === null) return cannotMount('disk full under PostgreSQL');
+  const uid = process.getuid?.() ?? -1;
+  const server = await startEmbedded({ dataDir: folder, uid, env: process.env, progress: () => {} });
+  const admin = new Client(server.connection);
+  await admin.connect();
+  await admin.query('CREATE DATABASE full_disk');
+  await admin.end();
+  const address = { ...server.connection, database: 'full_disk' };
+  const fresh = new Database(address);
+  await migrate(fresh);
+  await fresh.close();
+  const fault: DatabaseFault = {
+    ...common,
+    name: 'disk full under PostgreSQL',
+    serves: false,
+    begin: async () => {
+      const empty = fill(folder);
+      return async () => empty();
+    },
+  };
+  const stage = await startStage({ database: address });
+  try {
+    return await judge(stage, fault, run);
+  } finally {
+    await stage.end();
+    await server.stop();
+    unmount();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function underBoth(run: GoalRun): Promise<Outcome> {
+  const name = 'disk full under PostgreSQL and journal';
+  const folder = { path: '', unmount: null as (() => void) | null };
+  const stage = await startStage({
+    database: 'embedded',
+    prepare: ({ dataDir }) => {
+      folder.path = dataDir;
+      folder.unmount = mountDisk(dataDir);
+    },
+  });
+  try {
+    if (folder.unmount === null) return cannotMount(name);
+    const begin = async (): Promise<() => Promise<void>> => {
+      const empty = fill(folder.path);
+      return async () => empty();
+    };
+    return await judge(stage, { ...common, name, serves: false, begin }, run);
+  } finally {
+    // The folder is deleted at the end, which a mount would hinder.
+    await stage.naru.stop();
+    folder.unmount?.();
+    await stage.end();
+  }
+}
+
+/** Whatever the process writes beyond 8 KiB of a file is refused: the same to a journal, and anybody may do it to his own. */
+async function underJournal(run: GoalRun): Promise<Outcome> {
+  const limit = (pid: number, most: string): void => {
+    const { status } = spawnSync('prlimit', ['--pid', String(pid), `--fsize=${most}:`]);
+    if (status !== 0) throw new Error('prlimit of util-linux is needed');
+  };
+  const stage = await startStage({ database: 'cutter' });
+  const { pid } = stage.naru;
+  const begin = async (): Promise<() => Promise<void>> => {
+    limit(pid, '8192');
+    return async () => limit(pid, 'unlimited');
+  };
+  try {
+    return await judge(stage, { ...common, name: 'disk full under the journal', serves: true, begin }, run);
+  } finally {
+    await stage.end();
+  }
+}
+
+function cannotMount(name: string): Outcome {
+  const found = 'not tried: a small disk is mounted for it, which takes root';
+  return {
+    name: `database: ${name}`,
+    wanted: '500 server at worst, recovery by itself, exact',
+    found,
+    met: null,
+  };
+}

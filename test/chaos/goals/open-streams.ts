@@ -1,0 +1,58 @@
+import { readBooks } from '../audit.ts';
+import { until } from '../naru-process.ts';
+import { type GoalRun, type Outcome, outcome } from './goal.ts';
+import { startHelper } from './helper.ts';
+import { openConversation } from './raw-stream.ts';
+import { pause, rssMib, startStage } from './stage.ts';
+
+/** Streams that are open at once and say little, as they do while a model thinks: what they cost in memory, and that all end well. */
+export async function openStreams({ quick }: GoalRun): Promise<readonly Outcome[]> {
+  const wanted = quick ? 500 : 5_000;
+  const upstream = await startHelper('test/chaos/goals/upstream-child.ts');
+  const url = `http://127.0.0.1:${upstream.first}/drip/v1`;
+  const stage = await startStage({ database: 'embedded', beside: { 'test/drip': url } });
+  try {
+    const { naru, payers } = stage;
+    const key = payers[0]?.keys[0]?.key ?? '';
+    const before = rssMib(naru.pid);
+    const streams: ReturnType<typeof openConversation>[] = [];
+    const ask = { key, model: 'test/drip', stream: true, read: true };
+    while (streams.length < wanted) {
+      for (let n = 0; n < 50; n += 1) streams.push(openConversation(naru.port, ask));
+      await pause(20);
+    }
+    const speaking = (): number => streams.filter(({ heard }) => heard().includes('river')).length;
+    const faults: string[] = [];
+    await until('all speak', () => speaking() === wanted, 60_000).catch(() => {
+      const silent = streams.find(({ heard }) => !heard().includes('river'));
+      faults.push(`${speaking()} speak; one that does not: ${silent?.heard().slice(0, 300)}`);
+    });
+    let most = 0;
+    for (let n = 0; n < 60; n += 1) {
+      most = Math.max(most, rssMib(naru.pid));
+      await pause(200);
+    }
+    upstream.say('end');
+    const ended = (): number => streams.filter(({ heard }) => heard().includes('data: [DONE]')).length;
+    await until('all end', () => ended() === wanted, 60_000).catch(() => faults.push(`${ended()} end well`));
+    for (const { close } of streams) close();
+    let entries = 0;
+    await until(
+      'all are settled',
+      async () => {
+        const books = await readBooks(stage.office);
+        entries = books.entries.filter((entry) => entry.kind === 'usage').length;
+        return entries === wanted && books.verdict.ok;
+      },
+      30_000,
+    ).catch(() => faults.push(`${entries} entries`));
+    if (most > 350) faults.push(`${most} MiB resident`);
+    const found = `${most} MiB resident at the most (${before} before), ${ended()} ended well, ${entries} entries`;
+    return [
+      outcome(`${wanted} open streams`, '≤ 350 MB resident, all end well and are billed', found, faults),
+    ];
+  } finally {
+    await stage.end();
+    await upstream.end();
+  }
+}

@@ -1,0 +1,29 @@
+import { connect } from 'node:net';
+
+/** A client's side of one request on a connection of its own. */
+export interface Conversation {
+  /** Everything that came, if it reads. */
+  heard(): string;
+  close(): void;
+}
+
+/** Sends a request. Without `read` nothing of the answer is ever taken: the socket's buffers fill, and stay full. */
+export function openConversation(
+  port: number,
+  ask: { readonly key: string; readonly model: string; readonly stream: boolean; readonly read: boolean },
+): Conversation {
+  const { model, stream } = ask;
+  const body = JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'hello' }] });
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  let text = '';
+  socket.on('error', () => {});
+  if (ask.read) {
+    socket.setEncoding('latin1').on('data', (part) => {
+      text += part;
+    });
+  } else socket.pause();
+  socket.write(
+    `POST /api/v1/chat/completions HTTP/1.1\r\nhost: naru\r\nauthorization: Bearer ${ask.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  return { heard: () => text, close: () => socket.destroy() };
+}

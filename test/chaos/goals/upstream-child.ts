@@ -1,0 +1,72 @@
+/**
+ * An upstream in a process of its own, so that the server's figures are the server's alone. Prints its port; ends with its standard
+ * input. By the first word of the path: `flood` streams 64 MiB as fast as they are taken; `big` is a whole answer of 4 MiB; `drip`
+ * streams a word every 5 s, and ends when a line comes on standard input.
+ */
+import { createServer, type ServerResponse } from 'node:http';
+import { createInterface } from 'node:readline';
+
+const words = 'the ferry crosses the river '.repeat(2_400);
+/** Less than was said: a provider that charges too little is believed without counting megabytes. */
+const usage = { prompt_tokens: 8, completion_tokens: 9, total_tokens: 17 };
+const dripping = new Set<() => void>();
+
+const server = createServer((request, response) => {
+  request.resume();
+  request.on('end', () => answer(String(request.url).split('/')[1] ?? '', response));
+});
+server.keepAliveTimeout = 60_000;
+server.listen(0, '127.0.0.1', 4096, () => {
+  const address = server.address();
+  if (address !== null && typeof address !== 'string') process.stdout.write(`${address.port}\n`);
+});
+createInterface({ input: process.stdin })
+  .on('line', () => {
+    for (const end of dripping) end();
+  })
+  .on('close', () => process.exit(0));
+
+function answer(kind: string, response: ServerResponse): void {
+  response.on('error', () => {});
+  if (kind === 'big') {
+    const message = { role: 'assistant', content: words.repeat(64) };
+    const choices = [{ index: 0, message, finish_reason: 'stop' }];
+    response.setHeader('content-type', 'application/json');
+    response.end(
+      JSON.stringify({ id: 'big', object: 'chat.completion', created: 1, model: 'm', choices, usage }),
+    );
+    return;
+  }
+  response.setHeader('content-type', 'text/event-stream');
+  if (kind === 'flood') flood(response, 1_000);
+  else drip(response);
+}
+
+function chunk(content: string, finish: string | null): string {
+  const choices = [{ index: 0, delta: { content }, finish_reason: finish }];
+  return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, usage })}\n\n`;
+}
+
+const largest = chunk(words, null);
+
+function flood(response: ServerResponse, left: number): void {
+  for (let rest = left; rest > 0; rest -= 1) {
+    if (response.destroyed) return;
+    if (response.write(largest)) continue;
+    response.once('drain', () => flood(response, rest - 1));
+    return;
+  }
+  response.end(`${chunk('', 'stop')}data: [DONE]\n\n`);
+}
+
+function drip(response: ServerResponse): void {
+  response.write(chunk('river ', null));
+  const timer = setInterval(() => response.write(chunk('river ', null)), 5_000);
+  const end = (): void => {
+    clearInterval(timer);
+    dripping.delete(end);
+    if (!response.destroyed) response.end(`${chunk('', 'stop')}data: [DONE]\n\n`);
+  };
+  dripping.add(end);
+  response.on('close', end);
+}
