@@ -15,6 +15,14 @@ const databaseCodes = new Map([
   ['3D000', 'there is no database of that name'],
   ['42501', 'the user lacks a right on the database'],
   ['53300', 'it has no connection left'],
+  ...[
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  ].map((code) => [code, 'nobody known vouches for its certificate: name who does by sslrootcert='] as const),
+  ['CERT_HAS_EXPIRED', 'its certificate has expired'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'its certificate is for another name'],
 ]);
 
 const fileCodes = new Map([
@@ -37,7 +45,8 @@ export function explain(error: unknown): string {
   const known = typeof code === 'string' ? code : '';
   const trouble = fileCodes.get(known);
   if (trouble !== undefined && typeof path === 'string' && isAbsolute(path)) return `${path}: ${trouble}`;
-  const isOfDatabase = severity !== undefined || 'errors' in error || /connect|timeout/i.test(error.message);
+  const isOfDatabase =
+    severity !== undefined || 'errors' in error || /connect|timeout|certificate/i.test(error.message);
   const cause =
     databaseCodes.get(known) ?? (/timeout/i.test(error.message) ? 'it does not answer' : undefined);
   if (isOfDatabase && cause !== undefined)

@@ -137,15 +137,15 @@ test('a Retry-After is waited for: a short one at once, a long one before the ne
 
 test('the source is asked no faster than it allows, across restarts too', async () => {
   source.apps = manyApps(160);
-  const pace = { spacingMs: 150 };
+  const pace = { spacingMs: 400 };
   await at.another(pace).syncNow(['app-rankings']);
   await at.another(pace).syncNow(['app-rankings']);
   const times = source.upstream.requests.map((request) => request.atMs);
   assert.equal(times.length, 4);
   for (const [index, time] of times.entries()) {
     const earlier = times[index - 1];
-    // The civil clock of a restart is milliseconds off the monotonic one.
-    if (earlier !== undefined) assert.ok(time - earlier >= 140, `${time - earlier} ms`);
+    // Seen where it arrives: what the machine delays one by, the next seems to come too early by.
+    if (earlier !== undefined) assert.ok(time - earlier >= 250, `${time - earlier} ms`);
   }
 });
 

@@ -42,17 +42,23 @@ export async function startTestServer(say: (line: string) => void): Promise<Test
   }
 }
 
-async function createTemplate(connection: {
-  host: string;
-  port: number;
-  user: string;
-  database: string;
-}): Promise<void> {
-  const admin = new Client(connection);
-  await admin.connect();
-  await admin.query(`CREATE DATABASE ${templateDatabase}`);
-  await admin.end();
+/** Makes the template of the tests' databases, anew. */
+export async function createTemplate(connection: DatabaseAddress): Promise<void> {
+  await dropTemplate(connection);
+  await asAdmin(connection, `CREATE DATABASE ${templateDatabase}`);
   const template = new Database({ ...connection, database: templateDatabase });
   await migrate(template);
   await template.close();
+}
+
+/** Removes it again, from a server that is there to stay. */
+export async function dropTemplate(connection: DatabaseAddress): Promise<void> {
+  await asAdmin(connection, `DROP DATABASE IF EXISTS ${templateDatabase}`);
+}
+
+async function asAdmin(connection: DatabaseAddress, sql: string): Promise<void> {
+  const admin = new Client(connection);
+  await admin.connect();
+  await admin.query(sql);
+  await admin.end();
 }

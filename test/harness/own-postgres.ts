@@ -1,0 +1,163 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { runCommand } from '../../src/store/embedded/run-command.ts';
+import { serverUser } from '../../src/store/embedded/server-user.ts';
+
+/** A PostgreSQL server of a test's own, as an administrator would set one up: passwords, TLS, a language. */
+export interface OwnPostgres {
+  /** Over its unix socket, without a password. */
+  readonly address: DatabaseAddress;
+  /** Over TCP with a password and TLS that proves itself by `caFile`; over TCP nothing else is let in. */
+  readonly url: string;
+  readonly password: string;
+  readonly caFile: string;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+const patienceMs = 60_000;
+
+/**
+ * Starts a throw-away server from the programs in `binDir`, as `postgres` or `nobody` where we are root. `locale` is initdb's
+ * arguments about language. Throws with what the server said.
+ */
+export async function startOwnPostgres(
+  binDir: string,
+  locale: readonly string[] = ['--locale=C'],
+): Promise<OwnPostgres> {
+  const folder = mkdtempSync(join(tmpdir(), 'naru-postgres-'));
+  chmodSync(folder, 0o755);
+  const data = join(folder, 'data');
+  const user = serverUser(process.getuid?.() ?? -1, data);
+  const own = (path: string): void => {
+    if (user !== null) chownSync(path, user.uid, user.gid);
+  };
+  const password = `pw-${Math.random().toString(36).slice(2)}`;
+  const [passwordFile, key, certificate] = ['password', 'server.key', 'server.crt'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
+  for (const name of ['data', 'socket']) {
+    mkdirSync(join(folder, name), { mode: 0o700 });
+    own(join(folder, name));
+  }
+  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  own(passwordFile);
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  execFileSync(
+    'openssl',
+    [
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-days',
+      '2',
+      '-keyout',
+      key,
+      '-out',
+      certificate,
+      ...subject,
+    ],
+    { stdio: 'ignore' },
+  );
+  chmodSync(key, 0o600);
+  own(key);
+  const made = await runCommand(
+    join(binDir, 'initdb'),
+    [
+      '-D',
+      data,
+      '-U',
+      'naru',
+      '--auth-local=trust',
+      '--auth-host=scram-sha-256',
+      `--pwfile=${passwordFile}`,
+      '-E',
+      'UTF8',
+      '-N',
+      ...locale,
+    ],
+    { user, env: process.env, timeoutMs: 120_000 },
+  );
+  if (!made.ok) throw new Error(made.output);
+  writeFileSync(
+    join(data, 'pg_hba.conf'),
+    'local all all trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n',
+  );
+  const port = await freePort();
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: join(folder, 'socket'),
+    ssl: 'on',
+    ssl_cert_file: certificate,
+    ssl_key_file: key,
+    fsync: 'off',
+    max_connections: 200,
+  };
+  const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const become = user === null ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
+  // Whoever ends before it takes it along.
+  const child = spawn(
+    'setpriv',
+    ['--pdeathsig', 'INT', ...become, '--', join(binDir, 'postgres'), '-D', data, ...words],
+    {
+      cwd: '/',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  const address = { host: join(folder, 'socket'), port, user: 'naru', database: 'postgres' };
+  const stop = async (): Promise<void> => {
+    if (child.exitCode === null) {
+      const over = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGINT');
+      await over;
+    }
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await answering(child, address);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const query = `sslmode=verify-full&sslrootcert=${encodeURIComponent(certificate)}`;
+  const url = `postgres://naru:${password}@localhost:${port}/postgres?${query}`;
+  return { address, url, password, caFile: certificate, port, stop };
+}
+
+async function answering(child: ChildProcess, address: DatabaseAddress): Promise<void> {
+  let said = '';
+  for (const output of [child.stdout, child.stderr])
+    output?.on('data', (text) => (said = `${said}${text}`.slice(-10_000)));
+  const untilMs = performance.now() + patienceMs;
+  for (;;) {
+    const client = new Client(address);
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return;
+    } catch (error) {
+      if (child.exitCode !== null || performance.now() > untilMs) throw new Error(`${said}${String(error)}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,90 @@
+/** `naru up` on a PostgreSQL server that somebody else runs: with a password (SCRAM) and TLS, and with neither. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Client } from 'pg';
+import { findBinaries } from '../../src/store/embedded/binaries.ts';
+import { serverUser } from '../../src/store/embedded/server-user.ts';
+import { createPlace, type Place } from '../cli/naru.ts';
+import { type OwnPostgres, startOwnPostgres } from '../harness/own-postgres.ts';
+
+let postgres: OwnPostgres;
+let place: Place;
+let folder: string;
+
+/** The programs that the runner names, else those of the embedded server. */
+async function binDir(): Promise<string> {
+  const stated = process.env['NARU_TEST_POSTGRES_BIN'];
+  if (stated !== undefined) return stated;
+  const uid = process.getuid?.() ?? -1;
+  const user = serverUser(uid, join(folder, 'none'));
+  const options = { uid, user, env: process.env, dataDir: folder, needMajor: null, progress: () => {} };
+  return (await findBinaries(options)).binDir;
+}
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'naru-other-'));
+  postgres = await startOwnPostgres(await binDir());
+  place = createPlace();
+});
+after(async () => {
+  place?.remove();
+  await postgres?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function ask(sql: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new Client(postgres.address);
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+test('with a password and TLS that is verified it serves, bills, and every connection is encrypted', async () => {
+  const serving = await place.up('--config', place.configure({ database: { url: postgres.url } }));
+  try {
+    const connections = await ask(
+      "SELECT ssl, auth FROM (SELECT s.ssl, a.usename AS auth FROM pg_stat_activity a JOIN pg_stat_ssl s USING (pid) WHERE a.application_name = 'naru') x",
+    );
+    assert.ok(connections.length > 0);
+    assert.ok(connections.every(({ ssl, auth }) => ssl === true && auth === 'naru'));
+    assert.equal((await fetch(`${serving.origin}/readyz`)).status, 200);
+    const made = await place.json('account', 'create', '--name', 'other');
+    assert.equal(made.code, 0, made.err);
+    assert.ok((await ask('SELECT 1 FROM account')).length > 0);
+    for (const said of [serving.out(), serving.err(), made.out, made.err])
+      assert.ok(!said.includes(postgres.password), 'the password was printed');
+  } finally {
+    assert.equal(await serving.stop(), 0);
+  }
+});
+
+test('a wrong password, a certificate of nobody known and a refused plain connection end the start with words, never with the password', async () => {
+  const wrong = 'pw-wrong-5a1c';
+  for (const [url, words] of [
+    [postgres.url.replace(postgres.password, wrong), /the password is wrong/],
+    [postgres.url.replace(/&sslrootcert=[^&]*/, ''), /certificate/i],
+    [postgres.url.replace(/\?.*$/, '?sslmode=disable'), /does not let this user in|no encryption|pg_hba/],
+    [postgres.url.replace(String(postgres.port), '1'), /nothing listens there/],
+  ] as const) {
+    const ended = await place.run('up', '--port', '0', '--config', place.configure({ database: { url } }));
+    assert.equal(ended.code, 1, ended.out);
+    assert.match(ended.err, words);
+    for (const secret of [postgres.password, wrong])
+      assert.ok(!`${ended.out}${ended.err}`.includes(secret), ended.err);
+    assert.doesNotMatch(ended.err, /\n\s+at /, 'a stack is no explanation');
+  }
+});
+
+test('over a unix socket, as the machine itself lets in, it serves as well', async () => {
+  const { host, port } = postgres.address;
+  const url = `postgres://naru@localhost:${port}/postgres?host=${encodeURIComponent(String(host))}`;
+  const serving = await place.up('--config', place.configure({ database: { url } }));
+  assert.equal((await fetch(`${serving.origin}/readyz`)).status, 200);
+  assert.equal(await serving.stop(), 0);
+});
