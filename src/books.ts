@@ -11,7 +11,7 @@ import { nodeHome } from './nodes/node-home.ts';
 import { NodeRegistry } from './nodes/node-registry.ts';
 import { SpendShares } from './nodes/spend-shares.ts';
 import type { Database } from './store/database.ts';
-import { Journal } from './store/journal/journal.ts';
+import { Journal, type JournalOptions } from './store/journal/journal.ts';
 import type { JournalEvent } from './store/journal/unavailable.ts';
 import type { SettlementResult, SettlementRow } from './store/settlement.ts';
 import type { Clock } from './time/clock.ts';
@@ -23,6 +23,9 @@ export interface BooksParts {
   readonly dataDir: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** The name of the data directory and what its journal is made of; from the directory itself unless told. */
+  readonly home?: string;
+  readonly journal?: Partial<JournalOptions>;
   /** The operator has published a catalogue (`naru models publish`): the configuration is to be read again. */
   readonly onPublished?: (() => void) | undefined;
 }
@@ -49,7 +52,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     database,
     clock,
     log,
-    home: nodeHome(dataDir),
+    home: parts.home ?? nodeHome(dataDir),
     address: `${config.listen.host}:${config.listen.port}`,
   });
   const accounts = new AccountBook({ database, clock, isShared: () => !nodes.isAlone });
@@ -58,6 +61,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     dir: join(dataDir, 'journal'),
     clock,
     report: (event) => reportJournal(log, event),
+    ...parts.journal,
   });
   const funds = new Funds({ accounts, keys, clock, debtFloor: config.limits.debtFloorKrw });
   const shares: SpendShares = new SpendShares({ database, clock, nodes, isCurrent: () => feed.isFresh });
@@ -75,7 +79,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   const recovered = await settlements.recover();
   if (recovered.finals + recovered.orphans > 0) log.info('recovered', recovered);
   const feed: ChangeFeed = await ChangeFeed.start({
-    address: database.address,
+    connect: () => database.connect(),
     clock,
     log,
     onChange: async ({ topic, subject }) => {

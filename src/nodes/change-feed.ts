@@ -1,7 +1,6 @@
 import type { Client } from 'pg';
 import { describeError, type Log } from '../log/log.ts';
 import { type Change, changeChannel, changesAfter, lastChangeId } from '../store/changes.ts';
-import { connect, type DatabaseAddress } from '../store/connection.ts';
 import type { Clock } from '../time/clock.ts';
 
 /** Changes are announced where the database can announce, and asked for this often everywhere. */
@@ -16,7 +15,8 @@ const overlap = 256;
 
 /** What a change feed is made of. */
 export interface ChangeFeedParts {
-  readonly address: DatabaseAddress;
+  /** Opens a connection of the feed's own. */
+  readonly connect: () => Promise<Client>;
   readonly clock: Clock;
   readonly log: Log;
   /** Makes a change true in memory; may be called twice for one change. */
@@ -84,7 +84,7 @@ export class ChangeFeed {
   }
 
   async #connect(): Promise<Client> {
-    const client = await connect(this.#parts.address);
+    const client = await this.#parts.connect();
     client.on('notification', () => void this.#poll());
     await client.query(`LISTEN ${changeChannel}`);
     return client;
