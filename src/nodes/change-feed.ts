@@ -85,9 +85,14 @@ export class ChangeFeed {
 
   async #connect(): Promise<Client> {
     const client = await this.#parts.connect();
-    client.on('notification', () => void this.#poll());
+    // What is announced before the client is the feed's own is found by the look that follows; a look now would open another client.
+    client.on('notification', () => {
+      if (this.#client === client) void this.#poll();
+    });
     await client.query(`LISTEN ${changeChannel}`);
-    return client;
+    if (!this.#closed) return client;
+    await client.end();
+    throw new Error('the change feed is closed');
   }
 
   /** One look for changes. A look asked for during another follows it. Never throws. */

@@ -13,6 +13,7 @@ const kinds = [
   'reload',
   'reload',
   'bad disk',
+  'cornered',
   'slow disk',
   'slow network',
   'at commit',
@@ -128,6 +129,12 @@ export class Faults {
         return;
       case 'bad disk':
         disk.failingUntilMs = untilMs(50, 3_000);
+        return;
+      case 'cornered':
+        // Longer than a settlement waits for either of them.
+        link.cutUntilMs = untilMs(11_000, 14_000);
+        disk.failingUntilMs = link.cutUntilMs;
+        this.#breakLines(process);
         return;
       case 'slow disk':
         disk.syncMs = random.pick([1, 20, 300]);

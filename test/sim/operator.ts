@@ -47,7 +47,7 @@ export class Operator {
     const { journey, truth } = this.#simulation;
     const isLate = revokedMs !== null && told.sentMs > revokedMs + noticedWithinMs;
     if (isLate)
-      truth.hold(told.end !== 'complete', () => `${told.id} was answered after the revocation of its key`);
+      truth.hold(told.status !== 200, () => `${told.id} was answered after the revocation of its key`);
     if (isLate && told.status === 401) journey.met('a request was refused because its key was revoked');
     if (errorType === 'insufficient_credits') journey.met('a request was refused at the floor');
     if (errorType === 'key_limit_exceeded') journey.met('a request was refused at the limit of its key');

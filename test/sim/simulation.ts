@@ -1,5 +1,6 @@
 import type { LogFields } from '../../src/log/log.ts';
 import { insertAccount } from '../../src/store/accounts.ts';
+import { isConnectionLoss } from '../../src/store/connection.ts';
 import { insertKey } from '../../src/store/keys.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { send } from './client.ts';
@@ -203,8 +204,8 @@ export class Simulation {
       (error: unknown) => {
         if (!process.isAlive) return;
         this.note(`${process.name} does not start`);
-        if (!/ECONN|terminated|starting up|timeout|EIO|database|connection/i.test(String(error)))
-          this.#failure = error;
+        // A start may fail for want of the database or the disk, and for nothing else.
+        if (!isConnectionLoss(error) && !/EIO/.test(String(error))) this.#failure = error;
         process.die();
         timeline.after(1_000, () => this.boot(machine));
       },
@@ -401,7 +402,11 @@ export class Simulation {
     while (await this.#step(untilMs)) this.steps += 1;
     truth.hold(isOver, () => `not everything has ended: ${this.#unfinished()}`);
     truth.hold(this.#calls.open === 0, () => `${this.#calls.open} calls to upstreams are open`);
-    truth.hold(this.server.sessions.size === 0, () => `${this.server.sessions.size} connections are left`);
+    truth.hold(
+      this.server.sessions.size === 0,
+      () =>
+        `connections are left of ${[...this.server.sessions].map((session) => session.process.name).join(' ')}`,
+    );
     for (const { process } of machines)
       truth.hold(
         process.clock.pending === 0,

@@ -25,6 +25,8 @@ export type Admission = Parameters<InferenceParts['place']>[0];
 type Subject = `account ${number}` | `key ${number}`;
 
 const lostMs = 5_000;
+/** How long who asks for shares waits for them. */
+const patienceMs = 700;
 
 /** Looks at everything from above, where nothing is late and nothing is lost, and says when what is promised does not hold. */
 export class Truth {
@@ -42,6 +44,7 @@ export class Truth {
   readonly #excusedOf = new WeakMap<SimProcess, Map<Subject, bigint>>();
   /** The largest estimate so far. */
   readonly #largest = new Map<Subject, bigint>();
+  readonly #pleas = new Map<string, { readonly process: SimProcess; readonly atMs: number }>();
   #checks = 0;
 
   constructor(parts: {
@@ -97,6 +100,7 @@ export class Truth {
       if (process.isAlive)
         unheard.set(row.id, { accountId: row.account_id, keyId: row.key_id, cost: row.cost });
     }
+    this.#heedPleas(tx, process, entries.length > 0);
     const usage = entries.filter((entry) => entry.generation_id !== null).length;
     this.hold(usage === fresh.filter((row) => row.cost > 0n).length, () => 'an entry without its generation');
     if (batch.length > fresh.length) {
@@ -106,6 +110,24 @@ export class Truth {
           ? 'a settlement tried again found itself settled'
           : 'a replay of the journal found a row settled',
       );
+    }
+  }
+
+  /** Who asks the others to yield is helped when another then gives back what it had. */
+  #heedPleas(tx: Transaction, process: SimProcess, isSettlement: boolean): void {
+    for (const change of (tx.written.get('change_event')?.values() ?? []) as Iterable<Tables['change_event']>)
+      if (change.topic.startsWith('share-of-'))
+        this.#pleas.set(`${change.topic === 'share-of-account' ? 1 : 2}/${change.subject}`, {
+          process,
+          atMs: tx.nowMs,
+        });
+    if (isSettlement) return;
+    for (const key of tx.written.get('spend_share')?.keys() ?? []) {
+      const subject = key.slice(0, key.lastIndexOf('/'));
+      const asker = this.#pleas.get(subject);
+      if (asker === undefined || asker.process === process || tx.nowMs - asker.atMs > patienceMs) continue;
+      this.#pleas.delete(subject);
+      this.#journey.met('a plea for shares was yielded to');
     }
   }
 
@@ -171,10 +193,7 @@ export class Truth {
 
   /** Everything is over: what clients saw is what is in the books. */
   atEnd(): void {
-    const byRequest = new Map<
-      string,
-      { readonly cost: bigint; readonly account_id: number; readonly status: number }[]
-    >();
+    const byRequest = new Map<string, readonly Tables['generation'][]>();
     for (const row of this.#store.tables.generation.values()) {
       const id = requestOf(row.detail);
       byRequest.set(id, [...(byRequest.get(id) ?? []), row]);
@@ -189,11 +208,21 @@ export class Truth {
       }
       if (told.end === 'failed')
         this.hold((row?.cost ?? 0n) === 0n, () => `${told.id} failed and was billed ${row?.cost}`);
+      if (row !== undefined) this.#noteRecord(told, row);
       if (row === undefined || row.cost === 0n) continue;
       this.hold(row.account_id === told.accountId, () => `${told.id} was billed to another account`);
       if (told.end === 'left' && told.wasStreamed)
         this.#journey.met('a client that left in the middle of a stream was billed');
     }
+  }
+
+  #noteRecord(told: Told, row: Tables['generation']): void {
+    const { attempts = [] } = JSON.parse(row.detail) as { readonly attempts?: readonly object[] };
+    if (told.end === 'complete' && attempts.length > 1)
+      this.#journey.met('an upstream failed and another answered');
+    // The record of what was answered, put in the place of a settlement that was given up.
+    if (told.end === 'failed' && row.status === 500 && row.completion_tokens > 0)
+      this.#journey.met('a settlement was neither journaled nor committed: the answer was not completed');
   }
 
   #settled(row: Tables['generation'], entries: number): void {
