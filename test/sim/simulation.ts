@@ -58,6 +58,8 @@ export interface Outcome {
   readonly violation: { readonly words: string; readonly last: readonly string[] } | null;
 }
 
+/** How long a settlement waits for the database when the journal does not take it. */
+const settlementPatienceMs = 10_000;
 /** How long the end may take: everything heals, every gateway settles and stops. */
 const endingMs = 120_000;
 
@@ -322,6 +324,8 @@ export class Simulation {
       end: 'running',
       cost: null,
       status: null,
+      endedMs: null,
+      isUnsaid: false,
     };
     this.told.set(id, told);
     const body = {
@@ -342,6 +346,7 @@ export class Simulation {
       leavesAfterMs: random.inThousand(150) ? random.int(1, 900) : null,
       slowMs: random.inThousand(100) ? random.int(1, 30) : null,
     });
+    told.endedMs = timeline.nowMs;
     this.note(`${id} ${told.end}${errorType === null ? '' : ` with ${errorType}`}`);
     this.#operator.onAnswer(told, errorType, holder);
   }
@@ -375,6 +380,8 @@ export class Simulation {
       settled.add((JSON.parse(row.detail) as { request_id: string }).request_id);
     for (const told of this.told.values()) {
       if (told.gateway !== machine.number) continue;
+      if (told.end === 'failed' && (told.endedMs ?? 0) - told.sentMs >= settlementPatienceMs)
+        told.isUnsaid ||= !settled.has(told.id);
       if (told.end === 'complete' && told.cost !== 0n && !settled.has(told.id))
         this.journey.met('a process died after a sync and before its commit');
       if (told.end === 'running' && told.wasStreamed && told.status === 200)
@@ -412,7 +419,7 @@ export class Simulation {
         process.clock.pending === 0,
         () => `${process.name} has ${process.clock.pending} timers left`,
       );
-    truth.hold(this.#store.tables.spend_share.size === 0, () => 'shares are left of nodes that left');
+    truth.hold(this.#store.tables.gateway_node.size === 0, () => 'nodes are left that have left');
     truth.atEnd();
   }
 

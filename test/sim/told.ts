@@ -14,4 +14,7 @@ export interface Told {
   /** What its usage says it cost, micro-won. */
   cost: bigint | null;
   status: number | null;
+  endedMs: number | null;
+  /** Its settlement was given up while nothing durable could be had, and the process died before it could say so anywhere. */
+  isUnsaid: boolean;
 }

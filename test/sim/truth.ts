@@ -206,7 +206,7 @@ export class Truth {
         this.hold(row !== undefined, () => `${told.id} was complete and is not on record`);
         this.hold(row?.cost === told.cost, () => `${told.id} was told ${told.cost} and billed ${row?.cost}`);
       }
-      if (told.end === 'failed')
+      if (told.end === 'failed' && !told.isUnsaid)
         this.hold((row?.cost ?? 0n) === 0n, () => `${told.id} failed and was billed ${row?.cost}`);
       if (row !== undefined) this.#noteRecord(told, row);
       if (row === undefined || row.cost === 0n) continue;

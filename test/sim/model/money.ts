@@ -78,6 +78,8 @@ export const moneyStatements: readonly Statement[] = [
   {
     text: 'INSERT INTO account_balance (account_id) VALUES ($1)',
     run: (tx, [id]) => {
+      if (tx.get('account_balance', String(id)) !== undefined)
+        throw new ServerError('23505', 'account_balance_pkey');
       const zero = { credits: 0n, usage: 0n, lot_applied: 0n, entries: 0, version: 0n };
       putBalance(tx, { account_id: Number(id), ...zero });
       return [];

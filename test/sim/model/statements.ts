@@ -30,7 +30,7 @@ export async function execute(
     for (const name of statement.locks?.(tx, values) ?? []) await tx.store.acquire(tx, name);
     return statement.run(tx, values);
   } catch (error) {
-    tx.failed = true;
+    tx.fail();
     throw error;
   }
 }

@@ -134,6 +134,12 @@ export class Transaction {
     return this.#written;
   }
 
+  /** A statement was refused: its locks are gone at once. */
+  fail(): void {
+    this.failed = true;
+    this.store.release(this);
+  }
+
   commit(): readonly Notice[] {
     if (this.#over) return [];
     for (const [name, rows] of this.#written) {
