@@ -11,7 +11,7 @@ import { nodeHome } from './nodes/node-home.ts';
 import { NodeRegistry } from './nodes/node-registry.ts';
 import { SpendShares } from './nodes/spend-shares.ts';
 import type { Database } from './store/database.ts';
-import { Journal } from './store/journal/journal.ts';
+import { Journal, type JournalOptions } from './store/journal/journal.ts';
 import type { JournalEvent } from './store/journal/unavailable.ts';
 import type { SettlementResult, SettlementRow } from './store/settlement.ts';
 import type { Clock } from './time/clock.ts';
@@ -25,6 +25,9 @@ export interface BooksParts {
   readonly log: Log;
   /** The debt floor of the moment, positive. */
   readonly debtFloor: () => Krw;
+  /** The name of the data directory and what its journal is made of; from the directory itself unless told. */
+  readonly home?: string;
+  readonly journal?: Partial<JournalOptions>;
   /** The operator has published a catalogue (`naru models publish`): the configuration is to be read again. */
   readonly onPublished?: (() => void) | undefined;
 }
@@ -51,7 +54,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     database,
     clock,
     log,
-    home: nodeHome(dataDir),
+    home: parts.home ?? nodeHome(dataDir),
     address: `${config.listen.host}:${config.listen.port}`,
   });
   const accounts = new AccountBook({ database, clock, isShared: () => !nodes.isAlone });
@@ -60,6 +63,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     dir: join(dataDir, 'journal'),
     clock,
     report: (event) => reportJournal(log, event),
+    ...parts.journal,
   });
   const funds = new Funds({ accounts, keys, clock, debtFloor: parts.debtFloor });
   const shares: SpendShares = new SpendShares({ database, clock, nodes, isCurrent: () => feed.isFresh });
@@ -77,7 +81,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   const recovered = await settlements.recover();
   if (recovered.finals + recovered.orphans > 0) log.info('recovered', recovered);
   const feed: ChangeFeed = await ChangeFeed.start({
-    address: database.address,
+    connect: (limitMs) => database.connect(limitMs),
     clock,
     log,
     onChange: async ({ topic, subject }) => {

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { describeError, type Log } from '../log/log.ts';
 import { type Change, changeChannel, changesAfter, lastChangeId } from '../store/changes.ts';
-import { connect, type DatabaseAddress, disconnect } from '../store/connection.ts';
+import { disconnect } from '../store/connection.ts';
 import type { Clock } from '../time/clock.ts';
 
 /** Changes are announced where the database can announce, and asked for this often everywhere. */
@@ -18,7 +18,8 @@ const overlap = 256;
 
 /** What a change feed is made of. */
 export interface ChangeFeedParts {
-  readonly address: DatabaseAddress;
+  /** Opens a connection of the feed's own, on which nothing may take longer than the limit. */
+  readonly connect: (limitMs: number) => Promise<Client>;
   readonly clock: Clock;
   readonly log: Log;
   /** Makes a change true in memory; may be called twice for one change. */
@@ -86,15 +87,20 @@ export class ChangeFeed {
   }
 
   async #connect(): Promise<Client> {
-    const client = await connect(this.#parts.address, answerWithinMs);
-    client.on('notification', () => void this.#poll());
+    const client = await this.#parts.connect(answerWithinMs);
+    // What is announced before the client is the feed's own is found by the look that follows; a look now would open another client.
+    client.on('notification', () => {
+      if (this.#client === client) void this.#poll();
+    });
     try {
       await client.query(`LISTEN ${changeChannel}`);
     } catch (error) {
       await disconnect(client);
       throw error;
     }
-    return client;
+    if (!this.#closed) return client;
+    await disconnect(client);
+    throw new Error('the change feed is closed');
   }
 
   /** One look for changes. A look asked for during another follows it. Never throws. */

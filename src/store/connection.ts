@@ -65,8 +65,10 @@ export async function connect(address: DatabaseAddress, limitMs: number | null =
 
 /** Ends a connection, in good order if that goes within 1 s. Never throws. */
 export async function disconnect(client: Client): Promise<void> {
-  const { stream } = (client as unknown as { connection: { stream: { destroy(): void } } }).connection;
-  const late = setTimeout(() => stream.destroy(), endWithinMs);
+  const { connection } = client as unknown as {
+    readonly connection?: { readonly stream: { destroy(): void } };
+  };
+  const late = setTimeout(() => connection?.stream.destroy(), endWithinMs);
   await client.end().catch(() => {});
   clearTimeout(late);
 }

@@ -1,5 +1,5 @@
-import { Pool, type PoolClient, type QueryResultRow } from 'pg';
-import { systemClock } from '../time/clock.ts';
+import { type Client, Pool, type PoolClient, type QueryResultRow } from 'pg';
+import { type Clock, systemClock } from '../time/clock.ts';
 import {
   answerWithinMs,
   clientConfig,
@@ -18,10 +18,33 @@ const retryEveryMs = 50;
 /** How long the connections of a pool may take to end. */
 const endWithinMs = 2_000;
 
+/** How the database is reached, and by what time its absence is measured. */
+export interface DatabaseMeans {
+  readonly clock: Clock;
+  /** Opens one connection; rejects when the server is not there within 5 s. */
+  readonly connect: (address: DatabaseAddress, limitMs: number | null) => Promise<Client>;
+  readonly openPool: (
+    address: DatabaseAddress,
+    size: number,
+    limitMs: number | null,
+  ) => Pick<Pool, 'connect' | 'query' | 'end'>;
+}
+
+const systemMeans: DatabaseMeans = {
+  clock: systemClock,
+  connect,
+  openPool(address, size, limitMs) {
+    const pool = new Pool({ ...clientConfig(address, limitMs), max: size, idleTimeoutMillis: 30_000 });
+    pool.on('error', () => {});
+    return pool;
+  },
+};
+
 /** The database as the rooms see it. */
 export class Database implements Sql {
   readonly address: DatabaseAddress;
-  readonly #pool: Pool;
+  readonly #means: DatabaseMeans;
+  readonly #pool: ReturnType<DatabaseMeans['openPool']>;
   /** The one connection on which settlements and re-reads of money follow each other in order. */
   readonly line: OrderedLine;
 
@@ -29,11 +52,21 @@ export class Database implements Sql {
    * `limitMs` bounds every statement of the pool (see `clientConfig`): for who serves, not for who verifies a ledger of any size. Those
    * of the ordered line are small, and bounded always.
    */
-  constructor(address: DatabaseAddress, poolSize = 8, limitMs: number | null = null) {
+  constructor(
+    address: DatabaseAddress,
+    poolSize = 8,
+    limitMs: number | null = null,
+    means: DatabaseMeans = systemMeans,
+  ) {
     this.address = address;
-    this.#pool = new Pool({ ...clientConfig(address, limitMs), max: poolSize, idleTimeoutMillis: 30_000 });
-    this.#pool.on('error', () => {});
-    this.line = new OrderedLine(() => connect(address, answerWithinMs));
+    this.#means = means;
+    this.#pool = means.openPool(address, poolSize, limitMs);
+    this.line = new OrderedLine(() => means.connect(address, answerWithinMs));
+  }
+
+  /** Opens one more connection, which the caller closes; rejects when the server is not there within 5 s. */
+  connect(limitMs: number): Promise<Client> {
+    return this.#means.connect(this.address, limitMs);
   }
 
   /** Runs one READ; while the server restarts it is tried again for up to 4 s. */
@@ -41,12 +74,12 @@ export class Database implements Sql {
     text: string,
     values: readonly unknown[] = [],
   ): Promise<readonly R[]> {
-    return patiently(async () => (await this.#pool.query<R>(text, [...values])).rows);
+    return patiently(this.#means.clock, async () => (await this.#pool.query<R>(text, [...values])).rows);
   }
 
   /** Runs READS in a turn of the ordered line; while the server restarts they get another turn, for up to 4 s. */
   readInOrder<T>(read: (sql: Sql) => Promise<T>): Promise<T> {
-    return patiently(() => this.line.run(read));
+    return patiently(this.#means.clock, () => this.line.run(read));
   }
 
   /**
@@ -55,7 +88,7 @@ export class Database implements Sql {
    */
   async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
-      const client = await patiently(() => this.#begin());
+      const client = await patiently(this.#means.clock, () => this.#begin());
       try {
         const result = await work(sqlOver(client));
         await client.query('COMMIT');
@@ -101,15 +134,15 @@ async function rollBack(client: PoolClient, anew: boolean): Promise<void> {
   }
 }
 
-async function patiently<T>(read: () => Promise<T>): Promise<T> {
-  const beganMs = systemClock.monotonic();
+async function patiently<T>(clock: Clock, read: () => Promise<T>): Promise<T> {
+  const beganMs = clock.monotonic();
   for (;;) {
     try {
       return await read();
     } catch (error) {
       // An attempt may itself take seconds, where nothing answers at the address.
-      if (!isConnectionLoss(error) || systemClock.monotonic() - beganMs >= patienceMs) throw error;
-      await new Promise((resolve) => setTimeout(resolve, retryEveryMs));
+      if (!isConnectionLoss(error) || clock.monotonic() - beganMs >= patienceMs) throw error;
+      await new Promise<void>((resolve) => clock.after(retryEveryMs, resolve));
     }
   }
 }

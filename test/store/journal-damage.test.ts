@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
+import { systemDisk } from '../../src/store/journal/disk.ts';
 import { readSegment } from '../../src/store/journal/replay.ts';
 import { segmentOf } from '../../src/store/journal/segment.ts';
 import type { JournalEvent } from '../../src/store/journal/unavailable.ts';
@@ -31,7 +32,7 @@ function read(dir: string, bytes: Buffer): { found: string[]; events: JournalEve
   writeFileSync(path, bytes);
   const events: JournalEvent[] = [];
   const segment = segmentOf({ number: 1, salt: 0 }, path, bytes.length, 'old');
-  return { found: texts(readSegment(segment, (event) => events.push(event))), events };
+  return { found: texts(readSegment(systemDisk, segment, (event) => events.push(event))), events };
 }
 
 const payloads = ['one', '', 'three 셋', 'x'.repeat(90), 'five', '', '7'];
@@ -98,7 +99,7 @@ test('a segment under another’s name is not replayed', async (t) => {
   writeFileSync(path, bytes);
   const events: JournalEvent[] = [];
   const segment = segmentOf({ number: 2, salt: 0 }, path, bytes.length, 'old');
-  assert.deepEqual(texts(readSegment(segment, (event) => events.push(event))), []);
+  assert.deepEqual(texts(readSegment(systemDisk, segment, (event) => events.push(event))), []);
   assert.equal(events[0]?.kind, 'damaged');
 });
 

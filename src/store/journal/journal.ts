@@ -1,4 +1,5 @@
 import type { Clock } from '../../time/clock.ts';
+import { type Disk, systemDisk } from './disk.ts';
 import type { RecordType } from './record.ts';
 import { type FoundRecord, readSegment } from './replay.ts';
 import type { Segment } from './segment.ts';
@@ -17,6 +18,10 @@ export interface JournalOptions {
   readonly maxBytes?: number;
   /** False makes `durable` a lie, for negative controls only. */
   readonly sync?: boolean;
+  /** Where the files are; the machine's own unless told. */
+  readonly disk?: Disk;
+  /** Runs a task when this turn of the event loop has ended; `setImmediate` unless told. */
+  readonly atTurnEnd?: (task: () => void) => void;
   /** Told what an operator should hear. Must not throw. */
   readonly report?: (event: JournalEvent) => void;
 }
@@ -47,12 +52,16 @@ const mebibyte = 1024 * 1024;
 /** The write-ahead journal of one process (design.md 6). README.md beside this file is its contract. */
 export class Journal {
   readonly #writer: Writer;
+  readonly #disk: Disk;
   readonly #report: (event: JournalEvent) => void;
   #replayed = false;
 
   private constructor(options: JournalOptions) {
     this.#report = options.report ?? (() => {});
+    this.#disk = options.disk ?? systemDisk;
     this.#writer = new Writer({
+      disk: this.#disk,
+      atTurnEnd: options.atTurnEnd ?? setImmediate,
       dir: options.dir,
       clock: options.clock,
       segmentBytes: options.segmentBytes ?? 16 * mebibyte,
@@ -121,7 +130,7 @@ export class Journal {
       if (segment.state !== 'old') continue;
       // The walk holds the segment itself, or releasing its first record would delete it under the second.
       segment.live += 1;
-      for (const record of readSegment(segment, this.#report)) {
+      for (const record of readSegment(this.#disk, segment, this.#report)) {
         segment.live += 1;
         yield { ...record, ticket: segment.number as Ticket };
       }

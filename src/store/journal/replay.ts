@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import type { Disk } from './disk.ts';
 import { type RecordType, recordBytesAt } from './record.ts';
 import { firstRecordAt, readHeader, type Segment } from './segment.ts';
 import type { JournalEvent } from './unavailable.ts';
@@ -14,6 +14,7 @@ export interface FoundRecord {
  * unreadable is reported once the records around it are known; a segment with damage is marked so.
  */
 export function* readSegment(
+  disk: Disk,
   segment: Segment,
   report: (event: JournalEvent) => void,
 ): Generator<FoundRecord> {
@@ -24,7 +25,7 @@ export function* readSegment(
   };
   let bytes: Buffer;
   try {
-    bytes = readFileSync(segment.path);
+    bytes = disk.read(segment.path);
   } catch (error) {
     return damage(0, segment.bytes, error);
   }

@@ -1,7 +1,6 @@
-import { closeSync, fdatasync, fsync, open, rename, unlink, write, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
+import type { Disk } from './disk.ts';
 
 /** One file of the journal, as the running process knows it. */
 export interface Segment {
@@ -80,53 +79,43 @@ export function readHeader(segment: Buffer): SegmentHeader | null {
  * 0.20/0.36). Zeroing the next segment meanwhile costs the current one nothing that shows (0.20/0.36), so segments are made
  * anew and not recycled: there is no old content to be mistaken for records.
  */
-export async function createSegment(segment: Segment): Promise<number> {
+export async function createSegment(disk: Disk, segment: Segment): Promise<number> {
   const draft = `${segment.path}.new`;
-  const fd = await openFile(draft, 'wx', 0o600);
+  const fd = await disk.open(draft, 'wx');
   try {
-    const zeros = Buffer.alloc(1024 * 1024);
+    const zeros = Buffer.alloc(Math.min(1024 * 1024, segment.bytes));
     for (let at = 0; at < segment.bytes; ) {
       const wanted = Math.min(zeros.length, segment.bytes - at);
-      at += (await writeFile(fd, zeros, 0, wanted, at)).bytesWritten;
+      at += await disk.write(fd, zeros, wanted, at);
     }
-    for (const at of headerAt) writeAll(fd, encodeHeader(segment), at);
-    await syncFile(fd);
-    await renameFile(draft, segment.path);
-    await syncDirectory(dirname(segment.path));
+    for (const at of headerAt) writeAll(disk, fd, encodeHeader(segment), at);
+    await disk.sync(fd);
+    await disk.rename(draft, segment.path);
+    await syncDirectory(disk, dirname(segment.path));
     return fd;
   } catch (error) {
-    closeSync(fd);
-    for (const path of [draft, segment.path]) await removeFile(path).catch(() => {});
+    disk.close(fd);
+    for (const path of [draft, segment.path]) await disk.remove(path).catch(() => {});
     throw error;
   }
 }
 
 /** Writes all of `bytes` at `position`: one system call, more only when the kernel takes less than it was offered. */
-export function writeAll(fd: number, bytes: Buffer, position: number): void {
+export function writeAll(disk: Disk, fd: number, bytes: Buffer, position: number): void {
   for (let done = 0; done < bytes.length; ) {
-    done += writeSync(fd, bytes, done, bytes.length - done, position + done);
+    done += disk.writeNow(fd, bytes, done, position + done);
   }
 }
 
 /** Makes the names in a directory durable. */
-export async function syncDirectory(dir: string): Promise<void> {
-  const fd = await openFile(dir, 'r');
+export async function syncDirectory(disk: Disk, dir: string): Promise<void> {
+  const fd = await disk.open(dir, 'r');
   try {
-    await syncFile(fd);
+    await disk.sync(fd);
   } finally {
-    closeSync(fd);
+    disk.close(fd);
   }
 }
-
-/** Makes the data of a file durable. */
-export const syncData = promisify(fdatasync);
-/** Gives a file another name. */
-export const renameFile = promisify(rename);
-/** Deletes a file. */
-export const removeFile = promisify(unlink);
-const syncFile = promisify(fsync);
-const openFile = promisify(open);
-const writeFile = promisify(write);
 
 function encodeHeader(header: SegmentHeader): Buffer {
   const bytes = Buffer.alloc(headerBytes);

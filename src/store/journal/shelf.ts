@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, closeSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../time/clock.ts';
-import { createSegment, removeFile, renameFile, type Segment, segmentOf, syncDirectory } from './segment.ts';
+import type { Disk } from './disk.ts';
+import { createSegment, type Segment, segmentOf, syncDirectory } from './segment.ts';
 import type { JournalEvent } from './unavailable.ts';
 
 /** What the shelf needs to know. */
 export interface ShelfOptions {
+  readonly disk: Disk;
   readonly dir: string;
   readonly segmentBytes: number;
   readonly maxBytes: number;
@@ -43,16 +44,16 @@ export class Shelf {
   /** Takes the directory, and removes the unfinished segments in it. Throws the file system's error when it cannot. */
   constructor(options: ShelfOptions) {
     this.#options = options;
-    mkdirSync(options.dir, { recursive: true, mode: 0o700 });
-    chmodSync(options.dir, 0o700);
-    for (const name of readdirSync(options.dir).sort()) {
-      const path = join(options.dir, name);
-      if (name.endsWith('.new')) rmSync(path);
+    const { disk, dir } = options;
+    disk.makePrivateDirectory(dir);
+    for (const name of [...disk.list(dir)].sort()) {
+      const path = join(dir, name);
+      if (name.endsWith('.new')) disk.deleteNow(path);
       const [, digits, kind] = /^(\d{10})\.(journal|damaged)$/.exec(name) ?? [];
       if (digits === undefined) continue;
       const number = Number(digits);
       this.#highest = Math.max(this.#highest, number);
-      if (kind === 'journal') this.#keep(segmentOf({ number, salt: 0 }, path, statSync(path).size, 'old'));
+      if (kind === 'journal') this.#keep(segmentOf({ number, salt: 0 }, path, disk.sizeOf(path), 'old'));
     }
   }
 
@@ -88,7 +89,8 @@ export class Shelf {
 
   /** Makes the first segment, and the directory's own name durable. Resolves also when no segment could be made. */
   async open(): Promise<void> {
-    await syncDirectory(dirname(this.#options.dir));
+    const { disk, dir } = this.#options;
+    await syncDirectory(disk, dirname(dir));
     this.#prepare();
     await this.#made;
   }
@@ -108,7 +110,7 @@ export class Shelf {
   /** Deletes the file of a segment that nobody needs; a damaged one is renamed and kept. */
   retire(segment: Segment): void {
     if (!this.#segments.delete(segment.number)) return;
-    if (segment.fd >= 0) closeSync(segment.fd);
+    if (segment.fd >= 0) this.#options.disk.close(segment.fd);
     segment.fd = -1;
     const made = segment === this.#making ? this.#made : undefined;
     this.#deleting = this.#deleting.then(() => made).then(() => this.#delete(segment));
@@ -142,7 +144,7 @@ export class Shelf {
     this.#next = segment;
     this.#keep(segment);
     this.#making = segment;
-    this.#made = createSegment(segment).then(
+    this.#made = createSegment(this.#options.disk, segment).then(
       (fd) => this.#ready(segment, fd),
       (error: unknown) => this.#failed(segment, error),
     );
@@ -154,7 +156,7 @@ export class Shelf {
     if (segment.state === 'preparing') {
       segment.fd = fd;
       segment.state = 'ready';
-    } else closeSync(fd); // Given up meanwhile, with what waited for it.
+    } else this.#options.disk.close(fd); // Given up meanwhile, with what waited for it.
     if (this.#blockage !== undefined) this.#options.report({ kind: 'unblocked' });
     this.#blockage = undefined;
     this.#options.onReady();
@@ -178,10 +180,11 @@ export class Shelf {
 
   async #delete(segment: Segment): Promise<void> {
     const { path, number, damaged, bytes, exists } = segment;
+    const { disk, dir } = this.#options;
     try {
-      if (exists && damaged) await renameFile(path, path.replace(/journal$/, 'damaged'));
-      else if (exists) await removeFile(path);
-      if (exists) await syncDirectory(this.#options.dir);
+      if (exists && damaged) await disk.rename(path, path.replace(/journal$/, 'damaged'));
+      else if (exists) await disk.remove(path);
+      if (exists) await syncDirectory(disk, dir);
     } catch (error) {
       this.#options.report({ kind: 'litter', segment: number, error });
     }

@@ -1,12 +1,14 @@
-import { closeSync } from 'node:fs';
 import { Batch } from './batch.ts';
 import { framingBytes, type RecordType } from './record.ts';
-import { firstRecordAt, type Segment, syncData, writeAll } from './segment.ts';
+import { firstRecordAt, type Segment, writeAll } from './segment.ts';
 import { Shelf, type ShelfOptions } from './shelf.ts';
 import { JournalUnavailable } from './unavailable.ts';
 
 /** The shelf's needs, less what the writer sees to itself. */
-type WriterOptions = Omit<ShelfOptions, 'onReady' | 'onFailed'> & { readonly sync: boolean };
+type WriterOptions = Omit<ShelfOptions, 'onReady' | 'onFailed'> & {
+  readonly sync: boolean;
+  readonly atTurnEnd: (task: () => void) => void;
+};
 
 /**
  * Writes records to the current segment, once per turn of the event loop, and makes them durable, one sync at a time: whoever
@@ -88,7 +90,7 @@ export class Writer {
       this.#dirty.delete(segment);
       this.shelf.retire(segment);
     } else if (segment.fd >= 0 && !this.#dirty.has(segment)) {
-      closeSync(segment.fd);
+      this.#options.disk.close(segment.fd);
       segment.fd = -1;
     }
   }
@@ -131,7 +133,7 @@ export class Writer {
   #schedule(): void {
     if (this.#turnScheduled) return;
     this.#turnScheduled = true;
-    setImmediate(() => {
+    this.#options.atTurnEnd(() => {
       this.#turnScheduled = false;
       this.#turn();
     });
@@ -148,7 +150,7 @@ export class Writer {
     const segment = this.#current;
     if (segment?.state !== 'ready' || this.#batch.length === 0) return;
     try {
-      writeAll(segment.fd, this.#batch.bytes, segment.written);
+      writeAll(this.#options.disk, segment.fd, this.#batch.bytes, segment.written);
     } catch (error) {
       this.#fail(error);
       return;
@@ -167,7 +169,8 @@ export class Writer {
     this.#dirty.clear();
     this.#syncs += 1;
     for (const segment of this.#underWay) segment.syncing = true;
-    const syncs = this.#options.sync ? this.#underWay.map((segment) => syncData(segment.fd)) : [];
+    const { sync, disk } = this.#options;
+    const syncs = sync ? this.#underWay.map((segment) => disk.syncData(segment.fd)) : [];
     void Promise.allSettled(syncs).then((results) => {
       const failed = results.find((result) => result.status === 'rejected');
       this.#endSync(failed);

@@ -1,0 +1,66 @@
+import { type Goal, goals } from './journey.ts';
+import { type Outcome, simulate } from './simulation.ts';
+
+/** What is to be simulated. */
+export interface Orders {
+  readonly from: number;
+  readonly seeds: number;
+  readonly steps: number;
+  /** So many of the first seeds are run twice, and must be the same to the last line. */
+  readonly twice: number;
+  readonly trace?: (line: string) => void;
+}
+
+/** What came of it: one line for each goal. */
+export interface Campaign {
+  readonly report: readonly string[];
+  readonly failed: boolean;
+}
+
+/** With fewer seeds than this, what must happen sometimes may happen never. */
+const enoughSeeds = 200;
+
+/** Runs seed after seed, up to the first that fails. */
+export async function runSeeds(orders: Orders): Promise<Campaign> {
+  const counts = new Map<Goal, number>();
+  const sums = { seeds: 0, steps: 0, requests: 0, complete: 0, crashes: 0, commits: 0, checks: 0 };
+  const report: string[] = [];
+  const differing: number[] = [];
+  let bad: Outcome | null = null;
+  const beganMs = performance.now();
+  for (let seed = orders.from; seed < orders.from + orders.seeds && bad === null; seed += 1) {
+    const outcome = await simulate(seed, {
+      steps: orders.steps,
+      ...(orders.trace && { print: orders.trace }),
+    });
+    sums.seeds += 1;
+    for (const name of ['steps', 'requests', 'complete', 'crashes', 'commits', 'checks'] as const)
+      sums[name] += outcome[name];
+    for (const [goal, count] of outcome.counts) counts.set(goal, (counts.get(goal) ?? 0) + count);
+    if (outcome.violation !== null) bad = outcome;
+    else if (seed - orders.from < orders.twice) {
+      const again = await simulate(seed, { steps: orders.steps });
+      if (again.hash !== outcome.hash) differing.push(seed);
+    }
+  }
+  const tookSec = ((performance.now() - beganMs) / 1000).toFixed(1);
+  report.push(
+    `${sums.seeds} seeds from ${orders.from} in ${tookSec} s: ${sums.steps} steps, ${sums.requests} requests (${sums.complete} complete), ` +
+      `${sums.crashes} crashes, ${sums.commits} commits, ${sums.checks} checks`,
+  );
+  report.push(
+    `the same seed twice, ${Math.min(orders.twice, sums.seeds)} seeds: ${
+      differing.length === 0 ? 'the same trace' : `DIFFERENT: ${differing.join(', ')}`
+    }`,
+  );
+  const never = goals.filter((goal) => !counts.has(goal));
+  for (const goal of goals) report.push(`${String(counts.get(goal) ?? 0).padStart(7)}  ${goal}`);
+  const isShort = orders.seeds < enoughSeeds;
+  if (never.length > 0 && bad === null)
+    report.push(`${isShort ? 'never, in so few seeds' : 'NEVER'}: ${never.join('; ')}`);
+  if (bad?.violation != null) {
+    report.push(...bad.violation.last, `SEED ${bad.seed} FAILED: ${bad.violation.words}`);
+    report.push(`again: npm run sim -- --from ${bad.seed} --seeds 1 --steps ${orders.steps} --trace`);
+  }
+  return { report, failed: bad !== null || differing.length > 0 || (never.length > 0 && !isShort) };
+}

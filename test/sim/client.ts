@@ -1,0 +1,124 @@
+import { Refusal } from '../../src/errors/catalogue.ts';
+import { errorTypeOf, renderRefusal } from '../../src/errors/error-body.ts';
+import { ClientLeft } from '../../src/errors/given-up.ts';
+import type { Exchange } from '../../src/http/exchange.ts';
+import type { Reply } from '../../src/http/route.ts';
+import type { SimGateway } from './gateway.ts';
+import type { SimProcess } from './process.ts';
+import type { Timeline } from './time.ts';
+import type { Told } from './told.ts';
+
+/** One request as a client sends it. */
+export interface Sending {
+  readonly told: Told;
+  readonly process: SimProcess;
+  readonly gateway: SimGateway;
+  readonly timeline: Timeline;
+  readonly key: string;
+  readonly body: object;
+  /** The client hangs up after so long; null: it reads to the end. */
+  readonly leavesAfterMs: number | null;
+  /** How long the client takes for each piece of a stream; null: no time. */
+  readonly slowMs: number | null;
+}
+
+/** What was told in an error's stead. */
+export interface Answered {
+  readonly errorType: string | null;
+}
+
+/** Sends a request and notes what the client is told, and nothing that it is not told. Resolves when that is over. */
+export function send(sending: Sending): Promise<Answered> {
+  const { told, process, timeline } = sending;
+  const departure = new AbortController();
+  const over = Promise.withResolvers<Answered>();
+  const end = (how: Told['end'], errorType: string | null = null): void => {
+    if (told.end !== 'running') return;
+    told.end = how;
+    forget();
+    leaving?.cancel();
+    over.resolve({ errorType });
+  };
+  const forget = process.whenDead(() => end('cut'));
+  const leaving =
+    sending.leavesAfterMs === null
+      ? null
+      : timeline.after(sending.leavesAfterMs, () => {
+          if (told.end !== 'running') return;
+          end('left');
+          departure.abort(new ClientLeft());
+        });
+  const exchange = exchangeOf(sending, departure);
+  const listen = async (): Promise<void> => {
+    try {
+      const reply = await sending.gateway.answer(exchange);
+      if ('stream' in reply) await hearStream(sending, reply, end);
+      else if (process.isAlive && told.end === 'running') {
+        told.status = 200;
+        told.cost = costIn(reply.body as object);
+        end('complete');
+      }
+    } catch (error) {
+      if (!process.isAlive) return;
+      told.status = error instanceof Refusal ? renderRefusal(error).status : 500;
+      end('failed', error instanceof Refusal ? errorTypeOf(error.failure) : 'server');
+    }
+  };
+  void listen();
+  return over.promise;
+}
+
+async function hearStream(
+  { told, process, timeline, slowMs }: Sending,
+  reply: Extract<Reply, { readonly stream: unknown }>,
+  end: (how: Told['end'], errorType?: string | null) => void,
+): Promise<void> {
+  let text = '';
+  told.status = 200;
+  await reply.stream({
+    write(piece) {
+      if (!process.isAlive || told.end !== 'running') return undefined;
+      text += piece;
+      return slowMs === null ? undefined : timeline.pause(slowMs);
+    },
+  });
+  if (!process.isAlive || told.end !== 'running') return;
+  const events = text
+    .split('\n\n')
+    .filter((event) => event.startsWith('data: ') && event !== 'data: [DONE]')
+    .map((event) => JSON.parse(event.slice(6)) as { readonly error?: object; readonly usage?: object });
+  const error = events.find((event) => event.error !== undefined);
+  const usage = events.findLast((event) => event.usage != null);
+  if (error === undefined && usage !== undefined) {
+    told.cost = costIn(usage);
+    end('complete');
+  } else end('failed', 'in_stream');
+}
+
+function costIn(body: { readonly usage?: object }): bigint {
+  const { cost } = body.usage as { readonly cost: number };
+  return BigInt(Math.round(cost * 1_000_000));
+}
+
+/** What the transport would have made of the request. */
+function exchangeOf({ told, process, key, body }: Sending, departure: AbortController): Exchange {
+  const headers: Record<string, string> = {
+    authorization: `Bearer ${key}`,
+    'x-title': `app ${told.accountId}`,
+  };
+  const exchange = {
+    requestId: told.id,
+    method: 'POST',
+    path: '/api/v1/chat/completions',
+    queryText: '',
+    headers,
+    startedMs: process.clock.monotonic(),
+    clientIp: '127.0.0.1',
+    logFields: {},
+    signal: departure.signal,
+    leave: (reason: Error) => departure.abort(reason),
+    header: (name: string) => headers[name] ?? null,
+    body: async () => Buffer.from(JSON.stringify(body)),
+  };
+  return exchange as unknown as Exchange;
+}

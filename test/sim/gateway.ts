@@ -1,0 +1,177 @@
+import { type Books, openBooks } from '../../src/books.ts';
+import { buildCatalogue, type Catalogue } from '../../src/catalogue/catalogue.ts';
+import type { Config } from '../../src/config/config.ts';
+import { openaiDialect } from '../../src/dialects/openai/index.ts';
+import { ServerStopping } from '../../src/errors/given-up.ts';
+import { placeWith } from '../../src/funds.ts';
+import { dispatch } from '../../src/http/dispatch.ts';
+import type { Exchange } from '../../src/http/exchange.ts';
+import type { Reply } from '../../src/http/route.ts';
+import { RouteTable } from '../../src/http/table.ts';
+import { JobRunner } from '../../src/jobs/jobs.ts';
+import { type Log, type LogFields, silentLog } from '../../src/log/log.ts';
+import { beatEveryMs } from '../../src/nodes/node-registry.ts';
+import { inferenceRoutes } from '../../src/routes/inference.ts';
+import type { Slots } from '../../src/slots/slots.ts';
+import { Database } from '../../src/store/database.ts';
+import { Health } from '../../src/upstreams/health.ts';
+import type { Provider } from '../../src/upstreams/providers.ts';
+import { usualLimits } from '../../src/upstreams/standing.ts';
+import type { MachineDisk } from './memory-disk.ts';
+import type { Link, SimServer } from './network.ts';
+import type { SimProcess } from './process.ts';
+import type { Admission } from './truth.ts';
+
+/** What a gateway is simulated with. */
+export interface SimGatewayParts {
+  readonly process: SimProcess;
+  readonly config: Config;
+  readonly server: SimServer;
+  readonly link: Link;
+  readonly disk: MachineDisk;
+  readonly home: string;
+  readonly versionOf: (model: string, label: string) => number;
+  readonly provider: (slug: string) => Provider;
+  /** A request is about to be counted. */
+  readonly onAdmit: (request: Admission) => void;
+  readonly onLog: (event: string, fields: LogFields) => void;
+  readonly onSync: (when: 'before' | 'after') => void;
+}
+
+/** One life of a gateway: its rooms as the roof builds them, but for sockets, slots and what publishes prices. */
+export interface SimGateway {
+  readonly books: Books;
+  answer(exchange: Exchange): Promise<Reply>;
+  reload(config: Config, versionOf: SimGatewayParts['versionOf']): void;
+  /** Gives requests in flight `drainMs`, then stops as a gateway stops. */
+  close(drainMs: number): Promise<void>;
+}
+
+const segmentBytes = 24 * 1024;
+
+/** Starts a gateway; rejects when the database or the journal cannot be had, as a start would. */
+export async function startSimGateway(parts: SimGatewayParts): Promise<SimGateway> {
+  const { process, config, server, link, disk } = parts;
+  const { clock } = process;
+  const log = logTo(parts.onLog);
+  const database = new Database({}, 8, null, server.meansOf(process, link));
+  const books = await openBooks({
+    config,
+    database,
+    dataDir: '/data',
+    clock,
+    log,
+    debtFloor: () => config.limits.debtFloorKrw,
+    home: parts.home,
+    journal: {
+      disk: disk.for(() => process.isAlive, { onSync: parts.onSync }),
+      atTurnEnd: (task) => void clock.after(0, task),
+      segmentBytes,
+      maxBytes: 64 * segmentBytes,
+    },
+  });
+  const { accounts, keys, settlements, feed, nodes, shares } = books;
+  const health = new Health(clock, usualLimits);
+  let catalogue: Catalogue = buildCatalogue(config, parts.versionOf);
+  const place = placeWith(shares, books.funds);
+  const routes = inferenceRoutes({
+    accounts,
+    settlements,
+    catalogue: () => catalogue,
+    chain: {
+      clock,
+      health,
+      budgetMs: config.limits.upstreamTimeoutMs,
+      callers: {
+        provider: parts.provider,
+        engine: () => {
+          throw new Error('no engines are simulated');
+        },
+        slots: {} as Slots,
+        engineDialect: openaiDialect,
+        clock,
+        log: silentLog,
+        streamIdleTimeoutMs: config.limits.streamIdleTimeoutMs,
+        totalTimeoutMs: config.limits.totalTimeoutMs,
+      },
+    },
+    clock,
+    place: (request, count) =>
+      place(request, () => {
+        parts.onAdmit(request);
+        count();
+      }),
+    count: async (texts) => [...texts].join(' ').split(' ').filter(Boolean).length,
+    debtFloor: config.limits.debtFloorKrw,
+    maxBodyBytes: config.limits.bodyBytes,
+    keepAliveMs: config.limits.keepAliveCommentMs,
+    streamIdleTimeoutMs: config.limits.streamIdleTimeoutMs,
+  });
+  const table = new RouteTable(routes);
+  const keyPrefix = config.keys.prefix;
+  const dispatching = { table, keys, accounts, clock, keyPrefix, fresh: () => feed.fresh() };
+  const jobs = new JobRunner(
+    [
+      { name: 'renew-open-requests', everyMs: 1_000, run: () => settlements.renewOpen(4 * segmentBytes) },
+      { name: 'beat', everyMs: beatEveryMs, run: () => nodes.beat() },
+      { name: 'give-back-shares', everyMs: 1_000, run: () => shares.giveBackIdle() },
+      { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },
+      { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshDoubtful() },
+    ],
+    { clock, log },
+  );
+  const inFlight = new Map<Exchange, Promise<unknown>>();
+  let closing = false;
+  return {
+    books,
+    answer(exchange) {
+      if (closing) throw new Error('connection refused');
+      const answered = answerOf(dispatch(dispatching, exchange), () => inFlight.delete(exchange));
+      inFlight.set(exchange, answered);
+      return answered;
+    },
+    reload(next, versionOf) {
+      catalogue = buildCatalogue(next, versionOf);
+      health.keepOnly(
+        new Set(catalogue.models.flatMap((model) => model.candidates.map(({ label }) => label))),
+      );
+    },
+    async close(drainMs) {
+      closing = true;
+      const endMs = clock.monotonic() + drainMs;
+      while (inFlight.size > 0 && clock.monotonic() < endMs) await wait(50);
+      for (const exchange of inFlight.keys()) exchange.leave(new ServerStopping('the server is stopping'));
+      while (inFlight.size > 0) await wait(10);
+      jobs.close();
+      await Promise.race([settlements.drained(), wait(3_000)]);
+      await books.close();
+      await database.close();
+    },
+  };
+
+  function wait(delayMs: number): Promise<void> {
+    return new Promise((resolve) => clock.after(delayMs, resolve));
+  }
+}
+
+/** What a request came to; `over` once its answer is wholly written, too. */
+async function answerOf(answering: ReturnType<typeof dispatch>, over: () => void): Promise<Reply> {
+  let reply: Awaited<typeof answering>;
+  try {
+    reply = await answering;
+  } catch (error) {
+    over();
+    throw error;
+  }
+  if ('allow' in reply) throw new Error('not asked for what is allowed');
+  if (!('stream' in reply)) {
+    over();
+    return reply;
+  }
+  return { headers: reply.headers, stream: (sink) => reply.stream(sink).finally(over) };
+}
+
+function logTo(onLog: SimGatewayParts['onLog']): Log {
+  const say = (event: string, fields: LogFields = {}): void => onLog(event, fields);
+  return { debug: say, info: say, warn: say, error: say };
+}

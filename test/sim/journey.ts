@@ -1,0 +1,75 @@
+import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/** What must have happened at least once in a run of many seeds: a simulation that never meets it proves nothing about it. */
+export const goals = [
+  'a process died after a sync and before its commit',
+  'a COMMIT was done and its answer lost',
+  'a COMMIT was lost before it was done',
+  'a settlement tried again found itself settled',
+  'a replay of the journal found a row settled',
+  'a replay of the journal settled a row',
+  'an admitted request without an end was recorded as failed',
+  'the power failed and tore the journal',
+  'the power failed and left a hole in the journal',
+  'a disk refused the journal',
+  'a settlement was neither journaled nor committed: the answer was not completed',
+  'a plea for shares was yielded to',
+  'a request was refused at the floor',
+  'a request was refused at the limit of its key',
+  'a request was refused because its key was revoked',
+  'a request was refused while the database was away',
+  'a node was taken for lost and came back',
+  'a client that left in the middle of a stream was billed',
+  'a stream was broken by its process',
+  'an upstream failed and another answered',
+  'a price changed while a request was under way',
+  'a key was revoked while a request of it was under way',
+  'a clock jumped while a request was under way',
+  'a process was stopped in the middle of requests',
+] as const;
+export type Goal = (typeof goals)[number];
+
+const keptLines = 50;
+
+/** What happened in one simulation: its last lines, a hash of all of them, and which goals were met. */
+export class Journey {
+  readonly counts = new Map<Goal, number>();
+  readonly last: string[] = [];
+  #hash = '';
+  #pending = '';
+  readonly #print: ((line: string) => void) | null;
+
+  constructor(print: ((line: string) => void) | null = null) {
+    this.#print = print;
+  }
+
+  note(line: string): void {
+    this.last.push(line);
+    if (this.last.length > keptLines) this.last.shift();
+    this.#pending += `${line}\n`;
+    if (this.#pending.length > 65_536) this.#fold();
+    this.#print?.(line);
+  }
+
+  met(goal: Goal): void {
+    this.counts.set(goal, (this.counts.get(goal) ?? 0) + 1);
+  }
+
+  /** Of every line so far: two simulations with one hash are the same. */
+  get hash(): string {
+    this.#fold();
+    return this.#hash;
+  }
+
+  #fold(): void {
+    if (this.#pending === '') return;
+    this.#hash = hash('sha256', `${this.#hash}${crc32(this.#pending)}${this.#pending}`);
+    this.#pending = '';
+  }
+}
+
+/** What must never be: the simulation ends with it. */
+export class Violation extends Error {
+  override readonly name = 'Violation';
+}

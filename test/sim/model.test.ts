@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import type { Client } from 'pg';
+import { connect } from '../../src/store/connection.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { conductOf, operations, sideOf } from './model/conduct.ts';
+import { tableNames } from './model/tables.ts';
+
+// The model of the store is worth what it has in common with PostgreSQL: both are asked the same, and must say the same.
+
+let home: TestDatabase;
+let real: Client;
+let other: Client;
+let third: Client;
+
+before(async () => {
+  home = await createTestDatabase();
+  [real, other, third] = await Promise.all([
+    connect(home.address),
+    connect(home.address),
+    connect(home.address),
+  ]);
+});
+after(async () => {
+  await real?.end();
+  await other?.end();
+  await third?.end();
+  await home?.drop();
+});
+
+/** Something to work on, or most operations would be about nothing. */
+const preamble = (['account', 'account', 'key', 'key', 'grant', 'register', 'register'] as const).map(
+  (name, at) => ({
+    ...{ name, a: at, b: at % 2, c: at % 2 },
+    fate: 'kept' as const,
+  }),
+);
+
+const empty = `TRUNCATE ${tableNames.join(', ')} RESTART IDENTITY`;
+
+test('the model answers random sequences of every statement as PostgreSQL does, and is left with the same rows', async (t) => {
+  const asked = new Map<string, number>();
+  const sequence = fc.array(
+    fc.record({
+      name: fc.constantFrom(...Object.keys(operations)),
+      a: fc.nat(9),
+      b: fc.nat(9),
+      c: fc.nat(9),
+      fate: fc.constantFrom('kept', 'kept', 'kept', 'rolled back' as const),
+    }),
+    { minLength: 5, maxLength: 30 },
+  );
+  await fc.assert(
+    fc.asyncProperty(sequence, async (steps) => {
+      await real.query(empty);
+      const sides = [sideOf(real), sideOf()] as const;
+      for (const [at, step] of [...preamble, ...steps].entries()) {
+        const [fromReal, fromModel] = [await conductOf(sides[0], step), await conductOf(sides[1], step)];
+        assert.deepEqual(fromModel, fromReal, `step ${at}: ${step.name}`);
+        const name = `${step.name}${fromReal.startsWith('error') ? ` ${fromReal}` : ''}`;
+        asked.set(name, (asked.get(name) ?? 0) + 1);
+      }
+      assert.deepEqual(await sides[1].rows(), await sides[0].rows());
+    }),
+    { numRuns: 250 },
+  );
+  t.diagnostic([...asked].map(([name, count]) => `${name} ${count}`).join(', '));
+  for (const name of Object.keys(operations)) assert.ok(asked.has(name), `${name} never answered`);
+});
+
+test('the model waits where PostgreSQL waits, sees what is committed meanwhile, and calls a deadlock a deadlock', async () => {
+  await real.query(empty);
+  const model = sideOf();
+  for (const [one, two, three] of [
+    [sideOf(real), sideOf(other), sideOf(third)],
+    [model, model.beside(), model.beside()],
+  ] as const) {
+    for (const name of ['account', 'account', 'key'] as const)
+      await operations[name](one, { a: 0, b: 0, c: 0 });
+    await one.sql.query('BEGIN');
+    await two.sql.query('BEGIN');
+    await operations['lock'](one, { a: 0, b: 0, c: 0 });
+    let isHeld = false;
+    const waiting = operations['lock'](two, { a: 0, b: 0, c: 0 }).then(() => {
+      isHeld = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(isHeld, false, 'a lock is had once');
+    await operations['move'](one, { a: 0, b: 5, c: 1 });
+    const before = await operations['balances'](three, { a: 0, b: 0, c: 0 });
+    await one.sql.query('COMMIT');
+    await waiting;
+    const behind = await operations['balances'](two, { a: 0, b: 0, c: 0 });
+    assert.notDeepEqual(behind, before, 'read committed sees the commit that it waited for');
+    // Now crosswise.
+    await one.sql.query('BEGIN');
+    await operations['lock'](one, { a: 1, b: 0, c: 0 });
+    const crossed = [
+      operations['lock'](one, { a: 0, b: 0, c: 0 }),
+      operations['lock'](two, { a: 1, b: 0, c: 0 }),
+    ].map((lock) => lock.catch((error: { readonly code?: string }) => error.code));
+    assert.equal(await Promise.race(crossed), '40P01');
+    await one.sql.query('ROLLBACK').catch(() => {});
+    await two.sql.query('ROLLBACK').catch(() => {});
+    await Promise.all(crossed);
+  }
+});

@@ -1,0 +1,364 @@
+import { createHash } from 'node:crypto';
+import type { Client } from 'pg';
+import { expireCredit, grantCredit } from '../../../src/ledger/credit.ts';
+import { krwOfMicro } from '../../../src/money/krw.ts';
+import { findBalances, insertAccount } from '../../../src/store/accounts.ts';
+import { changesAfter, lastChangeId, recordChange } from '../../../src/store/changes.ts';
+import type { Database } from '../../../src/store/database.ts';
+import {
+  listNodes,
+  noteAddress,
+  noteAlive,
+  registerNode,
+  removeLostNodes,
+  removeNode,
+} from '../../../src/store/gateway-nodes.ts';
+import {
+  findKeyByHash,
+  findKeyById,
+  insertKey,
+  readKeySpend,
+  setRevoked,
+  updateOwnKey,
+} from '../../../src/store/keys.ts';
+import { moveTotals } from '../../../src/store/lots.ts';
+import { settleBatch } from '../../../src/store/settlement.ts';
+import {
+  dropAllShares,
+  dropShares,
+  lockShares,
+  sharesOfOthers,
+  writeShares,
+} from '../../../src/store/spend-shares.ts';
+import { type Sql, sqlOver } from '../../../src/store/sql.ts';
+import { execute } from './statements.ts';
+import { type TableName, type Tables, tableNames } from './tables.ts';
+import { Store, type Transaction } from './transactions.ts';
+
+/** One of the two that are compared: PostgreSQL, or the model of it. */
+export interface Side {
+  readonly sql: Sql;
+  readonly client: Client;
+  readonly database: Database;
+  /** Makes a node have been silent for so long. */
+  readonly age: (nodeId: number, ms: number) => Promise<void>;
+  /** Every row of every table, as text. */
+  readonly rows: () => Promise<readonly string[]>;
+  /** Another connection to the same, for reading. */
+  readonly beside: () => Side;
+}
+
+/** Three small numbers choose what an operation is about. */
+export interface Draw {
+  readonly a: number;
+  readonly b: number;
+  readonly c: number;
+}
+
+const atMs = Date.UTC(2026, 10, 23, 3);
+const day = 20_780;
+
+function hashOf(n: number): never {
+  return createHash('sha256').update(`key ${n}`).digest('hex') as never;
+}
+
+/** A few of them, so that they meet again. */
+function uuidOf(a: number, b: number): string {
+  return `019ab0000000700080000000${String(a).padStart(4, '0')}${String(b).padStart(4, '0')}`;
+}
+
+const kinds = ['account', 'key'] as const;
+const kindOf = (n: number): 'account' | 'key' => kinds[n % 2] ?? 'account';
+
+/** Everything that is asked of both, by name; each is one function of the store's, or one that is built of them. */
+export const operations = {
+  account: ({ sql }, { a }) => insertAccount(sql, { name: `account ${a}`, email: null, createdAtMs: atMs }),
+  key: ({ sql }, { a, b, c }) =>
+    insertKey(sql, {
+      hash: hashOf(a + 10 * b),
+      accountId: (c % 3) + 1,
+      kind: 'inference',
+      name: 'key',
+      label: 'key',
+      limitMicro: b % 2 === 0 ? null : BigInt(b) * 1_000_000n,
+      limitReset: 'never',
+      expiresAtMs: null,
+      createdAtMs: atMs,
+    }),
+  balances: ({ sql }, { a, b }) => findBalances(sql, [(a % 3) + 1, (b % 3) + 1]),
+  'key by hash': ({ sql }, { a, b }) => findKeyByHash(sql, hashOf(a + 10 * b)),
+  'key by id': ({ sql }, { a }) => findKeyById(sql, a),
+  'spend of a key': ({ sql }, { a, b }) =>
+    readKeySpend(sql, { id: (a % 3) + 1, accountId: (b % 3) + 1 }, day + (a % 4)),
+  revoke: ({ sql }, { a, b, c }) => setRevoked(sql, hashOf(a + 10 * b), atMs + c),
+  'change a key': ({ sql }, { a, b, c }) =>
+    updateOwnKey(
+      sql,
+      (c % 3) + 1,
+      hashOf(a + 10 * b),
+      c % 2 === 0 ? { limitMicro: BigInt(c) } : { userDisabled: c > 4, name: 'new' },
+      atMs + c,
+    ),
+  grant: ({ database }, { a, b, c }) =>
+    grantCredit(
+      database,
+      {
+        accountId: (a % 3) + 1,
+        kind: 'topup',
+        amount: krwOfMicro(BigInt(b + 1) * 10_000_000n),
+        expiresAtMs: c % 3 === 0 ? atMs + c * 1_000 : null,
+        idempotencyKey: c % 2 === 0 ? `key ${b}` : null,
+        memo: null,
+      },
+      atMs,
+    ),
+  expire: ({ database }, { a }) => expireCredit(database, atMs + a * 1_000),
+  move: ({ sql }, { a, b, c }) =>
+    moveTotals(sql, (a % 3) + 1, {
+      credits: BigInt(b - 2),
+      usage: BigInt(c - 1),
+      lotApplied: 0n,
+      entries: 1,
+    }),
+  settle: async ({ client }, { a, b, c }) => {
+    const rows = Array.from({ length: (b % 4) + 1 }, (_none, n) => {
+      const cost = n === c % 4 ? 0n : BigInt((a + n) * 1_000_000);
+      return {
+        uuid: uuidOf((a + n * b) % 12, 0),
+        accountId: (a % 3) + 1,
+        keyId: (b % 3) + 1,
+        createdAtMs: atMs,
+        settledAtMs: atMs + n,
+        day: day + (c % 4),
+        status: 200,
+        errorType: null,
+        model: c % 2 === 0 ? 'sim/model' : null,
+        provider: null,
+        finishReason: 'stop',
+        promptTokens: a,
+        completionTokens: b,
+        cost,
+        priceVersion: 1,
+        detail: '{"request_id": "x"}',
+        app: c % 3 === 0 ? { id: a + 1, name: `app ${a}`, url: null } : null,
+      };
+    });
+    const { balances, replayed } = await settleBatch(client, rows, c < 5 ? (c % 3) + 1 : null);
+    return [balances.toSorted((x, y) => x.accountId - y.accountId), [...replayed].sort()];
+  },
+  register: ({ database }, { a }) =>
+    registerNode(database, { home: `00000000-0000-4000-8000-00000000000${a % 4}`, address: 'x' }),
+  alive: ({ sql }, { a, b }) => noteAlive(sql, (a % 4) + 1, b),
+  address: ({ sql }, { a, b }) => noteAddress(sql, (a % 4) + 1, `address ${b}`),
+  nodes: async ({ sql }) =>
+    (await listNodes(sql)).map(({ id, address, knows, silentMs }) => [id, address, knows, silentMs > 4_000]),
+  age: ({ age }, { a, b }) => age((a % 4) + 1, b % 2 === 0 ? 60_000 : 4_000_000),
+  'remove a node': ({ database }, { a }) => removeNode(database, (a % 4) + 1),
+  'forget the lost': ({ database }) => removeLostNodes(database, 3_600_000),
+  lock: ({ sql }, { a, b }) => lockShares(sql, kindOf(b), (a % 3) + 1),
+  'shares of others': ({ sql }, { a, b, c }) => sharesOfOthers(sql, (a % 4) + 1, kindOf(b), (c % 3) + 1),
+  'write shares': ({ sql }, { a, b, c }) =>
+    writeShares(sql, (a % 4) + 1, [
+      { kind: kindOf(b), subject: (c % 3) + 1, amount: BigInt(b - 1) * 1_000_000n },
+      { kind: kindOf(b + 1), subject: (a % 3) + 1, amount: BigInt(c) },
+    ]),
+  'drop shares': ({ sql }, { a, b, c }) =>
+    dropShares(sql, (a % 4) + 1, [{ kind: kindOf(b), subject: (c % 3) + 1 }]),
+  'drop all shares': ({ sql }, { a }) => dropAllShares(sql, (a % 4) + 1),
+  change: ({ sql }, { a }) => recordChange(sql, 'key', a),
+  'last change': ({ client }) => lastChangeId(client),
+  changes: ({ client }, { a }) => changesAfter(client, a),
+} satisfies Readonly<Record<string, (side: Side, draw: Draw) => Promise<unknown>>>;
+
+/** These make a transaction of their own. */
+const whole = new Set(['grant', 'expire', 'settle', 'register', 'remove a node', 'forget the lost', 'age']);
+
+/** What one side does when it is asked: what it answers, or the error that it refuses with, as text. */
+export async function conductOf(
+  side: Side,
+  step: Draw & { readonly name: string; readonly fate: 'kept' | 'rolled back' },
+): Promise<string> {
+  const operation = operations[step.name as keyof typeof operations] as (
+    side: Side,
+    draw: Draw,
+  ) => Promise<unknown>;
+  const isUndone = step.fate === 'rolled back' && !whole.has(step.name);
+  try {
+    if (isUndone) await side.sql.query('BEGIN');
+    const result = await operation(side, step);
+    if (isUndone) await side.sql.query('ROLLBACK');
+    return textOf(result);
+  } catch (error) {
+    await side.sql.query('ROLLBACK');
+    return `error ${(error as { readonly code?: string }).code ?? String(error)}`;
+  }
+}
+
+function textOf(value: unknown): string {
+  return (
+    JSON.stringify(value, (_name, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part)) ??
+    'nothing'
+  );
+}
+
+/** PostgreSQL behind this client, or without one a new model. */
+export function sideOf(client?: Client): Side {
+  return client === undefined ? modelSide(new Store(() => atMs)) : realSide(client);
+}
+
+function realSide(client: Client): Side {
+  const sql = sqlOver(client);
+  return {
+    sql,
+    client,
+    database: databaseOver(sql),
+    age: async (nodeId, ms) => {
+      await sql.query(
+        "UPDATE gateway_node SET seen_at = now() - $2::float8 * interval '1 millisecond' WHERE id = $1",
+        [nodeId, ms],
+      );
+    },
+    rows: async () => {
+      const lines: string[] = [];
+      for (const name of tableNames) {
+        const rows = await sql.query<Record<string, unknown>>(`SELECT ${columnsOf[name]} FROM ${name}`);
+        lines.push(...rows.map((row) => lineOf(name, Object.values(row))));
+      }
+      return lines.sort();
+    },
+    beside: () => realSide(client),
+  };
+}
+
+function modelSide(store: Store): Side {
+  let tx: Transaction | null = null;
+  const query = async (
+    asked: string | { text: string; values?: readonly unknown[] },
+    given: readonly unknown[] = [],
+  ) => {
+    const [text, values] = typeof asked === 'string' ? [asked, given] : [asked.text, asked.values ?? []];
+    if (text === 'BEGIN') tx = store.begin();
+    else if (text === 'ROLLBACK' || text === 'COMMIT') {
+      if (text === 'COMMIT' && tx?.failed === false) tx.commit();
+      else tx?.rollback();
+      tx = null;
+    } else if (tx !== null) return { rows: await execute(tx, text, values) };
+    else {
+      const own = store.begin();
+      try {
+        const rows = await execute(own, text, values);
+        own.commit();
+        return { rows };
+      } finally {
+        own.rollback();
+      }
+    }
+    return { rows: [] };
+  };
+  const client = { query } as unknown as Client;
+  const sql = sqlOver(client);
+  return {
+    sql,
+    client,
+    database: databaseOver(sql),
+    age: async (nodeId, ms) => {
+      const row = store.tables.gateway_node.get(String(nodeId));
+      if (row !== undefined) store.tables.gateway_node.set(String(nodeId), { ...row, seen_at: atMs - ms });
+    },
+    rows: async () =>
+      tableNames
+        .flatMap((name) =>
+          [...(store.tables[name] as Map<string, object>).values()].map((row) =>
+            lineOf(
+              name,
+              modelColumns[name].map((column) => (row as Readonly<Record<string, unknown>>)[column] ?? null),
+            ),
+          ),
+        )
+        .sort(),
+    beside: () => modelSide(store),
+  };
+}
+
+function lineOf(table: TableName, values: readonly unknown[]): string {
+  return `${table} ${values.map((value) => (Buffer.isBuffer(value) ? value.toString('hex') : String(value).replaceAll('-', ''))).join(' ')}`;
+}
+
+/** What the model keeps of each table, but for instants of the server. */
+const modelColumns: { readonly [Name in TableName]: readonly (keyof Tables[Name] & string)[] } = {
+  account: ['id', 'name'],
+  account_balance: ['account_id', 'credits', 'usage', 'lot_applied', 'entries', 'version'],
+  credit_lot: ['id', 'account_id', 'amount', 'remaining', 'expires_at'],
+  ledger: [
+    'id',
+    'account_id',
+    'kind',
+    'amount',
+    'generation_id',
+    'key_id',
+    'lot_id',
+    'idempotency_key',
+    'memo',
+    'created_at',
+  ],
+  api_key: [
+    'id',
+    'hash',
+    'account_id',
+    'kind',
+    'name',
+    'label',
+    'user_disabled',
+    'admin_suspended',
+    'revoked_at',
+    'expires_at',
+    'limit_micro',
+    'limit_reset',
+    'created_at',
+    'updated_at',
+  ],
+  key_usage_day: ['account_id', 'of', 'day', 'cost', 'requests', 'prompt_tokens', 'completion_tokens'],
+  app_usage_day: ['account_id', 'of', 'day', 'cost', 'requests', 'prompt_tokens', 'completion_tokens'],
+  model_usage_day: ['account_id', 'of', 'day', 'cost', 'requests', 'prompt_tokens', 'completion_tokens'],
+  app: ['account_id', 'id'],
+  generation: [
+    'account_id',
+    'id',
+    'key_id',
+    'status',
+    'day',
+    'cost',
+    'prompt_tokens',
+    'completion_tokens',
+    'price_version',
+    'app_id',
+    'detail',
+  ],
+  change_event: ['id', 'topic', 'subject'],
+  gateway_node: ['id', 'home', 'address', 'knows'],
+  spend_share: ['kind', 'subject', 'node_id', 'amount'],
+};
+
+const columnsOf = Object.fromEntries(
+  tableNames.map((name) => {
+    const of =
+      { key_usage_day: 'key_id', app_usage_day: 'app_id', model_usage_day: 'model' }[name as string] ?? 'of';
+    const columns = (modelColumns[name] as readonly string[]).map((column) =>
+      column === 'of' ? of : column === 'detail' ? 'detail::text' : column,
+    );
+    return [name, columns.join(', ')];
+  }),
+) as Readonly<Record<TableName, string>>;
+
+/** Transactions over one connection, none of which is tried again. */
+function databaseOver(sql: Sql): Database {
+  return {
+    query: sql.query,
+    transaction: async <T>(work: (sql: Sql) => Promise<T>): Promise<T> => {
+      await sql.query('BEGIN');
+      const result = await work(sql);
+      await sql.query('COMMIT');
+      return result;
+    },
+  } as unknown as Database;
+}

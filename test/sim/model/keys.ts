@@ -1,0 +1,121 @@
+import type { Statement } from './statement.ts';
+import type { Tables } from './tables.ts';
+import { ServerError, type Transaction } from './transactions.ts';
+
+type KeyRow = Tables['api_key'];
+
+const columns =
+  'id, hash, account_id, kind, name, label, user_disabled, admin_suspended, revoked_at, expires_at, limit_micro, limit_reset, created_at, updated_at';
+
+function byHash(tx: Transaction, hash: unknown): KeyRow | undefined {
+  const hex = (hash as Buffer).toString('hex');
+  for (const [, row] of tx.rows('api_key')) if (row.hash === hex) return row;
+  return undefined;
+}
+
+function rawOf(row: KeyRow): object {
+  return {
+    ...row,
+    id: BigInt(row.id),
+    hash: Buffer.from(row.hash, 'hex'),
+    account_id: BigInt(row.account_id),
+    limit_micro: row.limit_micro === null ? null : String(row.limit_micro),
+  };
+}
+
+function lockOf(tx: Transaction, hash: unknown): readonly string[] {
+  const row = byHash(tx, hash);
+  return row === undefined ? [] : [`key ${row.id}`];
+}
+
+function latest(...instants: readonly (number | null)[]): number {
+  return Math.max(...instants.filter((instant) => instant !== null));
+}
+
+/** The statements about keys and what they spent. */
+export const keyStatements: readonly Statement[] = [
+  {
+    text: 'INSERT INTO api_key (hash, account_id, kind, name, label, limit_micro, limit_reset, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), to_timestamp($9::float8 / 1000)) RETURNING id',
+    run: (tx, [hash, account, kind, name, label, limit, reset, expires, created]) => {
+      // A number that was taken is taken, whatever comes of the row.
+      const id = tx.store.nextNumber('api_key');
+      if (byHash(tx, hash) !== undefined) throw new ServerError('23505', 'api_key_hash_key');
+      tx.put('api_key', String(id), {
+        id,
+        hash: (hash as Buffer).toString('hex'),
+        account_id: Number(account),
+        kind: Number(kind),
+        name: String(name),
+        label: String(label),
+        user_disabled: false,
+        admin_suspended: false,
+        revoked_at: null,
+        expires_at: expires === null ? null : Number(expires),
+        limit_micro: limit === null ? null : BigInt(limit as bigint),
+        limit_reset: Number(reset),
+        created_at: Number(created),
+        updated_at: null,
+      });
+      return [{ id: BigInt(id) }];
+    },
+  },
+  {
+    text: `SELECT ${columns} FROM api_key WHERE hash = $1`,
+    run: (tx, [hash]) => {
+      const row = byHash(tx, hash);
+      return row === undefined ? [] : [rawOf(row)];
+    },
+  },
+  {
+    text: `SELECT ${columns} FROM api_key WHERE id = $1`,
+    run: (tx, [id]) => {
+      const row = tx.get('api_key', String(id));
+      return row === undefined ? [] : [rawOf(row)];
+    },
+  },
+  {
+    text: 'UPDATE api_key SET revoked_at = coalesce(revoked_at, to_timestamp($2::float8 / 1000)), updated_at = greatest(created_at, updated_at, to_timestamp($2::float8 / 1000)) WHERE hash = $1 RETURNING id',
+    locks: (tx, [hash]) => lockOf(tx, hash),
+    run: (tx, [hash, at]) => {
+      const row = byHash(tx, hash);
+      if (row === undefined) return [];
+      const revokedAt = row.revoked_at ?? Number(at);
+      const updatedAt = latest(row.created_at, row.updated_at, Number(at));
+      tx.put('api_key', String(row.id), { ...row, revoked_at: revokedAt, updated_at: updatedAt });
+      return [{ id: BigInt(row.id) }];
+    },
+  },
+  {
+    text: `UPDATE api_key SET name = coalesce($3, name), user_disabled = coalesce($4, user_disabled), limit_micro = CASE WHEN $5 THEN $6 ELSE limit_micro END, limit_reset = coalesce($7, limit_reset), updated_at = greatest(created_at, updated_at, to_timestamp($8::float8 / 1000)) WHERE hash = $1 AND account_id = $2 RETURNING ${columns}`,
+    locks: (tx, [hash]) => lockOf(tx, hash),
+    run: (tx, [hash, account, name, disabled, changesLimit, limit, reset, at]) => {
+      const row = byHash(tx, hash);
+      if (row === undefined || row.account_id !== Number(account)) return [];
+      const limitMicro = limit === null ? null : BigInt(limit as bigint);
+      const next: KeyRow = {
+        ...row,
+        name: name === null ? row.name : String(name),
+        user_disabled: disabled === null ? row.user_disabled : Boolean(disabled),
+        limit_micro: changesLimit === true ? limitMicro : row.limit_micro,
+        limit_reset: reset === null ? row.limit_reset : Number(reset),
+        updated_at: latest(row.created_at, row.updated_at, Number(at)),
+      };
+      tx.put('api_key', String(row.id), next);
+      return [rawOf(next)];
+    },
+  },
+  {
+    text: 'SELECT coalesce(sum(cost) FILTER (WHERE day = $3), 0)::bigint AS daily, coalesce(sum(cost) FILTER (WHERE day >= $4 AND day <= $3), 0)::bigint AS weekly, coalesce(sum(cost) FILTER (WHERE day >= $5 AND day <= $3), 0)::bigint AS monthly, coalesce(sum(cost), 0)::bigint AS total FROM key_usage_day WHERE account_id = $1 AND key_id = $2',
+    run: (tx, [account, key, today, week, month]) => {
+      const sums = { daily: 0n, weekly: 0n, monthly: 0n, total: 0n };
+      for (const [, row] of tx.rows('key_usage_day')) {
+        if (row.account_id !== Number(account) || row.of !== Number(key)) continue;
+        if (row.day === today) sums.daily += row.cost;
+        if (row.day >= String(week) && row.day <= String(today)) sums.weekly += row.cost;
+        if (row.day >= String(month) && row.day <= String(today)) sums.monthly += row.cost;
+        sums.total += row.cost;
+      }
+      return [sums];
+    },
+  },
+];

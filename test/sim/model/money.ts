@@ -1,0 +1,303 @@
+import { amountsOf, arrayOf, numbersOf } from './arrays.ts';
+import { dashed, type Statement } from './statement.ts';
+import type { Tables } from './tables.ts';
+import { ServerError, type Transaction } from './transactions.ts';
+
+type Balance = Tables['account_balance'];
+
+function putBalance(tx: Transaction, row: Balance): void {
+  if (row.credits < 0n || row.usage < 0n) throw new ServerError('23514', 'totals_only_grow_from_zero');
+  if (row.lot_applied < 0n || row.lot_applied > row.usage)
+    throw new ServerError('23514', 'lots_follow_usage');
+  tx.put('account_balance', String(row.account_id), row);
+}
+
+function rawBalance({ account_id, credits, usage, version }: Balance): object {
+  return { account_id: BigInt(account_id), credits, usage, version };
+}
+
+function putEntry(tx: Transaction, entry: Omit<Tables['ledger'], 'id'>): number {
+  if (entry.amount === 0n) throw new ServerError('23514', 'entry_moves_money');
+  if ((entry.kind === 1 || entry.kind === 2) !== entry.amount > 0n && entry.kind < 5)
+    throw new ServerError('23514', 'entry_sign_follows_kind');
+  const id = tx.store.nextNumber('ledger');
+  // One entry per generation: its key is the unique index.
+  const key = entry.generation_id === null ? String(id) : `${entry.account_id}/${entry.generation_id}`;
+  if (tx.get('ledger', key) !== undefined) throw new ServerError('23505', 'ledger_one_entry_per_generation');
+  tx.put('ledger', key, { ...entry, id });
+  return id;
+}
+
+/** The statement that adds to one of the tables of usage by day. */
+function usageAddition(
+  table: 'key_usage_day' | 'app_usage_day' | 'model_usage_day',
+  of: string,
+  type: string,
+): Statement {
+  const columns = `account_id, ${of}, day, cost, requests, prompt_tokens, completion_tokens`;
+  const keysOf = ([accounts, ofs, days]: readonly unknown[]): readonly string[] =>
+    arrayOf(accounts).map(
+      (account, at) => `${String(account)}/${String(arrayOf(ofs)[at])}/${String(arrayOf(days)[at])}`,
+    );
+  return {
+    text: `INSERT INTO ${table} AS t (${columns}) SELECT ${columns} FROM unnest($1::bigint[], $2::${type}[], $3::date[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]) u (${columns}) ON CONFLICT (account_id, ${of}, day) DO UPDATE SET cost = t.cost + excluded.cost, requests = t.requests + excluded.requests, prompt_tokens = t.prompt_tokens + excluded.prompt_tokens, completion_tokens = t.completion_tokens + excluded.completion_tokens`,
+    locks: (_tx, values) => keysOf(values).map((key) => `${table} ${key}`),
+    run: (tx, values) => {
+      const [accounts, ofs, days] = values.slice(0, 3).map(arrayOf);
+      const [cost, requests, prompt, completion] = values.slice(3).map(amountsOf);
+      keysOf(values).forEach((key, at) => {
+        const before = tx.get(table, key);
+        tx.put(table, key, {
+          account_id: Number(accounts?.[at]),
+          of: of === 'model' ? String(ofs?.[at]) : Number(ofs?.[at]),
+          day: String(days?.[at]),
+          cost: (before?.cost ?? 0n) + (cost?.[at] ?? 0n),
+          requests: (before?.requests ?? 0n) + (requests?.[at] ?? 0n),
+          prompt_tokens: (before?.prompt_tokens ?? 0n) + (prompt?.[at] ?? 0n),
+          completion_tokens: (before?.completion_tokens ?? 0n) + (completion?.[at] ?? 0n),
+        });
+      });
+      return [];
+    },
+  };
+}
+
+const generationColumns =
+  'account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail, app_id';
+
+/** The statements about balances, lots, entries and settlements. */
+export const moneyStatements: readonly Statement[] = [
+  {
+    text: 'INSERT INTO account (name, email, created_at) VALUES ($1, $2, to_timestamp($3::float8 / 1000)) RETURNING id',
+    run: (tx, [name]) => {
+      const id = tx.store.nextNumber('account');
+      tx.put('account', String(id), { id, name: String(name) });
+      return [{ id: BigInt(id) }];
+    },
+  },
+  {
+    text: 'INSERT INTO account_balance (account_id) VALUES ($1)',
+    run: (tx, [id]) => {
+      if (tx.get('account_balance', String(id)) !== undefined)
+        throw new ServerError('23505', 'account_balance_pkey');
+      const zero = { credits: 0n, usage: 0n, lot_applied: 0n, entries: 0, version: 0n };
+      putBalance(tx, { account_id: Number(id), ...zero });
+      return [];
+    },
+  },
+  {
+    text: 'SELECT account_id, credits, usage, version FROM account_balance WHERE account_id = ANY($1::bigint[])',
+    run: (tx, [ids]) =>
+      [...new Set(numbersOf(ids))]
+        .sort((a, b) => a - b)
+        .flatMap((id) => {
+          const row = tx.get('account_balance', String(id));
+          return row === undefined ? [] : [rawBalance(row)];
+        }),
+  },
+  {
+    text: 'SELECT credits, usage, lot_applied FROM account_balance WHERE account_id = $1 FOR UPDATE',
+    locks: (_tx, [id]) => [`balance ${String(id)}`],
+    run: (tx, [id]) => {
+      const row = tx.get('account_balance', String(id));
+      return row === undefined
+        ? []
+        : [{ credits: row.credits, usage: row.usage, lot_applied: row.lot_applied }];
+    },
+  },
+  {
+    text: 'SELECT id, remaining, expires_at FROM credit_lot WHERE account_id = $1 AND remaining > 0 ORDER BY expires_at NULLS LAST, id',
+    run: (tx, [account]) =>
+      [...tx.rows('credit_lot')]
+        .map(([, row]) => row)
+        .filter((row) => row.account_id === Number(account) && row.remaining > 0n)
+        .sort(
+          (a, b) => (a.expires_at ?? Number.MAX_VALUE) - (b.expires_at ?? Number.MAX_VALUE) || a.id - b.id,
+        )
+        .map(({ id, remaining, expires_at }) => ({ id: BigInt(id), remaining, expires_at })),
+  },
+  {
+    text: 'UPDATE credit_lot l SET remaining = u.remaining FROM unnest($2::bigint[], $3::bigint[]) u (id, remaining) WHERE l.account_id = $1 AND l.id = u.id',
+    run: (tx, [, ids, remainders]) => {
+      numbersOf(ids).forEach((id, at) => {
+        const row = tx.get('credit_lot', String(id));
+        const remaining = amountsOf(remainders)[at] ?? 0n;
+        if (remaining < 0n) throw new ServerError('23514', 'lot_remainder_is_part_of_it');
+        if (row !== undefined) tx.put('credit_lot', String(id), { ...row, remaining });
+      });
+      return [];
+    },
+  },
+  {
+    text: 'UPDATE account_balance SET balance = balance + $2 - $3, credits = credits + $2, usage = usage + $3, lot_applied = lot_applied + $4, entries = entries + $5, version = version + 1 WHERE account_id = $1',
+    locks: (_tx, [id]) => [`balance ${String(id)}`],
+    run: (tx, [id, credits, usage, lots, entries]) => {
+      const row = tx.get('account_balance', String(id));
+      if (row === undefined) return [];
+      putBalance(tx, {
+        account_id: row.account_id,
+        credits: row.credits + BigInt(credits as bigint),
+        usage: row.usage + BigInt(usage as bigint),
+        lot_applied: row.lot_applied + BigInt(lots as bigint),
+        entries: row.entries + Number(entries),
+        version: row.version + 1n,
+      });
+      return [];
+    },
+  },
+  {
+    text: 'INSERT INTO credit_lot (account_id, kind, amount, remaining, expires_at, granted_at) VALUES ($1, $2, $3, $3, to_timestamp($4::float8 / 1000), to_timestamp($5::float8 / 1000)) RETURNING id',
+    run: (tx, [account, , given, expires]) => {
+      const id = tx.store.nextNumber('credit_lot');
+      const amount = BigInt(given as bigint);
+      const expiresAt = expires === null ? null : Number(expires);
+      tx.put('credit_lot', String(id), {
+        id,
+        account_id: Number(account),
+        amount,
+        remaining: amount,
+        expires_at: expiresAt,
+      });
+      return [{ id: BigInt(id) }];
+    },
+  },
+  {
+    text: 'SELECT DISTINCT account_id FROM credit_lot WHERE remaining > 0 AND expires_at IS NOT NULL AND expires_at <= to_timestamp($1::float8 / 1000) LIMIT $2',
+    run: (tx, [at, limit]) => {
+      const due = [...tx.rows('credit_lot')].filter(
+        ([, row]) => row.remaining > 0n && row.expires_at !== null && row.expires_at <= Number(at),
+      );
+      const ids = [...new Set(due.map(([, row]) => row.account_id))].sort((a, b) => a - b);
+      return ids.slice(0, Number(limit)).map((id) => ({ account_id: BigInt(id) }));
+    },
+  },
+  {
+    text: 'SELECT id, account_id, kind, amount, generation_id, memo, created_at FROM ledger WHERE account_id = $1 AND idempotency_key = $2',
+    run: (tx, [account, key]) =>
+      [...tx.rows('ledger')]
+        .map(([, row]) => row)
+        .filter((row) => row.account_id === Number(account) && row.idempotency_key === key)
+        .map((row) => ({
+          id: BigInt(row.id),
+          account_id: BigInt(row.account_id),
+          kind: row.kind,
+          amount: row.amount,
+          generation_id: row.generation_id === null ? null : dashed(row.generation_id),
+          memo: row.memo,
+          created_at: row.created_at,
+        })),
+  },
+  {
+    text: 'INSERT INTO ledger (account_id, kind, amount, lot_id, idempotency_key, memo, created_at, refund_of) VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000), $8) RETURNING id',
+    run: (tx, [account, kind, amount, lot, idempotencyKey, memo, at]) => {
+      const id = putEntry(tx, {
+        account_id: Number(account),
+        kind: Number(kind),
+        amount: BigInt(amount as bigint),
+        generation_id: null,
+        key_id: null,
+        lot_id: lot === null ? null : Number(lot),
+        idempotency_key: idempotencyKey === null ? null : String(idempotencyKey),
+        memo: memo === null ? null : String(memo),
+        created_at: Number(at),
+      });
+      return [{ id: BigInt(id) }];
+    },
+  },
+  {
+    text: 'SELECT a.account_id, a.id FROM unnest($1::bigint[], $2::bigint[]) n (account_id, id) JOIN app a USING (account_id, id)',
+    run: (tx, [accounts, ids]) =>
+      numbersOf(accounts).flatMap((account, at) => {
+        const id = numbersOf(ids)[at];
+        return tx.get('app', `${account}/${id}`) === undefined
+          ? []
+          : [{ account_id: BigInt(account), id: BigInt(id ?? 0) }];
+      }),
+  },
+  {
+    text: 'INSERT INTO app (account_id, id, name, url, first_seen_at) SELECT account_id, id, name, url, at FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY id) AS nth FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::timestamptz[]) n (account_id, id, name, url, at)) n LEFT JOIN (SELECT account_id, count(*) AS has FROM app WHERE account_id = ANY ($1::bigint[]) GROUP BY 1) h USING (account_id) WHERE nth <= 1000 - coalesce(has, 0) ORDER BY account_id, id ON CONFLICT DO NOTHING',
+    locks: (_tx, [accounts, ids]) =>
+      numbersOf(accounts)
+        .map((account, at) => [account, numbersOf(ids)[at] ?? 0] as const)
+        .sort(([a, x], [b, y]) => a - b || x - y)
+        .map(([account, id]) => `app ${account}/${id}`),
+    run: (tx, [accounts, ids]) => {
+      numbersOf(accounts).forEach((account, at) => {
+        const id = numbersOf(ids)[at] ?? 0;
+        tx.put('app', `${account}/${id}`, { account_id: account, id });
+      });
+      return [];
+    },
+  },
+  {
+    text: `INSERT INTO generation (${generationColumns}) SELECT account_id, id, key_id, created_at, settled_at, day, status::smallint, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail::jsonb, app_id FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::timestamptz[], $6::date[], $7::int[], $8::text[], $9::text[], $10::text[], $11::text[], $12::int[], $13::int[], $14::bigint[], $15::bigint[], $16::text[], $17::bigint[]) AS b (${generationColumns}) ON CONFLICT DO NOTHING RETURNING id`,
+    locks: (_tx, [accounts, ids]) =>
+      arrayOf(ids).map((id, at) => `generation ${String(arrayOf(accounts)[at])}/${String(id)}`),
+    run: (tx, values) => {
+      const columns = values.map(arrayOf);
+      const cell = (column: number, at: number): unknown => columns[column]?.[at];
+      return (columns[1] ?? []).flatMap((id, at) => {
+        const key = `${String(cell(0, at))}/${String(id)}`;
+        if (tx.get('generation', key) !== undefined) return [];
+        const cost = BigInt(cell(13, at) as bigint);
+        if (cost < 0n) throw new ServerError('23514', 'cost_is_not_negative');
+        const priceVersion = cell(14, at);
+        tx.put('generation', key, {
+          account_id: Number(cell(0, at)),
+          id: String(id),
+          key_id: Number(cell(2, at)),
+          status: Number(cell(6, at)),
+          day: String(cell(5, at)),
+          cost,
+          prompt_tokens: Number(cell(11, at)),
+          completion_tokens: Number(cell(12, at)),
+          price_version: priceVersion === null ? null : Number(priceVersion),
+          app_id: Number(cell(16, at)),
+          detail: String(cell(15, at)),
+        });
+        return [{ id: dashed(String(id)) }];
+      });
+    },
+  },
+  {
+    text: 'INSERT INTO account_balance AS a (account_id, balance, usage, entries, version) SELECT account_id, -cost, cost, entries, 1 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) d (account_id, cost, entries) ORDER BY account_id ON CONFLICT (account_id) DO UPDATE SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, entries = a.entries + excluded.entries, version = a.version + 1',
+    locks: (_tx, [accounts]) => numbersOf(accounts).map((id) => `balance ${id}`),
+    run: (tx, [accounts, costs, counts]) => {
+      numbersOf(accounts).forEach((id, at) => {
+        const before = tx.get('account_balance', String(id));
+        putBalance(tx, {
+          account_id: id,
+          credits: before?.credits ?? 0n,
+          usage: (before?.usage ?? 0n) + (amountsOf(costs)[at] ?? 0n),
+          lot_applied: before?.lot_applied ?? 0n,
+          entries: (before?.entries ?? 0) + (numbersOf(counts)[at] ?? 0),
+          version: (before?.version ?? 0n) + 1n,
+        });
+      });
+      return [];
+    },
+  },
+  {
+    text: 'INSERT INTO ledger (account_id, kind, amount, generation_id, key_id, created_at) SELECT account_id, 3, -cost, generation_id, key_id, created_at FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::bigint[], $5::timestamptz[]) e (account_id, cost, generation_id, key_id, created_at)',
+    run: (tx, values) => {
+      const [accounts, costs, ids, keys, times] = values.map(arrayOf);
+      (ids ?? []).forEach((id, at) => {
+        putEntry(tx, {
+          account_id: Number(accounts?.[at]),
+          kind: 3,
+          amount: -BigInt(costs?.[at] as bigint),
+          generation_id: String(id),
+          key_id: Number(keys?.[at]),
+          lot_id: null,
+          idempotency_key: null,
+          memo: null,
+          created_at: Number(times?.[at]),
+        });
+      });
+      return [];
+    },
+  },
+  usageAddition('key_usage_day', 'key_id', 'bigint'),
+  usageAddition('app_usage_day', 'app_id', 'bigint'),
+  usageAddition('model_usage_day', 'model', 'text'),
+];

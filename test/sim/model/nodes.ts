@@ -1,0 +1,236 @@
+import { amountsOf, numbersOf } from './arrays.ts';
+import type { Statement } from './statement.ts';
+import { ServerError, type Transaction } from './transactions.ts';
+
+const lostMs = 5_000;
+
+function shareKey(kind: number, subject: number, nodeId: number): string {
+  return `${kind}/${subject}/${nodeId}`;
+}
+
+function sharesWhere(tx: Transaction, holds: (nodeId: number) => boolean): readonly string[] {
+  return [...tx.rows('spend_share')].filter(([, row]) => holds(row.node_id)).map(([key]) => key);
+}
+
+/** A statement that deletes the shares of nodes. */
+function dropping(
+  text: string,
+  nodes: (tx: Transaction, value: unknown) => (id: number) => boolean,
+): Statement {
+  return {
+    text,
+    locks: (tx, [value]) => sharesWhere(tx, nodes(tx, value)).map((key) => `share ${key}`),
+    run: (tx, [value]) => {
+      for (const key of sharesWhere(tx, nodes(tx, value))) tx.delete('spend_share', key);
+      return [];
+    },
+  };
+}
+
+function homesOf(tx: Transaction, home: unknown): (id: number) => boolean {
+  const ids = new Set(
+    [...tx.rows('gateway_node')].filter(([, row]) => row.home === home).map(([, row]) => row.id),
+  );
+  return (id) => ids.has(id);
+}
+
+function nodesWhere(
+  tx: Transaction,
+  holds: (row: { readonly home: string; readonly seen_at: number; readonly id: number }) => boolean,
+): readonly string[] {
+  return [...tx.rows('gateway_node')].filter(([, row]) => holds(row)).map(([key]) => key);
+}
+
+function deletingNodes(
+  text: string,
+  holds: (tx: Transaction, value: unknown) => Parameters<typeof nodesWhere>[1],
+): Statement {
+  return {
+    text,
+    locks: (tx, [value]) => nodesWhere(tx, holds(tx, value)).map((key) => `node ${key}`),
+    run: (tx, [value]) => {
+      for (const key of nodesWhere(tx, holds(tx, value))) tx.delete('gateway_node', key);
+      return [];
+    },
+  };
+}
+
+/** The statements about changes, nodes and shares. */
+export const nodeStatements: readonly Statement[] = [
+  { text: 'LISTEN naru_change', run: () => [] },
+  {
+    text: 'INSERT INTO change_event (topic, subject) VALUES ($1, $2)',
+    run: (tx, [topic, subject]) => {
+      const id = tx.store.nextNumber('change_event');
+      tx.put('change_event', String(id), { id, topic: String(topic), subject: Number(subject) });
+      return [];
+    },
+  },
+  {
+    text: 'SELECT pg_notify($1, $2)',
+    run: (tx, [channel, payload]) => {
+      tx.notices.push({ channel: String(channel), payload: String(payload) });
+      return [{}];
+    },
+  },
+  {
+    text: 'SELECT max(id) AS id FROM change_event',
+    run: (tx) => {
+      const ids = [...tx.rows('change_event')].map(([, row]) => row.id);
+      return [{ id: ids.length === 0 ? null : BigInt(Math.max(...ids)) }];
+    },
+  },
+  {
+    text: 'SELECT id, topic, subject FROM change_event WHERE id > $1 ORDER BY id LIMIT 10000',
+    run: (tx, [after]) =>
+      [...tx.rows('change_event')]
+        .map(([, row]) => row)
+        .filter(({ id }) => id > Number(after))
+        .sort((a, b) => a.id - b.id)
+        .slice(0, 10_000)
+        .map(({ id, topic, subject }) => ({ id: BigInt(id), topic, subject: BigInt(subject) })),
+  },
+  dropping(
+    'DELETE FROM spend_share WHERE node_id IN (SELECT id FROM gateway_node WHERE home = $1::uuid)',
+    homesOf,
+  ),
+  deletingNodes('DELETE FROM gateway_node WHERE home = $1::uuid', (_tx, home) => (row) => row.home === home),
+  {
+    text: 'INSERT INTO gateway_node (home, address) VALUES ($1, $2) RETURNING id',
+    run: (tx, [home, address]) => {
+      const id = tx.store.nextNumber('gateway_node');
+      const at = { started_at: tx.nowMs, seen_at: tx.nowMs };
+      tx.put('gateway_node', String(id), {
+        id,
+        home: String(home),
+        address: String(address),
+        ...at,
+        knows: 0,
+      });
+      return [{ id: BigInt(id) }];
+    },
+  },
+  {
+    text: 'UPDATE gateway_node SET seen_at = now(), knows = greatest(knows, $2) WHERE id = $1 RETURNING id',
+    locks: (_tx, [id]) => [`node ${String(id)}`],
+    run: (tx, [id, knows]) => {
+      const row = tx.get('gateway_node', String(id));
+      if (row === undefined) return [];
+      tx.put('gateway_node', String(id), {
+        ...row,
+        seen_at: tx.nowMs,
+        knows: Math.max(row.knows, Number(knows)),
+      });
+      return [{ id: BigInt(row.id) }];
+    },
+  },
+  {
+    text: 'UPDATE gateway_node SET address = $2 WHERE id = $1',
+    locks: (_tx, [id]) => [`node ${String(id)}`],
+    run: (tx, [id, address]) => {
+      const row = tx.get('gateway_node', String(id));
+      if (row !== undefined) tx.put('gateway_node', String(id), { ...row, address: String(address) });
+      return [];
+    },
+  },
+  {
+    text: 'SELECT id, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows FROM gateway_node ORDER BY id',
+    run: (tx) =>
+      [...tx.rows('gateway_node')]
+        .map(([, row]) => row)
+        .sort((a, b) => a.id - b.id)
+        .map(({ id, address, started_at, seen_at, knows }) => ({
+          id: BigInt(id),
+          address,
+          started_at,
+          silent_ms: tx.nowMs - seen_at,
+          knows: BigInt(knows),
+        })),
+  },
+  dropping('DELETE FROM spend_share WHERE node_id = $1', (_tx, nodeId) => (id) => id === Number(nodeId)),
+  deletingNodes('DELETE FROM gateway_node WHERE id = $1', (_tx, id) => (row) => row.id === Number(id)),
+  dropping(
+    "DELETE FROM spend_share s WHERE NOT EXISTS ( SELECT 1 FROM gateway_node n WHERE n.id = s.node_id AND n.seen_at > now() - $1::float8 * interval '1 millisecond')",
+    (tx, lostForMs) => {
+      const kept = new Set(nodesWhere(tx, (row) => row.seen_at > tx.nowMs - Number(lostForMs)));
+      return (id) => !kept.has(String(id));
+    },
+  ),
+  deletingNodes(
+    "DELETE FROM gateway_node WHERE seen_at <= now() - $1::float8 * interval '1 millisecond'",
+    (tx, lostForMs) => (row) => row.seen_at <= tx.nowMs - Number(lostForMs),
+  ),
+  {
+    text: 'SELECT 1 FROM account_balance WHERE account_id = $1 FOR UPDATE',
+    locks: (_tx, [id]) => [`balance ${String(id)}`],
+    run: (tx, [id]) => (tx.get('account_balance', String(id)) === undefined ? [] : [{}]),
+  },
+  {
+    text: 'SELECT 1 FROM api_key WHERE id = $1 FOR UPDATE',
+    locks: (_tx, [id]) => [`key ${String(id)}`],
+    run: (tx, [id]) => (tx.get('api_key', String(id)) === undefined ? [] : [{}]),
+  },
+  {
+    text: "SELECT coalesce(sum(s.amount), 0)::bigint AS amount FROM spend_share s JOIN gateway_node n ON n.id = s.node_id WHERE s.kind = $1 AND s.subject = $2 AND s.node_id <> $3 AND n.seen_at > now() - interval '5000 milliseconds'",
+    run: (tx, [kind, subject, nodeId]) => {
+      let amount = 0n;
+      for (const [, share] of tx.rows('spend_share')) {
+        if (share.kind !== kind || share.subject !== Number(subject) || share.node_id === Number(nodeId))
+          continue;
+        const node = tx.get('gateway_node', String(share.node_id));
+        if (node !== undefined && node.seen_at > tx.nowMs - lostMs) amount += share.amount;
+      }
+      return [{ amount }];
+    },
+  },
+  {
+    text: 'INSERT INTO spend_share (kind, subject, node_id, amount) SELECT kind, subject, $4, amount FROM unnest($1::int[], $2::bigint[], $3::bigint[]) s (kind, subject, amount) ON CONFLICT (kind, subject, node_id) DO UPDATE SET amount = excluded.amount',
+    locks: (_tx, [kinds, subjects, , nodeId]) =>
+      numbersOf(kinds).map(
+        (kind, at) => `share ${shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId))}`,
+      ),
+    run: (tx, [kinds, subjects, amounts, nodeId]) => {
+      const shares = amountsOf(amounts);
+      numbersOf(kinds).forEach((kind, at) => {
+        const subject = numbersOf(subjects)[at] ?? 0;
+        const amount = shares[at] ?? 0n;
+        if (amount < 0n) throw new ServerError('23514', 'share_is_not_negative');
+        const row = { kind, subject, node_id: Number(nodeId), amount };
+        tx.put('spend_share', shareKey(kind, subject, row.node_id), row);
+      });
+      return [];
+    },
+  },
+  {
+    text: 'DELETE FROM spend_share s USING unnest($1::int[], $2::bigint[]) d (kind, subject) WHERE s.node_id = $3 AND s.kind = d.kind AND s.subject = d.subject',
+    locks: (_tx, [kinds, subjects, nodeId]) =>
+      numbersOf(kinds).map(
+        (kind, at) => `share ${shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId))}`,
+      ),
+    run: (tx, [kinds, subjects, nodeId]) => {
+      numbersOf(kinds).forEach((kind, at) => {
+        const key = shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId));
+        if (tx.get('spend_share', key) !== undefined) tx.delete('spend_share', key);
+      });
+      return [];
+    },
+  },
+  {
+    text: 'UPDATE spend_share s SET amount = greatest(0, s.amount - d.amount) FROM unnest($1::int[], $2::bigint[], $3::bigint[]) d (kind, subject, amount) WHERE s.node_id = $4 AND s.kind = d.kind AND s.subject = d.subject',
+    locks: (_tx, [kinds, subjects, , nodeId]) =>
+      numbersOf(kinds).map(
+        (kind, at) => `share ${shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId))}`,
+      ),
+    run: (tx, [kinds, subjects, amounts, nodeId]) => {
+      const spent = amountsOf(amounts);
+      numbersOf(kinds).forEach((kind, at) => {
+        const key = shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId));
+        const row = tx.get('spend_share', key);
+        if (row === undefined) return;
+        const left = row.amount - (spent[at] ?? 0n);
+        tx.put('spend_share', key, { ...row, amount: left > 0n ? left : 0n });
+      });
+      return [];
+    },
+  },
+];

@@ -1,0 +1,307 @@
+import type { Client, Pool } from 'pg';
+import type { DatabaseMeans } from '../../src/store/database.ts';
+import { execute } from './model/statements.ts';
+import { ServerError, type Store, type Transaction } from './model/transactions.ts';
+import type { SimProcess } from './process.ts';
+import type { Random } from './random.ts';
+import type { Timeline } from './time.ts';
+
+/** How a machine reaches the database. Cut: whoever asks is told so. Silent: nobody hears anything until it is over. */
+export class Link {
+  cutUntilMs = 0;
+  silentUntilMs = 0;
+  /** Messages take up to so long. */
+  slowMs = 2;
+}
+
+/** What those who simulate are told of the database's server, and may decide. */
+export interface ServerWatch {
+  /** About to run a COMMIT. `lost`: it breaks the connection instead; `unanswered`: it commits, then breaks it. */
+  fateOfCommit(process: SimProcess, batch: readonly string[]): 'answered' | 'lost' | 'unanswered';
+  /** A transaction is committed; `batch` are the generations that it settled, or found settled. */
+  onCommit(tx: Transaction, process: SimProcess, batch: readonly string[]): void;
+  /** A process has heard that a batch of settlements is in the database. */
+  onHeard(process: SimProcess, batch: readonly string[]): void;
+  onRefused(process: SimProcess, error: ServerError): void;
+}
+
+type Asked = string | { readonly text: string; readonly values?: readonly unknown[] };
+
+const connectTimeoutMs = 5_000;
+
+function lost(): Error {
+  return new Error('Connection terminated unexpectedly');
+}
+
+/** The database's server and the network before it. */
+export class SimServer {
+  readonly store: Store;
+  readonly timeline: Timeline;
+  readonly random: Random;
+  readonly watch: ServerWatch;
+  readonly sessions = new Set<Session>();
+  downUntilMs = 0;
+
+  constructor(parts: {
+    readonly store: Store;
+    readonly timeline: Timeline;
+    readonly random: Random;
+    readonly watch: ServerWatch;
+  }) {
+    this.store = parts.store;
+    this.timeline = parts.timeline;
+    this.random = parts.random;
+    this.watch = parts.watch;
+  }
+
+  /** The server stops at once; what was not committed is gone. */
+  stop(forMs: number): void {
+    this.downUntilMs = this.timeline.nowMs + forMs;
+    for (const session of [...this.sessions]) session.break();
+  }
+
+  /** How a process on a machine with this link reaches the database. */
+  meansOf(process: SimProcess, link: Link): DatabaseMeans {
+    const open = (): Promise<Session> => this.#open(process, link);
+    return {
+      clock: process.clock,
+      connect: async () => (await open()) as unknown as Client,
+      openPool: () => new SimPool(open) as unknown as Pool,
+    };
+  }
+
+  async #open(process: SimProcess, link: Link): Promise<Session> {
+    const { timeline } = this;
+    const never = new Promise<never>(() => {});
+    if (!process.isAlive) return never;
+    const silentMs = link.silentUntilMs - timeline.nowMs;
+    await timeline.pause(
+      silentMs > 0 ? Math.min(silentMs, connectTimeoutMs) : this.random.unit() * link.slowMs,
+    );
+    if (!process.isAlive) return never;
+    if (silentMs >= connectTimeoutMs) throw new Error('timeout expired');
+    if (link.cutUntilMs > timeline.nowMs)
+      throw Object.assign(new Error('connect EHOSTUNREACH'), { code: 'ECONNREFUSED' });
+    if (this.downUntilMs > timeline.nowMs)
+      throw new ServerError('57P03', 'the database system is starting up');
+    return new Session(this, process, link);
+  }
+}
+
+/** One connection, at both of its ends. */
+export class Session {
+  readonly #server: SimServer;
+  readonly process: SimProcess;
+  readonly link: Link;
+  #tx: Transaction | null = null;
+  #broken = false;
+  #turn: Promise<unknown> = Promise.resolve();
+  /** The generations of the settlement in hand. */
+  #batch: readonly string[] = [];
+  readonly #breaking = Promise.withResolvers<never>();
+  readonly #listeners: ((notice: unknown) => void)[] = [];
+  #listens = false;
+
+  constructor(server: SimServer, process: SimProcess, link: Link) {
+    this.#server = server;
+    this.process = process;
+    this.link = link;
+    server.sessions.add(this);
+    this.#breaking.promise.catch(() => {});
+    // The server notices after a while that nobody is there any more; until then it keeps the locks.
+    process.whenDead(() => server.timeline.after(server.random.unit() * 50, () => this.break()));
+  }
+
+  get listens(): boolean {
+    return this.#listens;
+  }
+
+  get isOpen(): boolean {
+    return !this.#broken;
+  }
+
+  on(event: string, listener: (notice: unknown) => void): this {
+    if (event === 'notification') this.#listeners.push(listener);
+    return this;
+  }
+
+  /** The connection is gone, and with it whatever was not committed. */
+  break(): void {
+    if (this.#broken) return;
+    this.#broken = true;
+    this.#server.sessions.delete(this);
+    this.#tx?.rollback();
+    this.#tx = null;
+    this.#breaking.reject(lost());
+  }
+
+  query(asked: Asked, given: readonly unknown[] = []): Promise<{ readonly rows: readonly object[] }> {
+    const [text, values] = typeof asked === 'string' ? [asked, given] : [asked.text, asked.values ?? []];
+    const answer = this.#turn.then(() => this.#ask(text, values));
+    this.#turn = answer.catch(() => {});
+    return answer;
+  }
+
+  async end(): Promise<void> {
+    await this.#turn;
+    if (!this.#broken) await this.#travel();
+    this.break();
+  }
+
+  release(destroy = false): void {
+    if (destroy) this.break();
+    else this.onRelease?.();
+  }
+
+  /** Set by the pool that it belongs to. */
+  onRelease: (() => void) | null = null;
+
+  notify(payload: string): void {
+    const { timeline, random } = this.#server;
+    const delayMs = Math.max(0, this.link.silentUntilMs - timeline.nowMs) + random.unit() * this.link.slowMs;
+    timeline.after(delayMs, () => {
+      if (this.#broken || !this.process.isAlive) return;
+      for (const listener of this.#listeners) listener({ payload });
+    });
+  }
+
+  async #ask(text: string, values: readonly unknown[]): Promise<{ readonly rows: readonly object[] }> {
+    const never = new Promise<never>(() => {});
+    if (!this.process.isAlive) return never;
+    if (this.#broken) throw lost();
+    const answer = this.#exchange(text, values);
+    answer.catch(() => {});
+    try {
+      const rows = await Promise.race([answer, this.#breaking.promise]);
+      return this.process.isAlive ? { rows } : never;
+    } catch (error) {
+      if (!this.process.isAlive) return never;
+      throw error;
+    }
+  }
+
+  async #exchange(text: string, values: readonly unknown[]): Promise<readonly object[]> {
+    await this.#travel();
+    if (this.#broken) throw lost();
+    const rows = await this.#run(text, values);
+    await this.#travel();
+    if (this.#broken) throw lost();
+    if (text === 'COMMIT' && this.process.isAlive) {
+      this.#server.watch.onHeard(this.process, this.#batch);
+      this.#batch = [];
+    }
+    return rows;
+  }
+
+  async #travel(): Promise<void> {
+    const { timeline, random } = this.#server;
+    await timeline.pause(random.unit() * this.link.slowMs);
+    while (this.link.silentUntilMs > timeline.nowMs && !this.#broken)
+      await timeline.pause(this.link.silentUntilMs - timeline.nowMs + random.unit());
+    if (this.link.cutUntilMs > timeline.nowMs) this.break();
+  }
+
+  async #run(text: string, values: readonly unknown[]): Promise<readonly object[]> {
+    const { store, watch } = this.#server;
+    if (text.startsWith('SET plan_cache_mode')) return [];
+    if (text === 'BEGIN') {
+      this.#tx = store.begin();
+      this.#batch = [];
+      return [];
+    }
+    if (text === 'ROLLBACK') {
+      this.#tx?.rollback();
+      this.#tx = null;
+      return [];
+    }
+    if (text === 'COMMIT') return this.#commit();
+    const tx = this.#tx ?? store.begin();
+    try {
+      if (text.includes('INSERT INTO generation')) this.#batch = batchOf(values);
+      const rows = await execute(tx, text, values);
+      if (text.startsWith('LISTEN')) this.#listens = true;
+      if (this.#tx === null) this.#finish(tx);
+      return rows;
+    } catch (error) {
+      if (this.#tx === null) tx.rollback();
+      if (error instanceof ServerError && !this.#broken) watch.onRefused(this.process, error);
+      throw error;
+    }
+  }
+
+  #commit(): readonly object[] {
+    const { watch } = this.#server;
+    const tx = this.#tx;
+    if (tx === null) return [];
+    const fate = watch.fateOfCommit(this.process, this.#batch);
+    // Between the question and its end the process may have died; what reached the server is done all the same.
+    if (fate === 'lost') {
+      this.break();
+      throw lost();
+    }
+    this.#tx = null;
+    if (tx.failed) tx.rollback();
+    else this.#finish(tx);
+    if (fate === 'unanswered') {
+      this.break();
+      throw lost();
+    }
+    return [];
+  }
+
+  #finish(tx: Transaction): void {
+    const notices = tx.commit();
+    this.#server.watch.onCommit(tx, this.process, this.#batch);
+    for (const { payload } of notices)
+      for (const session of this.#server.sessions) if (session.listens) session.notify(payload);
+  }
+}
+
+function batchOf(values: readonly unknown[]): readonly string[] {
+  const ids = values[1] as Buffer;
+  const count = ids.readInt32BE(12);
+  return Array.from({ length: count }, (_none, at) => ids.toString('hex', 24 + at * 20, 40 + at * 20));
+}
+
+/** The pool of a process: as many connections as are asked for at once. */
+class SimPool {
+  readonly #open: () => Promise<Session>;
+  readonly #idle: Session[] = [];
+  #ended = false;
+
+  constructor(open: () => Promise<Session>) {
+    this.#open = open;
+  }
+
+  async connect(): Promise<Session> {
+    if (this.#ended) throw new Error('Cannot use a pool after calling end on the pool');
+    for (;;) {
+      const idle = this.#idle.pop();
+      if (idle === undefined) break;
+      if (idle.isOpen) return idle;
+    }
+    const session = await this.#open();
+    session.onRelease = () => {
+      if (this.#ended) void session.end();
+      else this.#idle.push(session);
+    };
+    return session;
+  }
+
+  async query(text: string, values: readonly unknown[]): Promise<{ readonly rows: readonly object[] }> {
+    const session = await this.connect();
+    try {
+      const result = await session.query(text, values);
+      session.release();
+      return result;
+    } catch (error) {
+      session.release(true);
+      throw error;
+    }
+  }
+
+  async end(): Promise<void> {
+    this.#ended = true;
+    await Promise.all(this.#idle.splice(0).map((session) => session.end()));
+  }
+}

@@ -1,0 +1,20 @@
+/** How a request ended for its client. `cut`: its gateway died under it. `left`: it hung up. */
+export type End = 'running' | 'complete' | 'failed' | 'left' | 'cut';
+
+/** What one client was told of one request: the outside of the truth. */
+export interface Told {
+  /** Also its request id, under which its record is found. */
+  readonly id: string;
+  readonly accountId: number;
+  readonly keyId: number;
+  readonly gateway: number;
+  readonly sentMs: number;
+  readonly wasStreamed: boolean;
+  end: End;
+  /** What its usage says it cost, micro-won. */
+  cost: bigint | null;
+  status: number | null;
+  endedMs: number | null;
+  /** Its settlement was given up while nothing durable could be had, and the process died before it could say so anywhere. */
+  isUnsaid: boolean;
+}

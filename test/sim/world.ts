@@ -1,0 +1,74 @@
+import type { Config } from '../../src/config/config.ts';
+import { hashKey } from '../../src/ids/api-key.ts';
+import { testConfig } from '../harness/gateway.ts';
+import type { Rates } from './truth.ts';
+
+const providers = ['up1', 'up2', 'up3'];
+
+/** How dear a model is, won for each token; each price is a configuration of its own. */
+const prices: readonly { readonly prompt: number; readonly completion: number }[] = [
+  { prompt: 1, completion: 2 },
+  { prompt: 2, completion: 1 },
+  { prompt: 3, completion: 5 },
+];
+
+/** How far below zero an account may be. */
+export const floorWon = 40;
+
+/** A configuration, and the price versions that it was published as. */
+export interface Edition {
+  readonly config: Config;
+  readonly versionOf: (model: string, label: string) => number;
+}
+
+/** Every configuration that a gateway may be given, and what each price version charges. */
+export function editions(): { readonly all: readonly Edition[]; readonly rates: ReadonlyMap<number, Rates> } {
+  const rates = new Map<number, Rates>();
+  const all = prices.map((price, edition) => {
+    const versions = new Map<string, number>();
+    return {
+      config: configAt(price),
+      versionOf: (model: string, label: string) => {
+        const name = `${model} ${label}`;
+        const version = versions.get(name) ?? edition * 100 + versions.size + 1;
+        versions.set(name, version);
+        rates.set(version, {
+          prompt: BigInt(price.prompt) * 1_000_000n,
+          completion: BigInt(price.completion) * 1_000_000n,
+        });
+        return version;
+      },
+    };
+  });
+  return { all, rates };
+}
+
+function configAt(price: { readonly prompt: number; readonly completion: number }): Config {
+  const upstreams = providers.map((slug) => `http://${slug}.test/v1`);
+  const model = { price: { ...price, currency: 'KRW', per: 'token' } };
+  return testConfig({
+    models: [
+      { id: 'sim/in-order', upstreams, model },
+      { id: 'sim/weighted', upstreams, model, candidates: [{ weight: 1 }, { weight: 2 }, { weight: 0 }] },
+    ],
+    config: {
+      limits: {
+        debt_floor_krw: floorWon,
+        upstream_timeout_ms: 6_000,
+        first_byte_timeout_ms: 2_000,
+        stream_idle_timeout_ms: 1_000,
+        keep_alive_comment_ms: 400,
+        total_timeout_ms: 8_000,
+      },
+    },
+  });
+}
+
+/** A key as its holder has it. */
+export function keyOf(number: number): {
+  readonly plaintext: string;
+  readonly hash: ReturnType<typeof hashKey>;
+} {
+  const plaintext = `sk-naru-v1-${number.toString(16).padStart(64, '0')}`;
+  return { plaintext, hash: hashKey(plaintext) };
+}
