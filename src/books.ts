@@ -134,11 +134,8 @@ function takeCommitted(
     const key = keys.peekId(row.keyId);
     if (key === undefined) continue;
     if (!result.replayed.has(row.uuid)) key.committed(row.day, cost);
-    else {
-      // An earlier attempt whose answer was lost had moved it: how much the key has spent is read again.
-      key.uncharge(row.day, cost);
-      keys.doubt(row.keyId);
-    }
+    // An earlier attempt whose answer was lost had moved it: how much the key has spent is read again.
+    else keys.doubt(row.keyId, row.day, cost);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { KeyHash } from '../ids/api-key.ts';
+import type { Krw } from '../money/krw.ts';
 import type { Database } from '../store/database.ts';
 import { findKeyByHash, findKeyById, type KeyRow, readKeySpend } from '../store/keys.ts';
 import type { Sql } from '../store/sql.ts';
@@ -17,7 +18,8 @@ export class KeyRing {
   readonly #byId = new Map<number, Key>();
   readonly #unknown = new Set<KeyHash>();
   readonly #loading = new Map<KeyHash, Promise<Key | null>>();
-  readonly #doubtful = new Set<number>();
+  /** Charges that the database has, but not what was read of it, by key. */
+  readonly #doubtful = new Map<number, { readonly day: number; readonly cost: Krw }[]>();
 
   constructor(database: Database, clock: Clock) {
     this.#database = database;
@@ -64,22 +66,19 @@ export class KeyRing {
     if (row !== null) await this.#take(sql, row);
   }
 
-  /** Notes that the database may have moved a key's spend without our knowledge: `refreshDoubtful` reads it again. */
-  doubt(keyId: number): void {
-    this.#doubtful.add(keyId);
+  /**
+   * Notes that the database has had a charge for a while, so that nobody knows whether what was last read of the key contains it:
+   * it stays charged here until the key is read again, with `refreshDoubtful` or otherwise. Rather twice for a moment than never.
+   */
+  doubt(keyId: number, day: number, cost: Krw): void {
+    const doubts = this.#doubtful.get(keyId) ?? [];
+    this.#doubtful.set(keyId, doubts);
+    doubts.push({ day, cost });
   }
 
   /** Reads every doubted key again; one that cannot be read stays doubted. */
   async refreshDoubtful(): Promise<void> {
-    for (const keyId of [...this.#doubtful]) {
-      this.#doubtful.delete(keyId);
-      try {
-        await this.refresh(keyId);
-      } catch (error) {
-        this.#doubtful.add(keyId);
-        throw error;
-      }
-    }
+    for (const keyId of [...this.#doubtful.keys()]) await this.refresh(keyId);
   }
 
   async #read(hash: KeyHash): Promise<Key | null> {
@@ -99,6 +98,8 @@ export class KeyRing {
     const known = this.#byId.get(row.id);
     if (known !== undefined) {
       known.update(row, spend);
+      for (const { day: of, cost } of this.#doubtful.get(row.id) ?? []) known.uncharge(of, cost);
+      this.#doubtful.delete(row.id);
       return known;
     }
     const key = new Key(row, spend);

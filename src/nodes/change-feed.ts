@@ -136,6 +136,8 @@ export class ChangeFeed {
     this.#currentMs = askedMs;
     if (this.#isLost) this.#parts.log.info('change_feed_found');
     this.#isLost = false;
-    for (const waiting of this.#waiting) waiting.resolve();
+    // An answer that took so long may tell of a time before the request that waits for it: then another look is its answer.
+    if (this.isFresh) for (const waiting of this.#waiting) waiting.resolve();
+    else this.#pollAgain = true;
   }
 }
