@@ -100,7 +100,7 @@ export async function insertLot(
 export async function accountsWithDueLots(sql: Sql, atMs: number, limit: number): Promise<readonly number[]> {
   const rows = await sql.query<{ account_id: bigint }>(
     `SELECT DISTINCT account_id FROM credit_lot
-     WHERE remaining > 0 AND expires_at IS NOT NULL AND expires_at <= to_timestamp($1::float8 / 1000) LIMIT $2`,
+     WHERE remaining > 0 AND expires_at IS NOT NULL AND expires_at <= to_timestamp($1::float8 / 1000) ORDER BY account_id LIMIT $2`,
     [atMs, limit],
   );
   return rows.map((row) => Number(row.account_id));

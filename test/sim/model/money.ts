@@ -162,7 +162,7 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT DISTINCT account_id FROM credit_lot WHERE remaining > 0 AND expires_at IS NOT NULL AND expires_at <= to_timestamp($1::float8 / 1000) LIMIT $2',
+    text: 'SELECT DISTINCT account_id FROM credit_lot WHERE remaining > 0 AND expires_at IS NOT NULL AND expires_at <= to_timestamp($1::float8 / 1000) ORDER BY account_id LIMIT $2',
     run: (tx, [at, limit]) => {
       const due = [...tx.rows('credit_lot')].filter(
         ([, row]) => row.remaining > 0n && row.expires_at !== null && row.expires_at <= Number(at),
