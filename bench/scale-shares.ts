@@ -1,0 +1,102 @@
+import { type Spender, SpendShares } from '../src/nodes/spend-shares.ts';
+import type { DatabaseAddress } from '../src/store/connection.ts';
+import { Database } from '../src/store/database.ts';
+import { systemClock } from '../src/time/clock.ts';
+
+/** What spending one account from several nodes cost in questions to the database. */
+export interface SharesSpent {
+  readonly requests: number;
+  readonly questions: number;
+  /** Questions while more than a tenth of the credit was left. */
+  readonly far: number;
+  readonly overspent: bigint;
+}
+
+/**
+ * Spends an account of `credit` micro-won by requests of `cost` that come to one of `count` nodes at random, one after another, until
+ * nothing is admitted. The shares are the real ones, on a real database; settling is done at once.
+ */
+export async function spendTogether(
+  address: DatabaseAddress,
+  count: number,
+  credit: bigint,
+  cost: bigint,
+): Promise<SharesSpent> {
+  const database = new Database(address, 2);
+  const account = 1;
+  let left = credit;
+  let [requests, questions, far] = [0, 0, 0];
+  try {
+    await database.transaction((sql) => sql.query('DELETE FROM spend_share'));
+    const nodes = await Promise.all(
+      Array.from({ length: count }, async () => {
+        const id = await database.transaction(async (sql) => {
+          const [row] = await sql.query<{ id: bigint }>(
+            "INSERT INTO gateway_node (home, address, seen_at) VALUES (gen_random_uuid(), 'bench', now() + interval '1 hour') RETURNING id",
+          );
+          return Number(row?.id);
+        });
+        const held = { exposure: 0n };
+        const registry = { id, isAlone: false, count, acquaintance: null };
+        const shares = new SpendShares({
+          database,
+          clock: systemClock,
+          nodes: registry,
+          isCurrent: () => true,
+        });
+        const spender: Spender = {
+          kind: 'account',
+          id: account,
+          get exposure() {
+            return held.exposure;
+          },
+          readLeft: async () => left,
+          admits: (free) => free >= cost,
+        };
+        return { id, shares, spender, held };
+      }),
+    );
+    for (;;) {
+      const node = nodes[Math.floor(Math.random() * count)];
+      if (node === undefined) break;
+      const { shares, spender, held } = node;
+      const covered = shares.cover({
+        spenders: [spender],
+        amount: cost,
+        place: () => (held.exposure += cost),
+      });
+      if (covered instanceof Promise) {
+        questions += 1;
+        if (left * 10n > credit) far += 1;
+      }
+      let outcome = await covered;
+      if (outcome.kind === 'exhausted' && outcome.isShared) {
+        for (const other of nodes) if (other !== node) await other.shares.yieldTo('account', account);
+        questions += count;
+        outcome = await shares.cover({
+          spenders: [spender],
+          amount: cost,
+          place: () => (held.exposure += cost),
+        });
+      }
+      if (outcome.kind === 'exhausted') break;
+      requests += 1;
+      held.exposure -= cost;
+      left -= cost;
+      await database.transaction((sql) =>
+        sql.query(
+          'UPDATE spend_share SET amount = greatest(0, amount - $1) WHERE kind = 1 AND subject = $2 AND node_id = $3',
+          [cost, account, node.id],
+        ),
+      );
+      shares.spent('account', account, cost);
+    }
+    return { requests, questions, far, overspent: left < 0n ? -left : 0n };
+  } finally {
+    await database.transaction(async (sql) => {
+      await sql.query('DELETE FROM spend_share');
+      await sql.query("DELETE FROM gateway_node WHERE address = 'bench'");
+    });
+    await database.close();
+  }
+}

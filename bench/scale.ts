@@ -1,0 +1,297 @@
+/**
+ * How far one database goes: what `docs/scale.md` says, measured.
+ *
+ *   npm run bench:scale -- [--rows 1000000] [--seconds 5]
+ *
+ * Settlements a second by batch size, against pgbench with the same statements on the same server; bytes of a generation, of its
+ * journal records and of what memory knows; what retention costs; how often nodes must ask each other. Durability is on. Exits 1
+ * when a goal is missed or something deadlocked; figures of one run on one machine: compare the ratios.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { Account } from '../src/accounts/account.ts';
+import { ensurePartitions } from '../src/generations/partitions.ts';
+import { hashKey } from '../src/ids/api-key.ts';
+import { Key } from '../src/keys/key.ts';
+import { recordChange } from '../src/store/changes.ts';
+import { connect, type DatabaseAddress } from '../src/store/connection.ts';
+import { Database } from '../src/store/database.ts';
+import { settleBatch } from '../src/store/settlement.ts';
+import { systemClock } from '../src/time/clock.ts';
+import { templateDatabase } from '../test/harness/database.ts';
+import { startTestServer } from '../test/harness/test-server.ts';
+import { findPgbench, pgbench } from './scale-pgbench.ts';
+import { ACCOUNTS, batch, journalBytes } from './scale-rows.ts';
+import { spendTogether } from './scale-shares.ts';
+
+const { values } = parseArgs({
+  options: { rows: { type: 'string', default: '1000000' }, seconds: { type: 'string', default: '5' } },
+});
+const seconds = Number(values.seconds);
+const rowsWanted = Number(values.rows);
+const print = (name: string, value: string | number): void =>
+  void process.stdout.write(
+    `${name.padEnd(62)}${typeof value === 'number' ? Math.round(value).toLocaleString('en') : value}\n`,
+  );
+const missed: string[] = [];
+
+function goal(name: string, ratio: number, least: number): void {
+  print(name, `${ratio.toFixed(2)} (goal ${least})`);
+  if (ratio < least) missed.push(name);
+}
+
+/** Settlements a second of `connections` settlers with batches of `size`. */
+async function settle(address: DatabaseAddress, size: number, connections: number): Promise<number> {
+  const clients = await Promise.all(Array.from({ length: connections }, () => connect(address)));
+  for (const client of clients) {
+    await client.query('SET plan_cache_mode = force_generic_plan');
+    await settleBatch(client, batch(size, systemClock.now()));
+  }
+  const beganMs = performance.now();
+  let done = 0;
+  await Promise.all(
+    clients.map(async (client) => {
+      while (performance.now() - beganMs < seconds * 1000) {
+        await settleBatch(client, batch(size, systemClock.now()));
+        done += size;
+      }
+    }),
+  );
+  const perSecond = done / ((performance.now() - beganMs) / 1000);
+  for (const client of clients) await client.end();
+  return perSecond;
+}
+
+async function one<T>(database: Database, sql: string): Promise<T> {
+  const [row] = await database.query<{ value: T }>(sql);
+  return row?.value as T;
+}
+
+async function rates(database: Database, address: DatabaseAddress, folder: string): Promise<void> {
+  for (const size of [1, 20, 100, 200, 500])
+    print(`settlements/s, batches of ${size}, one connection`, await settle(address, size, 1));
+  for (const [size, connections] of [
+    [100, 4],
+    [500, 4],
+    [500, 8],
+  ] as const)
+    print(
+      `settlements/s, batches of ${size}, ${connections} connections`,
+      await settle(address, size, connections),
+    );
+  const deadlocks = await one<bigint>(
+    database,
+    'SELECT deadlocks AS value FROM pg_stat_database WHERE datname = current_database()',
+  );
+  print('deadlocks', Number(deadlocks));
+  if (deadlocks !== 0n) missed.push('deadlocks');
+  const program = findPgbench();
+  if (program === null)
+    return print('pgbench', 'missing: apt-get install postgresql-15; the ratios to it are not measured');
+  const best = { four: 0, single: 0, batches: 0 };
+  // In turns, best of each: what else the machine does then meets all of them alike.
+  for (let round = 0; round < 3; round += 1) {
+    best.batches = Math.max(best.batches, await settle(address, 500, 1));
+    for (const what of ['four', 'single'] as const)
+      for (const clients of [8, 32])
+        best[what] = Math.max(
+          best[what],
+          await pgbench(program, address, what, { clients, seconds, folder }),
+        );
+  }
+  print('pgbench transactions/s, the four statements, best', best.four);
+  print('pgbench transactions/s, one INSERT, best', best.single);
+  print('settlements/s, batches of 500, one connection, best', best.batches);
+  goal('batches of 500 / pgbench, four statements', best.batches / best.four, 4);
+  goal('batches of 500 / pgbench, one INSERT', best.batches / best.single, 1.1);
+}
+
+async function sizes(database: Database, address: DatabaseAddress): Promise<void> {
+  await database.transaction((sql) =>
+    sql.query('TRUNCATE generation, ledger, key_usage_day, app_usage_day, model_usage_day'),
+  );
+  const client = await connect(address);
+  const beganMs = performance.now();
+  for (let done = 0; done < rowsWanted; done += 500) await settleBatch(client, batch(500, systemClock.now()));
+  print(
+    `settlements/s while filling ${rowsWanted.toLocaleString('en')}`,
+    rowsWanted / ((performance.now() - beganMs) / 1000),
+  );
+  await client.query('VACUUM ANALYZE');
+  const count = Number(await one<bigint>(database, 'SELECT count(*) AS value FROM generation'));
+  const partitions = "(SELECT inhrelid FROM pg_inherits WHERE inhparent = 'generation'::regclass)";
+  const bytes = async (sql: string): Promise<number> =>
+    Number(await one<bigint | string>(database, `SELECT ${sql} AS value`)) / count;
+  print(
+    'bytes a generation: row',
+    (await bytes(`(SELECT sum(pg_table_size(inhrelid)) FROM ${partitions} p)`)).toFixed(0),
+  );
+  print(
+    'bytes a generation: index',
+    (await bytes(`(SELECT sum(pg_indexes_size(inhrelid)) FROM ${partitions} p)`)).toFixed(0),
+  );
+  print('bytes a generation: ledger entry', (await bytes("pg_table_size('ledger')")).toFixed(0));
+  print('bytes a generation: indexes of the ledger', (await bytes("pg_indexes_size('ledger')")).toFixed(0));
+  for (const table of ['key_usage_day', 'app_usage_day', 'model_usage_day'])
+    print(
+      `bytes a row of ${table}, indexes included`,
+      Number(
+        await one<bigint>(
+          database,
+          `SELECT pg_total_relation_size('${table}') / greatest(1, count(*)) AS value FROM ${table}`,
+        ),
+      ),
+    );
+  const walBefore = await one<string>(database, 'SELECT pg_current_wal_lsn()::text AS value');
+  for (let n = 0; n < 20; n += 1) await settleBatch(client, batch(500, systemClock.now()));
+  print(
+    'bytes a settlement: WAL',
+    Number(
+      await one<string>(
+        database,
+        `SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '${walBefore}')::text AS value`,
+      ),
+    ) / 10_000,
+  );
+  const [partition] = await database.query<{ name: string }>(
+    `SELECT inhrelid::regclass::text AS name FROM ${partitions} p WHERE pg_table_size(inhrelid) > 100000 LIMIT 1`,
+  );
+  if (partition !== undefined) {
+    const dropMs = performance.now();
+    await client.query(`ALTER TABLE generation DETACH PARTITION ${partition.name}`);
+    await client.query(`DROP TABLE ${partition.name}`);
+    print(
+      `retention: ms to drop a partition of ${count.toLocaleString('en')}`,
+      (performance.now() - dropMs).toFixed(1),
+    );
+  }
+  await client.end();
+}
+
+/** Bytes of heap that each of `count` things takes. */
+function heapOf(count: number, make: (n: number) => unknown): number {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const kept: unknown[] = [];
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let n = 0; n < count; n += 1) kept.push(make(n));
+  collect();
+  const bytes = (process.memoryUsage().heapUsed - before) / kept.length;
+  kept.length = 0;
+  return bytes;
+}
+
+function memory(): void {
+  const accounts = new Map<number, unknown>();
+  print(
+    'bytes of memory a known account',
+    heapOf(
+      100_000,
+      (n) =>
+        accounts.set(n, {
+          account: new Account({ accountId: n, credits: 10n ** 12n, usage: BigInt(n), version: BigInt(n) }),
+          readMs: n + 0.5,
+        }) && null,
+    ),
+  );
+  const byHash = new Map<string, Key>();
+  const byId = new Map<number, Key>();
+  const bytes = heapOf(100_000, (n) => {
+    const hash = hashKey(String(n));
+    const row = {
+      id: n,
+      hash,
+      accountId: n,
+      kind: 'inference',
+      name: `key ${n}`,
+      label: `sk-naru-v1-abc...${n}`,
+      userDisabled: false,
+      adminSuspended: false,
+      revokedAtMs: null,
+      expiresAtMs: null,
+      limitMicro: null,
+      limitReset: 'never',
+      createdAtMs: 1.79e12 + n,
+      updatedAtMs: null,
+    } as const;
+    const key = new Key(row, {
+      day: 20_000,
+      daily: BigInt(n),
+      weekly: BigInt(n),
+      monthly: BigInt(n),
+      total: BigInt(n),
+    });
+    byHash.set(hash, key);
+    byId.set(n, key);
+    return null;
+  });
+  print('bytes of memory a known key', bytes);
+}
+
+async function changes(database: Database): Promise<void> {
+  const beganMs = performance.now();
+  let done = 0;
+  while (performance.now() - beganMs < seconds * 1000)
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        await database.transaction((sql) => recordChange(sql, 'key', 1));
+        done += 1;
+      }),
+    );
+  print('change events/s', done / ((performance.now() - beganMs) / 1000));
+}
+
+async function shares(address: DatabaseAddress): Promise<void> {
+  const won = 1_000_000n;
+  for (const count of [2, 8, 16]) {
+    const spent = await spendTogether(address, count, 20_000n * won, 5n * won);
+    const { requests, questions, far, overspent } = spent;
+    print(
+      `shares: ${count} nodes, 20,000 won by 5: requests, questions`,
+      `${requests}, ${questions} (${far} before the last tenth)`,
+    );
+    if (overspent > 0n) missed.push('shares overspent');
+  }
+}
+
+process.exit(await main());
+
+async function main(): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'naru-scale-'));
+  const server = await startTestServer((line) => process.stderr.write(`bench: ${line}\n`));
+  const address = { ...server.connection, database: templateDatabase };
+  const database = new Database(address);
+  try {
+    print(
+      'machine',
+      `${cpus().length} cores, load ${loadavg()
+        .map((each) => each.toFixed(1))
+        .join(' ')}`,
+    );
+    await ensurePartitions(database, systemClock.now());
+    await database.transaction((sql) =>
+      sql.query(
+        `WITH a AS (INSERT INTO account (name, created_at) SELECT 'a' || n, now() FROM generate_series(1, ${ACCOUNTS}) n RETURNING id)
+         INSERT INTO account_balance (account_id, balance, credits, usage, entries, version) SELECT id, 4000000000000000, 4000000000000000, 0, 0, 1 FROM a`,
+      ),
+    );
+    const { open, final } = journalBytes(systemClock.now());
+    print('bytes a request: journal (OPEN + FINAL)', `${open + final} (${open} + ${final})`);
+    memory();
+    await rates(database, address, folder);
+    await changes(database);
+    await shares(address);
+    await sizes(database, address);
+  } finally {
+    await database.close();
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  for (const each of missed) print('MISSED', each);
+  return missed.length === 0 ? 0 : 1;
+}
