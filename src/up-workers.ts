@@ -122,8 +122,6 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
     });
     closing.unshift(() => slots.close());
     own.slots = slots;
-    // However the start ends, the workers end before what they stand on.
-    closing.unshift(() => team.stop(0, AbortSignal.abort()));
     const port = await Promise.race([team.serve(log), stop.promise]);
     if (port === undefined) return 0;
     const families = () => slotMetrics.families(slots.statuses());
@@ -157,9 +155,9 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
     await team.stop(limits.drainTimeoutMs, hurry.signal);
     return 0;
   } finally {
+    // However this ends, the workers end before what they stand on.
+    await team.stop(0, AbortSignal.abort());
     for (const close of closing) await close();
-    // Nothing was opened yet: nobody serves.
-    if (closing.length === 0) await team.stop(0, AbortSignal.abort());
     forget();
     closeLog();
   }

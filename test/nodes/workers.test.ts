@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -201,6 +201,41 @@ test('a killed worker takes along its own requests only; it is replaced, and eve
   });
   assert.ok(charged <= answered + lost, `${charged} charged for ${answered} answers, ${lost} lost`);
   assert.deepEqual((await team.office.verifyLedger()).differences, []);
+});
+
+test('a worker that cannot start is tried again less and less often, while the others serve', async (t) => {
+  const { team, place } = await serving(t, 2);
+  const { key } = await team.account('1000000');
+  const journal = join(place.dataDir, 'workers/1/journal');
+  rmSync(journal, { recursive: true });
+  writeFileSync(journal, 'not a folder');
+  for (const worker of team.workers()) process.kill(worker, 'SIGKILL');
+  const ends = await eventually('it ends again and again', 30_000, () => {
+    const of1 = team.logged('worker_ended').filter(({ ended }) => ended === 1);
+    return of1.length >= 4 ? of1.map(({ again_in_ms: again }) => again) : null;
+  });
+  assert.deepEqual(ends.slice(0, 4), [0, 250, 500, 1000]);
+  assert.ok(team.logged('worker_failed').length >= 3, 'why, is in the log');
+  await eventually('the other one serves', 20_000, async () =>
+    (await ask(team.serving.origin, key)).status === 200 ? true : null,
+  );
+  rmSync(journal);
+  await eventually('both serve', 30_000, () => {
+    const replaced = new Set(team.logged('worker_replaced').map((line) => line.replaced));
+    return replaced.size === 2 ? true : null;
+  });
+  assert.equal(await team.serving.stop(), 0);
+});
+
+test('a start in which a worker cannot serve ends with the reason, and leaves no process', async (t) => {
+  const { team, place, start } = await serving(t, 2);
+  assert.equal(await team.serving.stop(), 0);
+  const journal = join(place.dataDir, 'workers/2/journal');
+  rmSync(journal, { recursive: true });
+  writeFileSync(journal, 'not a folder');
+  await assert.rejects(start(2), /naru up ended with 1: [\s\S]*EEXIST|ENOTDIR/);
+  rmSync(journal);
+  assert.equal(await (await start(2)).serving.stop(), 0);
 });
 
 const engineCode = `
