@@ -101,6 +101,8 @@ const settleOnCloseMs = 3_000;
 const proxyIdleMs = 6_000;
 /** How long another node may take to bring what it has journaled into the database. */
 const othersSettleWithinMs = 500;
+/** A worker that leaves alone reads what has come on connections that it accepted last: its siblings serve on, so nobody expects a cut. */
+const leavingIdleMs = 500;
 const noAdmin: AdminServer = { port: 0, close: async () => {} };
 /** The version of the API's document; the paths have their own (service.md §9). */
 const apiVersion = '1.0.0';
@@ -220,7 +222,8 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
           : null,
       maxBodyBytes: limits.bodyBytes,
       clientStallMs: limits.streamIdleTimeoutMs,
-      idleWhileStoppingMs: config.edge.trustedProxies.length === 0 ? 0 : proxyIdleMs,
+      idleWhileStoppingMs:
+        config.edge.trustedProxies.length > 0 ? proxyIdleMs : parent === undefined ? 0 : leavingIdleMs,
       metrics,
       clock,
       log,

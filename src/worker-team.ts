@@ -18,7 +18,7 @@ export interface TeamParts {
 interface Member {
   readonly worker: number;
   readonly link: Link;
-  readonly process: WorkerProcess;
+  readonly child: WorkerProcess;
   readonly ended: Promise<number | string>;
   servesSinceMs: number | null;
 }
@@ -112,7 +112,7 @@ export class WorkerTeam {
     this.#stopping = true;
     const { clock } = this.#parts;
     const kill = (): void => {
-      for (const { process } of this.#members.values()) process.kill();
+      for (const { child } of this.#members.values()) child.kill();
     };
     const timers = [clock.after(drainMs + endWithinMs, kill)];
     const hasty = (): void => {
@@ -120,8 +120,8 @@ export class WorkerTeam {
       timers.push(clock.after(endWithinMs, kill));
     };
     hurry.addEventListener('abort', hasty, { once: true });
-    for (const { link, process, servesSinceMs } of this.#members.values()) {
-      if (servesSinceMs === null) process.kill();
+    for (const { link, child, servesSinceMs } of this.#members.values()) {
+      if (servesSinceMs === null) child.kill();
       else link.ask('stop').catch(() => {});
     }
     if (hurry.aborted) hasty();
@@ -131,19 +131,19 @@ export class WorkerTeam {
   }
 
   #fork(worker: number): Member {
-    const process = this.#parts.fork();
-    const link = new Link(process);
+    const child = this.#parts.fork();
+    const link = new Link(child);
     const detach = this.#parts.attach(link);
     link.answer({ bye: () => null });
     const ended = new Promise<number | string>((resolve) => {
-      process.onEnd((how) => {
+      child.onEnd((how) => {
         this.#members.delete(worker);
         link.end(new Error(`worker ${worker} ended (${how})`));
         detach();
         resolve(how);
       });
     });
-    const member: Member = { worker, link, process, ended, servesSinceMs: null };
+    const member: Member = { worker, link, child, ended, servesSinceMs: null };
     this.#members.set(worker, member);
     return member;
   }
@@ -162,7 +162,9 @@ export class WorkerTeam {
     const wasSteady = servesSinceMs !== null && clock.monotonic() - servesSinceMs >= steadyAfterMs;
     const turn = wasSteady ? 0 : failures;
     const delayMs = turn === 0 ? 0 : Math.min(longestBackOffMs, firstBackOffMs * 2 ** (turn - 1));
-    this.#log?.error('worker_ended', { ended: worker, pid: member.process.pid, how, again_in_ms: delayMs });
+    const told = { ended: worker, pid: member.child.pid, how, again_in_ms: delayMs };
+    if (how === 0) this.#log?.info('worker_ended', told);
+    else this.#log?.error('worker_ended', told);
     clock.after(delayMs, () => {
       if (!this.#stopping) void this.#succeed(worker, turn + 1);
     });
@@ -175,7 +177,7 @@ export class WorkerTeam {
     void member.ended.then((how) => this.#replace(member, how, failures));
     try {
       await this.#serve(member);
-      this.#log?.info('worker_replaced', { replaced: worker, pid: member.process.pid });
+      this.#log?.info('worker_replaced', { replaced: worker, pid: member.child.pid });
     } catch {
       // Its end is told, with what it logged.
     }

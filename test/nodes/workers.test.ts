@@ -333,6 +333,35 @@ test('SIGTERM lets the streams of every worker end', async (t) => {
   assert.equal(await ending, 0);
 });
 
+test('workers that are told to leave one after the other, under load, lose no request', async (t) => {
+  const { team } = await serving(t);
+  const { key, accountId } = await team.account('1000000');
+  const ended: Ended[] = [];
+  let isOver = false;
+  const clients = Array.from({ length: 8 }, async () => {
+    while (!isOver) ended.push(await ask(team.serving.origin, key));
+  });
+  await eventually('all workers answer', 20_000, () => (answering(team).size === 3 ? true : null));
+  const before = team.workers();
+  for (const [at, worker] of before.entries()) {
+    process.kill(worker, 'SIGTERM');
+    await eventually('it is replaced', 30_000, () =>
+      team.logged('worker_replaced').length === at + 1 ? true : null,
+    );
+  }
+  isOver = true;
+  await Promise.all(clients);
+  assert.deepEqual(counted(ended), { 200: ended.length });
+  assert.deepEqual(
+    before.filter((pid) => team.workers().includes(pid)),
+    [],
+  );
+  await eventually('every answer is charged', 10_000, async () =>
+    (await chargedIn(team, accountId)).size === ended.length ? true : null,
+  );
+  assert.equal(await team.serving.stop(), 0);
+});
+
 test('a second SIGTERM cuts what is in flight in every worker', async (t) => {
   const { team, upstream } = await serving(t, 2);
   const { key } = await team.account('1000000');
