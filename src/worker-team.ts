@@ -89,22 +89,15 @@ export class WorkerTeam {
    * one that cannot follow is told to leave, and its successor begins with what was taken.
    */
   async reload(packed: string, taken: () => void): Promise<void> {
-    const [first, ...others] = [...this.#members.values()].filter(
-      ({ servesSinceMs }) => servesSinceMs !== null,
-    );
+    const serving = (): readonly Member[] =>
+      [...this.#members.values()].filter(({ servesSinceMs }) => servesSinceMs !== null);
+    const [first] = serving();
     if (first === undefined) throw new Error('no worker serves at the moment; nothing was changed');
     await first.link.ask('reload', packed);
     taken();
-    await Promise.all(
-      others.map(async ({ worker, link }) => {
-        try {
-          await link.ask('reload', packed);
-        } catch (error) {
-          this.#log?.warn('worker_not_reloaded', { worker, detail: String(error) });
-          link.ask('stop').catch(() => {});
-        }
-      }),
-    );
+    // Whoever serves only now began with what was there before; whoever serves later looks for himself.
+    const others = serving().filter((member) => member !== first);
+    await Promise.all(others.map((member) => this.#follow(member, packed)));
   }
 
   /** Lets every worker end its requests, for at most `drainMs`, then or after `hurry` cuts them; resolves when none is left. */
@@ -149,9 +142,22 @@ export class WorkerTeam {
   }
 
   async #serve(member: Member): Promise<number> {
-    const { port } = (await member.link.ask('serve', this.#parts.order(member.worker))) as { port: number };
+    const order = this.#parts.order(member.worker);
+    const { port } = (await member.link.ask('serve', order)) as { port: number };
     member.servesSinceMs = this.#parts.clock.monotonic();
+    const { config } = this.#parts.order(member.worker);
+    if (config !== order.config) await this.#follow(member, config);
     return port;
+  }
+
+  /** Has a worker take what its siblings have taken. Never rejects. */
+  async #follow({ worker, link }: Member, packed: string): Promise<void> {
+    try {
+      await link.ask('reload', packed);
+    } catch (error) {
+      this.#log?.warn('worker_not_reloaded', { worker_left: worker, detail: String(error) });
+      link.ask('stop').catch(() => {});
+    }
   }
 
   /** Starts a successor, which finds the journal of the one that ended. */

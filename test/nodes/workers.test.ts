@@ -227,6 +227,19 @@ test('a worker that cannot start is tried again less and less often, while the o
   assert.equal(await team.serving.stop(), 0);
 });
 
+test('a number of workers that cannot be served with is refused before anything starts', async (t) => {
+  const { place } = await createSite(t);
+  const up = (count: string) =>
+    place.run('up', '--config', join(place.folder, 'naru.yaml'), '--workers', count);
+  for (const count of ['0', '-1', 'two', '1.5', '129', '1e3']) {
+    const { code, err } = await up(count);
+    assert.deepEqual([code, /whole number from 1 to 128/.test(err)], [2, true], err);
+  }
+  const { code, err } = await up('17');
+  assert.equal(code, 1);
+  assert.match(err, /--workers 17: the embedded database has connections for 16; .*database\.url/);
+});
+
 test('a start in which a worker cannot serve ends with the reason, and leaves no process', async (t) => {
   const { team, place, start } = await serving(t, 2);
   assert.equal(await team.serving.stop(), 0);
