@@ -1,20 +1,19 @@
-import { mkdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { askServer, serverIsAway } from './ask-server.ts';
 import { makeFolder, type TableFile, writeManifest, writeTable } from './backup-files.ts';
 import type { BackupDone } from './cli/backup.ts';
 import { CliError, type Places } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
-import { Settlements } from './ledger/settlements.ts';
+import { settleJournalOf, workerHomes } from './leftover-journals.ts';
 import { silentLog } from './log/log.ts';
 import { holdAfterCommands, openDatabaseBeside } from './open-database.ts';
 import { readConfig, settingsOf } from './settings.ts';
 import type { Database } from './store/database.ts';
-import { Journal } from './store/journal/journal.ts';
 import { migrate } from './store/migrate.ts';
 import { openSnapshot } from './store/snapshot.ts';
 import type { Surroundings } from './surroundings.ts';
 import { isoOf, systemClock } from './time/clock.ts';
+import { holdHome } from './worker-home.ts';
 
 /** How long a server gets to bring into the database what it has settled. */
 const settleWithinMs = 60_000;
@@ -95,26 +94,18 @@ async function settleByServer(dataDir: string): Promise<boolean> {
   }
 }
 
-/** What a server that was killed left in its journal is settled as its next start would do it. */
+/** What a server that was killed left in its journals is settled as its next start would do it. */
 async function settleLeftovers(database: Database, dataDir: string, config: Config): Promise<void> {
-  const dir = join(dataDir, 'journal');
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
   const quarantined: string[] = [];
-  const journal = await Journal.open({ dir, clock: systemClock, report: () => {} });
-  const settlements = new Settlements({
-    database,
-    journal,
-    ack: config.settlement.ack,
-    clock: systemClock,
-    log: { ...silentLog, error: (event) => quarantined.push(event) },
-    spendingNode: () => null,
-    onCommitted: () => {},
-    onQuarantined: () => {},
-  });
-  try {
-    await settlements.recover();
-  } finally {
-    await settlements.close();
+  const error = (event: string): void => {
+    // Damage of the journal itself is told by the next start.
+    if (event !== 'journal') quarantined.push(event);
+  };
+  const parts = { database, ack: config.settlement.ack, log: { ...silentLog, error } };
+  await settleJournalOf(dataDir, parts);
+  for (const home of workerHomes(dataDir)) {
+    const lock = await holdHome(home);
+    await settleJournalOf(home, parts).finally(() => lock.release());
   }
   if (quarantined.length > 0)
     throw new CliError(

@@ -149,7 +149,8 @@ function giveBack(
   keys.peekId(row.keyId)?.uncharge(row.day, cost);
 }
 
-function reportJournal(log: Log, event: JournalEvent): void {
+/** Tells the log what a journal reports. */
+export function reportJournal(log: Log, event: JournalEvent): void {
   const { kind } = event;
   const detail = 'error' in event && event.error !== undefined ? describeError(event.error) : null;
   const segment = 'segment' in event ? event.segment : null;

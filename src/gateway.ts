@@ -10,11 +10,12 @@ import { readGeneration } from './generations/generations.ts';
 import { ensurePartitions } from './generations/partitions.ts';
 import { ClientAddresses } from './http/client-ip.ts';
 import { dispatch } from './http/dispatch.ts';
+import { exposition, type Family } from './http/exposition.ts';
 import { Metrics } from './http/metrics.ts';
-import { RateLimit } from './http/rate-limit.ts';
+import { type RateGate, RateLimit } from './http/rate-limit.ts';
 import type { AnyRoute } from './http/route.ts';
 import { type Served, serve } from './http/serve.ts';
-import { type AdminServer, serveAdmin } from './http/serve-admin.ts';
+import type { AdminPage, AdminServer } from './http/serve-admin.ts';
 import { RouteTable } from './http/table.ts';
 import { TokenCounts } from './inference/token-counts.ts';
 import { JobRunner } from './jobs/jobs.ts';
@@ -25,6 +26,7 @@ import type { Settlements } from './ledger/settlements.ts';
 import type { Log } from './log/log.ts';
 import { beatEveryMs, type NodeRegistry } from './nodes/node-registry.ts';
 import { Offer } from './offer.ts';
+import { openAdmin } from './open-admin.ts';
 import { routePages, upstreamGauges } from './route-pages.ts';
 import { accountRoutes } from './routes/account.ts';
 import { datasetRoutes } from './routes/datasets.ts';
@@ -36,8 +38,10 @@ import { modelRoutes } from './routes/models.ts';
 import { probeRoutes, type Readiness } from './routes/probes.ts';
 import { providerRoutes } from './routes/providers.ts';
 import { SlotMetrics } from './slot-metrics.ts';
+import type { Lanes } from './slots/contract.ts';
 import type { Processes } from './slots/processes.ts';
 import { createSlots, type Slots, type SlotsSettings } from './slots/slots.ts';
+import { slotsOf } from './slots-of.ts';
 import type { Database } from './store/database.ts';
 import { knownMigrations, migrate } from './store/migrate.ts';
 import { type Clock, pause } from './time/clock.ts';
@@ -56,12 +60,25 @@ export interface GatewayParts {
   readonly processes: Processes;
   /** Called when an operator has published a catalogue: the configuration is to be read again, and `reload` called. */
   readonly onPublished?: () => void;
+  /** What a worker leaves to its parent (docs/decisions/workers.md): engines, the rate of a client, and the admin port. */
+  readonly parent?: ParentParts;
+}
+
+/** What the parent of a worker does for it. */
+export interface ParentParts {
+  readonly lanes: Lanes;
+  readonly rate: RateGate;
 }
 
 /** A gateway that serves. */
 export interface Gateway {
   readonly server: Served;
+  /** Port 0 in a worker: its parent has the port, and asks for what is on it. */
   readonly admin: AdminServer;
+  readonly pages: Readonly<Record<string, AdminPage>>;
+  /** What is on the metrics page. */
+  readonly families: () => readonly Family[];
+  /** None in a worker. */
   readonly slots: Slots;
   readonly settlements: Settlements;
   /** How candidates have done lately. */
@@ -83,9 +100,11 @@ const readinessMs = 1_000;
 const settleOnCloseMs = 3_000;
 /** Longer than a proxy of `edge.trusted_proxies` may keep an idle connection: 4 s in `deploy/nginx.conf`. */
 const proxyIdleMs = 6_000;
-const usualAdminPort = 8788;
 /** How long another node may take to bring what it has journaled into the database. */
 const othersSettleWithinMs = 500;
+/** A worker that leaves alone reads what has come on connections that it accepted last: its siblings serve on, so nobody expects a cut. */
+const leavingIdleMs = 500;
+const noAdmin: AdminServer = { port: 0, close: async () => {} };
 /** The version of the API's document; the paths have their own (service.md §9). */
 const apiVersion = '1.0.0';
 
@@ -102,7 +121,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
 
 /** `onFailure` takes how to close what was opened, should anything after it fail. */
 async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>) => void): Promise<Gateway> {
-  const { config, database, clock, log } = parts;
+  const { config, database, clock, log, parent } = parts;
   const migrated = await migrate(database);
   if (migrated.length > 0) log.info('migrated', { steps: migrated.join(', ') });
   await ensurePartitions(database, clock.now());
@@ -115,7 +134,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   const { accounts, keys, settlements, feed, nodes, shares } = books;
   const slotMetrics = new SlotMetrics();
   const slots = await createSlots({
-    settings: slotsOf(config),
+    settings: ownSlots(config, parts),
     clock,
     log,
     dataDir: parts.dataDir,
@@ -157,7 +176,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
         callers: {
           provider: (slug) => offer.provider(slug),
           engine: (baseUrl) => engines.at(baseUrl),
-          slots,
+          slots: parent?.lanes ?? slots,
           engineDialect: openaiDialect,
           clock,
           log,
@@ -213,7 +232,8 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       addresses: new ClientAddresses(config.edge.trustedProxies),
       rateLimit:
         config.edge.rateLimit === 'builtin'
-          ? new RateLimit(() => ({ perSecond: limits().requestsPerSecond, burst: limits().burst }), clock)
+          ? (parent?.rate ??
+            new RateLimit(() => ({ perSecond: limits().requestsPerSecond, burst: limits().burst }), clock))
           : null,
       get maxBodyBytes() {
         return limits().bodyBytes;
@@ -221,7 +241,8 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       get clientStallMs() {
         return limits().streamIdleTimeoutMs;
       },
-      idleWhileStoppingMs: config.edge.trustedProxies.length === 0 ? 0 : proxyIdleMs,
+      idleWhileStoppingMs:
+        config.edge.trustedProxies.length > 0 ? proxyIdleMs : parent === undefined ? 0 : leavingIdleMs,
       metrics,
       clock,
       log,
@@ -230,17 +251,15 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   );
   onFailure(() => server.close());
   await nodes.serveAt(`${config.listen.host}:${server.port}`);
-  const admin = await openAdmin(
-    {
-      '/metrics': () =>
-        metrics.text(
-          [...gauges(server, books), ...upstreamGauges(offer.catalogue, health)],
-          slotMetrics.families(slots.statuses()),
-        ),
-      ...routePages(parts.dataDir, () => offer.catalogue, health),
-    },
-    config.admin,
-  );
+  const families = (): readonly Family[] => [
+    ...metrics.families([...gauges(server, books), ...upstreamGauges(offer.catalogue, health)]),
+    ...slotMetrics.families(slots.statuses()),
+  ];
+  const pages = {
+    '/metrics': () => exposition(families()),
+    ...routePages(parts.dataDir, () => offer.catalogue, health),
+  };
+  const admin = parent === undefined ? await openAdmin(pages, config.admin) : noAdmin;
   const jobs = new JobRunner(
     [
       { name: 'renew-open-requests', everyMs: 5_000, run: () => settlements.renewOpen() },
@@ -258,12 +277,14 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   return {
     server,
     admin,
+    pages,
+    families,
     slots,
     settlements,
     health,
     routes,
     async reload(next) {
-      await offer.change(next, () => slots.prepare(slotsOf(next)));
+      await offer.change(next, () => slots.prepare(ownSlots(next, parts)));
       health.keepOnly(labelsOf(offer.catalogue));
     },
     async close(hurry) {
@@ -297,13 +318,9 @@ function labelsOf({ models }: Catalogue): ReadonlySet<string> {
   return new Set(models.flatMap(({ candidates }) => candidates.map(({ label }) => label)));
 }
 
-function slotsOf({ slots, gpus, limits }: Config): SlotsSettings {
-  return {
-    slots,
-    gpus: new Map(gpus.map(({ id, vramMb }) => [id, vramMb])),
-    coldWaitMs: limits.coldWaitMs,
-    drainMs: limits.drainTimeoutMs,
-  };
+/** The engines have one owner: a worker has none of its own. */
+function ownSlots(config: Config, { parent }: GatewayParts): SlotsSettings {
+  return slotsOf(parent === undefined ? config : { ...config, slots: [], gpus: [] });
 }
 
 async function drain(server: Served, limitMs: number, clock: Clock, hurry: AbortSignal): Promise<void> {
@@ -349,18 +366,5 @@ async function within<T>(clock: Clock, limitMs: number, work: Promise<T>, otherw
     return await Promise.race([work, late.promise]);
   } finally {
     timer.cancel();
-  }
-}
-
-/** The usual admin port is nobody's wish: when another gateway of this machine has it, any other does. */
-async function openAdmin(
-  pages: Parameters<typeof serveAdmin>[0],
-  address: Config['admin'],
-): Promise<AdminServer> {
-  try {
-    return await serveAdmin(pages, address);
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'EADDRINUSE' || address.port !== usualAdminPort) throw error;
-    return serveAdmin(pages, { ...address, port: 0 });
   }
 }

@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { CliError } from './cli/shell.ts';
 import type { Address, Config } from './config/config.ts';
 
@@ -8,6 +8,18 @@ export function tryListen({ host, port }: Address): Promise<NodeJS.ErrnoExceptio
     const server = createServer();
     server.on('error', resolve);
     server.listen(port, host, () => server.close(() => resolve(null)));
+  });
+}
+
+/** A port that was free a moment ago. Throws the system's error for a host that has none. */
+export function freePort(host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, host, () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
   });
 }
 

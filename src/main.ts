@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import cluster from 'node:cluster';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +7,7 @@ import { runCli } from './cli/program.ts';
 import type { Shell } from './cli/shell.ts';
 import type { Surroundings } from './surroundings.ts';
 import { systemClock } from './time/clock.ts';
+import type { Channel } from './workers/link.ts';
 
 /** The process: environment, signals, exit code. Nothing below this file knows that there is one. */
 const around: Surroundings = {
@@ -45,7 +47,32 @@ const around: Surroundings = {
     process.on('SIGHUP', reload);
     return () => void process.off('SIGHUP', reload);
   },
+  forkWorker() {
+    // All accept from one queue of the kernel, so whoever is killed takes along only what it had accepted.
+    cluster.schedulingPolicy = cluster.SCHED_NONE;
+    cluster.setupPrimary({ args: ['worker'] });
+    const worker = cluster.fork();
+    worker.process.on('error', () => {});
+    return {
+      pid: worker.process.pid ?? 0,
+      send: (message) => void (worker.isConnected() && worker.process.send(message, () => {})),
+      onMessage: (hear) => void worker.on('message', hear),
+      kill: () => void worker.process.kill('SIGKILL'),
+      onEnd: (ended) => void worker.once('exit', (code, signal) => ended(signal ?? code)),
+    };
+  },
 };
+
+/** A worker does what its parent says: signals of the terminal are its parent's, and of its own it has one, to leave. */
+async function runWorker(): Promise<number> {
+  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
+  const channel: Channel = {
+    send: (message) => void (process.connected && process.send?.(message, undefined, {}, () => {})),
+    onMessage: (hear) => void process.on('message', hear),
+  };
+  const { work } = await import('./worker.ts');
+  return work(channel, (leave) => void process.on('SIGTERM', leave), around);
+}
 
 // Each command loads what it needs and no more: listing the accounts does not load the gateway.
 const shell: Shell = {
@@ -70,11 +97,11 @@ const shell: Shell = {
   routeHealth: async (places) => (await import('./route-desk.ts')).routeHealthOf(places, around),
 };
 
-process.channel?.unref();
+if (cluster.isPrimary) process.channel?.unref();
 // Whoever reads us may stop reading, as `head` does: that ends the command, and is no fault.
 process.stdout.on('error', () => process.exit(1));
 process.stderr.on('error', () => {});
-runCli(shell, process.argv.slice(2)).then(
+(cluster.isWorker ? runWorker() : runCli(shell, process.argv.slice(2))).then(
   (code) => process.exit(code),
   async (error: unknown) => {
     const { explain } = await import('./explain.ts');

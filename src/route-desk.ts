@@ -16,6 +16,8 @@ const askForMs = 3_000;
 export interface AdminRoute {
   readonly data_dir: string;
   readonly explanation: Explanation;
+  /** Which of several workers decides so: health is each one's own. */
+  readonly worker?: number;
 }
 export interface AdminHealth {
   readonly data_dir: string;
@@ -31,14 +33,14 @@ export async function explainRouteOf(
   const settings = settingsOf(places, around);
   const config = readConfig(settings, around);
   const live = await ask<AdminRoute>(config, settings.dataDir, `/route?${queryOf(question)}`);
-  if (live !== null) return { knowledge: 'live', explanation: live.explanation };
+  if (live !== null) return { knowledge: 'live', explanation: live.explanation, worker: live.worker ?? null };
   try {
     const known = {
       catalogue: buildCatalogue(config, () => 0),
       health: unmeasured,
       knowledge: 'none',
     } as const;
-    return { knowledge: 'none', explanation: explainRoute(question, known) };
+    return { knowledge: 'none', explanation: explainRoute(question, known), worker: null };
   } catch (error) {
     if (error instanceof Refusal) throw new CliError(error.message);
     throw error;

@@ -1,3 +1,5 @@
+import type { WorkerProcess } from './workers/link.ts';
+
 /** What `main.ts` hands down of the process: nothing else reads it. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -20,4 +22,6 @@ export interface Surroundings {
   readonly onStop: (stop: () => void) => () => void;
   /** Calls `reload` for every request to read the configuration again. Returns how to stop listening. */
   readonly onReload: (reload: () => void) => () => void;
+  /** Starts another process of ours, which shares the port it listens on with its siblings and ends when this one does. */
+  readonly forkWorker: () => WorkerProcess;
 }

@@ -6,6 +6,7 @@ import { answerSlots } from './control/slots.ts';
 import { createDemoAccount } from './demo-account.ts';
 import { type FoundEngine, findEngines } from './found-engines.ts';
 import type { Gateway, GatewayParts } from './gateway.ts';
+import { settleLeftHomes, workerHomes } from './leftover-journals.ts';
 import { aboutAddress, assertListenable } from './listen-address.ts';
 import { createLog, type LogSink } from './log/log.ts';
 import { openLogFile } from './log-file.ts';
@@ -15,8 +16,10 @@ import { Reloading } from './reloading.ts';
 import { readConfig, readConfigToPublish, rememberConfig, settingsOf } from './settings.ts';
 import { createProcesses } from './slots/processes.ts';
 import type { DataDirLock } from './store/embedded/data-dir-lock.ts';
+import { migrate } from './store/migrate.ts';
 import type { Surroundings } from './surroundings.ts';
 import { systemClock } from './time/clock.ts';
+import { serveWithWorkers } from './up-workers.ts';
 import { urlOf, welcome, welcomeRow } from './welcome.ts';
 
 /** `naru up`: serves until it is told to stop; resolves with the exit code. Throws a `CliError` for what the operator can mend. */
@@ -37,7 +40,7 @@ export async function up(options: UpOptions, around: Surroundings): Promise<numb
     config = withAddress(config, options);
     await assertListenable(config);
     rememberConfig(settings);
-    return await serveUntilStopped({
+    const serving = {
       config,
       readAgain: () => withAddress(readConfigToPublish(settings, around), options),
       dataDir: settings.dataDir,
@@ -45,7 +48,10 @@ export async function up(options: UpOptions, around: Surroundings): Promise<numb
       say,
       around,
       json: options.json,
-    });
+    };
+    if (options.workers === 1) return await serveUntilStopped(serving);
+    const roots = runtimeFolders(around);
+    return await serveWithWorkers({ ...serving, size: options.workers, roots, ...openSink(serving) });
   } finally {
     lock.release();
   }
@@ -80,6 +86,11 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
   try {
     const { startGateway } = await loading;
     if (asked > 0) return 0;
+    const left = workerHomes(dataDir).map((dir) => ({ dir, isHeld: false }));
+    if (left.length > 0) {
+      await migrate(database);
+      await settleLeftHomes(left, { database, ack: config.settlement.ack, log });
+    }
     const parts = { database, dataDir, clock: systemClock, log, processes: createProcesses(around.kill) };
     const reloading = new Reloading((gateway: Gateway, atStart) => reload(serving, gateway, atStart));
     const gateway = await startAt(startGateway, { ...parts, config, onPublished: () => reloading.ask() });

@@ -15,7 +15,7 @@ const floors: readonly (readonly string[])[] = [
   ['store', 'dialects'],
   ['accounts', 'keys', 'ledger', 'catalogue', 'upstreams', 'slots', 'generations', 'nodes', 'datasets'],
   ['http', 'inference', 'control'],
-  ['routes', 'jobs', 'cli'],
+  ['routes', 'jobs', 'cli', 'workers'],
   ['roof'],
   ['main.ts'],
 ];

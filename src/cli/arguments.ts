@@ -33,6 +33,14 @@ export function limitKrw(text: string): Krw {
   return amount;
 }
 
+/** How many processes serve: a machine has so many cores at most, and a mistyped number starts no thousand of them. */
+export function workers(text: string): number {
+  const count = Number(text);
+  if (!/^\d{1,3}$/.test(text) || count < 1 || count > 128)
+    throw new InvalidArgumentError('must be a whole number from 1 to 128.');
+  return count;
+}
+
 /** An account id. */
 export function accountId(text: string): number {
   const id = Number(text);

@@ -17,6 +17,8 @@ export interface Places {
 export interface UpOptions extends Places {
   readonly host: string | null;
   readonly port: number | null;
+  /** How many processes share the port. */
+  readonly workers: number;
   readonly json: boolean;
 }
 
@@ -40,6 +42,8 @@ export interface CheckedConfig {
 export interface RouteAnswer {
   readonly knowledge: Knowledge;
   readonly explanation: Explanation;
+  /** The worker that was asked, of a server that has several. */
+  readonly worker: number | null;
 }
 
 /** What replacing the copy of the public facts came to; ids, in order. */

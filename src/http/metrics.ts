@@ -1,4 +1,4 @@
-import { exposition, type Family } from './exposition.ts';
+import type { Family } from './exposition.ts';
 
 /** A number as it is now, for the metrics page. */
 export interface Gauge {
@@ -8,7 +8,7 @@ export interface Gauge {
   readonly value: number;
 }
 
-/** Counts what the server does, and writes the Prometheus text format (decisions.md §4). */
+/** Counts what the server does, for the metrics page (decisions.md §4). */
 export class Metrics {
   readonly #requests = new Map<string, { readonly labels: Record<string, string>; value: number }>();
 
@@ -20,8 +20,8 @@ export class Metrics {
     else this.#requests.set(key, { labels: { route, status: String(status) }, value: 1 });
   }
 
-  /** The page: what was counted here, the gauges, and families from elsewhere. */
-  text(gauges: readonly Gauge[], further: readonly Family[] = []): string {
+  /** What was counted here, and the gauges. */
+  families(gauges: readonly Gauge[]): readonly Family[] {
     const requests: Family = {
       name: 'naru_requests_total',
       help: 'Requests answered.',
@@ -36,6 +36,6 @@ export class Metrics {
       }));
       return { name, help: first?.help ?? '', type: 'gauge', samples };
     });
-    return exposition([requests, ...families, ...further]);
+    return [requests, ...families];
   }
 }

@@ -14,8 +14,14 @@ interface Bucket {
 /** Buckets are forgotten once they are full again; looking for those costs a walk, so it is done this often at most. */
 const sweepEveryMs = 10_000;
 
+/** Says whether one more request of a client is within its rate: at once, or when whoever keeps the count has answered. */
+export interface RateGate {
+  /** Null when it is; otherwise the whole seconds (≥ 1) until it would be. */
+  take(client: string): number | null | Promise<number | null>;
+}
+
 /** A token bucket for each client: `burst` requests at once, `perSecond` from then on. */
-export class RateLimit {
+export class RateLimit implements RateGate {
   readonly #rate: () => Rate;
   readonly #clock: Clock;
   readonly #buckets = new Map<string, Bucket>();

@@ -11,7 +11,12 @@ export interface AdminServer {
 }
 
 /** What a path says when it is read: text for people and scrapers, anything else as JSON. */
-export type AdminPage = (query: URLSearchParams) => string | object;
+export type AdminPage = (query: URLSearchParams) => string | object | Promise<string | object>;
+
+interface AdminAnswer {
+  readonly status: number;
+  readonly said: string | object;
+}
 
 /**
  * Serves `GET` of these paths and nothing else, and to nothing that a browser sends for a page; rejects when the address cannot be had.
@@ -20,14 +25,14 @@ export function serveAdmin(
   pages: Readonly<Record<string, AdminPage>>,
   address: { readonly host: string; readonly port: number },
 ): Promise<AdminServer> {
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     const [path = '', query = ''] = (request.url ?? '').split('?');
     const page = request.method === 'GET' && Object.hasOwn(pages, path) ? pages[path] : undefined;
     const { status, said } = !isLocalCaller(request.headers, address.host)
       ? { status: 403, said: 'only this machine may ask, by one of its own names\n' }
       : page === undefined
         ? nothing(pages)
-        : answered(page, query);
+        : await answered(page, query);
     const isText = typeof said === 'string';
     response.writeHead(status, {
       'Content-Type': isText ? 'text/plain; version=0.0.4; charset=utf-8' : 'application/json',
@@ -52,14 +57,14 @@ export function serveAdmin(
   });
 }
 
-function nothing(pages: Readonly<Record<string, AdminPage>>): { status: number; said: string } {
+function nothing(pages: Readonly<Record<string, AdminPage>>): AdminAnswer {
   return { status: 404, said: `only GET ${Object.keys(pages).join(', ')} are here\n` };
 }
 
 /** A question that cannot be answered is the fault of who asked, who may read why. */
-function answered(page: AdminPage, query: string): { status: number; said: string | object } {
+async function answered(page: AdminPage, query: string): Promise<AdminAnswer> {
   try {
-    return { status: 200, said: page(new URLSearchParams(query)) };
+    return { status: 200, said: await page(new URLSearchParams(query)) };
   } catch (error) {
     if (!(error instanceof Refusal)) return { status: 500, said: 'this page cannot be written now\n' };
     return { status: statusOf(error.failure), said: { error: error.message } };

@@ -11,7 +11,7 @@ import { Exchange } from './exchange.ts';
 import { commonHeaders, flat, type HeaderList, preflightHeaders } from './headers.ts';
 import type { Metrics } from './metrics.ts';
 import { OpenExchanges } from './open-exchanges.ts';
-import type { RateLimit } from './rate-limit.ts';
+import type { RateGate } from './rate-limit.ts';
 import { BodyTooLarge, declaresTooLarge } from './read-body.ts';
 import { renderThrown } from './render-error.ts';
 import type { JsonReply, Reply, StreamReply } from './route.ts';
@@ -22,7 +22,7 @@ export interface ServeParts {
   readonly answer: (exchange: Exchange) => Promise<Reply | { readonly allow: readonly string[] }>;
   readonly addresses: ClientAddresses;
   /** Null when a proxy in front limits the rate. */
-  readonly rateLimit: RateLimit | null;
+  readonly rateLimit: RateGate | null;
   readonly maxBodyBytes: number;
   /** A client that takes nothing of a stream for this long has left. */
   readonly clientStallMs: number;
@@ -146,7 +146,8 @@ async function handle(
     if (!response.writableFinished) exchange.leave(new ClientLeft('the client closed the connection'));
   });
   try {
-    if (isApi(exchange.path)) assertWithinRate(parts, exchange);
+    const late = isApi(exchange.path) ? assertWithinRate(parts, exchange) : null;
+    if (late !== null) await late;
     assertHost(request);
     if (declaresTooLarge(request, parts.maxBodyBytes)) throw new BodyTooLarge();
     const reply = await parts.answer(exchange);
@@ -169,8 +170,15 @@ function isApi(path: string): boolean {
   return path.startsWith(apiPrefix);
 }
 
-function assertWithinRate(parts: ServeParts, exchange: Exchange): void {
-  const waitSec = parts.rateLimit?.take(limitedAs(exchange.clientIp)) ?? null;
+/** Throws, or returns what rejects, when the client is too fast. */
+function assertWithinRate({ rateLimit }: ServeParts, exchange: Exchange): Promise<void> | null {
+  const taken = rateLimit?.take(limitedAs(exchange.clientIp)) ?? null;
+  if (taken instanceof Promise) return taken.then(assertNoWait);
+  assertNoWait(taken);
+  return null;
+}
+
+function assertNoWait(waitSec: number | null): void {
   if (waitSec === null) return;
   throw refuse('rate_limit_exceeded', '요청이 너무 잦습니다. Too many requests.', {
     retry_after_sec: waitSec,

@@ -1,7 +1,7 @@
 import type { Candidate } from '../catalogue/model.ts';
 import type { Dialect, WrittenAsk } from '../dialects/dialect.ts';
 import type { Log } from '../log/log.ts';
-import type { Slots } from '../slots/slots.ts';
+import type { Lanes } from '../slots/contract.ts';
 import type { Clock } from '../time/clock.ts';
 import type { UpstreamRequest } from '../upstreams/call.ts';
 import type { Provider } from '../upstreams/providers.ts';
@@ -12,7 +12,7 @@ export interface Callers {
   readonly provider: (slug: string) => Provider;
   /** Connections to an engine of ours at this base URL. */
   readonly engine: (baseUrl: string) => { request(written: WrittenAsk): UpstreamRequest };
-  readonly slots: Slots;
+  readonly slots: Lanes;
   readonly engineDialect: Dialect;
   readonly clock: Clock;
   readonly log: Log;

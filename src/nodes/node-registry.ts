@@ -34,6 +34,8 @@ export interface NodeRegistryParts {
 export class NodeRegistry {
   readonly #parts: NodeRegistryParts;
   #id = 0;
+  /** The last node that the others were told this one reckons with. */
+  #knows = 0;
   #others: readonly NodeRow[] = [];
   #company: () => Promise<void> = async () => {};
   #beating: Promise<void> = Promise.resolve();
@@ -132,6 +134,7 @@ export class NodeRegistry {
     }
     const knows = Math.max(this.#id, ...nodes.map((node) => node.id));
     const isListed = await noteAlive(database, this.#id, knows);
+    this.#knows = knows;
     if (isListed) this.#seenMs = beganMs;
     else await this.#joinAgain();
   }
@@ -168,6 +171,8 @@ export class NodeRegistry {
   async #isKnown(): Promise<boolean> {
     try {
       const nodes = await listNodes(this.#parts.database);
+      // Nodes that start at once wait for each other: whoever waits tells those who came later that it reckons with them.
+      if (nodes.some((node) => node.id > this.#knows)) await this.beat();
       return nodes.every(
         (node) => node.id === this.#id || node.silentMs >= nodeLostMs || node.knows >= this.#id,
       );

@@ -70,6 +70,9 @@ export interface SlotStatus {
   readonly replicas: readonly ReplicaStatus[];
 }
 
+/** What a request needs of the slots, wherever they are. */
+export type Lanes = Pick<Slots, 'acquire'>;
+
 /** The local engines, one per slot. Unknown names throw: the configuration was validated. */
 export interface Slots {
   /**

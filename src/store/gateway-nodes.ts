@@ -103,3 +103,18 @@ export function removeLostNodes(database: Database, lostForMs: number): Promise<
     );
   });
 }
+
+/** Takes out the node of a home that nobody will start in again, and its shares. The caller holds the home. */
+export function removeHome(database: Database, home: string): Promise<void> {
+  return database.transaction(async (sql) => {
+    await sql.query(
+      'DELETE FROM spend_share WHERE node_id IN (SELECT id FROM gateway_node WHERE home = $1::uuid)',
+      [home],
+    );
+    const gone = await sql.query<{ id: bigint }>(
+      'DELETE FROM gateway_node WHERE home = $1::uuid RETURNING id',
+      [home],
+    );
+    for (const { id } of gone) await recordChange(sql, 'node', Number(id));
+  });
+}

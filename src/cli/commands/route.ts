@@ -59,10 +59,12 @@ export function addRouteCommands(program: Command, shell: Shell): void {
     .option('--key <hash>', 'a key of the account whose session it is', keyHash)
     .action(async (flags: ExplainFlags) => {
       const question = await questionFrom(shell, flags);
-      const { knowledge, explanation } = await shell.explainRoute(placesOf(flags), question);
-      await new Output(shell, flags.json === true).one(explanationText(explanation, knowledge), {
+      const { knowledge, explanation, worker } = await shell.explainRoute(placesOf(flags), question);
+      const asked = worker === null ? '' : `\nas worker ${worker} would decide: health is each worker's own`;
+      await new Output(shell, flags.json === true).one(`${explanationText(explanation, knowledge)}${asked}`, {
         ...explanation,
         health: knowledge,
+        ...(worker === null ? {} : { worker }),
       });
     });
 
@@ -75,7 +77,7 @@ export function addRouteCommands(program: Command, shell: Shell): void {
           'no server runs with this data directory and this admin address: health is of traffic',
         );
       await new Output(shell, flags.json === true).table(
-        healthColumns,
+        rows.some((row) => 'worker' in row) ? ['worker', ...healthColumns] : healthColumns,
         rows as readonly (CandidateReport & Row)[],
       );
     });

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import type { FactsTaken } from '../../config/facts/fill.ts';
-import { port } from '../arguments.ts';
+import { port, workers } from '../arguments.ts';
 import { type CommonOptions, placesOf, withCommonOptions } from '../options.ts';
 import { Output } from '../output.ts';
-import { CliError, type Shell } from '../shell.ts';
+import type { Shell } from '../shell.ts';
 
 interface UpFlags extends CommonOptions {
   readonly host?: string;
   readonly port?: number;
-  readonly workers?: string;
+  readonly workers: number;
 }
 
 /** `naru up` and `naru config check`. */
@@ -17,15 +17,13 @@ export function addServerCommands(program: Command, shell: Shell, state: { exitC
     .description('serve; the first run also creates the demo account and prints its keys once')
     .option('--host <host>', 'the address to listen on (default: listen.host, 127.0.0.1)')
     .option('--port <port>', 'the port to listen on (default: listen.port, 8787)', port)
-    .option('--workers <n>', 'processes that share the port; only 1 is available')
+    .option('--workers <n>', 'processes that share the port, at most one for each core', workers, 1)
     .action(async (flags: UpFlags) => {
-      if (flags.workers !== undefined && flags.workers !== '1') {
-        throw new CliError('--workers: this version serves with 1 process; leave the option out');
-      }
       state.exitCode = await shell.up({
         ...placesOf(flags),
         host: flags.host ?? null,
         port: flags.port ?? null,
+        workers: flags.workers,
         json: flags.json === true,
       });
     });

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { type Agent, type IncomingMessage, request } from 'node:http';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { Office } from '../../src/cli/office.ts';
+import { hashKey, type KeyHash } from '../../src/ids/api-key.ts';
+import { krwFromDecimal } from '../../src/money/krw.ts';
+import { openOffice } from '../../src/office.ts';
+import { Database } from '../../src/store/database.ts';
+import { attachEmbedded } from '../../src/store/embedded/embedded.ts';
+import { readPidFile } from '../../src/store/embedded/pid-file.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { createPlace, eventually, type Place, type Serving } from '../cli/naru.ts';
+import { startUpstream, type Upstream } from '../harness/upstream.ts';
+
+/** A data directory for real `naru up --workers N` processes, one after another, with one upstream behind them. */
+export interface Site {
+  readonly place: Place;
+  readonly upstream: Upstream;
+  start(workers: number): Promise<Team>;
+}
+
+/** A `naru up` that serves. */
+export interface Team {
+  readonly serving: Serving;
+  readonly office: Office;
+  readonly pid: number;
+  readonly adminPort: number;
+  /** The workers' pids now, in no order. */
+  workers(): readonly number[];
+  account(won: string): Promise<{ readonly accountId: number; readonly key: string; readonly hash: KeyHash }>;
+  /** The lines of the log with this event. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into the log as an operator's script would.
+  logged(event: string): readonly any[];
+  /** SIGKILL to the parent, to all workers and, when they are done, waits for PostgreSQL to go. */
+  killAll(): Promise<void>;
+}
+
+/** How a request ended: with a status, or with the connection. */
+export interface Ended {
+  readonly status: number | null;
+  readonly text: string;
+  readonly id: string | null;
+}
+
+/** 20 won: 10 prompt tokens at 1 won, 5 completion tokens at 2. */
+export const costWon = 20;
+export const chat = {
+  model: 'test/echo',
+  max_tokens: 5,
+  messages: [{ role: 'user', content: 'hello there, my friend' }],
+};
+
+/** Everything is stopped and removed after the test. */
+export async function createSite(t: TestContext, over: object = {}): Promise<Site> {
+  const upstream = await startUpstream();
+  const place = createPlace();
+  const teams: Serving[] = [];
+  const file = place.configure({
+    edge: { rate_limit: 'external' },
+    limits: { debt_floor_krw: 0 },
+    log: { level: 'info' },
+    providers: [
+      { slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'secret-of-up' },
+    ],
+    models: [
+      {
+        id: 'test/echo',
+        context_length: 32_768,
+        price: { prompt: 1, completion: 2, per: 'token' },
+        candidates: [{ provider: 'up', model: 'echo' }],
+      },
+    ],
+    ...over,
+  });
+  t.after(async () => {
+    for (const { child } of teams) child.kill('SIGKILL');
+    await upstream.close();
+    await databaseGone(place);
+    place.remove();
+  });
+  return {
+    place,
+    upstream,
+    async start(workers) {
+      const serving = await place.up('--json', '--config', file, '--workers', String(workers));
+      teams.push(serving);
+      return teamOf(t, place, serving);
+    },
+  };
+}
+
+async function teamOf(t: TestContext, place: Place, serving: Serving): Promise<Team> {
+  const connection = await attachEmbedded(place.dataDir);
+  assert.ok(connection !== null);
+  const database = new Database(connection, 2);
+  t.after(() => database.close().catch(() => {}));
+  const office = openOffice(database, { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const pid = serving.child.pid ?? 0;
+  const workers = (): readonly number[] =>
+    childrenOf(pid).filter((child) => argumentsOf(child).includes('worker'));
+  return {
+    serving,
+    office,
+    pid,
+    adminPort: Number(/"admin_port":(\d+)/.exec(serving.out())?.[1]),
+    workers,
+    async account(won) {
+      const accountId = await office.createAccount({ name: 'payer', email: null });
+      const amount = krwFromDecimal(won);
+      assert.ok(amount !== null);
+      const grant = { accountId, kind: 'topup', amount, expiresAtMs: null } as const;
+      await office.grantCredit({ ...grant, idempotencyKey: null, memo: null });
+      const order = { accountId, kind: 'inference', name: 'key', limit: null } as const;
+      const { plaintext } = await office.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
+      return { accountId, key: plaintext, hash: hashKey(plaintext) };
+    },
+    logged: (event) =>
+      serving
+        .err()
+        .split('\n')
+        .filter((line) => line.includes(`"event":"${event}"`))
+        .map((line) => JSON.parse(line)),
+    async killAll() {
+      const all = [pid, ...workers()];
+      for (const one of all) if (isRunning(one)) process.kill(one, 'SIGKILL');
+      await eventually('all are gone', 10_000, () => (all.some(isRunning) ? null : true));
+      await databaseGone(place);
+    },
+  };
+}
+
+/** Sends a chat request on a connection of its own, so that any worker may get it, unless an agent is given. */
+export function ask(
+  origin: string,
+  key: string,
+  body: object = chat,
+  agent: Agent | false = false,
+  path = '/api/v1/chat/completions',
+): Promise<Ended> {
+  return new Promise((resolve) => {
+    let text = '';
+    let answered: IncomingMessage | null = null;
+    const failed = (): void => resolve({ status: null, text, id: idOf(answered) });
+    const sent = request(
+      `${origin}${path}`,
+      {
+        method: path.endsWith('completions') ? 'POST' : 'GET',
+        agent,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      },
+      (response) => {
+        answered = response;
+        response.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk;
+        });
+        response.on('end', () => {
+          if (response.complete) resolve({ status: response.statusCode ?? null, text, id: idOf(response) });
+          else failed();
+        });
+        response.on('error', failed);
+      },
+    );
+    sent.on('error', failed);
+    sent.end(path.endsWith('completions') ? JSON.stringify(body) : undefined);
+  });
+}
+
+/** Many requests at once. */
+export function askAtOnce(team: Team, key: string, count: number): Promise<readonly Ended[]> {
+  return Promise.all(Array.from({ length: count }, () => ask(team.serving.origin, key)));
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+/** What a metric is for each worker. */
+export async function metricOf(adminPort: number, name: string): Promise<ReadonlyMap<string, number>> {
+  const page = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+  const lines = page.matchAll(new RegExp(`^${name}\\{[^}]*worker="(\\d+)"\\} (\\S+)$`, 'gm'));
+  return new Map([...lines].map(([, worker = '', value]) => [worker, Number(value)]));
+}
+
+/** Processes below another one, by /proc. */
+export function childrenOf(pid: number): readonly number[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+    return text === '' ? [] : text.split(' ').map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function argumentsOf(pid: number): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  } catch {
+    return [];
+  }
+}
+
+function idOf(response: IncomingMessage | null): string | null {
+  const id = response?.headers['x-service-generation-id'];
+  return typeof id === 'string' ? id : null;
+}
+
+async function databaseGone(place: Place): Promise<void> {
+  const postmaster = readPidFile(join(place.dataDir, 'postgres'))?.pid ?? null;
+  if (postmaster === null) return;
+  await eventually('PostgreSQL is gone', 30_000, () => (isRunning(postmaster) ? null : true));
+}

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Family } from '../../src/http/exposition.ts';
+import { RateLimit } from '../../src/http/rate-limit.ts';
+import type { SlotLease, SlotLoading } from '../../src/slots/contract.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { type Channel, Link } from '../../src/workers/link.ts';
+import { familiesOf, rowsOf } from '../../src/workers/pages.ts';
+import { packConfig, unpackConfig } from '../../src/workers/parcel.ts';
+import { lendRate, rateOfParent } from '../../src/workers/rate.ts';
+import { lanesOfParent, lendLanes } from '../../src/workers/slots.ts';
+import { configOf } from '../config/load-text.ts';
+import { engineSlot, openSlots, until } from '../harness/fake-engine.ts';
+import { TestClock } from '../harness/test-clock.ts';
+
+/* What crosses the channel between a parent and a worker, over one that is in memory: JSON, in order, and later. */
+
+function channelPair(): readonly [Channel, Channel] {
+  const hears: ((message: unknown) => void)[][] = [[], []];
+  const end = (at: 0 | 1): Channel => ({
+    send(message) {
+      const text = JSON.stringify(message);
+      setImmediate(() => {
+        for (const hear of hears[1 - at] ?? []) hear(JSON.parse(text));
+      });
+    },
+    onMessage: (hear) => void hears[at]?.push(hear),
+  });
+  return [end(0), end(1)];
+}
+
+function links(): readonly [Link, Link] {
+  const [one, other] = channelPair();
+  return [new Link(one), new Link(other)];
+}
+
+const me = (signal = new AbortController().signal) => ({ accountId: 1, signal });
+
+function leased(answer: SlotLease | SlotLoading): SlotLease {
+  assert.ok(answer.kind === 'lease');
+  return answer;
+}
+
+async function lent(t: TestContext, ...args: Parameters<typeof engineSlot>) {
+  const slots = await openSlots(t, engineSlot(...args));
+  const [parent, worker] = links();
+  const giveBack = lendLanes(slots, parent);
+  return { slots, lanes: lanesOfParent(worker, systemClock), giveBack, parent };
+}
+
+test('a question is answered, what was thrown comes as its message, and an end that is gone leaves nobody waiting', async () => {
+  const [parent, worker] = links();
+  parent.answer({
+    twice: (n: number) => 2 * n,
+    never: () => new Promise(() => {}),
+    fail: () => {
+      throw new Error('no such thing');
+    },
+  });
+  assert.equal(await worker.ask('twice', 21), 42);
+  await assert.rejects(worker.ask('fail'), /no such thing/);
+  await assert.rejects(worker.ask('unknown'), /nobody answers unknown/);
+  const waiting = worker.ask('never');
+  worker.end(new Error('the parent is gone'));
+  await assert.rejects(waiting, /the parent is gone/);
+  await assert.rejects(worker.ask('twice', 1), /the parent is gone/);
+});
+
+test('a lease over the link is a lane of the engine until it is released, once', async (t) => {
+  const { slots, lanes } = await lent(t);
+  const lease = leased(await lanes.acquire('local-a', me()));
+  const { requests } = (await (await fetch(`${lease.baseUrl}/x`)).json()) as { requests: number };
+  assert.equal(requests, 1);
+  assert.equal(slots.status('local-a').inFlight, 1);
+  lease.release('served');
+  lease.release();
+  await until('the lane is free', () => slots.status('local-a').inFlight === 0);
+  assert.ok(!lease.lost.aborted);
+});
+
+test('who leaves the queue, or with a lease in hand, holds no lane', async (t) => {
+  const { slots, lanes } = await lent(t);
+  const leaving = new AbortController();
+  leased(await lanes.acquire('local-a', me(leaving.signal)));
+  const impatient = new AbortController();
+  const queued = lanes.acquire('local-a', me(impatient.signal));
+  await until('it waits', () => slots.status('local-a').queued === 1);
+  impatient.abort(new Error('left the queue'));
+  await assert.rejects(queued, /left the queue/);
+  await until('nobody waits', () => slots.status('local-a').queued === 0);
+  leaving.abort(new Error('left'));
+  await until('the lane is free', () => slots.status('local-a').inFlight === 0);
+  await assert.rejects(
+    lanes.acquire('local-a', me(AbortSignal.abort(new Error('gone before')))),
+    /gone before/,
+  );
+  await assert.rejects(lanes.acquire('no-such', me()), /no slot no-such/);
+});
+
+test('the loss of the engine reaches the worker that holds the lease', async (t) => {
+  const { slots, lanes } = await lent(t);
+  const lease = leased(await lanes.acquire('local-a', me()));
+  await slots.stop('local-a', 0);
+  await until('it knows', () => lease.lost.aborted);
+});
+
+test('a slot that is loading says for how long, over the link as well', async (t) => {
+  const { lanes } = await lent(t, { delayMs: 3_000 });
+  const answer = await lanes.acquire('local-a', { ...me(), coldWaitMs: 50 });
+  assert.ok(answer.kind === 'loading' && answer.retryAfterSec >= 1);
+});
+
+test('the end of a worker gives back what it holds and what it waits for', async (t) => {
+  const { slots, lanes, giveBack } = await lent(t);
+  leased(await lanes.acquire('local-a', me()));
+  void lanes.acquire('local-a', me()).catch(() => {});
+  await until('one waits', () => slots.status('local-a').queued === 1);
+  giveBack();
+  await until('nothing is left', () => {
+    const { inFlight, queued } = slots.status('local-a');
+    return inFlight === 0 && queued === 0;
+  });
+});
+
+test('the rate of a client is one over all workers, request by request', async () => {
+  const clock = new TestClock();
+  const rate = new RateLimit(() => ({ perSecond: 30, burst: 60 }), clock);
+  const gates = Array.from({ length: 3 }, () => {
+    const [parent, worker] = links();
+    lendRate(rate, parent);
+    return rateOfParent(worker);
+  });
+  const waits = await Promise.all(Array.from({ length: 81 }, (_, n) => gates[n % 3]?.take('10.0.0.1')));
+  assert.equal(waits.filter((wait) => wait === null).length, 60);
+  assert.equal(waits.filter((wait) => wait === 1).length, 21);
+  assert.equal(await gates[0]?.take('10.0.0.2'), null, 'another client has its own');
+});
+
+test('a configuration arrives as it was, with amounts and secrets, and cannot be changed', () => {
+  const text = JSON.stringify({
+    exchange: { usd_krw: 1400, margin_percent: 3 },
+    providers: [
+      {
+        slug: 'up',
+        name: 'Up',
+        dialect: 'openai',
+        base_url: 'http://127.0.0.1:1/v1',
+        api_key: 'the-key',
+        headers: { 'x-a': 'the-header' },
+      },
+    ],
+    models: [
+      {
+        id: 'a/b',
+        context_length: 8,
+        price: { prompt: 0.013007, completion: 2, per: 'token' },
+        candidates: [{ provider: 'up', model: 'x' }],
+      },
+    ],
+  });
+  const config = configOf(text);
+  const arrived = unpackConfig(packConfig(config));
+  assert.deepEqual(arrived, config);
+  assert.equal(arrived.providers[0]?.apiKey?.reveal(), 'the-key');
+  assert.equal(arrived.providers[0]?.headers['x-a']?.reveal(), 'the-header');
+  assert.equal(typeof arrived.models[0]?.price.prompt, 'bigint');
+  assert.ok(Object.isFrozen(arrived.models[0]?.candidates));
+});
+
+test('series of several workers are one family, each with its worker', () => {
+  const family = (value: number): Family => ({
+    name: 'naru_requests_total',
+    help: 'Requests.',
+    type: 'counter',
+    samples: [{ labels: { route: '/x' }, value }],
+  });
+  assert.deepEqual(
+    familiesOf([
+      { worker: 1, said: [family(3)] },
+      { worker: 3, said: [family(4)] },
+    ]),
+    [
+      {
+        ...family(0),
+        samples: [
+          { labels: { route: '/x', worker: '1' }, value: 3 },
+          { labels: { route: '/x', worker: '3' }, value: 4 },
+        ],
+      },
+    ],
+  );
+  assert.deepEqual(
+    rowsOf([
+      { worker: 1, said: [{ candidate: 'a' }, { candidate: 'b' }] },
+      { worker: 2, said: [{ candidate: 'a' }] },
+    ]).map(({ worker, candidate }) => `${candidate}${worker}`),
+    ['a1', 'a2', 'b1'],
+  );
+});

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '../../src/log/log.ts';
+import { type Clock, systemClock } from '../../src/time/clock.ts';
+import type { WorkerOrder } from '../../src/worker-order.ts';
+import { WorkerTeam } from '../../src/worker-team.ts';
+import { Link, type WorkerProcess } from '../../src/workers/link.ts';
+import { until } from '../harness/fake-engine.ts';
+
+/* How a parent leads its workers, with workers that are scripted: the real ones are in workers.test.ts. */
+
+interface Scripted {
+  readonly worker: number;
+  /** The configurations it was given, in order. */
+  readonly configs: string[];
+  end(how: number | string): void;
+  isEnded: boolean;
+}
+
+/** A team of two whose workers do as `script` says; `slow` holds back the answer to `serve`. */
+function teamOf(script: {
+  refuses?: (worker: number) => boolean;
+  slow?: () => Promise<void>;
+  deaf?: boolean;
+  clock?: Clock;
+}) {
+  const clock = script.clock ?? systemClock;
+  const all: Scripted[] = [];
+  let config = 'old';
+  const fork = (): WorkerProcess => {
+    const hearsParent: ((message: unknown) => void)[] = [];
+    const hearsChild: ((message: unknown) => void)[] = [];
+    const send = (hears: typeof hearsParent) => (message: object) => {
+      const copy = JSON.parse(JSON.stringify(message));
+      setImmediate(() => hears.forEach((hear) => void hear(copy)));
+    };
+    let onEnd = (_how: number | string): void => {};
+    const one: { -readonly [K in keyof Scripted]: Scripted[K] } = {
+      worker: 0,
+      configs: [],
+      isEnded: false,
+      end(how) {
+        if (one.isEnded) return;
+        one.isEnded = true;
+        onEnd(how);
+      },
+    };
+    all.push(one);
+    new Link({ send: send(hearsParent), onMessage: (hear) => void hearsChild.push(hear) }).answer({
+      serve: async (order: WorkerOrder) => {
+        one.worker = order.worker;
+        one.configs.push(order.config);
+        await script.slow?.();
+        return { port: 1 };
+      },
+      reload: (packed: string) => {
+        if (script.refuses?.(one.worker)) throw new Error('cannot');
+        one.configs.push(packed);
+      },
+      stop: () => script.deaf || setImmediate(() => one.end(0)),
+      hurry: () => null,
+    });
+    return {
+      pid: all.length,
+      send: send(hearsChild),
+      onMessage: (hear) => void hearsParent.push(hear),
+      kill: () => one.end('SIGKILL'),
+      onEnd: (ended) => {
+        onEnd = ended;
+      },
+    };
+  };
+  const order = (worker: number): WorkerOrder => ({ worker, config, database: {}, poolSize: 1, home: '' });
+  const team = new WorkerTeam({ size: 2, fork, clock, order, attach: () => () => {} });
+  const take = () => {
+    config = 'new';
+  };
+  return { team, all, take, taken: () => config === 'new' };
+}
+
+test('a configuration that the first worker refuses is taken by none', async () => {
+  const { team, all, take, taken } = teamOf({ refuses: () => true });
+  assert.equal(await team.serve(silentLog), 1);
+  await assert.rejects(team.reload('new', take), /cannot/);
+  assert.equal(taken(), false);
+  assert.deepEqual(
+    all.map(({ configs }) => configs),
+    [['old'], ['old']],
+  );
+});
+
+test('a worker that cannot follow the first leaves, and its successor begins with what was taken', async () => {
+  const { team, all, take } = teamOf({ refuses: (worker) => worker === 2 });
+  await team.serve(silentLog);
+  await team.reload('new', take);
+  await until('it has left', () => all[1]?.isEnded === true);
+  await until('its successor serves', () => team.serving === 2);
+  assert.deepEqual([all[0]?.configs, all[2]?.worker, all[2]?.configs], [['old', 'new'], 2, ['new']]);
+  assert.equal(team.restarts, 1);
+});
+
+test('a successor that starts during a reload ends up with what its siblings serve', async () => {
+  let slow = Promise.resolve();
+  const { team, all, take } = teamOf({ slow: () => slow });
+  await team.serve(silentLog);
+  const started = Promise.withResolvers<void>();
+  slow = started.promise;
+  all[1]?.end('SIGKILL');
+  await until('it has ended', () => team.serving === 1);
+  await until('its successor starts', () => all[2]?.configs.length === 1);
+  await team.reload('new', take);
+  started.resolve();
+  await until('it has followed', () => all[2]?.configs.at(-1) === 'new');
+  assert.deepEqual(all[2]?.configs, ['old', 'new']);
+});
+
+test('a worker that neither drains nor hurries is killed when its time is over', async () => {
+  const waiting: { readonly delayMs: number; readonly task: () => void }[] = [];
+  const clock: Clock = {
+    ...systemClock,
+    after(delayMs, task) {
+      waiting.push({ delayMs, task });
+      return { cancel: () => {} };
+    },
+  };
+  const { team, all } = teamOf({ deaf: true, clock });
+  await team.serve(silentLog);
+  const hurry = new AbortController();
+  const stopped = team.stop(30_000, hurry.signal);
+  hurry.abort();
+  const delays = waiting.map(({ delayMs }) => delayMs);
+  assert.deepEqual(delays, [40_000, 10_000], 'beyond the drain, and after being told to hurry');
+  const isKilled = all.some(({ isEnded }) => isEnded);
+  assert.equal(isKilled, false);
+  waiting[1]?.task();
+  await stopped;
+  assert.equal(team.serving, 0);
+  assert.equal(team.restarts, 0, 'nobody is replaced in a stop');
+});

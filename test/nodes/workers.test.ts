@@ -1,0 +1,476 @@
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { readPidFile } from '../../src/store/embedded/pid-file.ts';
+import { eventually } from '../cli/naru.ts';
+import { gate, reply, usage } from '../harness/upstream.ts';
+import {
+  ask,
+  askAtOnce,
+  chat,
+  childrenOf,
+  costWon,
+  createSite,
+  type Ended,
+  isRunning,
+  metricOf,
+  type Team,
+} from './team.ts';
+
+/* `naru up --workers N`: several processes of one machine that share a port, an embedded database and the engines. */
+
+const answer = () => reply.chat('hello there', { usage: usage(10, 5) });
+
+function counted(answers: readonly Ended[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status } of answers) counts[String(status)] = (counts[String(status)] ?? 0) + 1;
+  return counts;
+}
+
+async function balanceWon({ office }: Team, accountId: number): Promise<number> {
+  const account = await office.readAccount(accountId);
+  return Number((account?.credits ?? 0n) - (account?.usage ?? 0n)) / 1e6;
+}
+
+/** The generations of an account that were charged, by id; an id that was charged twice fails the test. */
+async function chargedIn({ office }: Team, accountId: number): Promise<ReadonlySet<string>> {
+  const rows = await Array.fromAsync(office.exportEntries(accountId));
+  const charged = rows.flatMap(({ generationUuid }) => (generationUuid === null ? [] : [generationUuid]));
+  assert.equal(new Set(charged).size, charged.length, 'a generation was charged twice');
+  return new Set(charged);
+}
+
+/** Workers that have answered requests, by the log. */
+const answering = (team: Team): ReadonlySet<number> =>
+  new Set(team.logged('request').map(({ worker }) => worker));
+
+/** What happened has happened in several workers, or it proves nothing. Their log comes a moment later. */
+const severalAnswered = (team: Team) =>
+  eventually('several workers have answered', 5_000, () => (answering(team).size > 1 ? true : null));
+
+async function serving(
+  t: TestContext,
+  workers = 3,
+  over: object = {},
+): Promise<{ team: Team } & Awaited<ReturnType<typeof createSite>>> {
+  const site = await createSite(t, over);
+  site.upstream.always(answer());
+  return { ...site, team: await site.start(workers) };
+}
+
+test('every worker is a node and answers; the admin port knows them all', async (t) => {
+  const { team, place } = await serving(t);
+  assert.equal(team.serving.out().match(/"event":"listening"/g)?.length, 1);
+  assert.equal(team.serving.out().match(/"event":"demo_account"/g)?.length, 1, 'one demo account');
+  const { key, accountId } = await team.account('100000');
+  await eventually('every worker has answered', 20_000, async () => {
+    await askAtOnce(team, key, 12);
+    return answering(team).size === 3 ? true : null;
+  });
+  const nodes = (await place.json('node', 'list')).rows.filter(({ state }) => state === 'serving');
+  assert.equal(new Set(nodes.map(({ node_id }) => node_id)).size, 3);
+  assert.equal(new Set(nodes.map(({ address }) => address)).size, 1);
+  for (const worker of [1, 2, 3]) {
+    const mode = statSync(join(place.dataDir, 'workers', String(worker), 'journal')).mode & 0o777;
+    assert.equal(mode, 0o700);
+  }
+  const answered = team.logged('request').filter(({ path }) => path.endsWith('/chat/completions')).length;
+  assert.ok(answered > 0);
+  await eventually('all is charged', 10_000, async () =>
+    (await chargedIn(team, accountId)).size === answered ? true : null,
+  );
+  assert.equal(await team.serving.stop(), 0);
+  assert.deepEqual(team.workers(), []);
+});
+
+test('the metrics are labelled by worker, health too; commands of the operator reach the parent', async (t) => {
+  const { team, place } = await serving(t, 2);
+  const { adminPort } = team;
+  const read = async (path: string) => (await fetch(`http://127.0.0.1:${adminPort}${path}`)).text();
+  const { key } = await team.account('100000');
+  const byWorker = await eventually('both have answered', 20_000, async () => {
+    await Promise.all(Array.from({ length: 6 }, () => ask(team.serving.origin, key)));
+    const attempts = await metricOf(adminPort, 'naru_upstream_attempts');
+    return [...attempts.values()].filter((value) => value > 0).length === 2 ? attempts : null;
+  });
+  assert.deepEqual([...byWorker.keys()], ['1', '2']);
+  const page = await read('/metrics');
+  assert.match(page, /^naru_workers 2$/m);
+  assert.match(page, /^naru_worker_restarts_total 0$/m);
+  assert.equal(page.match(/^# TYPE naru_requests_total /gm)?.length, 1);
+  const health = JSON.parse(await read('/route/health'));
+  assert.deepEqual(
+    health.candidates.map(({ worker }: { worker: number }) => worker),
+    [1, 2],
+  );
+  const refused = await fetch(`http://127.0.0.1:${adminPort}/route?model=no/such`);
+  assert.equal(refused.status, 400);
+  const route = JSON.parse(await read('/route?model=test/echo'));
+  assert.deepEqual([route.worker, route.data_dir], [1, place.dataDir]);
+  const backup = await place.json('backup', '--to', join(place.folder, 'copy'));
+  assert.equal(backup.code, 0, backup.err);
+});
+
+test('three workers together overspend an account by one request at most', async (t) => {
+  const { team } = await serving(t);
+  const { key, accountId } = await team.account('400');
+  const answers = await askAtOnce(team, key, 120);
+  const counts = counted(answers);
+  assert.deepEqual(Object.keys(counts).sort(), ['200', '402']);
+  const left = await eventually('what was answered is billed', 10_000, async () => {
+    const won = await balanceWon(team, accountId);
+    return 400 - won === (counts['200'] ?? 0) * costWon ? won : null;
+  });
+  assert.ok(left >= -costWon, `overspent to ${left}`);
+  await severalAnswered(team);
+});
+
+test('a revoked key is refused by every worker within a second', async (t) => {
+  const { team } = await serving(t);
+  const { key, hash } = await team.account('1000000');
+  await eventually('every worker knows the key', 20_000, async () => {
+    await askAtOnce(team, key, 12);
+    return answering(team).size === 3 ? true : null;
+  });
+  await team.office.revokeKey(hash);
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  assert.deepEqual(counted(await askAtOnce(team, key, 60)), { 401: 60 });
+});
+
+test('the rate of a client is limited over all workers together, as by one process', async (t) => {
+  const { team } = await serving(t, 3, { edge: { rate_limit: 'builtin' } });
+  const agents = Array.from({ length: 24 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  t.after(() => agents.forEach((agent) => void agent.destroy()));
+  const beganMs = performance.now();
+  const lists = await Promise.all(
+    agents.map(async (agent) => {
+      const own: Ended[] = [];
+      for (let n = 0; n < 8; n += 1)
+        own.push(await ask(team.serving.origin, 'none', chat, agent, '/api/v1/models'));
+      return own;
+    }),
+  );
+  const tookSec = (performance.now() - beganMs) / 1000;
+  const answers = lists.flat();
+  const allowed = answers.filter(({ status }) => status === 200).length;
+  assert.ok(allowed >= Math.min(60, answers.length), `${allowed} were allowed`);
+  assert.ok(allowed <= 60 + 30 * tookSec, `${allowed} were allowed in ${tookSec} s`);
+  assert.deepEqual(Object.keys(counted(answers)).sort(), ['200', '429']);
+  await severalAnswered(team);
+});
+
+test('a killed worker takes along its own requests only; it is replaced, and every answer is billed once', async (t) => {
+  const { team } = await serving(t);
+  const { key, accountId } = await team.account('1000000');
+  const ended: Ended[] = [];
+  let isOver = false;
+  const clients = Array.from({ length: 12 }, async () => {
+    while (!isOver) ended.push(await ask(team.serving.origin, key));
+  });
+  await eventually('all workers answer', 20_000, () => (answering(team).size === 3 ? true : null));
+  const before = team.workers();
+  assert.equal(before.length, 3);
+  const [victim = 0] = before;
+  process.kill(victim, 'SIGKILL');
+  await eventually('the worker is replaced', 20_000, () =>
+    team.logged('worker_replaced').length === 1 ? true : null,
+  );
+  const since = ended.length;
+  await eventually('the load goes on', 20_000, () => (ended.length > since + 50 ? true : null));
+  isOver = true;
+  await Promise.all(clients);
+  assert.equal(team.workers().length, 3);
+  assert.deepEqual(
+    before.filter((pid) => !team.workers().includes(pid)),
+    [victim],
+    'the others were not touched',
+  );
+  const lost = ended.filter(({ status }) => status === null).length;
+  // A client has one request in flight, and one more that it sent before the kernel knew that nobody accepts it.
+  assert.ok(lost <= 24, `${lost} were lost`);
+  assert.deepEqual(
+    Object.keys(counted(ended)).filter((status) => status !== '200' && status !== 'null'),
+    [],
+  );
+  const answered = ended.filter(({ status }) => status === 200).length;
+  const charged = await eventually('every answer is charged', 10_000, async () => {
+    const { size } = await chargedIn(team, accountId);
+    return size >= answered ? size : null;
+  });
+  assert.ok(charged <= answered + lost, `${charged} charged for ${answered} answers, ${lost} lost`);
+  assert.deepEqual((await team.office.verifyLedger()).differences, []);
+});
+
+test('a worker that cannot start is tried again less and less often, while the others serve', async (t) => {
+  const { team, place } = await serving(t, 2);
+  const { key } = await team.account('1000000');
+  const journal = join(place.dataDir, 'workers/1/journal');
+  rmSync(journal, { recursive: true });
+  writeFileSync(journal, 'not a folder');
+  for (const worker of team.workers()) process.kill(worker, 'SIGKILL');
+  const ends = await eventually('it ends again and again', 30_000, () => {
+    const of1 = team.logged('worker_ended').filter(({ ended }) => ended === 1);
+    return of1.length >= 4 ? of1.map(({ again_in_ms: again }) => again) : null;
+  });
+  assert.deepEqual(ends.slice(0, 4), [0, 250, 500, 1000]);
+  assert.ok(team.logged('worker_failed').length >= 3, 'why, is in the log');
+  await eventually('the other one serves', 20_000, async () =>
+    (await ask(team.serving.origin, key)).status === 200 ? true : null,
+  );
+  rmSync(journal);
+  await eventually('both serve', 30_000, () => {
+    const replaced = new Set(team.logged('worker_replaced').map((line) => line.replaced));
+    return replaced.size === 2 ? true : null;
+  });
+  assert.equal(await team.serving.stop(), 0);
+});
+
+test('a number of workers that cannot be served with is refused before anything starts', async (t) => {
+  const { place } = await createSite(t);
+  const up = (count: string) =>
+    place.run('up', '--config', join(place.folder, 'naru.yaml'), '--workers', count);
+  for (const count of ['0', '-1', 'two', '1.5', '129', '1e3']) {
+    const { code, err } = await up(count);
+    assert.deepEqual([code, /whole number from 1 to 128/.test(err)], [2, true], err);
+  }
+  const { code, err } = await up('17');
+  assert.equal(code, 1);
+  assert.match(err, /--workers 17: the embedded database has connections for 16; .*database\.url/);
+});
+
+test('a start in which a worker cannot serve ends with the reason, and leaves no process', async (t) => {
+  const { team, place, start } = await serving(t, 2);
+  assert.equal(await team.serving.stop(), 0);
+  const journal = join(place.dataDir, 'workers/2/journal');
+  rmSync(journal, { recursive: true });
+  writeFileSync(journal, 'not a folder');
+  await assert.rejects(start(2), /naru up ended with 1: [\s\S]*EEXIST|ENOTDIR/);
+  rmSync(journal);
+  assert.equal(await (await start(2)).serving.stop(), 0);
+});
+
+const engineCode = `
+  const body = { id: 'x', object: 'chat.completion', created: 1, model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } };
+  require('node:http').createServer((request, response) => {
+    let words = '';
+    request.on('data', (chunk) => { words += chunk; }).on('end', () => {
+    if (!words.includes('hold')) response.setHeader('content-type', 'application/json').end(
+      JSON.stringify(request.url.includes('completions') ? body : { data: [] })); });
+  }).listen(Number(process.argv[1]), '127.0.0.1');
+`;
+const localSlot = {
+  slots: [
+    {
+      name: 'local',
+      command: [process.execPath, '-e', engineCode, '{port}'],
+      ready_path: '/v1/models',
+      max_concurrency: 4,
+    },
+  ],
+  models: [
+    {
+      id: 'test/echo',
+      context_length: 32_768,
+      price: { prompt: 1, completion: 2, per: 'token' },
+      candidates: [{ slot: 'local' }],
+    },
+  ],
+};
+
+test('fifty cold requests over three workers start one engine; with the parent killed, workers and engine are gone', async (t) => {
+  const { team, place } = await serving(t, 3, localSlot);
+  const { key } = await team.account('1000000');
+  const answers = await askAtOnce(team, key, 50);
+  assert.deepEqual(counted(answers), { 200: 50 });
+  await severalAnswered(team);
+  const [slot] = (await place.json('slot', 'list')).rows;
+  assert.deepEqual([slot.state, slot.starts, slot.in_flight, slot.queued], ['READY', 1, 0, 0]);
+  const all = [...team.workers(), Number(slot.pid)];
+  assert.equal(all.length, 4);
+  process.kill(team.pid, 'SIGKILL');
+  await eventually('nobody serves on', 10_000, () => (all.some(isRunning) ? null : true));
+});
+
+test('workers that are killed give back the lanes that they hold', async (t) => {
+  const { team, place } = await serving(t, 2, {
+    ...localSlot,
+    slots: [{ ...localSlot.slots[0], max_concurrency: 1 }],
+  });
+  const { key } = await team.account('1000000');
+  const held = ask(team.serving.origin, key, { ...chat, messages: [{ role: 'user', content: 'hold' }] });
+  const slotNow = async () => (await place.json('slot', 'list')).rows[0];
+  await eventually('the lane is taken', 20_000, async () =>
+    (await slotNow()).in_flight === 1 ? true : null,
+  );
+  for (const worker of team.workers()) process.kill(worker, 'SIGKILL');
+  assert.equal((await held).status, null);
+  const answered = await eventually('another request gets the lane', 20_000, async () => {
+    const { status } = await ask(team.serving.origin, key);
+    return status === 200 ? status : null;
+  });
+  assert.equal(answered, 200);
+  const { state, starts, in_flight: inFlight } = await slotNow();
+  assert.deepEqual([state, starts, inFlight], ['READY', 1, 0]);
+  assert.equal(await team.serving.stop(), 0);
+});
+
+test('SIGTERM lets the streams of every worker end', async (t) => {
+  const { team, upstream } = await serving(t);
+  const { key } = await team.account('1000000');
+  const gates: ReturnType<typeof gate>[] = [];
+  const asked: Promise<Ended>[] = [];
+  // Until each worker has one: whom a connection meets is the kernel's choice.
+  const busy = new Set<string>();
+  for (let n = 0; n < 60 && busy.size < 3; n += 1) {
+    const one = gate();
+    gates.push(one);
+    upstream.next(reply.stream(['some ', one, 'more'], { usage: usage(10, 5) }));
+    asked.push(ask(team.serving.origin, key, { ...chat, stream: true }));
+    await one.reached;
+    const inFlight = await metricOf(team.adminPort, 'naru_requests_in_flight');
+    for (const [worker, count] of inFlight) if (count > 0) busy.add(worker);
+  }
+  assert.equal(busy.size, 3);
+  const ending = team.serving.stop();
+  await eventually('it says that it stops', 10_000, () =>
+    /stopping when/.test(team.serving.err()) ? true : null,
+  );
+  for (const one of gates) one.open();
+  const ended = await Promise.all(asked);
+  assert.deepEqual(counted(ended), { 200: asked.length });
+  assert.ok(ended.every(({ text }) => text.includes('more') && text.includes('[DONE]')));
+  assert.equal(await ending, 0);
+});
+
+test('workers that are told to leave one after the other, under load, lose no request', async (t) => {
+  const { team } = await serving(t);
+  const { key, accountId } = await team.account('1000000');
+  const ended: Ended[] = [];
+  let isOver = false;
+  const clients = Array.from({ length: 8 }, async () => {
+    while (!isOver) ended.push(await ask(team.serving.origin, key));
+  });
+  await eventually('all workers answer', 20_000, () => (answering(team).size === 3 ? true : null));
+  const before = team.workers();
+  for (const [at, worker] of before.entries()) {
+    process.kill(worker, 'SIGTERM');
+    await eventually('it is replaced', 30_000, () =>
+      team.logged('worker_replaced').length === at + 1 ? true : null,
+    );
+  }
+  isOver = true;
+  await Promise.all(clients);
+  assert.deepEqual(counted(ended), { 200: ended.length });
+  assert.deepEqual(
+    before.filter((pid) => team.workers().includes(pid)),
+    [],
+  );
+  await eventually('every answer is charged', 10_000, async () =>
+    (await chargedIn(team, accountId)).size === ended.length ? true : null,
+  );
+  assert.equal(await team.serving.stop(), 0);
+});
+
+test('a second SIGTERM cuts what is in flight in every worker', async (t) => {
+  const { team, upstream } = await serving(t, 2);
+  const { key } = await team.account('1000000');
+  upstream.always(reply.stream(['some ', gate(), 'more'], { usage: usage(10, 5) }));
+  const asked = Array.from({ length: 8 }, () => ask(team.serving.origin, key, { ...chat, stream: true }));
+  await upstream.request(8);
+  const ending = team.serving.stop();
+  await eventually('it says that it stops', 10_000, () =>
+    /stopping when 8/.test(team.serving.err()) ? true : null,
+  );
+  // Within half a second a second signal is the same one, which came twice.
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  team.serving.child.kill('SIGTERM');
+  assert.equal(await ending, 0);
+  for (const { text } of await Promise.all(asked)) assert.doesNotMatch(text, /more/);
+});
+
+test('SIGHUP reaches every worker, and a file with faults none', async (t) => {
+  const { team, place, upstream } = await serving(t, 2);
+  const { key } = await team.account('1000000');
+  const model = (id: string) => ({
+    id,
+    context_length: 32_768,
+    price: { prompt: 1, completion: 2, per: 'token' },
+    candidates: [{ provider: 'up', model: 'echo' }],
+  });
+  const file = join(place.folder, 'naru.yaml');
+  const tree = JSON.parse(readFileSync(file, 'utf8'));
+  writeFileSync(file, JSON.stringify({ ...tree, models: [model('test/echo'), model('test/new')] }));
+  team.serving.child.kill('SIGHUP');
+  await eventually('it is reloaded', 10_000, () =>
+    /reloaded: models/.test(team.serving.err()) ? true : null,
+  );
+  const renewed = await Promise.all(
+    Array.from({ length: 30 }, () => ask(team.serving.origin, key, { ...chat, model: 'test/new' })),
+  );
+  assert.deepEqual(counted(renewed), { 200: 30 });
+  await eventually('both have offered it', 20_000, async () => {
+    const { status } = await ask(team.serving.origin, key, { ...chat, model: 'test/new' });
+    assert.equal(status, 200);
+    return answering(team).size === 2 ? true : null;
+  });
+  writeFileSync(file, '{"models": [');
+  team.serving.child.kill('SIGHUP');
+  await eventually('it is refused', 10_000, () => (/not reloaded/.test(team.serving.err()) ? true : null));
+  // Whoever starts now begins with what is served, not with what the file says.
+  for (const worker of team.workers()) process.kill(worker, 'SIGKILL');
+  await eventually('both are replaced', 20_000, () =>
+    team.logged('worker_replaced').length === 2 ? true : null,
+  );
+  const later = await ask(team.serving.origin, key, { ...chat, model: 'test/new' });
+  assert.equal(later.status, 200, later.text);
+  assert.ok(upstream.requests.length >= 31);
+  assert.equal(await team.serving.stop(), 0);
+});
+
+for (const [before, after] of [
+  [3, 1],
+  [1, 2],
+  [3, 2],
+] as const) {
+  test(`what ${before} processes left in their journals is settled before ${after} serve`, async (t) => {
+    const { team, upstream, start, place } = await serving(t, before);
+    const { key, accountId } = await team.account('1000000');
+    const gates = Array.from({ length: 8 }, () => gate());
+    for (const one of gates) upstream.next(answer().holdAt(0, one));
+    const asked = gates.map(() => ask(team.serving.origin, key));
+    await Promise.all(gates.map(({ reached }) => reached));
+    for (let n = 0; n < 4; n += 1) upstream.next(reply.stream(['some ', gate(), 'more']));
+    const cut = Array.from({ length: 4 }, () => ask(team.serving.origin, key, { ...chat, stream: true }));
+    await upstream.request(12);
+    // The database stands still: what is answered now is in the journals alone.
+    const postgres = postgresOf(place.dataDir);
+    for (const pid of postgres) process.kill(pid, 'SIGSTOP');
+    for (const one of gates) one.open();
+    const answered = await Promise.all(asked);
+    for (const pid of [team.pid, ...team.workers()]) process.kill(pid, 'SIGKILL');
+    for (const pid of postgres) process.kill(pid, 'SIGCONT');
+    assert.deepEqual(counted(answered), { 200: 8 });
+    await Promise.all(cut);
+    await team.killAll();
+    upstream.always(answer());
+    const next = await start(after);
+    const charged = await chargedIn(next, accountId);
+    assert.equal(charged.size, 8, 'charged before anyone could ask');
+    const generations = await Array.fromAsync(next.office.exportGenerations(accountId));
+    assert.equal(generations.length, 12, 'what was in flight is on record too');
+    assert.deepEqual((await next.office.verifyLedger()).differences, []);
+    const nodes = await next.office.readNodes();
+    assert.equal(nodes.length, after, 'nodes without a successor are taken out');
+    assert.equal((await ask(next.serving.origin, key)).status, 200);
+    assert.equal(await next.serving.stop(), 0);
+  });
+}
+
+function postgresOf(dataDir: string): readonly number[] {
+  const postmaster = readPidFile(join(dataDir, 'postgres'))?.pid ?? assert.fail('no PostgreSQL');
+  return [postmaster, ...childrenOf(postmaster)];
+}
