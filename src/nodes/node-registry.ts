@@ -40,6 +40,7 @@ export class NodeRegistry {
   #company: () => Promise<void> = async () => {};
   #beating: Promise<void> = Promise.resolve();
   #acquaintance: Promise<void> | null = null;
+  #hasLeft = false;
   /** When this node was last seen to live, by its own monotonic clock, read before the database was told. */
   #seenMs: number;
 
@@ -106,6 +107,8 @@ export class NodeRegistry {
 
   /** Leaves; the others need not wait for it to be lost. Never throws. */
   async leave(): Promise<void> {
+    // A look that is still to come would find the node unlisted, and register it anew.
+    this.#hasLeft = true;
     try {
       await this.#beating;
       await removeNode(this.#parts.database, this.#id);
@@ -115,6 +118,7 @@ export class NodeRegistry {
   }
 
   async #look(): Promise<void> {
+    if (this.#hasLeft) return;
     const { database, clock } = this.#parts;
     const beganMs = clock.monotonic();
     // The others have taken us for lost, and may have lost themselves: nobody's memory of who serves is to be believed.
