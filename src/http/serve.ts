@@ -130,9 +130,11 @@ async function handle(
     if ('allow' in reply) sendHead(response, 204, exchange, preflightHeaders(reply.allow)).end();
     else if ('stream' in reply) await sendStream(parts, response, exchange, reply);
     else sendJson(response, exchange, reply);
+    cutIfUnread(parts, response);
   } catch (thrown) {
     if (response.headersSent) response.destroy();
     else sendThrown(parts, response, exchange, thrown);
+    cutIfUnread(parts, response);
   } finally {
     open.delete(exchange);
     noteRequest(parts, exchange, response);
@@ -190,6 +192,16 @@ async function sendStream(
     },
   });
   response.end();
+}
+
+/**
+ * The rest of a response waits for its client no longer than a stream does: who takes nothing of it for so long has left. Without this
+ * a whole answer that nobody reads would be kept, with its connection, for ever.
+ */
+function cutIfUnread({ clientStallMs }: ServeParts, response: ServerResponse): void {
+  if (!response.writableEnded || (response.socket?.writableLength ?? 0) === 0) return;
+  // What the kernel takes of a write that is under way counts as reading.
+  response.setTimeout(clientStallMs, () => response.destroy());
 }
 
 /** Resolves when the client has taken what was written, is gone, or is given up: also for taking nothing for too long. */

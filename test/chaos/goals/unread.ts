@@ -54,9 +54,9 @@ export async function unread({ seed, quick }: GoalRun): Promise<readonly Outcome
         if (left > total / 4) return false;
         const { generations } = await readBooks(stage.office);
         records = generations.filter((record) => record.account_id === silent.accountId).length;
-        return records === total && left <= 30;
+        return records === total && left <= 20;
       },
-      120_000,
+      400_000,
     ).catch((error) => faults.push(`${error}: ${records} records, ${left} more descriptors than before`));
     const tookMs = performance.now() - beganMs;
     const served = load.sights.length - servedAt;

@@ -1,12 +1,12 @@
 /**
  * An upstream in a process of its own, so that the server's figures are the server's alone. Prints its port; ends with its standard
- * input. By the first word of the path: `flood` streams 64 MiB as fast as they are taken; `big` is a whole answer of 4 MiB; `drip`
+ * input. By the first word of the path: `flood` streams 128,000 events as fast as they are taken; `big` is a whole answer of 4 MiB; `drip`
  * streams a word every 5 s, and ends when a line comes on standard input.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import { createInterface } from 'node:readline';
 
-const words = 'the ferry crosses the river '.repeat(2_400);
+const words = 'the ferry crosses the river '.repeat(150_000);
 /** Less than was said: a provider that charges too little is believed without counting megabytes. */
 const usage = { prompt_tokens: 8, completion_tokens: 9, total_tokens: 17 };
 const dripping = new Set<() => void>();
@@ -29,7 +29,7 @@ createInterface({ input: process.stdin })
 function answer(kind: string, response: ServerResponse): void {
   response.on('error', () => {});
   if (kind === 'big') {
-    const message = { role: 'assistant', content: words.repeat(64) };
+    const message = { role: 'assistant', content: words };
     const choices = [{ index: 0, message, finish_reason: 'stop' }];
     response.setHeader('content-type', 'application/json');
     response.end(
@@ -38,7 +38,7 @@ function answer(kind: string, response: ServerResponse): void {
     return;
   }
   response.setHeader('content-type', 'text/event-stream');
-  if (kind === 'flood') flood(response, 1_000);
+  if (kind === 'flood') flood(response, 2_000);
   else drip(response);
 }
 
@@ -47,7 +47,8 @@ function chunk(content: string, finish: string | null): string {
   return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, usage })}\n\n`;
 }
 
-const largest = chunk(words, null);
+/** Words come a few at a time, as they do from a model; many events to a write. */
+const largest = chunk('the ferry ', null).repeat(64);
 
 function flood(response: ServerResponse, left: number): void {
   for (let rest = left; rest > 0; rest -= 1) {
