@@ -64,7 +64,8 @@ export async function unread({ seed, quick }: GoalRun): Promise<readonly Outcome
     for (const one of mute) one.close();
     const { entries, generations } = await readBooks(stage.office);
     const own = generations.filter((record) => record.account_id === silent.accountId);
-    const unpaid = own.filter((record) => record.status === 200 && Number(record.cost_krw) === 0).length;
+    const broken = own.filter((record) => record.error_type !== null).length;
+    const unpaid = own.filter((record) => record.error_type === null && Number(record.cost_krw) === 0).length;
     if (unpaid > 0) faults.push(`${unpaid} were sent words and pay nothing`);
     const paid = entries.filter(
       (entry) => entry.account_id === silent.accountId && entry.kind === 'usage',
@@ -74,7 +75,7 @@ export async function unread({ seed, quick }: GoalRun): Promise<readonly Outcome
     faults.push(...(await settleAndAudit(stage, load.sights)));
     if (most > 700) faults.push(`${most} MiB resident`);
     if (slowestMs > 5_000) faults.push(`others stood still for ${Math.round(slowestMs)} ms`);
-    const found = `${most} MiB (before ${before.rss}), all cut off after ${(tookMs / 1000).toFixed(1)} s, ${paid} billed, ${left} descriptors left; others: ${served} answers, longest pause ${Math.round(slowestMs)} ms`;
+    const found = `${most} MiB (before ${before.rss}), all cut off after ${(tookMs / 1000).toFixed(1)} s, ${paid} billed${broken === 0 ? '' : ` (${broken} upstreams fell silent)`}, ${left} descriptors left; others: ${served} answers, longest pause ${Math.round(slowestMs)} ms`;
     const wanted = `≤ 700 MiB, cut off (limit ${stallMs / 1000} s), billed, sockets gone, others unaffected`;
     return [outcome(`${total} clients that do not read`, wanted, found, faults)];
   } finally {

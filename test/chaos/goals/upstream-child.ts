@@ -1,6 +1,6 @@
 /**
  * An upstream in a process of its own, so that the server's figures are the server's alone. Prints its port; ends with its standard
- * input. By the first word of the path: `flood` streams 128,000 events as fast as they are taken; `big` is a whole answer of 4 MiB; `drip`
+ * input. By the first word of the path: `flood` streams 32 MiB as fast as they are taken; `big` is a whole answer of 4 MiB; `drip`
  * streams a word every 5 s, and ends when a line comes on standard input.
  */
 import { createServer, type ServerResponse } from 'node:http';
@@ -42,13 +42,22 @@ function answer(kind: string, response: ServerResponse): void {
   else drip(response);
 }
 
-function chunk(content: string, finish: string | null): string {
-  const choices = [{ index: 0, delta: { content }, finish_reason: finish }];
+function chunk(content: string, finish: string | null, logprobs: unknown = null): string {
+  const choices = [{ index: 0, delta: { content }, logprobs, finish_reason: finish }];
   return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, usage })}\n\n`;
 }
 
-/** Words come a few at a time, as they do from a model; many events to a write. */
-const largest = chunk('the ferry ', null).repeat(64);
+/** Few words and many bytes: each comes with what else it might have been, as clients may ask for. */
+const likely = Array.from({ length: 20 }, (_, at) => ({
+  token: `word${at}`,
+  logprob: -at,
+  bytes: [119, 111, 114, 100],
+}));
+const logprobs = {
+  content: Array.from({ length: 10 }, () => ({ ...likely[0], top_logprobs: likely })),
+  refusal: null,
+};
+const largest = chunk('the ferry ', null, logprobs);
 
 function flood(response: ServerResponse, left: number): void {
   for (let rest = left; rest > 0; rest -= 1) {
