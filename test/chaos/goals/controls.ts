@@ -6,15 +6,21 @@ export async function controls({ seed, quick }: GoalRun): Promise<readonly Outco
   const trials = quick ? 6 : 15;
   const outcomes: Outcome[] = [];
   for (const sabotage of ['idempotency', 'journal'] as const) {
-    const checked = await runKills({ trials, clients: 32, seed, sabotage, print: () => {} });
-    const faults = faultsOf(checked);
+    let faults: readonly string[] = [];
+    let kills = 0;
+    // A settlement is only repeated when the kill falls between its COMMIT and the journal's word of it: some runs have none.
+    for (let round = 0; faults.length === 0 && round < 6; round += 1) {
+      kills += trials;
+      const options = { trials, clients: 32, seed: seed + round, sabotage, print: () => {} };
+      faults = faultsOf(await runKills(options));
+    }
     outcomes.push({
       name: `control: ${sabotage === 'journal' ? 'finals are not journaled' : 'a generation may be settled twice'}`,
       wanted: 'the audit is red',
       found:
         faults.length === 0
-          ? `green after ${trials} kills`
-          : `red: ${faults.length} faults after ${trials} kills, such as ${faults[0]?.slice(0, 90)}`,
+          ? `green after ${kills} kills`
+          : `red: ${faults.length} faults after ${kills} kills, such as ${faults[0]?.slice(0, 90)}`,
       met: faults.length > 0,
     });
   }

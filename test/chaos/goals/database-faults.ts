@@ -14,6 +14,8 @@ export interface DatabaseFault {
   readonly unready: boolean | null;
   /** Whether requests must go on being answered meanwhile. */
   readonly serves: boolean;
+  /** Whether a log tells of it: otherwise nothing has happened at all. */
+  readonly proof?: () => boolean;
   begin(stage: Stage): Promise<() => Promise<void>>;
 }
 
@@ -168,6 +170,7 @@ export async function judge(stage: Stage, fault: DatabaseFault, run: GoalRun): P
     await pause(100);
   }
   const meanwhile = good() - begunGood;
+  if (fault.proof?.() === false) against.push('the fault did not bite: no log tells of it');
   if (!said) against.push('/readyz never said so');
   if (fault.serves && meanwhile < 20) against.push(`${meanwhile} answers meanwhile`);
   await heal();

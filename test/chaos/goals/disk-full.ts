@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -20,11 +20,24 @@ function mountDisk(folder: string): (() => void) | null {
   return () => void spawnSync('umount', ['-l', folder]);
 }
 
-/** Writes until there is no room. */
+/** Writes until there is no room, and again whenever there is some; returns what makes room again. */
 function fill(folder: string): () => void {
   const ballast = join(folder, 'ballast');
-  spawnSync('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=4096', `count=${bytes / 4096}`]);
-  return () => rmSync(ballast, { force: true });
+  const more = (): void => {
+    const args = ['if=/dev/zero', `of=${ballast}`, 'bs=4096', `count=${bytes / 4096}`];
+    spawnSync('dd', [...args, 'oflag=append', 'conv=notrunc']);
+  };
+  more();
+  const timer = setInterval(more, 300);
+  return () => {
+    clearInterval(timer);
+    rmSync(ballast, { force: true });
+  };
+}
+
+/** Whether PostgreSQL was refused room. */
+function wasRefused(dataDir: string): boolean {
+  return readFileSync(join(dataDir, 'postgres.log'), 'latin1').includes('No space left on device');
 }
 
 /** Full disks: under PostgreSQL, under the journal, under both. The first and the last need the right to mount. */
@@ -32,7 +45,7 @@ export async function diskFull(run: GoalRun): Promise<readonly Outcome[]> {
   return [await underPostgres(run), await underBoth(run), await underJournal(run)];
 }
 
-const common = { holdMs: 8_000, unready: null, on: 'embedded' } as const;
+const common = { holdMs: 20_000, unready: null, on: 'embedded' } as const;
 
 async function underPostgres(run: GoalRun): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'naru-disk-'));
@@ -53,6 +66,7 @@ async function underPostgres(run: GoalRun): Promise<Outcome> {
     ...common,
     name: 'disk full under PostgreSQL',
     serves: false,
+    proof: () => wasRefused(folder),
     begin: async () => {
       const empty = fill(folder);
       return async () => empty();
@@ -85,7 +99,11 @@ async function underBoth(run: GoalRun): Promise<Outcome> {
       const empty = fill(folder.path);
       return async () => empty();
     };
-    return await judge(stage, { ...common, name, serves: false, begin }, run);
+    return await judge(
+      stage,
+      { ...common, name, serves: false, begin, proof: () => wasRefused(folder.path) },
+      run,
+    );
   } finally {
     // The folder is deleted at the end, which a mount would hinder.
     await stage.naru.stop();
@@ -106,8 +124,13 @@ async function underJournal(run: GoalRun): Promise<Outcome> {
     limit(pid, '8192');
     return async () => limit(pid, 'unlimited');
   };
+  const proof = (): boolean => stage.site.log.join('').includes('"event":"journal');
   try {
-    return await judge(stage, { ...common, name: 'disk full under the journal', serves: true, begin }, run);
+    return await judge(
+      stage,
+      { ...common, name: 'disk full under the journal', serves: true, proof, begin },
+      run,
+    );
   } finally {
     await stage.end();
   }

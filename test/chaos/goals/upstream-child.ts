@@ -1,12 +1,12 @@
 /**
  * An upstream in a process of its own, so that the server's figures are the server's alone. Prints its port; ends with its standard
- * input. By the first word of the path: `flood` streams 64 MiB as fast as they are taken; `big` is a whole answer of 4 MiB; `drip`
+ * input. By the first word of the path: `flood` streams some 50 KB a second without end; `big` is a whole answer of 4 MiB; `drip`
  * streams a word every 5 s, and ends when a line comes on standard input.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import { createInterface } from 'node:readline';
 
-const words = 'the ferry crosses the river '.repeat(2_400);
+const words = 'the ferry crosses the river '.repeat(150_000);
 /** Less than was said: a provider that charges too little is believed without counting megabytes. */
 const usage = { prompt_tokens: 8, completion_tokens: 9, total_tokens: 17 };
 const dripping = new Set<() => void>();
@@ -29,7 +29,7 @@ createInterface({ input: process.stdin })
 function answer(kind: string, response: ServerResponse): void {
   response.on('error', () => {});
   if (kind === 'big') {
-    const message = { role: 'assistant', content: words.repeat(64) };
+    const message = { role: 'assistant', content: words };
     const choices = [{ index: 0, message, finish_reason: 'stop' }];
     response.setHeader('content-type', 'application/json');
     response.end(
@@ -38,25 +38,34 @@ function answer(kind: string, response: ServerResponse): void {
     return;
   }
   response.setHeader('content-type', 'text/event-stream');
-  if (kind === 'flood') flood(response, 1_000);
+  if (kind === 'flood') flood(response);
   else drip(response);
 }
 
-function chunk(content: string, finish: string | null): string {
-  const choices = [{ index: 0, delta: { content }, finish_reason: finish }];
+function chunk(content: string, finish: string | null, logprobs: unknown = null): string {
+  const choices = [{ index: 0, delta: { content }, logprobs, finish_reason: finish }];
   return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, usage })}\n\n`;
 }
 
-const largest = chunk(words, null);
+/** Few words and many bytes: each comes with what else it might have been, as clients may ask for. */
+const likely = Array.from({ length: 20 }, (_, at) => ({
+  token: `word${at}`,
+  logprob: -at,
+  bytes: [119, 111, 114, 100],
+}));
+const logprobs = {
+  content: Array.from({ length: 10 }, () => ({ ...likely[0], top_logprobs: likely })),
+  refusal: null,
+};
+const largest = chunk('the ferry ', null, logprobs);
 
-function flood(response: ServerResponse, left: number): void {
-  for (let rest = left; rest > 0; rest -= 1) {
-    if (response.destroyed) return;
-    if (response.write(largest)) continue;
-    response.once('drain', () => flood(response, rest - 1));
-    return;
-  }
-  response.end(`${chunk('', 'stop')}data: [DONE]\n\n`);
+/** Some 20 KB twice a second, for as long as they are taken: what fills a socket in a minute, and is no race for the processor. */
+function flood(response: ServerResponse): void {
+  const timer = setInterval(() => {
+    if (response.writableNeedDrain) return;
+    response.write(largest.repeat(2));
+  }, 500);
+  response.on('close', () => clearInterval(timer));
 }
 
 function drip(response: ServerResponse): void {

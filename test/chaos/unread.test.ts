@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { startTestGateway } from '../harness/gateway.ts';
+import { reply, startUpstream } from '../harness/upstream.ts';
+import { until } from './naru-process.ts';
+
+/** Whether the kernel still has the server's side of a connection as one that somebody holds. */
+function isHeld(serverPort: number, clientPort: number): boolean {
+  const hex = (port: number): string => `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  return readFileSync('/proc/net/tcp', 'latin1').includes(`${hex(serverPort)} ${hex(clientPort)} 01`);
+}
+
+const options = process.platform === 'linux' ? {} : { skip: 'reads /proc/net/tcp' };
+
+test(
+  'a client that reads nothing of a whole answer is cut off after the limit of a stream; one that reads slowly is not',
+  options,
+  async (t) => {
+    const upstream = await startUpstream();
+    t.after(() => upstream.close());
+    const text = 'the ferry crosses the river '.repeat(500_000);
+    upstream.always(reply.whole(text));
+    const naru = await startTestGateway({
+      models: [{ id: 'test/echo', upstreams: [upstream.url] }],
+      config: { limits: { stream_idle_timeout_ms: 1_500 } },
+    });
+    t.after(() => naru.close());
+    const { key } = await naru.account({ credit: '100000000' });
+    const ask = (): ReturnType<typeof connect> => {
+      const body = JSON.stringify({ model: 'test/echo', messages: [{ role: 'user', content: 'hello' }] });
+      const socket = connect(naru.gateway.server.port, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.write(
+        `POST /api/v1/chat/completions HTTP/1.1\r\nhost: naru\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      );
+      return socket;
+    };
+
+    const slow = ask();
+    let heard = 0;
+    slow.on('data', (bytes) => {
+      heard += bytes.length;
+      slow.pause();
+      setTimeout(() => slow.resume(), heard < 12_000_000 ? 20 : 0);
+    });
+    await until('a slow reader has it all', () => heard > text.length, 60_000);
+    slow.destroy();
+
+    const mute = ask().pause();
+    t.after(() => mute.destroy());
+    await until(
+      'it is answered',
+      () => upstream.requests.length === 2 && naru.gateway.server.inFlight() === 0,
+      20_000,
+    );
+    const held = (): boolean => isHeld(naru.gateway.server.port, mute.localPort ?? 0);
+    assert.ok(held());
+    await until('it is cut off', () => !held(), 20_000);
+    assert.equal(mute.destroyed, false, 'the client itself did nothing');
+  },
+);
