@@ -1,6 +1,12 @@
 import type { Clock, Timer } from '../time/clock.ts';
 
 /**
+ * A busy process hears its timers before its sockets: what came in time may only be waiting to be read. So silence is looked at
+ * again this much later, when the sockets have had their turn.
+ */
+const graceMs = 20;
+
+/**
  * Calls `onSilence` when nothing happened for `limitMs`. Something happening costs one assignment: the timer looks back when it
  * fires, and is set again for what is left.
  */
@@ -10,6 +16,7 @@ export class Watchdog {
   readonly #onSilence: () => void;
   #lastMs: number;
   #timer: Timer;
+  #isSilent = false;
 
   constructor(clock: Clock, limitMs: number, onSilence: () => void) {
     this.#clock = clock;
@@ -30,10 +37,18 @@ export class Watchdog {
 
   #look(): void {
     const leftMs = this.#lastMs + this.#limitMs - this.#clock.monotonic();
-    if (leftMs <= 0) {
+    const wasSilent = this.#isSilent;
+    this.#isSilent = leftMs <= 0 && !wasSilent;
+    if (leftMs > 0) this.#lookAfter(leftMs);
+    else if (!wasSilent) this.#lookAfter(graceMs);
+    else {
       this.pat();
-      this.#timer = this.#clock.after(this.#limitMs, () => this.#look());
+      this.#lookAfter(this.#limitMs);
       this.#onSilence();
-    } else this.#timer = this.#clock.after(leftMs, () => this.#look());
+    }
+  }
+
+  #lookAfter(delayMs: number): void {
+    this.#timer = this.#clock.after(delayMs, () => this.#look());
   }
 }

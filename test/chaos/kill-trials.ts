@@ -6,6 +6,7 @@ import type { Sight } from './client.ts';
 import { startLoad } from './load.ts';
 import {
   type Books,
+  childrenOf,
   createPayer,
   createSite,
   isRunning,
@@ -31,6 +32,13 @@ export interface KillOptions {
   readonly print: (line: string) => void;
 }
 
+/**
+ * Whom `kill -9` meets first: the server process; one backend of its database; the postmaster; or all of them in one instant. What is
+ * left of Naru after a part of it was killed goes on under load for a while, and is killed then: the books must stand both.
+ */
+const victims = ['process', 'backend', 'postmaster', 'everything'] as const;
+type Victim = (typeof victims)[number];
+
 /** What the trials have gathered. */
 interface Tally {
   readonly sights: Sight[];
@@ -38,6 +46,7 @@ interface Tally {
   readonly inFlight: number[];
   readonly faultsAtRestart: string[];
   killsWhileStarting: number;
+  readonly victims: Map<Victim, number>;
 }
 
 /** The longest that a start after a kill may take here, milliseconds; on a quiet machine it is about one second. */
@@ -58,11 +67,20 @@ export async function runKills(options: KillOptions): Promise<readonly Goal[]> {
 
 async function trials(site: Site, options: KillOptions): Promise<readonly Goal[]> {
   const random = randomFrom(options.seed);
-  const tally: Tally = { sights: [], readyMs: [], inFlight: [], faultsAtRestart: [], killsWhileStarting: 0 };
+  const tally: Tally = {
+    sights: [],
+    readyMs: [],
+    inFlight: [],
+    faultsAtRestart: [],
+    killsWhileStarting: 0,
+    victims: new Map(),
+  };
   let naru = await startNaru(site);
   const payers = await open(site, options);
   for (let trial = 1; trial <= options.trials; trial += 1) {
-    await loadAndKill(naru, payers, { ...options, random, trial }, tally);
+    const victim = victims[(trial - 1) % victims.length] ?? 'process';
+    tally.victims.set(victim, (tally.victims.get(victim) ?? 0) + 1);
+    await loadAndKill(naru, payers, { ...options, site, random, trial, victim }, tally);
     if (options.sabotage === 'journal') rmSync(join(site.dataDir, 'journal'), { recursive: true });
     if (random() < 0.15) {
       await killWhileStarting(site, between(random, 150, 900));
@@ -96,21 +114,51 @@ async function open(site: Site, { sabotage }: KillOptions): Promise<readonly Pay
 async function loadAndKill(
   naru: NaruProcess,
   payers: readonly Payer[],
-  trial: { readonly clients: number; readonly random: Random; readonly trial: number },
+  trial: {
+    readonly site: Site;
+    readonly clients: number;
+    readonly random: Random;
+    readonly trial: number;
+    readonly victim: Victim;
+  },
   tally: Tally,
 ): Promise<void> {
-  const { clients, random } = trial;
+  const { clients, random, site, victim } = trial;
   const load = startLoad(naru.url, payers, {
     clients,
     seed: between(random, 1, 2 ** 30),
     name: `t${trial.trial}`,
   });
   await new Promise((resolve) => setTimeout(resolve, between(random, 40, 1100)));
-  load.cease();
   tally.inFlight.push(load.inFlight);
+  if (victim !== 'process') killDatabase(site, victim, random);
+  // A part of Naru recovers under load, or is in the middle of it when the rest is killed.
+  if (victim === 'backend' || victim === 'postmaster')
+    await new Promise((resolve) => setTimeout(resolve, between(random, 40, 1500)));
+  load.cease();
   await naru.kill();
   await load.stop();
   tally.sights.push(...load.sights);
+}
+
+/** Kills of the embedded server what the trial is about. */
+function killDatabase(site: Site, victim: Exclude<Victim, 'process'>, random: Random): void {
+  const postmaster = postmasterOf(site);
+  if (postmaster === null) throw new Error('there is no PostgreSQL to kill');
+  const children = childrenOf(postmaster);
+  const one = children[between(random, 0, Math.max(0, children.length - 1))];
+  const doomed = {
+    backend: one === undefined ? [] : [one],
+    postmaster: [postmaster],
+    everything: [postmaster, ...children],
+  };
+  for (const pid of doomed[victim]) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended by itself since.
+    }
+  }
 }
 
 async function checkAtRestart(
@@ -153,7 +201,7 @@ function goalsOfKills(
   return [
     {
       goal: 'the books agree after every restart',
-      counts: `${tally.readyMs.length} restarts, ${tally.killsWhileStarting} more kills while starting`,
+      counts: `${tally.readyMs.length} restarts after ${[...tally.victims].map(([victim, count]) => `${count} × ${victim}`).join(', ')}; ${tally.killsWhileStarting} more kills while starting`,
       faults: tally.faultsAtRestart,
     },
     {

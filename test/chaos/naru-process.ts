@@ -185,6 +185,19 @@ export function postmasterOf(site: Site): number | null {
   return readPidFile(join(site.dataDir, 'postgres'))?.pid ?? null;
 }
 
+/** The processes that a process has started and that still run: of a postmaster, its backends and helpers. */
+export function childrenOf(pid: number): readonly number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+      .trim()
+      .split(' ')
+      .filter(Boolean)
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
 /** Whether a process runs; one that has ended and waits for its parent does not. */
 export function isRunning(pid: number): boolean {
   try {

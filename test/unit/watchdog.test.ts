@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { Watchdog } from '../../src/inference/watchdog.ts';
+import { systemClock } from '../../src/time/clock.ts';
+
+/** Keeps the process so busy that neither timers nor sockets have a turn. */
+function block(ms: number): void {
+  const endMs = performance.now() + ms;
+  while (performance.now() < endMs);
+}
+
+/** In a thread of its own, so that it speaks while this one is busy. */
+const peer = `
+const { createServer } = require('node:net');
+const { parentPort } = require('node:worker_threads');
+const server = createServer((socket) => {
+  socket.on('data', () => setTimeout(() => socket.write('in time'), 60));
+  socket.on('error', () => {});
+});
+server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
+`;
+
+test('silence is what did not come, not what a busy process has not read yet', async () => {
+  const worker = new Worker(peer, { eval: true });
+  const [port] = (await once(worker, 'message')) as [number];
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  const outcome = await new Promise<string>((resolve) => {
+    const watchdog = new Watchdog(systemClock, 100, () => resolve('called silent'));
+    socket.on('data', () => {
+      watchdog.stop();
+      resolve('heard');
+    });
+    socket.write('ask');
+    // The words come after 60 ms, in time, and are read when the process has a turn again: long after the limit.
+    // Blocked outside of a timer, as by what sockets bring: timers are the first to have a turn then.
+    setTimeout(() => setImmediate(() => block(300)), 20);
+  });
+  socket.destroy();
+  await worker.terminate();
+  assert.equal(outcome, 'heard');
+});
+
+test('silence is told when it lasts, and again when it goes on', async () => {
+  let told = 0;
+  const watchdog = new Watchdog(systemClock, 20, () => {
+    told += 1;
+  });
+  const endMs = performance.now() + 5_000;
+  while (told < 2 && performance.now() < endMs) await new Promise((resolve) => setTimeout(resolve, 5));
+  watchdog.stop();
+  assert.ok(told >= 2);
+});
