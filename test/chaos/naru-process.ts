@@ -110,7 +110,11 @@ export function createSite(
         await until('Naru is gone', () => !isRunning(pid), 10_000);
       }
       const postmaster = readPidFile(join(dataDir, 'postgres'))?.pid ?? null;
-      if (postmaster !== null) await until('PostgreSQL is gone', () => !isRunning(postmaster), 30_000);
+      if (postmaster !== null && isRunning(postmaster)) {
+        // One that an earlier Naru had left, and the last one had taken over, is nobody's child.
+        process.kill(postmaster, 'SIGQUIT');
+        await until('PostgreSQL is gone', () => !isRunning(postmaster), 30_000);
+      }
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
