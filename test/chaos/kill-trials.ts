@@ -30,6 +30,8 @@ export interface KillOptions {
    */
   readonly sabotage: 'none' | 'journal' | 'idempotency';
   readonly print: (line: string) => void;
+  /** Who is met in turn; all of them unless told. */
+  readonly victims?: readonly Victim[];
 }
 
 /**
@@ -78,7 +80,8 @@ async function trials(site: Site, options: KillOptions): Promise<readonly Goal[]
   let naru = await startNaru(site);
   const payers = await open(site, options);
   for (let trial = 1; trial <= options.trials; trial += 1) {
-    const victim = victims[(trial - 1) % victims.length] ?? 'process';
+    const { victims: turns = victims } = options;
+    const victim = turns[(trial - 1) % turns.length] ?? 'process';
     tally.victims.set(victim, (tally.victims.get(victim) ?? 0) + 1);
     await loadAndKill(naru, payers, { ...options, site, random, trial, victim }, tally);
     if (options.sabotage === 'journal') rmSync(join(site.dataDir, 'journal'), { recursive: true });
