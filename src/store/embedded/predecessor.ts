@@ -8,8 +8,20 @@ import { type ProcessIdentity, stillRuns } from './process-identity.ts';
 import { runCommand } from './run-command.ts';
 import { EmbeddedError, troubleFrom } from './trouble.ts';
 
-/** How long an earlier server may take: to recover, to shut down, to answer at all, to go after SIGQUIT; and its orphans to see its death. */
-const patienceMs = { starting: 15 * 60_000, stopping: 60_000, silent: 5_000, quitting: 30_000, orphans: 500 };
+/**
+ * How long an earlier server may take: to recover, to answer at all, to shut down, to go after SIGQUIT; its orphans to see its
+ * death, and to be gone. A shutdown gets little: a server told to stop while it recovers from the death of one of its processes
+ * waits for ever (seen with PostgreSQL 18), and what SIGQUIT spares is a checkpoint, which the next start makes up for.
+ */
+const patienceMs = {
+  starting: 15 * 60_000,
+  silent: 60_000,
+  busy: 5_000,
+  stopping: 5_000,
+  quitting: 30_000,
+  orphans: 500,
+  occupied: 60_000,
+};
 
 /**
  * Brings the server up: takes over the one that an earlier Naru left, after it has proved that it is ours, or waits until that
@@ -34,7 +46,7 @@ export async function bringUp(site: Site, signal: AbortSignal): Promise<Running>
     const launch = await sayWhenSlow(work, 'waiting for PostgreSQL to be ready', progress, clock);
     if (launch.kind === 'ready') return launch.running;
     occupiedSince ??= clock.monotonic();
-    if (clock.monotonic() - occupiedSince > patienceMs.stopping)
+    if (clock.monotonic() - occupiedSince > patienceMs.occupied)
       throw troubleFrom(`an earlier PostgreSQL still uses ${site.clusterDir}`, launch.output);
     if (clock.monotonic() - occupiedSince > patienceMs.orphans) await endOrphans(site);
     await sleep(100, undefined, { signal });
@@ -60,7 +72,8 @@ async function takeOverOrOutlive(
   earlier: ProcessIdentity,
   signal: AbortSignal,
 ): Promise<Running | null> {
-  const beganAt = site.clock.monotonic();
+  let since = site.clock.monotonic();
+  let status = readPidFile(site.clusterDir)?.status;
   let told: 'nothing' | 'SIGINT' | 'SIGQUIT' = 'nothing';
   while (await stillRuns(earlier, site.env)) {
     const file = readPidFile(site.clusterDir);
@@ -70,8 +83,10 @@ async function takeOverOrOutlive(
       throw new EmbeddedError(
         `process ${earlier.pid} holds ${site.clusterDir} but does not answer as its server: end it, and start Naru again`,
       );
-    const waitedMs = site.clock.monotonic() - beganAt;
-    const limitMs = file?.status === 'starting' ? patienceMs.starting : patienceMs.stopping;
+    if (file?.status !== status) since = site.clock.monotonic();
+    status = file?.status;
+    const waitedMs = site.clock.monotonic() - since;
+    const limitMs = limitOf(status);
     if (waitedMs > limitMs + patienceMs.quitting)
       throw new EmbeddedError(`an earlier PostgreSQL (process ${earlier.pid}) does not end: end it by hand`);
     if (waitedMs > limitMs && told !== 'SIGQUIT') {
@@ -79,8 +94,8 @@ async function takeOverOrOutlive(
       await tell(site, earlier, told);
     } else if (
       answer === 'silent' &&
-      file?.status === 'ready' &&
-      waitedMs > patienceMs.silent &&
+      status === 'ready' &&
+      waitedMs > patienceMs.busy &&
       told === 'nothing'
     ) {
       told = 'SIGINT';
@@ -89,6 +104,11 @@ async function takeOverOrOutlive(
     await sleep(25, undefined, { signal });
   }
   return null;
+}
+
+function limitOf(status: string | undefined): number {
+  if (status === 'starting') return patienceMs.starting;
+  return status === 'stopping' ? patienceMs.stopping : patienceMs.silent;
 }
 
 /** A server that is not our child: its end is seen by looking. */

@@ -7,7 +7,8 @@ import { removeSocketDir } from './socket-dir.ts';
 import { messageOf } from './trouble.ts';
 
 const backoffMs = { first: 100, last: 5_000, forgottenAfter: 60_000 };
-const fastShutdownMs = 60_000;
+/** A shutdown begun during recovery never ends (see `patienceMs` in predecessor.ts); any other takes a checkpoint. */
+const fastShutdownMs = 20_000;
 
 /** Keeps a server running until it is stopped. Its connection stays the same from one server to the next. */
 export class Supervisor {
@@ -27,7 +28,7 @@ export class Supervisor {
     this.#watching = this.#watch(running);
   }
 
-  /** Ends the server by a fast shutdown (an immediate one after 60 s) and resolves when it is gone. Works more than once. */
+  /** Ends the server by a fast shutdown (an immediate one after 20 s) and resolves when it is gone. Works more than once. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
