@@ -20,11 +20,14 @@ process.exit(await main(process.argv.slice(2)));
 async function main(args: readonly string[]): Promise<number> {
   const files = args.filter((arg) => !arg.startsWith('-'));
   const flags = args.filter((arg) => arg.startsWith('-'));
+  const tests = files.length === 0 ? testsIn('test') : files.flatMap(testsIn);
+  if (tests.length === 0) {
+    console.error(`tests: none in ${files.join(', ')}`);
+    return 2;
+  }
   const checked = files.length === 0 ? await run([join(root, 'scripts/check.ts')], {}) : null;
   const server = await startTestServer((line) => console.error(`tests: ${line}`));
   try {
-    const tests =
-      files.length === 0 ? globSync('test/**/*.test.ts', { cwd: root }).sort() : files.flatMap(testsIn);
     const nodeFlags = [
       '--test',
       '--test-concurrency=2',
@@ -43,9 +46,10 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
+/** The tests of a folder, or the one of a file; a pattern that the shell left as it is, too. */
 function testsIn(path: string): readonly string[] {
-  if (!statSync(join(root, path)).isDirectory()) return [path];
-  return globSync(`${path}/**/*.test.ts`, { cwd: root }).sort();
+  const isFolder = statSync(join(root, path), { throwIfNoEntry: false })?.isDirectory() ?? false;
+  return globSync(isFolder ? `${path}/**/*.test.ts` : path, { cwd: root }).sort();
 }
 
 function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<number> {

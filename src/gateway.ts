@@ -1,12 +1,10 @@
-import { type Books, openBooks } from './books.ts';
+import { openBooks } from './books.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import type { Config } from './config/config.ts';
 import { DatasetSync } from './datasets/sync.ts';
-import { openaiDialect } from './dialects/openai/index.ts';
+import { endpoints } from './endpoints.ts';
 import { ServerStopping } from './errors/given-up.ts';
-import { placeWith } from './funds.ts';
 import { gauges } from './gateway-gauges.ts';
-import { readGeneration } from './generations/generations.ts';
 import { ensurePartitions } from './generations/partitions.ts';
 import { ClientAddresses } from './http/client-ip.ts';
 import { dispatch } from './http/dispatch.ts';
@@ -19,32 +17,22 @@ import type { AdminPage, AdminServer } from './http/serve-admin.ts';
 import { RouteTable } from './http/table.ts';
 import { TokenCounts } from './inference/token-counts.ts';
 import { JobRunner } from './jobs/jobs.ts';
-import type { Key } from './keys/key.ts';
 import { KeyDesk } from './keys/key-desk.ts';
 import { expireCredit } from './ledger/credit.ts';
 import type { Settlements } from './ledger/settlements.ts';
 import type { Log } from './log/log.ts';
-import { beatEveryMs, type NodeRegistry } from './nodes/node-registry.ts';
+import { beatEveryMs } from './nodes/node-registry.ts';
 import { Offer } from './offer.ts';
 import { openAdmin } from './open-admin.ts';
 import { routePages, upstreamGauges } from './route-pages.ts';
-import { accountRoutes } from './routes/account.ts';
-import { datasetRoutes } from './routes/datasets.ts';
-import { documentationRoutes } from './routes/documentation.ts';
-import { generationRoutes } from './routes/generation.ts';
-import { inferenceRoutes } from './routes/inference.ts';
-import { keyRoutes } from './routes/keys.ts';
-import { modelRoutes } from './routes/models.ts';
-import { probeRoutes, type Readiness } from './routes/probes.ts';
-import { providerRoutes } from './routes/providers.ts';
 import { SlotMetrics } from './slot-metrics.ts';
 import type { Lanes } from './slots/contract.ts';
 import type { Processes } from './slots/processes.ts';
 import { createSlots, type Slots, type SlotsSettings } from './slots/slots.ts';
 import { slotsOf } from './slots-of.ts';
 import type { Database } from './store/database.ts';
-import { knownMigrations, migrate } from './store/migrate.ts';
-import { type Clock, pause } from './time/clock.ts';
+import { migrate } from './store/migrate.ts';
+import { type Clock, within } from './time/clock.ts';
 import { Health } from './upstreams/health.ts';
 import { Engines } from './upstreams/providers.ts';
 import type { HealthLimits } from './upstreams/standing.ts';
@@ -94,19 +82,13 @@ export interface Gateway {
   close(hurry: AbortSignal): Promise<void>;
 }
 
-/** How long a probe waits for the database: a load balancer wants an answer, not patience. */
-const readinessMs = 1_000;
 /** How long closing waits for the database to take what is settled; the journal keeps the rest. */
 const settleOnCloseMs = 3_000;
 /** Longer than a proxy of `edge.trusted_proxies` may keep an idle connection: 4 s in `deploy/nginx.conf`. */
 const proxyIdleMs = 6_000;
-/** How long another node may take to bring what it has journaled into the database. */
-const othersSettleWithinMs = 500;
 /** A worker that leaves alone reads what has come on connections that it accepted last: its siblings serve on, so nobody expects a cut. */
 const leavingIdleMs = 500;
 const noAdmin: AdminServer = { port: 0, close: async () => {} };
-/** The version of the API's document; the paths have their own (service.md §9). */
-const apiVersion = '1.0.0';
 
 /** Builds every room once and starts to serve. Throws when the database, the journal or an address cannot be had. */
 export async function startGateway(parts: GatewayParts): Promise<Gateway> {
@@ -148,74 +130,21 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   const health = new Health(clock, healthLimits(config));
 
   const desk = new KeyDesk({ database, ring: keys, clock, keyPrefix: config.keys.prefix });
-  const { samples, syncKey } = config.datasets;
   const datasetSync = new DatasetSync({ settings: config.datasets, database, clock, log });
-  const readiness = async (): Promise<Readiness> => {
-    const away: Readiness = { ready: false, reason: 'the database does not answer' };
-    if (!feed.isFresh) return away;
-    const asked = database.query<{ n: bigint }>('SELECT count(*) AS n FROM schema_migration').then(
-      ([row]): Readiness =>
-        row?.n === BigInt(knownMigrations())
-          ? { ready: true }
-          : { ready: false, reason: 'the schema is not current' },
-      () => away,
-    );
-    return within(clock, readinessMs, asked, away);
-  };
-  const routes: readonly AnyRoute[] = [
-    ...inferenceRoutes({
-      accounts,
-      settlements,
-      catalogue: () => offer.catalogue,
-      chain: {
-        clock,
-        health,
-        get budgetMs() {
-          return limits().upstreamTimeoutMs;
-        },
-        callers: {
-          provider: (slug) => offer.provider(slug),
-          engine: (baseUrl) => engines.at(baseUrl),
-          slots: parent?.lanes ?? slots,
-          engineDialect: openaiDialect,
-          clock,
-          log,
-          get streamIdleTimeoutMs() {
-            return limits().streamIdleTimeoutMs;
-          },
-          get totalTimeoutMs() {
-            return limits().totalTimeoutMs;
-          },
-        },
-      },
-      clock,
-      place: placeWith(shares, books.funds),
-      count: (texts, enough) => tokens.count(texts, enough),
-      get debtFloor() {
-        return limits().debtFloorKrw;
-      },
-      get maxBodyBytes() {
-        return limits().bodyBytes;
-      },
-      get keepAliveMs() {
-        return limits().keepAliveCommentMs;
-      },
-      get streamIdleTimeoutMs() {
-        return limits().streamIdleTimeoutMs;
-      },
-    }),
-    ...keyRoutes({ desk, accounts, maxBodyBytes: () => limits().bodyBytes }),
-    ...accountRoutes({ accounts, current: (key) => currentKey(books, key), clock }),
-    ...datasetRoutes({ database, clock, samples: samples && syncKey === null }),
-    ...generationRoutes({
-      settlements,
-      readGeneration: (accountId, uuid) => readGenerationSoon(parts, nodes, accountId, uuid),
-    }),
-    ...modelRoutes({ catalogue: () => offer.catalogue, health, clock }),
-    ...providerRoutes(() => offer.config),
-    ...probeRoutes(readiness),
-    ...documentationRoutes(() => routes, apiVersion),
-  ];
+  const routes = endpoints({
+    config,
+    limits,
+    database,
+    clock,
+    log,
+    books,
+    desk,
+    offer,
+    health,
+    engines,
+    lanes: parent?.lanes ?? slots,
+    tokens,
+  });
   const metrics = new Metrics();
   const table = new RouteTable(routes);
   const dispatching = {
@@ -332,39 +261,4 @@ async function drain(server: Served, limitMs: number, clock: Clock, hurry: Abort
   await drained;
   timer.cancel();
   hurry.removeEventListener('abort', cut);
-}
-
-/** A key's spend is known from memory while nobody else spends with it. */
-async function currentKey({ nodes, keys }: Books, key: Key): Promise<Key> {
-  if (!nodes.isAlone) await keys.refresh(key.row.id);
-  return key;
-}
-
-/**
- * A record is readable before the last byte of its answer was sent (decisions.md §1), also by way of another node, which has it in
- * its journal and is about to bring it into the database.
- */
-async function readGenerationSoon(
-  { database, clock }: GatewayParts,
-  nodes: NodeRegistry,
-  accountId: number,
-  uuid: string,
-): ReturnType<typeof readGeneration> {
-  const endMs = clock.monotonic() + othersSettleWithinMs;
-  for (;;) {
-    const row = await readGeneration(database, accountId, uuid);
-    if (row !== null || nodes.isAlone || clock.monotonic() >= endMs) return row;
-    await pause(clock, 25, new AbortController().signal);
-  }
-}
-
-/** What the work resolves with, or `otherwise` when that takes longer. */
-async function within<T>(clock: Clock, limitMs: number, work: Promise<T>, otherwise: T): Promise<T> {
-  const late = Promise.withResolvers<T>();
-  const timer = clock.after(limitMs, () => late.resolve(otherwise));
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    timer.cancel();
-  }
 }

@@ -1,5 +1,5 @@
 import type { Log } from './log/log.ts';
-import type { Clock } from './time/clock.ts';
+import { type Clock, within } from './time/clock.ts';
 import type { WorkerOrder } from './worker-order.ts';
 import { Link, type WorkerProcess } from './workers/link.ts';
 import type { OfWorker } from './workers/pages.ts';
@@ -72,14 +72,13 @@ export class WorkerTeam {
       .filter(({ servesSinceMs }) => servesSinceMs !== null)
       .sort((a, b) => a.worker - b.worker)
       .map(async ({ worker, link }): Promise<OfWorker<T> | null> => {
-        const late = Promise.withResolvers<null>();
-        const timer = this.#parts.clock.after(withinMs, () => late.resolve(null));
-        try {
-          const answer = link.ask(kind, value).then((said) => ({ worker, said: said as T }));
-          return await Promise.race([answer.catch(() => null), late.promise]);
-        } finally {
-          timer.cancel();
-        }
+        const answer = link.ask(kind, value).then((said) => ({ worker, said: said as T }));
+        return within(
+          this.#parts.clock,
+          withinMs,
+          answer.catch(() => null),
+          null,
+        );
       });
     return (await Promise.all(asked)).filter((answer) => answer !== null);
   }

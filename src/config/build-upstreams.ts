@@ -1,6 +1,7 @@
-import type { LimitsConfig, ProviderConfig, SlotConfig } from './config.ts';
+import type { LimitsConfig, ProviderConfig } from './config.ts';
 import { besideConfig, type Outside } from './interpolate.ts';
 import type { ParsedFile } from './schema.ts';
+import type { SlotSettings } from './slot.ts';
 
 /**
  * What an engine gets of our own environment: enough to find programs, libraries and caches, and none of our credentials.
@@ -46,7 +47,7 @@ function buildAws(provider: ParsedFile['providers'][number]): ProviderConfig['aw
 }
 
 /** A local engine, with the environment and the folder that it runs in. */
-export function buildSlot(slot: ParsedFile['slots'][number], outside: Outside): SlotConfig {
+export function buildSlot(slot: ParsedFile['slots'][number], outside: Outside): SlotSettings {
   return {
     name: slot.name,
     driver: driverOf(slot, outside),
@@ -73,7 +74,7 @@ export function buildSlot(slot: ParsedFile['slots'][number], outside: Outside): 
   };
 }
 
-function driverOf(slot: ParsedFile['slots'][number], outside: Outside): SlotConfig['driver'] {
+function driverOf(slot: ParsedFile['slots'][number], outside: Outside): SlotSettings['driver'] {
   if (slot.external !== undefined) {
     const { base_url, health_path } = slot.external;
     return { kind: 'external', baseUrl: withoutSlash(base_url), healthPath: health_path };
@@ -91,7 +92,7 @@ const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 function scaledDriverOf(
   k8s: NonNullable<ParsedFile['slots'][number]['k8s']>,
   outside: Outside,
-): SlotConfig['driver'] {
+): SlotSettings['driver'] {
   const { namespace, deployment, replicas, manage, api_url, token_file, ca } = k8s;
   const isOwn = api_url === undefined;
   const token = k8s.token ?? null;

@@ -1,6 +1,7 @@
 import type { Krw } from '../money/krw.ts';
 import type { Price } from '../money/price.ts';
 import type { Secret } from './secret.ts';
+import type { SlotSettings } from './slot.ts';
 
 /** What `naru.yaml` says, with every default filled in and every reference checked (decisions.md §5). Frozen all through. */
 export interface Config {
@@ -24,7 +25,7 @@ export interface Config {
   /** How USD prices became won; null when the file states no rate, and then no price is in USD. */
   readonly exchange: ExchangeConfig | null;
   readonly providers: readonly ProviderConfig[];
-  readonly slots: readonly SlotConfig[];
+  readonly slots: readonly SlotSettings[];
   readonly gpus: readonly GpuConfig[];
   readonly models: readonly ModelConfig[];
   readonly datasets: {
@@ -109,62 +110,6 @@ export interface ProviderConfig {
   readonly privacyPolicyUrl: string | null;
   readonly termsOfServiceUrl: string | null;
   readonly statusPageUrl: string | null;
-}
-
-/** A local engine (decisions.md §5, `slots:`). Fits `SlotSettings` of `slots/settings.ts` as it stands. */
-export interface SlotConfig {
-  readonly name: string;
-  readonly driver:
-    | {
-        readonly kind: 'process';
-        readonly command: readonly string[];
-        /** The whole environment of the engine: a few plain variables of ours (`inheritedVariables`), then the file's. */
-        readonly env: Readonly<Record<string, string>>;
-        /** Absolute when the file's own path is. */
-        readonly cwd: string;
-      }
-    | {
-        readonly kind: 'external';
-        /** Without a slash at its end. */
-        readonly baseUrl: string;
-        readonly healthPath: string;
-      }
-    | {
-        readonly kind: 'k8s-scale';
-        /** Without a slash at its end. */
-        readonly baseUrl: string;
-        readonly healthPath: string;
-        readonly k8s: {
-          readonly apiUrl: string;
-          readonly namespace: string;
-          readonly deployment: string;
-          readonly replicas: number;
-          readonly manage: boolean;
-          readonly token: Secret | null;
-          readonly tokenFile: string | null;
-          readonly ca: string | null;
-          readonly caFile: string | null;
-        };
-      };
-  /** Begins with a slash; empty for the root. */
-  readonly basePath: string;
-  readonly model: string | null;
-  readonly readyPath: string;
-  readonly startBudgetMs: number;
-  /** 0: never stopped for idleness. */
-  readonly idleStopMs: number;
-  readonly maxConcurrency: number;
-  readonly gpus: readonly string[];
-  /** MiB of each of its GPUs; 0: unknown. */
-  readonly vramMb: number;
-  readonly replicas: number;
-  readonly minResidentMs: number;
-  /** 0: never asked. */
-  readonly stallMs: number;
-  /** 0: none. */
-  readonly warmUpMs: number;
-  /** Null: the engine cannot sleep. */
-  readonly sleep: { readonly sleepPath: string; readonly wakePath: string; readonly vramMb: number } | null;
 }
 
 /** What the slots may use of a GPU. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../time/clock.ts';
+import { type Clock, within } from '../time/clock.ts';
 import type { Exchange } from './exchange.ts';
 
 /** The requests in flight, and how a server that stops waits for them. */
@@ -54,7 +54,7 @@ export class OpenExchanges {
       await this.#empty();
       const restMs = this.#lastEndMs + idleMs - this.#clock.monotonic();
       if (this.size === 0 && (isOver || this.#isHurried || restMs <= 0)) return;
-      if (this.size === 0) await this.#pause(restMs, over);
+      if (this.size === 0) await within(this.#clock, restMs, over, undefined);
     }
   }
 
@@ -62,12 +62,5 @@ export class OpenExchanges {
     return this.#open.size === 0
       ? Promise.resolve()
       : new Promise((resolve) => this.#whenEmpty.push(resolve));
-  }
-
-  async #pause(ms: number, over: Promise<void>): Promise<void> {
-    const paused = Promise.withResolvers<void>();
-    const timer = this.#clock.after(ms, paused.resolve);
-    await Promise.race([paused.promise, over]);
-    timer.cancel();
   }
 }

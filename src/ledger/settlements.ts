@@ -2,7 +2,7 @@ import { describeError, type Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
 import type { Journal, Ticket } from '../store/journal/journal.ts';
 import type { SettlementResult, SettlementRow } from '../store/settlement.ts';
-import type { Clock } from '../time/clock.ts';
+import { type Clock, within } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import { encodeFinal, finalType, type OpenRecord } from './journal-records.ts';
 import { readLeftovers } from './leftovers.ts';
@@ -167,10 +167,7 @@ export class Settlements {
     outcome: Promise<SettlementOutcome>,
   ): Promise<void> {
     for (let patienceMs = databasePatienceMs; ; patienceMs = commitPatienceMs) {
-      const late = Promise.withResolvers<'late'>();
-      const timer = this.#parts.clock.after(patienceMs, () => late.resolve('late'));
-      const first = await Promise.race([outcome, late.promise]);
-      timer.cancel();
+      const first = await within(this.#parts.clock, patienceMs, outcome, 'late');
       if (first === 'committed') return;
       if (first === 'quarantined') throw new Unbillable('the database refuses the settlement');
       // A row that is just being committed is waited for: its outcome is near, and either one is the truth.

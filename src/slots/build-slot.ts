@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { SlotSettings } from '../config/slot.ts';
 import type { Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Driver } from './driver.ts';
@@ -9,7 +10,6 @@ import { type GpuMemory, reclaimLimitMs } from './gpu-memory.ts';
 import { pickFreePort } from './launch.ts';
 import { observedDriver, type SlotObserver, silentObserver } from './observer.ts';
 import type { Processes } from './processes.ts';
-import type { SlotSettings } from './settings.ts';
 import type { SlotConfig } from './state.ts';
 
 /** What the slots need of the machine. */

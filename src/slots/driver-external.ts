@@ -1,7 +1,7 @@
+import type { SlotSettings } from '../config/slot.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Driver } from './driver.ts';
 import { otherModel, statusOf } from './health.ts';
-import type { SlotSettings } from './settings.ts';
 
 /** A server that somebody else runs: it is there or it is not, and nothing stops it (design.md, D6). */
 export function externalDriver(

@@ -1,9 +1,9 @@
+import type { SlotDriver, SlotSettings } from '../config/slot.ts';
 import type { Log } from '../log/log.ts';
 import { type Clock, pause } from '../time/clock.ts';
 import type { Driver, Run, RunReport } from './driver.ts';
 import { statusOf } from './health.ts';
 import { KubeScale, type ScaleAnswer } from './kube-scale.ts';
-import type { SlotDriver, SlotSettings } from './settings.ts';
 import type { ProbeAnswer } from './state.ts';
 
 /** What an engine in a Deployment is run with. */

@@ -1,8 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
+import type { SlotDriver, SlotSettings } from '../config/slot.ts';
 import { describeError, type Log } from '../log/log.ts';
-import { type Clock, isoOf, pause } from '../time/clock.ts';
+import { type Clock, isoOf, within } from '../time/clock.ts';
 import type { Driver, Run, RunReport } from './driver.ts';
 import { type EngineLog, openEngineLog, pruneEngineLogs } from './engine-log.ts';
 import { type GpuMemory, memoryIsBack } from './gpu-memory.ts';
@@ -11,7 +12,6 @@ import { launchScript, withPort } from './launch.ts';
 import { portOwner } from './process-table.ts';
 import type { Processes } from './processes.ts';
 import { forgetRunning, recordRunning } from './running.ts';
-import type { SlotDriver, SlotSettings } from './settings.ts';
 import type { ProbeAnswer } from './state.ts';
 import { watchGroupEnd } from './watch-group.ts';
 
@@ -202,10 +202,7 @@ class EngineRun implements Run {
       (output) => output?.readableEnded === false,
     );
     const ended = outputs.map((output) => new Promise((resolve) => output?.once('end', resolve)));
-    await Promise.race([
-      Promise.all(ended),
-      pause(this.#options.clock, limitMs, new AbortController().signal),
-    ]);
+    await within(this.#options.clock, limitMs, Promise.all(ended), null);
   }
 
   #exited(reason: string, collision: boolean): void {

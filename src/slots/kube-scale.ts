@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import type { KubeTarget } from '../config/slot.ts';
 import type { Clock } from '../time/clock.ts';
 import { parseRetryAfterMs, plainWords } from './kube-words.ts';
-import type { KubeTarget } from './settings.ts';
 
 /** How many pods a Deployment is to have, and how many there still are. */
 export interface Scale {

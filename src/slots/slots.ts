@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { SlotSettings } from '../config/slot.ts';
 import { configOf, driversOf, engineKey, type Machine } from './build-slot.ts';
 import type { SlotLease, SlotLoading, SlotStatus, Slots } from './contract.ts';
 import { findGpuMemory, type GpuMemory } from './gpu-memory.ts';
@@ -7,12 +8,12 @@ import { Keeper } from './keeper.ts';
 import { observedWait, silentObserver } from './observer.ts';
 import { neverFits } from './room.ts';
 import { foldersWithRecords, sweepLeftovers } from './running.ts';
-import type { SlotSettings, SlotsSettings } from './settings.ts';
+import type { SlotsSettings } from './settings.ts';
 import { Slot } from './slot.ts';
 import type { SlotHappening } from './state.ts';
 
 export type { SlotLease, SlotLoading, Slots } from './contract.ts';
-export type { KubeTarget, SlotSettings, SlotsSettings } from './settings.ts';
+export type { SlotsSettings } from './settings.ts';
 
 /** What the slots are made of. */
 export interface SlotsOptions extends Machine {

@@ -55,3 +55,19 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
     signal.addEventListener('abort', stop, { once: true });
   });
 }
+
+/** What the work resolves or rejects with, or `otherwise` when that takes longer than `limitMs`. The work goes on all the same. */
+export async function within<T, L = T>(
+  clock: Clock,
+  limitMs: number,
+  work: Promise<T>,
+  otherwise: L,
+): Promise<T | L> {
+  const late = Promise.withResolvers<L>();
+  const timer = clock.after(limitMs, () => late.resolve(otherwise));
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    timer.cancel();
+  }
+}

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { SlotSettings, Slots, SlotsOptions, SlotsSettings } from '../../src/slots/slots.ts';
+import type { SlotSettings } from '../../src/config/slot.ts';
+import type { Slots, SlotsOptions, SlotsSettings } from '../../src/slots/slots.ts';
 
 /** How a scripted engine misbehaves; it serves at once and well where nothing is said. */
 export interface EngineScript {

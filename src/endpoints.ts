@@ -1,0 +1,164 @@
+import type { Books } from './books.ts';
+import type { Config } from './config/config.ts';
+import { openaiDialect } from './dialects/openai/index.ts';
+import { placeWith } from './funds.ts';
+import { readGeneration } from './generations/generations.ts';
+import type { AnyRoute } from './http/route.ts';
+import type { TokenCounts } from './inference/token-counts.ts';
+import type { Key } from './keys/key.ts';
+import type { KeyDesk } from './keys/key-desk.ts';
+import type { Log } from './log/log.ts';
+import type { Offer } from './offer.ts';
+import { accountRoutes } from './routes/account.ts';
+import { datasetRoutes } from './routes/datasets.ts';
+import { documentationRoutes } from './routes/documentation.ts';
+import { generationRoutes } from './routes/generation.ts';
+import { inferenceRoutes } from './routes/inference.ts';
+import { keyRoutes } from './routes/keys.ts';
+import { modelRoutes } from './routes/models.ts';
+import { probeRoutes, type Readiness } from './routes/probes.ts';
+import { providerRoutes } from './routes/providers.ts';
+import type { Lanes } from './slots/contract.ts';
+import type { Database } from './store/database.ts';
+import { knownMigrations } from './store/migrate.ts';
+import { type Clock, pause, within } from './time/clock.ts';
+import type { Health } from './upstreams/health.ts';
+import type { Engines } from './upstreams/providers.ts';
+
+/** The rooms behind the endpoints. */
+export interface EndpointsParts {
+  readonly config: Config;
+  /** Those of the moment: a reload may change them. */
+  readonly limits: () => Config['limits'];
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly books: Books;
+  readonly desk: KeyDesk;
+  readonly offer: Offer;
+  readonly health: Health;
+  readonly engines: Engines;
+  readonly lanes: Lanes;
+  readonly tokens: TokenCounts;
+}
+
+/** How long a probe waits for the database: a load balancer wants an answer, not patience. */
+const readinessMs = 1_000;
+/** How long another node may take to bring what it has journaled into the database. */
+const othersSettleWithinMs = 500;
+/** The version of the API's document; the paths have their own (service.md §9). */
+const apiVersion = '1.0.0';
+
+/** Every endpoint there is, with the rooms that answer it. */
+export function endpoints(parts: EndpointsParts): readonly AnyRoute[] {
+  const { config, limits, database, clock, books, offer, health } = parts;
+  const { accounts, settlements, nodes } = books;
+  const { samples, syncKey } = config.datasets;
+  const maxBodyBytes = (): number => limits().bodyBytes;
+  const routes: readonly AnyRoute[] = [
+    ...inferenceRoutes(inferenceOf(parts)),
+    ...keyRoutes({ desk: parts.desk, accounts, maxBodyBytes }),
+    ...accountRoutes({ accounts, current: (key) => currentKey(books, key), clock }),
+    ...datasetRoutes({ database, clock, samples: samples && syncKey === null }),
+    ...generationRoutes({
+      settlements,
+      readGeneration: (accountId, uuid) => readGenerationSoon({ database, clock, nodes }, accountId, uuid),
+    }),
+    ...modelRoutes({ catalogue: () => offer.catalogue, health, clock }),
+    ...providerRoutes(() => offer.config),
+    ...probeRoutes(() => readiness(parts)),
+    ...documentationRoutes(() => routes, apiVersion),
+  ];
+  return routes;
+}
+
+/** What a call runs on. Limits are getters: a request begins with those of the moment. */
+function inferenceOf({
+  limits,
+  clock,
+  log,
+  books,
+  offer,
+  health,
+  engines,
+  lanes,
+  tokens,
+}: EndpointsParts): Parameters<typeof inferenceRoutes>[0] {
+  return {
+    accounts: books.accounts,
+    settlements: books.settlements,
+    catalogue: () => offer.catalogue,
+    chain: {
+      clock,
+      health,
+      get budgetMs() {
+        return limits().upstreamTimeoutMs;
+      },
+      callers: {
+        provider: (slug) => offer.provider(slug),
+        engine: (baseUrl) => engines.at(baseUrl),
+        slots: lanes,
+        engineDialect: openaiDialect,
+        clock,
+        log,
+        get streamIdleTimeoutMs() {
+          return limits().streamIdleTimeoutMs;
+        },
+        get totalTimeoutMs() {
+          return limits().totalTimeoutMs;
+        },
+      },
+    },
+    clock,
+    place: placeWith(books.shares, books.funds),
+    count: (texts, enough) => tokens.count(texts, enough),
+    get debtFloor() {
+      return limits().debtFloorKrw;
+    },
+    get maxBodyBytes() {
+      return limits().bodyBytes;
+    },
+    get keepAliveMs() {
+      return limits().keepAliveCommentMs;
+    },
+    get streamIdleTimeoutMs() {
+      return limits().streamIdleTimeoutMs;
+    },
+  };
+}
+
+async function readiness({ books, database, clock }: EndpointsParts): Promise<Readiness> {
+  const away: Readiness = { ready: false, reason: 'the database does not answer' };
+  if (!books.feed.isFresh) return away;
+  const asked = database.query<{ n: bigint }>('SELECT count(*) AS n FROM schema_migration').then(
+    ([row]): Readiness =>
+      row?.n === BigInt(knownMigrations())
+        ? { ready: true }
+        : { ready: false, reason: 'the schema is not current' },
+    () => away,
+  );
+  return within(clock, readinessMs, asked, away);
+}
+
+/** A key's spend is known from memory while nobody else spends with it. */
+async function currentKey({ nodes, keys }: Books, key: Key): Promise<Key> {
+  if (!nodes.isAlone) await keys.refresh(key.row.id);
+  return key;
+}
+
+/**
+ * A record is readable before the last byte of its answer was sent (decisions.md §1), also by way of another node, which has it in
+ * its journal and is about to bring it into the database.
+ */
+async function readGenerationSoon(
+  { database, clock, nodes }: Pick<EndpointsParts, 'database' | 'clock'> & Pick<Books, 'nodes'>,
+  accountId: number,
+  uuid: string,
+): ReturnType<typeof readGeneration> {
+  const endMs = clock.monotonic() + othersSettleWithinMs;
+  for (;;) {
+    const row = await readGeneration(database, accountId, uuid);
+    if (row !== null || nodes.isAlone || clock.monotonic() >= endMs) return row;
+    await pause(clock, 25, new AbortController().signal);
+  }
+}
