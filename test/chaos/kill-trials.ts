@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { startUpstream } from '../harness/upstream.ts';
-import { auditHistory, auditMemory, exportBooks, type Goal } from './audit.ts';
+import { auditHistory, auditMemory, expectedRefusals, exportBooks, type Goal } from './audit.ts';
 import type { Sight } from './client.ts';
 import { startLoad } from './load.ts';
 import {
@@ -30,8 +30,6 @@ export interface KillOptions {
    */
   readonly sabotage: 'none' | 'journal' | 'idempotency';
   readonly print: (line: string) => void;
-  /** Who is met in turn; all of them unless told. */
-  readonly victims?: readonly Victim[];
 }
 
 /**
@@ -80,8 +78,7 @@ async function trials(site: Site, options: KillOptions): Promise<readonly Goal[]
   let naru = await startNaru(site);
   const payers = await open(site, options);
   for (let trial = 1; trial <= options.trials; trial += 1) {
-    const { victims: turns = victims } = options;
-    const victim = turns[(trial - 1) % turns.length] ?? 'process';
+    const victim = victims[(trial - 1) % victims.length] ?? 'process';
     tally.victims.set(victim, (tally.victims.get(victim) ?? 0) + 1);
     await loadAndKill(naru, payers, { ...options, site, random, trial, victim }, tally);
     if (options.sabotage === 'journal') rmSync(join(site.dataDir, 'journal'), { recursive: true });
@@ -97,7 +94,7 @@ async function trials(site: Site, options: KillOptions): Promise<readonly Goal[]
   const books = await exportBooks(site);
   const memory = await auditMemory(naru.url, payers, books.entries, books.generations);
   return [
-    ...auditHistory(tally.sights, books),
+    ...auditHistory(tally.sights, books, new Set([...expectedRefusals, 'server'])),
     memory,
     ...goalsOfKills(options, tally, await end(site, naru)),
   ];
@@ -130,7 +127,7 @@ async function loadAndKill(
   const load = startLoad(naru.url, payers, {
     clients,
     seed: between(random, 1, 2 ** 30),
-    name: `t${trial.trial}`,
+    name: `t${trial.trial}-${victim}`,
   });
   await new Promise((resolve) => setTimeout(resolve, between(random, 40, 1100)));
   tally.inFlight.push(load.inFlight);
@@ -200,6 +197,7 @@ function goalsOfKills(
   const middle = ready[Math.floor(ready.length / 2)] ?? 0;
   const slowest = ready.at(-1) ?? 0;
   const busy = tally.inFlight.filter((count) => count > 0).length;
+  const failed = tally.sights.filter(({ errorType }) => errorType === 'server').map(({ order }) => order.tag);
   const sum = tally.inFlight.reduce((total, count) => total + count, 0);
   return [
     {
@@ -211,6 +209,11 @@ function goalsOfKills(
       goal: 'every kill met requests in flight',
       counts: `${busy} of ${wanted} kills, ${sum} requests in flight in all`,
       faults: busy === wanted ? [] : ['a kill met nothing'],
+    },
+    {
+      goal: 'no 500 server but while PostgreSQL alone was killed',
+      counts: `${failed.length} in all`,
+      faults: failed.filter((tag) => !/-(backend|postmaster)-/.test(tag)),
     },
     {
       goal: `ready again within ${slowestStartMs} ms`,
