@@ -5,6 +5,7 @@ import type { Config } from './config/config.ts';
 import { type DatasetName, DatasetSync } from './datasets/sync.ts';
 import { exportedGeneration } from './generations/generation.ts';
 import { exportGenerations, readAnyGeneration } from './generations/generations.ts';
+import { pruneGenerations } from './generations/retention.ts';
 import { createKey, readKey, readKeys, readSpend, revokeKey, suspendKey } from './keys/keys.ts';
 import { adjustCredit, refundGeneration } from './ledger/corrections.ts';
 import { grantCredit } from './ledger/credit.ts';
@@ -47,6 +48,7 @@ export function openOffice(
       return row === null ? null : exportedGeneration(row);
     },
     exportGenerations: (onlyAccount) => exported(exportGenerations(database, onlyAccount)),
+    pruneGenerations: (order) => pruneGenerations(database, order, clock.now()),
     verifyLedger: () => verifyLedger(database),
     readNodes: () => readNodes(database),
     diffCatalogue: async () => differenceTo(database, catalogueOf(context).config),

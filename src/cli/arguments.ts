@@ -3,6 +3,7 @@ import { type KeyHash, parseKeyHash } from '../ids/api-key.ts';
 import { type GenerationUuid, parseGenerationId } from '../ids/generation-id.ts';
 import { type Krw, krwFromDecimal } from '../money/krw.ts';
 import { parseInstant } from '../time/clock.ts';
+import { periodAt } from '../time/period.ts';
 
 /** Won above zero, at most six decimals. */
 export function positiveKrw(text: string): Krw {
@@ -61,6 +62,13 @@ export function instant(text: string): number {
   const atMs = parseInstant(text);
   if (atMs === null) throw new InvalidArgumentError('must be an instant such as 2026-12-31T23:59:59+09:00.');
   return atMs;
+}
+
+/** A month `YYYY-MM`, as the instant at which it begins in Seoul, epoch milliseconds. */
+export function seoulMonth(text: string): number {
+  if (!/^(19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])$/.test(text))
+    throw new InvalidArgumentError('must be a month such as 2026-01.');
+  return periodAt('monthly', Date.parse(`${text}-01`)).startMs;
 }
 
 /** A TCP port; 0 lets the system choose. */

@@ -2,6 +2,7 @@ import type { AccountRow } from '../accounts/accounts.ts';
 import type { CatalogueChange } from '../catalogue/difference.ts';
 import type { readHistory, readPublished } from '../catalogue/publish.ts';
 import type { DatasetName, DatasetSync } from '../datasets/sync.ts';
+import type { PruneOrder, PruneOutcome } from '../generations/retention.ts';
 import type { KeyHash } from '../ids/api-key.ts';
 import type { GenerationUuid } from '../ids/generation-id.ts';
 import type { KeyOrder, KeyRow } from '../keys/keys.ts';
@@ -36,6 +37,7 @@ export interface Office {
   /** One record with its account, as it is exported; null when there is none. */
   readGeneration(uuid: GenerationUuid): Promise<object | null>;
   exportGenerations(onlyAccount: number | null): AsyncIterable<object>;
+  pruneGenerations(order: PruneOrder): Promise<PruneOutcome>;
   verifyLedger(): Promise<Verdict>;
   readNodes(): ReturnType<typeof readNodes>;
   /** What publishing the configuration would change of what is published. */

@@ -1,5 +1,6 @@
 import type { Database } from '../store/database.ts';
 import { ensureGenerationPartition } from '../store/partitions.ts';
+import { partitionOf } from '../store/retention.ts';
 import { isoDay, periodAt, seoulDayAt } from '../time/period.ts';
 
 /** Partitions are made this many months ahead; a row of a month without one goes to the default partition. */
@@ -10,7 +11,7 @@ export async function ensurePartitions(database: Database, atMs: number): Promis
   let instantMs = atMs;
   for (let ahead = 0; ahead <= monthsAhead; ahead += 1) {
     const month = periodAt('monthly', instantMs);
-    const name = `generation_${isoDay(seoulDayAt(month.startMs)).slice(0, 7).replace('-', '_')}`;
+    const name = partitionOf(isoDay(seoulDayAt(month.startMs)));
     await database.transaction((sql) => ensureGenerationPartition(sql, name, month.startMs, month.endMs));
     instantMs = month.endMs;
   }

@@ -1,7 +1,7 @@
 import type { Sql } from './sql.ts';
 
 /** An arbitrary constant: IF NOT EXISTS alone lets two nodes make one partition at once, and one of them fails. */
-const partitionLock = 7_236_482_618;
+export const partitionLock = 7_236_482_618;
 
 /**
  * Makes the monthly partition of `generation` that begins at `fromMs` and ends at `toMs`, unless it is there. Ids are version 7
@@ -20,7 +20,8 @@ export async function ensureGenerationPartition(
   );
 }
 
-function smallestIdAt(epochMs: number): string {
+/** The smallest id that a generation of this instant can have. */
+export function smallestIdAt(epochMs: number): string {
   const digits = epochMs.toString(16).padStart(12, '0');
   return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-000000000000`;
 }

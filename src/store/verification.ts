@@ -46,7 +46,32 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
     check: 'a generation for each usage entry',
     sql: `SELECT 'entry ' || l.id AS subject, 'a generation' AS expected, 'none' AS found
           FROM ledger l LEFT JOIN generation g ON g.account_id = l.account_id AND g.id = l.generation_id
-          WHERE l.kind = 3 AND g.id IS NULL`,
+          WHERE l.kind = 3 AND g.id IS NULL
+            AND NOT EXISTS (SELECT 1 FROM pruned_month m WHERE l.generation_id >= m.from_id AND l.generation_id < m.to_id)`,
+  },
+  {
+    check: 'the usage entries of a dropped month = the sums that its records left, and what came late',
+    sql: `WITH entry AS (
+            SELECT l.account_id, m.month, sum(-l.amount) AS cost, count(*) AS n
+            FROM pruned_month m JOIN ledger l ON l.generation_id >= m.from_id AND l.generation_id < m.to_id
+            WHERE l.kind = 3 GROUP BY 1, 2),
+          record AS (
+            SELECT account_id, month, sum(cost) AS cost, sum(n) AS n FROM (
+              SELECT account_id, month, cost, billed AS n FROM pruned_usage
+              UNION ALL
+              SELECT g.account_id, m.month, g.cost, 1 FROM pruned_month m JOIN generation g ON g.id >= m.from_id AND g.id < m.to_id
+              WHERE g.cost > 0) r
+            GROUP BY 1, 2)
+          SELECT 'account ' || account_id || ' in ' || month AS subject,
+                 concat_ws(' / ', r.cost, r.n) AS expected, concat_ws(' / ', e.cost, e.n) AS found
+          FROM record r FULL JOIN entry e USING (account_id, month)
+          WHERE coalesce(r.cost, 0) <> coalesce(e.cost, 0) OR coalesce(r.n, 0) <> coalesce(e.n, 0)`,
+  },
+  {
+    check: 'the sums that a dropped month left are those of its accounts together',
+    sql: `SELECT 'month ' || m.month AS subject, concat_ws(' / ', m.cost, m.records) AS expected, concat_ws(' / ', u.cost, u.n) AS found
+          FROM pruned_month m FULL JOIN (SELECT month, sum(cost) AS cost, sum(requests) AS n FROM pruned_usage GROUP BY 1) u USING (month)
+          WHERE coalesce(m.cost, 0) <> coalesce(u.cost, 0) OR coalesce(m.records, 0) <> coalesce(u.n, 0)`,
   },
   {
     check: 'a billed generation costs what its tokens cost at the price it was billed with',
@@ -67,9 +92,11 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
   },
   {
     check: 'no generation was refunded more than it cost',
-    sql: `SELECT 'generation ' || l.refund_of AS subject, 'at most ' || coalesce(g.cost, 0) AS expected, l.amount::text AS found
+    sql: `SELECT 'generation ' || l.refund_of AS subject, 'at most ' || coalesce(g.cost, -c.amount, 0) AS expected, l.amount::text AS found
           FROM (SELECT account_id, refund_of, sum(amount) AS amount FROM ledger WHERE refund_of IS NOT NULL GROUP BY 1, 2) l
-          LEFT JOIN generation g ON g.account_id = l.account_id AND g.id = l.refund_of WHERE l.amount > coalesce(g.cost, 0)`,
+          LEFT JOIN generation g ON g.account_id = l.account_id AND g.id = l.refund_of
+          LEFT JOIN ledger c ON c.account_id = l.account_id AND c.generation_id = l.refund_of
+          WHERE l.amount > coalesce(g.cost, -c.amount, 0)`,
   },
   {
     check: 'the day of a generation is the Seoul day of its settlement',
@@ -145,8 +172,11 @@ function usageCheck(table: string, column: string, subject: string, counted: str
   return `SELECT '${subject} ' || ${column} || ' of account ' || account_id || ' on ' || day AS subject,
                  concat_ws(' / ', g.cost, g.n, g.p, g.c) AS expected, concat_ws(' / ', u.cost, u.requests, u.prompt_tokens, u.completion_tokens) AS found
           FROM ${table} u FULL JOIN (
-            SELECT account_id, ${column}, day, sum(cost) AS cost, count(*) AS n, sum(prompt_tokens) AS p, sum(completion_tokens) AS c
-            FROM generation WHERE ${counted} GROUP BY 1, 2, 3) g USING (account_id, ${column}, day)
+            SELECT account_id, ${column}, day, sum(cost) AS cost, sum(n) AS n, sum(prompt_tokens) AS p, sum(completion_tokens) AS c FROM (
+              SELECT account_id, key_id, app_id, model, day, cost, 1 AS n, prompt_tokens, completion_tokens FROM generation
+              UNION ALL
+              SELECT account_id, key_id, app_id, nullif(model, ''), day, cost, requests, prompt_tokens, completion_tokens FROM pruned_usage) r
+            WHERE ${counted} GROUP BY 1, 2, 3) g USING (account_id, ${column}, day)
           WHERE u.cost IS DISTINCT FROM g.cost OR u.requests IS DISTINCT FROM g.n
              OR u.prompt_tokens IS DISTINCT FROM g.p OR u.completion_tokens IS DISTINCT FROM g.c`;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { createTestDatabase } from '../harness/database.ts';
+import { createTestDatabase, urlOf } from '../harness/database.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import { createPlace, eventually, type Place, type Serving } from './naru.ts';
 
@@ -147,8 +147,7 @@ describe('a backup', () => {
 
   test('goes into a PostgreSQL server of the operator, and comes out of it', async () => {
     const database = await createTestDatabase();
-    const { host, port, user, database: name } = database.address;
-    const url = `postgres://${user}@localhost/${name}?host=${encodeURIComponent(String(host))}&port=${port}`;
+    const url = urlOf(database.address);
     const target = newPlace();
     const file = target.configure({ database: { url } });
     try {

@@ -56,6 +56,9 @@ const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
   ['credit grant --account 1 --amount 5 --expires-at tomorrow', /must be an instant such as/],
   ['credit grant --account 1 --amount 5 --expires-at 2026-02-30T00:00:00Z', /must be an instant such as/],
   ['credit grant --account 1 --amount 5 --expires-at 2026-12-31', /must be an instant such as/],
+  ['generation prune', /required option '--before <month>' not specified/],
+  ['generation prune --before 2026-13', /must be a month such as 2026-01/],
+  ['generation prune --before 2026-01-01', /must be a month such as 2026-01/],
   ['key create --account 1 --name x --limit -1', /must be at least 0 won/],
   [
     'key create --account 1 --name x --limit-reset hourly',

@@ -24,6 +24,11 @@ export async function createTestDatabase(template: string | null = templateDatab
   };
 }
 
+/** The address as an operator writes it into the configuration. */
+export function urlOf({ host, port, user, database }: DatabaseAddress): string {
+  return `postgres://${user}@localhost/${database}?host=${encodeURIComponent(String(host))}&port=${port}`;
+}
+
 /** Where the runner's server is; tests are run through `npm test`, which starts it. */
 export function serverAddress(): DatabaseAddress {
   const stated = process.env[serverVariable];

@@ -5,6 +5,7 @@ import { krwOfMicro } from '../../src/money/krw.ts';
 import { openOffice } from '../../src/office.ts';
 import { Database } from '../../src/store/database.ts';
 import { type SettlementRow, settleBatch } from '../../src/store/settlement.ts';
+import { findDifferences } from '../../src/store/verification.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { insertPrice } from '../harness/price.ts';
@@ -33,6 +34,8 @@ export interface LedgerWorld {
   >;
   /** What the verification finds. */
   differences(): Promise<readonly string[]>;
+  /** How much the verification finds after this statement, which does not stay. */
+  differencesAfter(fault: string): Promise<number>;
 }
 
 /** One micro-won per prompt token: a generation costs as many micro-won as it has tokens. */
@@ -119,6 +122,16 @@ export async function openLedger(t: TestContext): Promise<LedgerWorld> {
     },
     async differences() {
       return (await office.verifyLedger()).differences.map(({ check, subject }) => `${check}: ${subject}`);
+    },
+    async differencesAfter(fault) {
+      const undone = database.transaction(async (sql) => {
+        await sql.query(fault);
+        throw Object.assign(new Error('undo'), { found: (await findDifferences(sql)).length });
+      });
+      return undone.catch((error: { found?: number }) => {
+        if (error.found === undefined) throw error;
+        return error.found;
+      });
     },
   };
 }

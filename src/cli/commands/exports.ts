@@ -7,7 +7,7 @@ import { accountId } from '../arguments.ts';
 import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
 import type { Output, Row } from '../output.ts';
 import type { Shell } from '../shell.ts';
-import { addGenerationShow } from './generation.ts';
+import { addGenerationPrune, addGenerationShow } from './generation.ts';
 
 type ExportFlags = CommonOptions & { readonly account?: number };
 
@@ -25,7 +25,7 @@ const generationColumns = [
   'created_at',
 ];
 
-/** `naru ledger export|verify` and `naru generation export|show`. */
+/** `naru ledger export|verify` and `naru generation export|show|prune`. */
 export function addExportCommands(program: Command, shell: Shell, state: { exitCode: number }): void {
   const ledger = program.command('ledger').description('the ledger').helpCommand(false);
 
@@ -50,6 +50,7 @@ export function addExportCommands(program: Command, shell: Shell, state: { exitC
 
   const generation = program.command('generation').description('records of generations').helpCommand(false);
   addGenerationShow(generation, shell);
+  addGenerationPrune(generation, shell);
   withCommonOptions(generation.command('export'))
     .description('every record, one a line')
     .option('--account <id>', 'only this account', accountId)

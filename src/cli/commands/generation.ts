@@ -1,5 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import { type GenerationUuid, parseGenerationId } from '../../ids/generation-id.ts';
+import type { Command } from 'commander';
+import type { GenerationUuid } from '../../ids/generation-id.ts';
+import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
+import { isoDay, seoulDayAt } from '../../time/period.ts';
+import { generationUuid, seoulMonth } from '../arguments.ts';
 import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
 import { CliError, type Shell } from '../shell.ts';
 
@@ -44,7 +47,7 @@ const shown = [
 export function addGenerationShow(generation: Command, shell: Shell): void {
   withCommonOptions(generation.command('show'))
     .description('one record: what was tried in which order, and why')
-    .argument('<id>', 'gen-…', generationId)
+    .argument('<id>', 'gen-…', generationUuid)
     .action((uuid: GenerationUuid, flags: CommonOptions) =>
       inOffice(shell, flags, async (office, output) => {
         const record = await office.readGeneration(uuid);
@@ -52,6 +55,40 @@ export function addGenerationShow(generation: Command, shell: Shell): void {
         await output.one(textOf(record as Shown & Readonly<Record<string, unknown>>), record);
       }),
     );
+}
+
+/** `naru generation prune`: old records make room; the money that they cost stays in the books. */
+export function addGenerationPrune(generation: Command, shell: Shell): void {
+  withCommonOptions(generation.command('prune'))
+    .description(
+      'drop the records of old months; their sums stay, and with them the verification of the books',
+    )
+    .requiredOption('--before <month>', 'the first Seoul month to keep, such as 2026-01', seoulMonth)
+    .option('--dry-run', 'drop nothing, and say what would be dropped')
+    .action((flags: CommonOptions & { readonly before: number; readonly dryRun?: boolean }) =>
+      inOffice(shell, flags, async (office, output) => {
+        const outcome = await office.pruneGenerations({
+          beforeMs: flags.before,
+          dryRun: flags.dryRun ?? false,
+        });
+        if (outcome.kind === 'too_recent')
+          throw new CliError(
+            `the current month and the one before it stay: --before ${monthOf(outcome.latestMs)} is the latest`,
+          );
+        if (outcome.kind === 'books_differ')
+          throw new CliError('the books do not agree, nothing was dropped: see naru ledger verify');
+        const rows = outcome.months.map(({ month, records, costMicro }) => ({
+          month,
+          records,
+          cost_krw: krwToDecimal(krwOfMicro(costMicro)),
+        }));
+        await output.table(['month', 'records', 'cost_krw'], rows, 'no month is that old');
+      }),
+    );
+}
+
+function monthOf(epochMs: number): string {
+  return isoDay(seoulDayAt(epochMs)).slice(0, 7);
 }
 
 function textOf(record: Shown & Readonly<Record<string, unknown>>): string {
@@ -78,10 +115,4 @@ function textOf(record: Shown & Readonly<Record<string, unknown>>): string {
 
 function words(reason: string): string {
   return reason.replaceAll('_', ' ');
-}
-
-function generationId(text: string): GenerationUuid {
-  const uuid = parseGenerationId(text);
-  if (uuid === null) throw new InvalidArgumentError('must be the id of a generation, gen-…');
-  return uuid;
 }

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ensurePartitions } from '../../src/generations/partitions.ts';
+import { createTestDatabase, urlOf } from '../harness/database.ts';
+import { openLedger } from '../ledger/world.ts';
+import { createPlace } from './naru.ts';
+
+/* `naru generation prune`, as an operator sees it; what it must hold is in test/ledger/retention.test.ts. */
+
+test('records of old months are dropped by name; the books and a backup of them still verify', async (t) => {
+  const ledger = await openLedger(t);
+  const place = createPlace();
+  t.after(() => place.remove());
+  for (const month of ['2024-01', '2024-02', '2024-03']) {
+    ledger.clock.set(`${month}-05T00:00:00+09:00`);
+    await ensurePartitions(ledger.database, ledger.clock.now());
+    await ledger.settle(ledger.generation(1_500_000n), ledger.generation(0n));
+  }
+  const file = place.configure({ database: { url: urlOf(ledger.database.address) } });
+  const months = [
+    { month: '2024-01', records: 2, cost_krw: '1.500000' },
+    { month: '2024-02', records: 2, cost_krw: '1.500000' },
+  ];
+  const order = ['generation', 'prune', '--before', '2024-03', '--config', file];
+
+  const planned = await place.run(...order, '--dry-run');
+  assert.deepEqual(
+    planned.out.split('\n').map((line) => line.split(/ +/).join(' ')),
+    ['month records cost_krw', '2024-01 2 1.500000', '2024-02 2 1.500000', ''],
+  );
+  assert.deepEqual((await place.json(...order)).rows, months);
+  const again = await place.run(...order);
+  assert.deepEqual([again.code, again.out, again.err], [0, '', 'no month is that old\n']);
+  const recent = await place.run('generation', 'prune', '--before', '2999-01', '--config', file);
+  assert.equal(recent.code, 1);
+  assert.match(recent.err, /the current month and the one before it stay: --before \d{4}-\d\d is the latest/);
+
+  const verdict = await place.json('ledger', 'verify', '--config', file);
+  assert.deepEqual([verdict.code, verdict.rows[0]?.generations, verdict.rows[0]?.entries], [0, 2, 3]);
+  const copy = await createTestDatabase(null);
+  t.after(() => copy.drop());
+  const dir = join(place.folder, 'copy');
+  assert.equal((await place.json('backup', '--to', dir, '--config', file)).code, 0);
+  const target = createPlace();
+  t.after(() => target.remove());
+  const other = target.configure({ database: { url: urlOf(copy.address) } });
+  const restored = await target.json('restore', dir, '--config', other);
+  assert.deepEqual([restored.code, restored.rows[0]?.differences], [0, 0], restored.err);
+
+  await ledger.database.query('UPDATE pruned_usage SET cost = cost + 1 WHERE cost > 0');
+  const refused = await place.run('generation', 'prune', '--before', '2024-04', '--config', file);
+  assert.deepEqual([refused.code, refused.err.includes('naru ledger verify')], [1, true]);
+});

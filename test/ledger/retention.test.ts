@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { ensurePartitions } from '../../src/generations/partitions.ts';
+import { krwOfMicro } from '../../src/money/krw.ts';
+import { seoulDayAt } from '../../src/time/period.ts';
+import { type LedgerWorld, openLedger } from './world.ts';
+
+// src/ledger/README.md
+
+/** In Seoul: the instants at which these months of 2026 begin. */
+const march = Date.parse('2026-03-01T00:00:00+09:00');
+const april = Date.parse('2026-04-01T00:00:00+09:00');
+const may = Date.parse('2026-05-01T00:00:00+09:00');
+
+/** Two requests of each day from February to June, among them one that failed and one that was refunded; it is 10 June. */
+async function halfAYear(t: TestContext): Promise<LedgerWorld> {
+  const ledger = await openLedger(t);
+  ledger.clock.set('2026-02-01T00:00:00+09:00');
+  await ensurePartitions(ledger.database, ledger.clock.now());
+  await ledger.grant(1_000_000n);
+  for (let day = 0; day < 130; day += 1) {
+    await ensurePartitions(ledger.database, ledger.clock.now());
+    const failed = { status: 502, errorType: 'provider_error', model: null };
+    const rows = [ledger.generation(BigInt(100 + day)), ledger.generation(0n, day % 3 === 0 ? failed : {})];
+    await ledger.settle(...rows);
+    if (day === 20)
+      await ledger.office.refundGeneration({
+        generation: rows[0]?.uuid as never,
+        amount: krwOfMicro(7n),
+        reason: 'r',
+        idempotencyKey: null,
+      });
+    ledger.clock.advance(86_400_000);
+  }
+  return ledger;
+}
+
+const prune = (ledger: LedgerWorld, beforeMs: number, dryRun = false) =>
+  ledger.office.pruneGenerations({ beforeMs, dryRun });
+
+async function everything({ database }: LedgerWorld): Promise<string> {
+  const tables = [
+    'ledger',
+    'account_balance',
+    'credit_lot',
+    'key_usage_day',
+    'app_usage_day',
+    'model_usage_day',
+  ];
+  const rows = await Promise.all(
+    tables.map((table) => database.query(`SELECT * FROM ${table} ORDER BY 1, 2, 3`)),
+  );
+  return JSON.stringify(rows, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+}
+
+test('K1: Records of months before the last may be dropped; no entry, no balance and no total of a day changes by it.', async (t) => {
+  const ledger = await halfAYear(t);
+  // Made in the last millisecond of March and settled in April: the record is March's, the day April's.
+  ledger.clock.freeze(april - 1);
+  const late = ledger.generation(5_000n);
+  ledger.clock.freeze(april + 60_000);
+  await ledger.settle({ ...late, settledAtMs: april + 60_000, day: seoulDayAt(april + 60_000) });
+  ledger.clock.freeze('2026-06-10T12:00:00+09:00');
+  const before = await everything(ledger);
+
+  const planned = await prune(ledger, april, true);
+  assert.deepEqual(planned, {
+    kind: 'pruned',
+    months: [
+      { month: '2026-02', records: 56, costMicro: 28n * 100n + (27n * 28n) / 2n },
+      { month: '2026-03', records: 63, costMicro: 31n * 128n + (30n * 31n) / 2n + 5_000n },
+    ],
+  });
+  assert.equal(await everything(ledger), before);
+  assert.equal((await ledger.office.verifyLedger()).generations, 261);
+  assert.deepEqual(await prune(ledger, april), planned);
+  assert.equal(await everything(ledger), before);
+  assert.deepEqual(await ledger.differences(), []);
+  assert.equal((await ledger.office.verifyLedger()).generations, 261 - 119);
+  assert.equal(await ledger.office.readGeneration(late.uuid as never), null);
+  assert.deepEqual(await prune(ledger, april), { kind: 'pruned', months: [] });
+  // The first of April stays.
+  const kept = await Array.fromAsync(ledger.office.exportGenerations(null));
+  const [first] = (kept as { created_at: string }[]).map((row) => row.created_at).sort();
+  assert.equal(first?.slice(0, 19), new Date(april).toISOString().slice(0, 19));
+});
+
+test('K2: The verification finds any single number that is wrong also after a month was dropped.', async (t) => {
+  const ledger = await halfAYear(t);
+  await prune(ledger, march);
+  assert.deepEqual(await ledger.differences(), []);
+  const one = (table: string): string => `ctid = (SELECT min(ctid) FROM ${table} WHERE cost > 0)`;
+  const entry = 'id = (SELECT min(id) FROM ledger WHERE kind = 3)';
+  const faults: readonly string[] = [
+    `UPDATE ledger SET amount = amount - 1 WHERE ${entry}`,
+    `DELETE FROM ledger WHERE ${entry}`,
+    `UPDATE ledger SET generation_id = gen_random_uuid() WHERE ${entry}`,
+    'UPDATE ledger SET amount = 200 WHERE kind = 5',
+    ...['key_usage_day', 'app_usage_day', 'model_usage_day'].flatMap((table) =>
+      ['cost', 'requests', 'prompt_tokens', 'completion_tokens'].map(
+        (column) => `UPDATE ${table} SET ${column} = ${column} + 1 WHERE ${one(table)}`,
+      ),
+    ),
+    ...['cost', 'requests', 'billed', 'prompt_tokens', 'completion_tokens'].map(
+      (column) => `UPDATE pruned_usage SET ${column} = ${column} + 1 WHERE ${one('pruned_usage')}`,
+    ),
+    `DELETE FROM pruned_usage WHERE ${one('pruned_usage')}`,
+    'DELETE FROM pruned_month',
+    'UPDATE pruned_month SET cost = cost + 1',
+    'UPDATE pruned_month SET records = records - 1',
+  ];
+  for (const fault of faults) assert.ok((await ledger.differencesAfter(fault)) > 0, `not found: ${fault}`);
+});
+
+test('K3: Nothing is dropped of the current month and the one before it, nor from books that do not agree.', async (t) => {
+  const ledger = await halfAYear(t);
+  ledger.clock.set('2026-06-10T12:00:00+09:00');
+  for (const beforeMs of [
+    may + 1,
+    Date.parse('2026-06-01T00:00:00+09:00'),
+    Date.parse('2030-01-01T00:00:00+09:00'),
+  ])
+    assert.deepEqual(await prune(ledger, beforeMs), { kind: 'too_recent', latestMs: may });
+  ledger.clock.set('2026-05-31T23:59:59+09:00');
+  assert.deepEqual(await prune(ledger, may), { kind: 'too_recent', latestMs: april });
+  ledger.clock.set('2026-06-01T00:00:00+09:00');
+  await ledger.database.query('UPDATE key_usage_day SET requests = requests + 1 WHERE day = $1', [
+    '2026-06-01',
+  ]);
+  assert.deepEqual(await prune(ledger, may), { kind: 'books_differ' });
+  assert.equal((await ledger.office.verifyLedger()).generations, 260);
+  await ledger.database.query('UPDATE key_usage_day SET requests = requests - 1 WHERE day = $1', [
+    '2026-06-01',
+  ]);
+  const outcome = await prune(ledger, may);
+  assert.deepEqual(outcome.kind === 'pruned' && outcome.months.map(({ month }) => month), [
+    '2026-02',
+    '2026-03',
+    '2026-04',
+  ]);
+});
+
+test('K4: A settlement that comes late for a dropped month is billed once, and the books agree.', async (t) => {
+  const ledger = await halfAYear(t);
+  ledger.clock.freeze(march - 1_000);
+  const row = ledger.generation(77n);
+  ledger.clock.thaw();
+  ledger.clock.set('2026-06-10T12:00:00+09:00');
+  await prune(ledger, april);
+  const { usage } = await ledger.money();
+  const settledAtMs = ledger.clock.now();
+  const late = { ...row, settledAtMs, day: seoulDayAt(settledAtMs) };
+  await ledger.settle(late);
+  await ledger.settle(late);
+  assert.equal((await ledger.money()).usage, usage + 77n);
+  assert.deepEqual(await ledger.differences(), []);
+  assert.ok(
+    (await ledger.differencesAfter(`UPDATE generation SET cost = cost + 1 WHERE id = '${row.uuid}'`)) > 0,
+  );
+});
+
+test('K5: Records may be dropped while requests are being settled.', async (t) => {
+  const ledger = await halfAYear(t);
+  let isPruning = true;
+  let settled = 0;
+  const settling = (async () => {
+    for (; isPruning || settled < 20; settled += 1) await ledger.settle(ledger.generation(1n));
+  })();
+  // Somebody reads the records: the months wait until he is done.
+  const reader = await ledger.database.connect(60_000);
+  await reader.query('BEGIN');
+  await reader.query('SELECT count(*) FROM generation');
+  const pruning = prune(ledger, april).finally(() => {
+    isPruning = false;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  await reader.query('COMMIT');
+  await reader.end();
+  const outcome = await pruning;
+  await settling;
+  assert.equal(outcome.kind === 'pruned' && outcome.months.length, 2);
+  assert.deepEqual(await ledger.differences(), []);
+  assert.equal((await ledger.office.verifyLedger()).generations, 260 - 118 + settled);
+});
