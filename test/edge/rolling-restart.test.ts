@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { test } from 'node:test';
 import { openOffice } from '../../src/office.ts';
-import type { DatabaseAddress } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { assertMet, auditHistory, readBooks } from '../chaos/audit.ts';
@@ -11,7 +10,7 @@ import { ask, type Order, type Sight } from '../chaos/client.ts';
 import { startLoad } from '../chaos/load.ts';
 import { createPayer, createSite, type Payer, startNaru, until } from '../chaos/naru-process.ts';
 import { scriptedReply } from '../chaos/orders.ts';
-import { createTestDatabase } from '../harness/database.ts';
+import { createTestDatabase, urlOf } from '../harness/database.ts';
 import { gate, reply, startUpstream } from '../harness/upstream.ts';
 import type { Gate } from '../harness/upstream-acts.ts';
 import { freePort, type Nginx, startNginx } from './nginx.ts';
@@ -116,9 +115,4 @@ function longOrder(payers: readonly Payer[], tag: string): Order {
     body: { model: 'test/echo', stream: true, messages },
     leaveAfterMs: null,
   };
-}
-
-/** The test's database as an operator would state it. */
-function urlOf({ host, port, user, database }: DatabaseAddress): string {
-  return `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host ?? '')}&port=${port}`;
 }

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPlace, type Place, type Serving } from '../cli/naru.ts';
+import { createTestDatabase, urlOf } from '../harness/database.ts';
+import { reply, startUpstream, usage } from '../harness/upstream.ts';
+import { startDeafProxy } from './deaf-proxy.ts';
+
+/* docs/decisions/publishing-prices.md: a published price holds on every node within a second, also where nothing is announced. */
+
+test('a published price is billed by every node within a second, announced or not', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  upstream.always(reply.chat('hello', { usage: usage(10, 5) }));
+  const shared = await createTestDatabase();
+  t.after(() => shared.drop());
+  const proxy = await startDeafProxy(shared.address);
+  t.after(() => proxy.close());
+  const { user, database } = shared.address;
+  const urls = [urlOf(shared.address), `postgres://${user}@127.0.0.1:${proxy.address.port}/${database}`];
+  const places = urls.map(() => createPlace());
+  t.after(() => {
+    for (const place of places) place.remove();
+  });
+  /** Every node has a file of its own, which the operator changes first. */
+  const configure = (place: Place, url: string, prompt: number): string =>
+    place.configure({
+      database: { url },
+      providers: [{ slug: 'up', dialect: 'openai', base_url: upstream.url, api_key: 'k' }],
+      models: [
+        {
+          id: 'test/echo',
+          context_length: 4096,
+          price: { prompt, completion: 0 },
+          candidates: [{ provider: 'up', model: 'echo' }],
+        },
+      ],
+    });
+  const write = (prompt: number): readonly string[] =>
+    places.map((place, at) => configure(place, urls[at] ?? '', prompt));
+  const files = write(1);
+  const nodes: Serving[] = [];
+  t.after(() => Promise.all(nodes.map((node) => node.stop())));
+  for (const [at, place] of places.entries()) nodes.push(await place.up('--config', files[at] ?? ''));
+  const [place] = places;
+  const order = (...args: readonly string[]) =>
+    place?.json(...args, '--config', files[0] ?? '') ?? assert.fail('no place');
+  await order('account', 'create', '--name', 'a');
+  await order('credit', 'grant', '--account', '1', '--amount', '100000');
+  const { key } = (await order('key', 'create', '--account', '1', '--name', 'k')).rows[0];
+
+  const costAt = async ({ origin }: Serving): Promise<number | undefined> => {
+    const response = await fetch(`${origin}/api/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] }),
+    });
+    return ((await response.json()) as { usage?: { cost: number } }).usage?.cost;
+  };
+  for (const node of nodes) assert.equal(await costAt(node), 10);
+  for (const prompt of [2, 3, 4]) {
+    write(prompt);
+    const published = await order('models', 'publish');
+    const publishedMs = performance.now();
+    assert.equal(published.code, 0, published.err);
+    for (const [at, node] of nodes.entries()) {
+      for (;;) {
+        const askedMs = performance.now();
+        if ((await costAt(node)) === prompt * 10) {
+          t.diagnostic(`node ${at + 1}: after at most ${Math.round(askedMs - publishedMs)} ms`);
+          break;
+        }
+        assert.ok(askedMs - publishedMs < 1_000, `node ${at + 1} still bills the old price after a second`);
+      }
+    }
+  }
+  assert.ok(proxy.swallowed > 0, 'the deaf node was deaf indeed');
+  const { rows } = await order('ledger', 'verify');
+  assert.equal(rows[0]?.ok, true);
+});
