@@ -7,9 +7,9 @@ import {
   timestampArray,
   uuidArray,
 } from './binary-arrays.ts';
+import type { GenerationRow } from './generation-row.ts';
 import { entryKindNumber } from './ledger.ts';
 import type { Statement } from './pipeline.ts';
-import type { GenerationRow } from './settlement.ts';
 
 const columns =
   'account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail, app_id';

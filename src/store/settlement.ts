@@ -2,35 +2,11 @@ import type { Client, QueryResult } from 'pg';
 import { type BalanceRow, balanceOf, type RawBalance } from './accounts.ts';
 import { type App, countedApps, type StoredApps } from './apps.ts';
 import { isDuplicate } from './connection.ts';
+import type { GenerationRow } from './generation-row.ts';
 import { Pipeline } from './pipeline.ts';
 import { debit, entries, insertNew, insertUnlessThere, readBalances } from './settlement-statements.ts';
 import { type ShareRow, spendShares } from './spend-shares.ts';
 import { usageAdditions } from './usage.ts';
-
-/** The record of a request that has ended. */
-export interface GenerationRow {
-  /** 32 hex digits. */
-  readonly uuid: string;
-  readonly accountId: number;
-  readonly keyId: number;
-  readonly createdAtMs: number;
-  readonly settledAtMs: number;
-  /** The Seoul day of `settledAtMs`: the day the debit belongs to (decisions.md A-20). */
-  readonly day: number;
-  /** The HTTP status the client was given. */
-  readonly status: number;
-  readonly errorType: string | null;
-  readonly model: string | null;
-  readonly provider: string | null;
-  readonly finishReason: string | null;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  /** Micro-won; 0 for whatever is not billed. */
-  readonly cost: bigint;
-  readonly priceVersion: number | null;
-  /** The rest of the record as JSON text. */
-  readonly detail: string;
-}
 
 /** Everything that is written when a request ends: its record, the money it moves, and the app it counts for. */
 export interface SettlementRow extends GenerationRow {
