@@ -1,5 +1,5 @@
 /**
- * The journal against a plain loop of "write a batch, fdatasync": `node bench/journal.ts [directory]`.
+ * The journal against a plain loop of "write what has come, fdatasync": `node bench/journal.ts [directory]`.
  * Figures of one run on one machine; compare the ratio, not the numbers.
  */
 import { closeSync, fdatasync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
@@ -13,13 +13,18 @@ import { systemClock } from '../src/time/clock.ts';
 const payload = JSON.stringify({ generation: 'gen-0123456789abcdef', note: 'x'.repeat(240) });
 const recordBytes = payload.length + 9;
 const seconds = 4;
+const turnSeconds = 0.5;
+const turns = 30;
 const root = mkdtempSync(join(process.argv[2] ?? tmpdir(), 'naru-bench-journal-'));
 const print = (name: string, value: string): void =>
-  void process.stdout.write(`${name.padEnd(44)}${value}\n`);
-const quantile = (sorted: Float64Array, q: number): string =>
-  `${(sorted[Math.floor((sorted.length - 1) * q)] ?? 0).toFixed(2)} ms`;
+  void process.stdout.write(`${name.padEnd(56)}${value}\n`);
+const quantileOf = (sorted: Float64Array, q: number): number =>
+  sorted[Math.floor((sorted.length - 1) * q)] ?? 0;
 const printWaits = (name: string, sorted: Float64Array): void =>
-  print(`${name}, p50 / p99 / max  `, [0.5, 0.99, 1].map((q) => quantile(sorted, q)).join(' / '));
+  print(
+    `${name}, p50 / p99 / max  `,
+    [0.5, 0.99, 1].map((q) => `${quantileOf(sorted, q).toFixed(2)} ms`).join(' / '),
+  );
 
 /** Batches as fast as they become durable; bytes of records per second. */
 async function journalBytesPerSecond(perBatch: number): Promise<number> {
@@ -62,40 +67,124 @@ async function baselineBytesPerSecond(perBatch: number): Promise<number> {
   return done / ((performance.now() - start) / 1000);
 }
 
-/** Calls at a steady rate, an OPEN and a FINAL record each; how long FINAL takes to be durable. */
-async function latency(callsPerSecond: number): Promise<void> {
+/** What calls of a steady rate are put through: a record at the beginning, one at the end, and the wait for that to be durable. */
+interface Sink {
+  call(): Promise<void>;
+  /** Syncs so far. */
+  readonly syncs: number;
+  close(): Promise<void>;
+}
+
+async function journalSink(): Promise<Sink> {
   const journal = await Journal.open({ dir: join(root, 'latency'), clock: systemClock });
-  const waits = new Float64Array(callsPerSecond * (seconds + 1));
-  const warmUp = callsPerSecond;
+  return {
+    async call() {
+      const opened = journal.append(OPEN, payload);
+      const final = journal.append(FINAL, payload);
+      await journal.durable(final);
+      journal.release(opened);
+      journal.release(final);
+    },
+    get syncs() {
+      return journal.stats().syncs;
+    },
+    close: () => journal.close(),
+  };
+}
+
+/** The least that must be done: what has come in a turn is written, and whoever came meanwhile shares the next sync. */
+async function plainSink(): Promise<Sink> {
+  const size = 16 * 1024 * 1024;
+  const fd = openSync(join(root, 'plain'), 'w');
+  const sync = promisify(fdatasync);
+  const bytes = Buffer.alloc(1024 * 1024, 'x');
+  writeSync(fd, Buffer.alloc(size));
+  await sync(fd);
+  let waiting: (() => void)[] = [];
+  let [unwritten, at, syncs, isSyncing, isScheduled] = [0, 0, 0, false, false];
+  const turn = async (): Promise<void> => {
+    isScheduled = false;
+    const length = Math.min(unwritten, bytes.length);
+    if (at + length > size) at = 0;
+    at += writeSync(fd, bytes, 0, length, at);
+    unwritten = 0;
+    if (isSyncing || waiting.length === 0) return;
+    const served = waiting;
+    waiting = [];
+    isSyncing = true;
+    await sync(fd);
+    isSyncing = false;
+    syncs += 1;
+    for (const resolve of served) resolve();
+    if (waiting.length > 0) schedule();
+  };
+  const schedule = (): void => {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(() => void turn());
+  };
+  return {
+    call: () => {
+      unwritten += 2 * recordBytes;
+      schedule();
+      return new Promise((resolve) => waiting.push(resolve));
+    },
+    get syncs() {
+      return syncs;
+    },
+    close: async () => closeSync(fd),
+  };
+}
+
+/** Puts calls of a steady rate through a sink for half a second; how long each of them waited. */
+async function drive(sink: Sink, callsPerSecond: number): Promise<Float64Array> {
+  const waits = new Float64Array(callsPerSecond * turnSeconds);
   const start = performance.now();
-  let cpu = process.cpuUsage();
   let [begun, ended] = [0, 0];
   const call = async (index: number): Promise<void> => {
-    const opened = journal.append(OPEN, payload);
     const from = performance.now();
-    const final = journal.append(FINAL, payload);
-    await journal.durable(final);
+    await sink.call();
     waits[index] = performance.now() - from;
-    journal.release(opened);
-    journal.release(final);
     ended += 1;
   };
   while (ended < waits.length) {
     const due = Math.min(waits.length, ((performance.now() - start) / 1000) * callsPerSecond);
-    if (begun <= warmUp && due > warmUp) cpu = process.cpuUsage();
     while (begun < due) void call(begun++);
     await new Promise(setImmediate);
     if (begun >= due) await new Promise((resolve) => setTimeout(resolve, 1));
   }
-  const used = process.cpuUsage(cpu);
-  const { syncs } = journal.stats();
-  await journal.close();
-  const records = waits.length * 2;
-  const sorted = waits.subarray(warmUp).sort();
+  return waits;
+}
+
+/**
+ * How long the end of a call takes to be durable, by the journal and by the plain loop in turns of half a second: a disk that
+ * others use is now quick and now slow, and so both meet the same one.
+ */
+async function latency(callsPerSecond: number): Promise<void> {
+  const all = { journal: new Float64Array(0), 'plain loop': new Float64Array(0) };
+  const sinks = { journal: await journalSink(), 'plain loop': await plainSink() };
+  const cpu = { user: 0, system: 0 };
+  for (const sink of Object.values(sinks)) await drive(sink, callsPerSecond);
+  for (let turn = 0; turn < turns; turn += 1)
+    for (const name of ['journal', 'plain loop'] as const) {
+      const before = process.cpuUsage();
+      all[name] = Float64Array.from([...all[name], ...(await drive(sinks[name], callsPerSecond))]);
+      const used = process.cpuUsage(before);
+      if (name === 'journal') [cpu.user, cpu.system] = [cpu.user + used.user, cpu.system + used.system];
+    }
+  const { syncs } = sinks.journal;
   const name = `${callsPerSecond * 2} records/s`;
-  printWaits(`${name}: durable`, sorted);
-  print(`${name}: records per sync`, (records / syncs).toFixed(1));
-  print(`${name}: CPU`, `${(((used.user + used.system) / 1e6 / seconds) * 100).toFixed(0)} % of a core`);
+  for (const which of ['journal', 'plain loop'] as const) {
+    all[which].sort();
+    printWaits(`${name}: ${which}`, all[which]);
+    await sinks[which].close();
+  }
+  const ratioAt = (q: number): string =>
+    (quantileOf(all.journal, q) / quantileOf(all['plain loop'], q)).toFixed(2);
+  print(`${name}: journal / plain loop at p50, p99`, `${ratioAt(0.5)} / ${ratioAt(0.99)}`);
+  print(`${name}: records per sync`, ((callsPerSecond * 2 * turnSeconds * (turns + 1)) / syncs).toFixed(1));
+  const ofCore = (cpu.user + cpu.system) / 1e6 / (turns * turnSeconds);
+  print(`${name}: CPU of the journal`, `${(ofCore * 100).toFixed(0)} % of a core`);
 }
 
 try {

@@ -14,20 +14,47 @@ export function findPgbench(): string | null {
   return all.find((path) => existsSync(path)) ?? null;
 }
 
-// A colon before a word is a variable to pgbench.
-const detail = settlement(1, 0).detail.replaceAll(':', ': ');
-const insert = `INSERT INTO generation (account_id, id, key_id, created_at, settled_at, day, status, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail)
-VALUES (:a, uuidv7(), :a * 2, now(), now(), current_date, 200, 'openai/gpt-5.4-mini', 'openai', 'stop', 1200, 300, 1234567, 1, '${detail}');`;
-const rest = `UPDATE account_balance SET balance = balance - 1234567, usage = usage + 1234567, entries = entries + 1, version = version + 1 WHERE account_id = :a;
-INSERT INTO ledger (account_id, kind, amount, generation_id, key_id, created_at) VALUES (:a, ${entryKindNumber('usage')}, -1234567, uuidv7(), :a * 2, now());
-INSERT INTO key_usage_day AS k (account_id, key_id, day, cost, requests, prompt_tokens, completion_tokens) VALUES (:a, :a * 2, current_date, 1234567, 1, 1200, 300)
-ON CONFLICT (account_id, key_id, day) DO UPDATE SET cost = k.cost + excluded.cost, requests = k.requests + 1, prompt_tokens = k.prompt_tokens + 1200, completion_tokens = k.completion_tokens + 300;`;
+const row = settlement(1, 0);
+/**
+ * What is another for each request comes as a parameter of the prepared statement, as it would from a program: the detail above all,
+ * which the server would otherwise read as JSON once for each connection.
+ */
+const variables = {
+  model: row.model ?? '',
+  provider: row.provider ?? '',
+  finish: row.finishReason ?? '',
+  prompt: String(row.promptTokens),
+  completion: String(row.completionTokens),
+  cost: String(row.cost),
+  price: String(row.priceVersion),
+  app: String(row.app?.id),
+  detail: row.detail,
+};
+const draw = `\\set a random(1, ${ACCOUNTS})\n\\set k :a * 2 + random(0, 1)`;
+const insert =
+  "INSERT INTO generation (account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail, app_id) VALUES (:a, uuidv7(), :k, now() - interval '1.5 s', now(), current_date, 200, NULL, :model, :provider, :finish, :prompt, :completion, :cost, :price, :detail, :app);";
+
+/** Adds a request to a table of usage by day. */
+function usage(table: string, of: string, value: string): string {
+  return `INSERT INTO ${table} AS t (account_id, ${of}, day, cost, requests, prompt_tokens, completion_tokens) VALUES (:a, ${value}, current_date, :cost, 1, :prompt, :completion) ON CONFLICT (account_id, ${of}, day) DO UPDATE SET cost = t.cost + excluded.cost, requests = t.requests + excluded.requests, prompt_tokens = t.prompt_tokens + excluded.prompt_tokens, completion_tokens = t.completion_tokens + excluded.completion_tokens;`;
+}
+
+const whole = [
+  insert,
+  'UPDATE account_balance SET balance = balance - :cost, usage = usage + :cost, entries = entries + 1, version = version + 1 WHERE account_id = :a RETURNING account_id, credits, usage, version;',
+  `INSERT INTO ledger (account_id, kind, amount, generation_id, key_id, created_at) VALUES (:a, ${entryKindNumber('usage')}, - (:cost::bigint), uuidv7(), :k, now());`,
+  usage('key_usage_day', 'key_id', ':k'),
+  usage('app_usage_day', 'app_id', ':app'),
+  usage('model_usage_day', 'model', ':model'),
+];
 
 const scripts = {
-  /** The four statements of a settlement, one transaction for each request. */
-  four: `BEGIN;\n${insert}\n${rest}\nEND;\n`,
+  /** Everything that a settlement writes, one transaction for each request. */
+  whole: [draw, 'BEGIN;', ...whole, 'END;'],
+  /** The same with the statements of a transaction sent together. */
+  pipelined: [draw, '\\startpipeline', 'BEGIN;', ...whole, 'END;', '\\endpipeline'],
   /** The record alone. */
-  single: `${insert}\n`,
+  single: [draw, insert],
 } as const;
 
 /** Transactions a second of pgbench with prepared statements. */
@@ -38,16 +65,14 @@ export async function pgbench(
   at: { readonly clients: number; readonly seconds: number; readonly folder: string },
 ): Promise<number> {
   const file = join(at.folder, `${what}.sql`);
-  writeFileSync(
-    file,
-    `\\set a random(1, ${ACCOUNTS})\n${scripts[what].replaceAll('\nVALUES', ' VALUES').replaceAll('\nON', ' ON')}`,
-  );
+  writeFileSync(file, `${scripts[what].join('\n')}\n`);
   const { host = '', port = 5432, user = '', database = '' } = address;
   const { stdout } = await run(
     program,
     [
       ...['-n', '-M', 'prepared', '-f', file, '-T', String(at.seconds)],
       ...['-c', String(at.clients), '-j', String(Math.min(2, at.clients))],
+      ...Object.entries(variables).flatMap(([name, value]) => ['-D', `${name}=${value}`]),
       ...['-h', host, '-p', String(port), '-U', user, String(database)],
     ],
     { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } },

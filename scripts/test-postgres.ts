@@ -18,6 +18,7 @@ const root = join(import.meta.dirname, '..');
 const suite = [
   'test/store/schema.test.ts',
   'test/store/roll-ups.test.ts',
+  'test/store/settlement.test.ts',
   'test/store/other-server.test.ts',
   'test/ledger',
   'test/nodes',

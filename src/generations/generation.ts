@@ -2,7 +2,7 @@ import type { GenerationUuid } from '../ids/generation-id.ts';
 import { generationIdOf } from '../ids/generation-id.ts';
 import { krwOfMicro, krwToDecimal, krwToNumber } from '../money/krw.ts';
 import type { App } from '../store/apps.ts';
-import type { GenerationRow } from '../store/settlement.ts';
+import type { GenerationRow } from '../store/generation-row.ts';
 import { isoOf } from '../time/clock.ts';
 import { webAddress } from './apps.ts';
 

@@ -1,6 +1,6 @@
 import type { Database } from '../store/database.ts';
+import type { GenerationRow } from '../store/generation-row.ts';
 import { findAnyGeneration, findGeneration, listGenerations } from '../store/generations.ts';
-import type { GenerationRow } from '../store/settlement.ts';
 
 const pageSize = 2_000;
 

@@ -1,4 +1,5 @@
 import { describeError, type Log } from '../log/log.ts';
+import { StoredApps } from '../store/apps.ts';
 import { isConflict, isConnectionLoss } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import { type SettlementResult, type SettlementRow, settleBatch } from '../store/settlement.ts';
@@ -39,6 +40,7 @@ export interface SettlerParts {
  */
 export class Settler {
   readonly #parts: SettlerParts;
+  readonly #storedApps = new StoredApps();
   #queue: Queued[] = [];
   /** How many rows at the front of the queue are being committed right now. */
   #inHand = 0;
@@ -129,9 +131,11 @@ export class Settler {
     let result: SettlementResult;
     try {
       result = await this.#parts.database.line.run((_sql, client) =>
-        settleBatch(client, rows, this.#parts.spendingNode()),
+        settleBatch(client, rows, this.#parts.spendingNode(), this.#storedApps),
       );
     } catch (error) {
+      // Behind a lost connection there may be another server, which has less.
+      this.#storedApps.clear();
       if (mayPass(error)) throw error;
       return this.#settleInParts(batch, error);
     }

@@ -16,7 +16,8 @@ export interface AccountRow extends BalanceRow {
   readonly createdAtMs: number;
 }
 
-interface RawBalance {
+/** The same as the database answers it. */
+export interface RawBalance {
   account_id: bigint;
   credits: bigint;
   usage: bigint;

@@ -13,6 +13,8 @@ export interface App {
 
 /** An account has at most this many apps of its own; the usage of more is counted together, under `noApp`. */
 export const mostApps = 1_000;
+/** So many apps are known at once; then all are forgotten. */
+const mostKnown = 100_000;
 /** What usage of no app is counted under. */
 export const noApp = 0;
 
@@ -37,18 +39,53 @@ WHERE nth <= ${mostApps} - coalesce(has, 0)
 ORDER BY account_id, id
 ON CONFLICT DO NOTHING`;
 
+/** Apps that are known to be stored, of all accounts: they are never deleted, so they need not be asked for again. */
+export class StoredApps {
+  readonly #idsOf = new Map<number, Set<number>>();
+  #size = 0;
+
+  has(accountId: number, id: number): boolean {
+    return this.#idsOf.get(accountId)?.has(id) === true;
+  }
+
+  add(accountId: number, id: number): void {
+    if (this.#size >= mostKnown) this.clear();
+    const ids = this.#idsOf.get(accountId);
+    if (ids === undefined) this.#idsOf.set(accountId, new Set([id]));
+    else ids.add(id);
+    this.#size += 1;
+  }
+
+  /** Forgets them: the database may be another one now. */
+  clear(): void {
+    this.#idsOf.clear();
+    this.#size = 0;
+  }
+}
+
+/** What the rows of a batch are counted under. */
+export interface CountedApps<Row> {
+  /** The row's own app when it is stored, else `noApp`. */
+  readonly idOf: (row: Row) => number;
+  /** To be called once the transaction is committed: then others need not ask for these apps again. */
+  readonly noteStored: () => void;
+}
+
 /**
  * The app that each row is counted under: its own, which is stored when it is new and the account has room for it, else `noApp`.
- * Apps are never deleted, so a row that is settled again falls under the same one. Within the settlement's transaction.
+ * Apps are never deleted, so a row that is settled again falls under the same one. Within the settlement's transaction; asks nothing
+ * when all are among `known`.
  */
 export async function countedApps<Row extends OfApp>(
   client: Client,
   rows: readonly Row[],
-): Promise<(row: Row) => number> {
+  known: StoredApps | null,
+): Promise<CountedApps<Row>> {
   const asked = new Map<string, { readonly accountId: number; readonly app: App; readonly atMs: number }>();
   for (const { accountId, app, settledAtMs } of rows) {
-    if (app === null || asked.has(nameOf(accountId, app.id))) continue;
-    asked.set(nameOf(accountId, app.id), { accountId, app, atMs: settledAtMs });
+    if (app === null || known?.has(accountId, app.id) === true) continue;
+    const name = nameOf(accountId, app.id);
+    if (!asked.has(name)) asked.set(name, { accountId, app, atMs: settledAtMs });
   }
   const all = [...asked.values()];
   const stored = await storedOf(client, all);
@@ -68,7 +105,15 @@ export async function countedApps<Row extends OfApp>(
     // Another batch may have stored one of them meanwhile: who did does not matter.
     for (const name of await storedOf(client, unknown)) stored.add(name);
   }
-  return ({ accountId, app }) => (app !== null && stored.has(nameOf(accountId, app.id)) ? app.id : noApp);
+  const refused = new Set([...asked.keys()].filter((name) => !stored.has(name)));
+  const isRefused = (accountId: number, app: App): boolean =>
+    refused.size > 0 && refused.has(nameOf(accountId, app.id));
+  return {
+    idOf: ({ accountId, app }) => (app === null || isRefused(accountId, app) ? noApp : app.id),
+    noteStored() {
+      for (const { accountId, app } of all) if (!isRefused(accountId, app)) known?.add(accountId, app.id);
+    },
+  };
 }
 
 async function storedOf(

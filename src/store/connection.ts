@@ -54,9 +54,16 @@ export function clientConfig(address: DatabaseAddress, limitMs: number | null = 
   };
 }
 
-/** Opens one connection; throws when the server is not there within 5 s. `limitMs`: see `clientConfig`. */
-export async function connect(address: DatabaseAddress, limitMs: number | null = null): Promise<Client> {
-  const client = new Client(clientConfig(address, limitMs));
+/**
+ * Opens one connection; throws when the server is not there within 5 s. `limitMs`: see `clientConfig`. What is asked of it before the
+ * last answer has come is sent at once, and answered in its turn; COPY needs a connection that is not `pipelined`.
+ */
+export async function connect(
+  address: DatabaseAddress,
+  limitMs: number | null = null,
+  pipelined = true,
+): Promise<Client> {
+  const client = new Client({ ...clientConfig(address, limitMs), pipeline: pipelined });
   // Without a listener the loss of an idle connection would end the process; the next query tells whoever needs it.
   client.on('error', () => {});
   await client.connect();
@@ -84,6 +91,11 @@ export function isConnectionLoss(error: unknown): boolean {
   return /connection terminated|connection error|timeout exceeded when trying to connect|timeout expired|query read timeout|not queryable|Connection ended/i.test(
     error.message,
   );
+}
+
+/** Whether an error says that a row with the same key is there already. */
+export function isDuplicate(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === '23505';
 }
 
 /** Whether an error says that the server takes no writes: it is a standby, or was told so. */

@@ -1,4 +1,4 @@
-import type { GenerationRow } from './settlement.ts';
+import type { GenerationRow } from './generation-row.ts';
 import type { Sql } from './sql.ts';
 
 interface RawGeneration {

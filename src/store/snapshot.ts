@@ -39,7 +39,7 @@ const seededTables = ['dataset_source'];
 
 /** Opens a snapshot: whatever is committed from now on is not in it. */
 export async function openSnapshot(address: DatabaseAddress): Promise<Snapshot> {
-  const client = await connect(address);
+  const client = await connect(address, null, false);
   try {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const plan = await planOf(client);
@@ -75,7 +75,7 @@ export interface Target {
 
 /** Opens the database for a restore. Names that no schema of ours has are refused: they come from a file. */
 export async function openTarget(address: DatabaseAddress): Promise<Target> {
-  const client = await connect(address);
+  const client = await connect(address, null, false);
   try {
     await client.query('BEGIN');
     const plan = await planOf(client);

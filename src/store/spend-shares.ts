@@ -1,6 +1,6 @@
-import type { Client } from 'pg';
 import { int4Array, int8Array, int8ArrayOfNumbers } from './binary-arrays.ts';
 import { nodeLives } from './gateway-nodes.ts';
+import type { Statement } from './pipeline.ts';
 import type { Sql } from './sql.ts';
 
 /** What a share is of: an account's credit, or what is left below a key's limit. */
@@ -78,14 +78,14 @@ export async function dropAllShares(sql: Sql, nodeId: number): Promise<void> {
 }
 
 /** Takes what a settlement spends out of the node's shares, in the settlement's own transaction: spent is no longer to be spent. */
-export async function spendShares(client: Client, nodeId: number, spent: readonly ShareRow[]): Promise<void> {
-  await client.query({
+export function spendShares(nodeId: number, spent: readonly ShareRow[]): Statement {
+  return {
     name: 'spend-shares',
     text: `UPDATE spend_share s SET amount = greatest(0, s.amount - d.amount)
            FROM unnest($1::int[], $2::bigint[], $3::bigint[]) d (kind, subject, amount)
            WHERE s.node_id = $4 AND s.kind = d.kind AND s.subject = d.subject`,
     values: [...columnsOf(spent), nodeId],
-  });
+  };
 }
 
 function columnsOf(shares: readonly ShareRow[]): readonly Buffer[] {

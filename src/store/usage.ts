@@ -1,5 +1,5 @@
-import type { Client } from 'pg';
 import { dateArray, int8Array, int8ArrayOfNumbers, textArray } from './binary-arrays.ts';
+import type { Statement } from './pipeline.ts';
 
 /** What is needed of a settlement. */
 interface Used {
@@ -29,58 +29,57 @@ const addAppUsage = addition('app_usage_day', 'app_id', 'bigint');
 const addModelUsage = addition('model_usage_day', 'model', 'text');
 
 /**
- * Adds rows that are settled for the first time to the usage of their keys, apps and models by Seoul day; a row without a model
- * counts for none. Within the settlement's transaction, and each table in the order of its key.
+ * The statements that add rows that are settled for the first time to the usage of their keys, apps and models by Seoul day; a row
+ * without a model counts for none. Within the settlement's transaction, and each table in the order of its key.
  */
-export async function addUsage<Row extends Used>(
-  client: Client,
+export function* usageAdditions<Row extends Used>(
   fresh: readonly Row[],
   appIdOf: (row: Row) => number,
-): Promise<void> {
-  await add(
-    client,
+): Generator<Statement> {
+  if (fresh.length === 0) return;
+  yield add(
     'settle-usage',
     addKeyUsage,
     sumsBy(fresh, (row) => row.keyId),
   );
-  await add(client, 'settle-app-usage', addAppUsage, sumsBy(fresh, appIdOf));
+  yield add('settle-app-usage', addAppUsage, sumsBy(fresh, appIdOf));
   const models = sumsBy(fresh, (row) => row.model);
-  if (models.length > 0) await add(client, 'settle-model-usage', addModelUsage, models);
+  if (models.length > 0) yield add('settle-model-usage', addModelUsage, models);
 }
 
 function sumsBy<Row extends Used>(
   rows: readonly Row[],
   ofRow: (row: Row) => number | string | null,
 ): readonly UsageSum[] {
-  const sums = new Map<string, UsageSum>();
+  // An account has few sums in a batch: looking through them is quicker than making a name of each.
+  const sumsOf = new Map<number, UsageSum[]>();
   for (const row of rows) {
     const of = ofRow(row);
     if (of === null) continue;
     const { accountId, day } = row;
-    const name = `${accountId}/${day}/${of}`;
-    const sum = sums.get(name) ?? {
-      accountId,
-      of,
-      day,
-      cost: 0n,
-      requests: 0,
-      promptTokens: 0,
-      completionTokens: 0,
-    };
+    let sums = sumsOf.get(accountId);
+    if (sums === undefined) {
+      sums = [];
+      sumsOf.set(accountId, sums);
+    }
+    let sum = sums.find((each) => each.of === of && each.day === day);
+    if (sum === undefined) {
+      sum = { accountId, of, day, cost: 0n, requests: 0, promptTokens: 0, completionTokens: 0 };
+      sums.push(sum);
+    }
     sum.cost += row.cost;
     sum.requests += 1;
     sum.promptTokens += row.promptTokens;
     sum.completionTokens += row.completionTokens;
-    sums.set(name, sum);
   }
-  return [...sums.values()].sort(
-    (a, b) => a.accountId - b.accountId || (a.of < b.of ? -1 : a.of > b.of ? 1 : 0) || a.day - b.day,
-  );
+  return [...sumsOf.values()]
+    .flat()
+    .sort((a, b) => a.accountId - b.accountId || (a.of < b.of ? -1 : a.of > b.of ? 1 : 0) || a.day - b.day);
 }
 
-async function add(client: Client, name: string, text: string, sums: readonly UsageSum[]): Promise<void> {
+function add(name: string, text: string, sums: readonly UsageSum[]): Statement {
   const ofs = sums.map((sum) => sum.of);
-  await client.query({
+  return {
     name,
     text,
     values: [
@@ -92,7 +91,7 @@ async function add(client: Client, name: string, text: string, sums: readonly Us
       int8ArrayOfNumbers(sums.map((sum) => sum.promptTokens)),
       int8ArrayOfNumbers(sums.map((sum) => sum.completionTokens)),
     ],
-  });
+  };
 }
 
 /** The statement that adds sums to a table of usage by day. */

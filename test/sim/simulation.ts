@@ -143,7 +143,7 @@ export class Simulation {
         onRefused: (process, error) =>
           this.#guarded(() =>
             this.truth.hold(
-              error.code === '40P01',
+              ['40P01', '25P02'].includes(error.code) || error.message === 'generation_pkey',
               () => `the store refused ${process.name}: ${error.message}`,
             ),
           ),

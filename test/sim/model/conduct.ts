@@ -232,7 +232,14 @@ function realSide(client: Client): Side {
 
 function modelSide(store: Store): Side {
   let tx: Transaction | null = null;
-  const query = async (
+  let last: Promise<unknown> = Promise.resolve();
+  /** As a server answers: one after the other, though several were asked. */
+  const query = (...asked: Parameters<typeof answer>): ReturnType<typeof answer> => {
+    const answered = last.then(() => answer(...asked));
+    last = answered.catch(() => {});
+    return answered;
+  };
+  const answer = async (
     asked: string | { text: string; values?: readonly unknown[] },
     given: readonly unknown[] = [],
   ) => {

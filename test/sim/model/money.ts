@@ -65,6 +65,38 @@ function usageAddition(
 const generationColumns =
   'account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail, app_id';
 
+/** Inserts the records that are not there yet, and returns their ids. */
+const insertGenerations: Statement = {
+  text: `INSERT INTO generation (${generationColumns}) SELECT account_id, id, key_id, created_at, settled_at, day, status::smallint, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail::json, app_id FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::timestamptz[], $6::date[], $7::int[], $8::text[], $9::text[], $10::text[], $11::text[], $12::int[], $13::int[], $14::bigint[], $15::bigint[], $16::text[], $17::bigint[]) AS b (${generationColumns})`,
+  locks: (_tx, [accounts, ids]) =>
+    arrayOf(ids).map((id, at) => `generation ${String(arrayOf(accounts)[at])}/${String(id)}`),
+  run: (tx, values) => {
+    const columns = values.map(arrayOf);
+    const cell = (column: number, at: number): unknown => columns[column]?.[at];
+    return (columns[1] ?? []).flatMap((id, at) => {
+      const key = `${String(cell(0, at))}/${String(id)}`;
+      if (tx.get('generation', key) !== undefined) return [];
+      const cost = BigInt(cell(13, at) as bigint);
+      if (cost < 0n) throw new ServerError('23514', 'cost_is_not_negative');
+      const priceVersion = cell(14, at);
+      tx.put('generation', key, {
+        account_id: Number(cell(0, at)),
+        id: String(id),
+        key_id: Number(cell(2, at)),
+        status: Number(cell(6, at)),
+        day: String(cell(5, at)),
+        cost,
+        prompt_tokens: Number(cell(11, at)),
+        completion_tokens: Number(cell(12, at)),
+        price_version: priceVersion === null ? null : Number(priceVersion),
+        app_id: Number(cell(16, at)),
+        detail: String(cell(15, at)),
+      });
+      return [{ id: dashed(String(id)) }];
+    });
+  },
+};
+
 /** The statements about balances, lots, entries and settlements. */
 export const moneyStatements: readonly Statement[] = [
   {
@@ -229,52 +261,33 @@ export const moneyStatements: readonly Statement[] = [
       return [];
     },
   },
+  { ...insertGenerations, text: `${insertGenerations.text} ON CONFLICT DO NOTHING RETURNING id` },
   {
-    text: `INSERT INTO generation (${generationColumns}) SELECT account_id, id, key_id, created_at, settled_at, day, status::smallint, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail::jsonb, app_id FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::timestamptz[], $6::date[], $7::int[], $8::text[], $9::text[], $10::text[], $11::text[], $12::int[], $13::int[], $14::bigint[], $15::bigint[], $16::text[], $17::bigint[]) AS b (${generationColumns}) ON CONFLICT DO NOTHING RETURNING id`,
-    locks: (_tx, [accounts, ids]) =>
-      arrayOf(ids).map((id, at) => `generation ${String(arrayOf(accounts)[at])}/${String(id)}`),
+    ...insertGenerations,
     run: (tx, values) => {
-      const columns = values.map(arrayOf);
-      const cell = (column: number, at: number): unknown => columns[column]?.[at];
-      return (columns[1] ?? []).flatMap((id, at) => {
-        const key = `${String(cell(0, at))}/${String(id)}`;
-        if (tx.get('generation', key) !== undefined) return [];
-        const cost = BigInt(cell(13, at) as bigint);
-        if (cost < 0n) throw new ServerError('23514', 'cost_is_not_negative');
-        const priceVersion = cell(14, at);
-        tx.put('generation', key, {
-          account_id: Number(cell(0, at)),
-          id: String(id),
-          key_id: Number(cell(2, at)),
-          status: Number(cell(6, at)),
-          day: String(cell(5, at)),
-          cost,
-          prompt_tokens: Number(cell(11, at)),
-          completion_tokens: Number(cell(12, at)),
-          price_version: priceVersion === null ? null : Number(priceVersion),
-          app_id: Number(cell(16, at)),
-          detail: String(cell(15, at)),
-        });
-        return [{ id: dashed(String(id)) }];
-      });
+      const wanted = arrayOf(values[1]).length;
+      if (insertGenerations.run(tx, values).length < wanted)
+        throw new ServerError('23505', 'generation_pkey');
+      return [];
     },
   },
   {
-    text: 'INSERT INTO account_balance AS a (account_id, balance, usage, entries, version) SELECT account_id, -cost, cost, entries, 1 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) d (account_id, cost, entries) ORDER BY account_id ON CONFLICT (account_id) DO UPDATE SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, entries = a.entries + excluded.entries, version = a.version + 1',
+    text: 'INSERT INTO account_balance AS a (account_id, balance, usage, entries, version) SELECT account_id, -cost, cost, entries, 1 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) d (account_id, cost, entries) ORDER BY account_id ON CONFLICT (account_id) DO UPDATE SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, entries = a.entries + excluded.entries, version = a.version + 1 RETURNING a.account_id, a.credits, a.usage, a.version',
     locks: (_tx, [accounts]) => numbersOf(accounts).map((id) => `balance ${id}`),
     run: (tx, [accounts, costs, counts]) => {
-      numbersOf(accounts).forEach((id, at) => {
+      return numbersOf(accounts).map((id, at) => {
         const before = tx.get('account_balance', String(id));
-        putBalance(tx, {
+        const row = {
           account_id: id,
           credits: before?.credits ?? 0n,
           usage: (before?.usage ?? 0n) + (amountsOf(costs)[at] ?? 0n),
           lot_applied: before?.lot_applied ?? 0n,
           entries: (before?.entries ?? 0) + (numbersOf(counts)[at] ?? 0),
           version: (before?.version ?? 0n) + 1n,
-        });
+        };
+        putBalance(tx, row);
+        return rawBalance(row);
       });
-      return [];
     },
   },
   {

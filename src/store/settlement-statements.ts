@@ -1,0 +1,148 @@
+import {
+  dateArray,
+  int4Array,
+  int8Array,
+  int8ArrayOfNumbers,
+  textArray,
+  timestampArray,
+  uuidArray,
+} from './binary-arrays.ts';
+import type { GenerationRow } from './generation-row.ts';
+import { entryKindNumber } from './ledger.ts';
+import type { Statement } from './pipeline.ts';
+
+const columns =
+  'account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail, app_id';
+
+/**
+ * Plain, so that a generation that is already there is an error: asked to pass over it, the server looks for each row before it
+ * inserts it, locks it and writes a second record of it into its log.
+ */
+const insertGenerations = `
+INSERT INTO generation (${columns})
+SELECT account_id, id, key_id, created_at, settled_at, day, status::smallint, error_type, model, provider, finish_reason,
+       prompt_tokens, completion_tokens, cost, price_version, detail::json, app_id
+FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::timestamptz[], $6::date[], $7::int[], $8::text[],
+            $9::text[], $10::text[], $11::text[], $12::int[], $13::int[], $14::bigint[], $15::bigint[], $16::text[],
+            $17::bigint[])
+     AS b (${columns})`;
+
+const insertAbsentGenerations = `${insertGenerations} ON CONFLICT DO NOTHING RETURNING id`;
+
+/** Accounts in id order: batches that lock them in any other order deadlock with one another. */
+const debitAccounts = `
+INSERT INTO account_balance AS a (account_id, balance, usage, entries, version)
+SELECT account_id, -cost, cost, entries, 1 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) d (account_id, cost, entries)
+ORDER BY account_id
+ON CONFLICT (account_id) DO UPDATE
+SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, entries = a.entries + excluded.entries,
+    version = a.version + 1
+RETURNING a.account_id, a.credits, a.usage, a.version`;
+
+const insertEntries = `
+INSERT INTO ledger (account_id, kind, amount, generation_id, key_id, created_at)
+SELECT account_id, ${entryKindNumber('usage')}, -cost, generation_id, key_id, created_at
+FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::bigint[], $5::timestamptz[]) e (account_id, cost, generation_id, key_id, created_at)`;
+
+const selectBalances =
+  'SELECT account_id, credits, usage, version FROM account_balance WHERE account_id = ANY($1::bigint[])';
+
+/** Inserts records; fails with a unique violation when one of them is there already, or stands twice among them. */
+export function insertNew<Row extends GenerationRow>(
+  rows: readonly Row[],
+  appIdOf: (row: Row) => number,
+): Statement {
+  return {
+    name: 'settle-new-generations',
+    text: insertGenerations,
+    values: generationValues(rows, appIdOf),
+  };
+}
+
+/** Inserts the records that are not there yet, and returns their ids. */
+export function insertUnlessThere<Row extends GenerationRow>(
+  rows: readonly Row[],
+  appIdOf: (row: Row) => number,
+): Statement {
+  return {
+    name: 'settle-generations',
+    text: insertAbsentGenerations,
+    values: generationValues(rows, appIdOf),
+  };
+}
+
+function generationValues<Row extends GenerationRow>(
+  rows: readonly Row[],
+  appIdOf: (row: Row) => number,
+): readonly Buffer[] {
+  return [
+    int8ArrayOfNumbers(rows.map((row) => row.accountId)),
+    uuidArray(rows.map((row) => row.uuid)),
+    int8ArrayOfNumbers(rows.map((row) => row.keyId)),
+    timestampArray(rows.map((row) => row.createdAtMs)),
+    timestampArray(rows.map((row) => row.settledAtMs)),
+    dateArray(rows.map((row) => row.day)),
+    int4Array(rows.map((row) => row.status)),
+    textArray(rows.map((row) => row.errorType)),
+    textArray(rows.map((row) => row.model)),
+    textArray(rows.map((row) => row.provider)),
+    textArray(rows.map((row) => row.finishReason)),
+    int4Array(rows.map((row) => row.promptTokens)),
+    int4Array(rows.map((row) => row.completionTokens)),
+    int8Array(rows.map((row) => row.cost)),
+    int8ArrayOfNumbers(rows.map((row) => row.priceVersion)),
+    textArray(rows.map((row) => readable(row.detail))),
+    int8ArrayOfNumbers(rows.map(appIdOf)),
+  ];
+}
+
+/** What no text of the database can hold, as JSON.stringify escapes it: a zero, and half of a surrogate pair. */
+const unreadable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
+
+/** The column takes any JSON, but what has these in it could not be read again by SQL. Throws RangeError for such. */
+function readable(json: string): string {
+  if (json.includes('\\u') && unreadable.test(json))
+    throw new RangeError('a detail has an unreadable character');
+  return json;
+}
+
+/** Takes what the rows cost from their accounts, and returns the balances. */
+export function debit(billed: readonly GenerationRow[]): Statement {
+  const sums = new Map<number, { cost: bigint; entries: number }>();
+  for (const row of billed) {
+    const sum = sums.get(row.accountId) ?? { cost: 0n, entries: 0 };
+    sum.cost += row.cost;
+    sum.entries += 1;
+    sums.set(row.accountId, sum);
+  }
+  const accounts = [...sums].sort(([a], [b]) => a - b);
+  return {
+    name: 'settle-debit',
+    text: debitAccounts,
+    values: [
+      int8ArrayOfNumbers(accounts.map(([id]) => id)),
+      int8Array(accounts.map(([, sum]) => sum.cost)),
+      int8ArrayOfNumbers(accounts.map(([, sum]) => sum.entries)),
+    ],
+  };
+}
+
+/** Notes in the ledger what the rows cost. */
+export function entries(billed: readonly GenerationRow[]): Statement {
+  return {
+    name: 'settle-entries',
+    text: insertEntries,
+    values: [
+      int8ArrayOfNumbers(billed.map((row) => row.accountId)),
+      int8Array(billed.map((row) => row.cost)),
+      uuidArray(billed.map((row) => row.uuid)),
+      int8ArrayOfNumbers(billed.map((row) => row.keyId)),
+      timestampArray(billed.map((row) => row.settledAtMs)),
+    ],
+  };
+}
+
+/** Reads the balances of accounts from which nothing is taken. */
+export function readBalances(accounts: readonly number[]): Statement {
+  return { name: 'settle-balances', text: selectBalances, values: [int8ArrayOfNumbers(accounts)] };
+}
