@@ -10,7 +10,7 @@ export class CallScope implements Patience {
   readonly #client: AbortSignal;
   readonly #engine: AbortSignal | null;
   readonly #onAbort: () => void;
-  readonly #firstByte: Timer;
+  #firstByte: Timer | null;
   readonly #total: Timer | null;
 
   /** `client` aborts when the client leaves, `engine` when the engine is lost; null for who is no engine of ours. */
@@ -36,11 +36,12 @@ export class CallScope implements Patience {
 
   /** The first byte is here: from now on silence is limited by the chunk source. */
   answered(): void {
-    this.#firstByte.cancel();
+    this.#firstByte?.cancel();
+    this.#firstByte = null;
   }
 
   end(): void {
-    this.#firstByte.cancel();
+    this.answered();
     this.#total?.cancel();
     this.#client.removeEventListener('abort', this.#onAbort);
     this.#engine?.removeEventListener('abort', this.#onAbort);
