@@ -1,4 +1,4 @@
-import { Agent, request } from 'undici';
+import type { Agent, request } from 'undici';
 import { FactsFault, largestFactsBytes } from '../config/facts/facts.ts';
 
 /** How long and how large an answer may be, and how often it may send us elsewhere. */
@@ -22,10 +22,12 @@ const usualLimits: ListingLimits = {
  * never from https to http. Throws a `FactsFault` that says what went wrong.
  */
 export async function fetchListing(url: string, limits: ListingLimits = usualLimits): Promise<string> {
+  // Loaded here, since what serves never comes here, and it takes several megabytes.
+  const { Agent, request } = await import('undici');
   const agent = new Agent({ connect: { timeout: limits.connectMs } });
   const signal = AbortSignal.timeout(limits.wholeMs);
   try {
-    return await follow(addressOf(url, null), { agent, signal, limits });
+    return await follow(addressOf(url, null), { request, agent, signal, limits });
   } catch (error) {
     if (error instanceof FactsFault) throw error;
     if (signal.aborted) throw new FactsFault(`no whole answer within ${limits.wholeMs} ms`);
@@ -37,12 +39,13 @@ export async function fetchListing(url: string, limits: ListingLimits = usualLim
 }
 
 interface Asking {
+  readonly request: typeof request;
   readonly agent: Agent;
   readonly signal: AbortSignal;
   readonly limits: ListingLimits;
 }
 
-async function follow(first: URL, { agent, signal, limits }: Asking): Promise<string> {
+async function follow(first: URL, { request, agent, signal, limits }: Asking): Promise<string> {
   let url = first;
   for (let hops = 0; hops <= limits.redirects; hops += 1) {
     const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'naru' };

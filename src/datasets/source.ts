@@ -1,4 +1,4 @@
-import { Agent, request } from 'undici';
+import type { Agent } from 'undici';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../time/clock.ts';
 import { parseExactJson } from './exact-json.ts';
@@ -53,7 +53,7 @@ export function openSource(
 ): Source | null {
   const { syncKey, baseUrl } = settings;
   if (syncKey === null) return null;
-  const agent = new Agent({ connections: 1, connect: { timeout: limits.connectMs }, pipelining: 1 });
+  let agent: Agent | null = null;
   return {
     get: async (path, query, signal) => {
       const url = `${baseUrl}${path}?${new URLSearchParams(query)}`;
@@ -61,6 +61,7 @@ export function openSource(
       const timer = clock.after(limits.wholeMs, () => late.abort());
       try {
         const both = AbortSignal.any([signal, late.signal]);
+        agent ??= await openAgent(limits);
         const text = await answerText(agent, url, syncKey.reveal(), both, { limits, clock });
         return parseExactJson(text);
       } catch (error) {
@@ -70,8 +71,14 @@ export function openSource(
         timer.cancel();
       }
     },
-    close: () => agent.destroy(),
+    close: async () => agent?.destroy(),
   };
+}
+
+/** The package is loaded when it is needed: most gateways never ask a source, and it takes several megabytes. */
+async function openAgent(limits: SourceLimits): Promise<Agent> {
+  const { Agent } = await import('undici');
+  return new Agent({ connections: 1, connect: { timeout: limits.connectMs }, pipelining: 1 });
 }
 
 async function answerText(
@@ -82,6 +89,7 @@ async function answerText(
   { limits, clock }: { readonly limits: SourceLimits; readonly clock: Clock },
 ): Promise<string> {
   const headers = { authorization: `Bearer ${key}`, accept: 'application/json', 'user-agent': 'naru' };
+  const { request } = await import('undici');
   // The whole request has one limit, which the signal carries.
   const answer = await request(url, { dispatcher, headers, signal, headersTimeout: 0, bodyTimeout: 0 });
   if (answer.statusCode !== 200) {

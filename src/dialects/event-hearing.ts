@@ -13,9 +13,11 @@ export class EventHearing implements Hearing {
     this.#read = read;
   }
 
-  async next(): Promise<readonly Heard[] | null> {
-    if (this.#ended) return null;
-    const pieces = await this.#bytes.next();
+  next(): Promise<readonly Heard[] | null> {
+    return this.#ended ? Promise.resolve(null) : this.#bytes.next().then((pieces) => this.#hear(pieces));
+  }
+
+  #hear(pieces: readonly Buffer[] | null): readonly Heard[] {
     const heard: Heard[] = [];
     if (pieces === null) {
       this.#ended = true;

@@ -3,13 +3,15 @@ import { renderRefusal } from '../errors/error-body.ts';
 import { ClientLeft } from '../errors/given-up.ts';
 import { zeroKrw } from '../money/krw.ts';
 import { ChunkWriter } from '../wire/answer.ts';
+import type { Ask } from '../wire/chat.ts';
 import { doneData, sseEvent, sseKeepAlive } from '../wire/sse.ts';
 import { usageBody } from '../wire/usage.ts';
 import { type Answering, answerHeaders, envelopeOf, noteEnd } from './answering.ts';
 import type { AnswerSink, StreamedAnswer } from './conversation.ts';
+import type { Answer } from './outcome.ts';
 import { type Priced, priceAnswer } from './price-answer.ts';
 import { longestAfterEnd, Tally } from './tally.ts';
-import { callIdOf, ToolCalls } from './tool-calls.ts';
+import { ToolCalls } from './tool-calls.ts';
 import { UpstreamBroke } from './upstream-broke.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -30,10 +32,12 @@ async function relay(answering: Answering, sink: AnswerSink): Promise<void> {
     serviceTier: opening?.serviceTier ?? null,
   });
   const silence = new Watchdog(clock, keepAliveMs, () => void sink.write(sseKeepAlive));
+  const toolCalls = new ToolCalls(answering.session.id);
+  const passing: Passing = { tally, writer, toolCalls, sink, silence, held: '' };
   let end: string;
   try {
-    const held = await pass(answering, { tally, writer, sink, silence });
-    end = await complete(answering, { tally, writer, held });
+    await pass(answering, passing);
+    end = await complete(answering, passing);
   } catch (thrown) {
     end =
       thrown instanceof ClientLeft
@@ -47,54 +51,59 @@ async function relay(answering: Answering, sink: AnswerSink): Promise<void> {
   await sink.write(end);
 }
 
+/** What an answer needs while it passes. */
 interface Passing {
   readonly tally: Tally;
   readonly writer: ChunkWriter;
+  readonly toolCalls: ToolCalls;
   readonly sink: AnswerSink;
   readonly silence: Watchdog;
+  /** What says that the answer is complete: kept back until the answer is settled. */
+  held: string;
 }
 
 /**
- * Writes chunks as they come, those that arrived together together. What says that the answer is complete is held back until the
- * answer is settled: returns it.
+ * Passes chunks on as they come. A stream waits in here for nearly all of its life, and thousands do: nothing of what has passed
+ * is kept.
  */
-async function pass(answering: Answering, { tally, writer, sink, silence }: Passing): Promise<string> {
-  const { answer, ask, exchange, session } = answering;
-  const toolCalls = new ToolCalls((choice, index) => callIdOf(session.id, choice, index));
-  let held = '';
-  for (let chunks: Answering['answer']['first'] | null = answer.first; chunks !== null; ) {
-    let out = '';
-    for (const chunk of chunks) {
-      tally.take(chunk);
-      const event = writer.chunk(toolCalls.ordered(chunk));
-      if (tally.hasFinished(ask.choices)) held += event;
-      else out += event;
-    }
-    if (tally.isTooLong || held.length > longestAfterEnd)
-      answer.rest?.fail(new UpstreamBroke('the upstream sent too much'));
-    if (out !== '') {
-      silence.pat();
-      const full = sink.write(out);
-      if (full !== undefined) await full;
-    }
+async function pass({ answer, ask, exchange }: Answering, passing: Passing): Promise<void> {
+  let full = put(answer, ask, passing, answer.first);
+  answer.first = [];
+  for (;;) {
+    if (full !== undefined) await full;
     if (exchange.signal.aborted) throw exchange.signal.reason;
-    chunks = await nextOf(answering, tally);
+    let chunks: Answer['first'] | null = null;
+    try {
+      chunks = answer.rest === null ? null : await answer.rest.nextAfter(passing.tally);
+    } catch (error) {
+      // Who gave the request up is why it ended, not the upstream that was cut off for it.
+      throw exchange.signal.aborted ? exchange.signal.reason : error;
+    }
+    if (chunks === null) return;
+    full = put(answer, ask, passing, chunks);
   }
-  return held;
 }
 
-async function nextOf(
-  { answer, exchange }: Answering,
-  tally: Tally,
-): Promise<Answering['answer']['first'] | null> {
-  if (answer.rest === null) return null;
-  try {
-    return await answer.rest.nextAfter(tally);
-  } catch (error) {
-    // Who gave the request up is why it ended, not the upstream that was cut off for it.
-    if (exchange.signal.aborted) throw exchange.signal.reason;
-    throw error;
+/** Writes chunks that arrived together together. Returns what to wait for when the client is slow. */
+function put(
+  answer: Answer,
+  { choices }: Ask,
+  passing: Passing,
+  chunks: Answer['first'],
+): Promise<void> | undefined {
+  const { tally, writer, toolCalls, sink, silence } = passing;
+  let out = '';
+  for (const chunk of chunks) {
+    tally.take(chunk);
+    const event = writer.chunk(toolCalls.ordered(chunk));
+    if (tally.hasFinished(choices)) passing.held += event;
+    else out += event;
   }
+  if (tally.isTooLong || passing.held.length > longestAfterEnd)
+    answer.rest?.fail(new UpstreamBroke('the upstream sent too much'));
+  if (out === '') return undefined;
+  silence.pat();
+  return sink.write(out);
 }
 
 /** Settles a complete answer; its last events come after that is durable. */

@@ -1,52 +1,65 @@
 import type { Clock, Timer } from '../time/clock.ts';
+import type { Patience } from '../upstreams/call.ts';
 import { UpstreamBroke } from './upstream-broke.ts';
 
 /** Everything that can end one call from outside: the client, the time until the first byte, the loss of the engine. */
-export class CallScope {
-  readonly #controller = new AbortController();
-  readonly #sources: readonly AbortSignal[];
-  readonly #onAbort: (event: Event) => void;
-  readonly #firstByte: Timer;
-  readonly #total: Timer | null;
+export class CallScope implements Patience {
+  lost: Error | null = null;
+  onLost: ((reason: Error) => void) | null = null;
   timedOut = false;
+  readonly #client: AbortSignal;
+  readonly #engine: AbortSignal | null;
+  readonly #onAbort: () => void;
+  #firstByte: Timer | null;
+  readonly #total: Timer | null;
 
+  /** `client` aborts when the client leaves, `engine` when the engine is lost; null for who is no engine of ours. */
   constructor(
     clock: Clock,
     limits: { readonly firstByteMs: number; readonly totalMs: number | null },
     client: AbortSignal,
-    lost: AbortSignal | null,
+    engine: AbortSignal | null,
   ) {
-    this.#sources = lost === null ? [client] : [client, lost];
-    this.#onAbort = (event) => {
-      const source = event.target as AbortSignal;
-      this.#controller.abort(source === lost ? new UpstreamBroke('the engine was lost') : source.reason);
-    };
-    for (const source of this.#sources) source.addEventListener('abort', this.#onAbort, { once: true });
+    this.#client = client;
+    this.#engine = engine;
+    this.#onAbort = () =>
+      this.#lose(client.aborted ? errorOf(client.reason) : new UpstreamBroke('the engine was lost'));
+    client.addEventListener('abort', this.#onAbort, { once: true });
+    engine?.addEventListener('abort', this.#onAbort, { once: true });
     this.#firstByte = clock.after(limits.firstByteMs, () => this.#giveUp('no answer in time'));
     this.#total =
       limits.totalMs === null
         ? null
         : clock.after(limits.totalMs, () => this.#giveUp('the answer took too long'));
-    if (client.aborted) this.#controller.abort(client.reason);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
+    if (client.aborted) this.#lose(errorOf(client.reason));
   }
 
   /** The first byte is here: from now on silence is limited by the chunk source. */
   answered(): void {
-    this.#firstByte.cancel();
+    this.#firstByte?.cancel();
+    this.#firstByte = null;
   }
 
   end(): void {
-    this.#firstByte.cancel();
+    this.answered();
     this.#total?.cancel();
-    for (const source of this.#sources) source.removeEventListener('abort', this.#onAbort);
+    this.#client.removeEventListener('abort', this.#onAbort);
+    this.#engine?.removeEventListener('abort', this.#onAbort);
   }
 
   #giveUp(why: string): void {
     this.timedOut = true;
-    this.#controller.abort(new UpstreamBroke(why, { timedOut: true, status: 408 }));
+    this.#lose(new UpstreamBroke(why, { timedOut: true, status: 408 }));
   }
+
+  /** The first reason stands. */
+  #lose(reason: Error): void {
+    if (this.lost !== null) return;
+    this.lost = reason;
+    this.onLost?.(reason);
+  }
+}
+
+function errorOf(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error('aborted');
 }

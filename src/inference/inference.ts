@@ -16,6 +16,7 @@ import { type CountTexts, countPrompt } from './count-tokens.ts';
 import { admit, estimate, exhausted } from './holds.ts';
 import { chainOf, countingLimit, type Plan, plan } from './plan.ts';
 import { readAsk } from './read.ts';
+import { routeDetail } from './request-record.ts';
 import { seedOf } from './seed.ts';
 import { Session } from './session.ts';
 
@@ -67,7 +68,7 @@ export async function infer(
     const ask = readAsk(kind, await exchange.body(parts.maxBodyBytes), exchange.header('x-session-id'));
     session.ask = ask;
     const planned = await planFor(parts, ask, { uuid: session.uuid, accountId });
-    session.planned = planned;
+    session.route = routeDetail(ask, planned);
     const candidates = chainOf(ask, planned);
     // Others were admitted while the body came in: what counts is this turn, in which the hold is placed.
     admitted();

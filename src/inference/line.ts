@@ -35,6 +35,39 @@ export interface Line {
   heard(): void;
 }
 
+/** A provider takes as many calls as there are, and wants nothing back. */
+class ProviderLine implements Line {
+  readonly kind = 'line';
+  readonly model: string;
+  readonly lost = null;
+  readonly #provider: Provider;
+
+  constructor(provider: Provider, model: string) {
+    this.#provider = provider;
+    this.model = model;
+  }
+
+  get dialect(): Dialect {
+    return this.#provider.dialect;
+  }
+
+  get firstByteMs(): number {
+    return this.#provider.firstByteTimeoutMs;
+  }
+
+  request(written: WrittenAsk): UpstreamRequest {
+    return this.#provider.request(written);
+  }
+
+  conceal(words: string): string {
+    return this.#provider.conceal(words);
+  }
+
+  release(): void {}
+
+  heard(): void {}
+}
+
 /** A line to a candidate: at once to a provider, from the slot's queue to an engine of ours, which may be loading instead. */
 export async function openLine(
   callers: Callers,
@@ -44,18 +77,7 @@ export async function openLine(
   ({ readonly kind: 'line' } & Line) | { readonly kind: 'loading'; readonly retryAfterSec: number }
 > {
   if (candidate.via.kind === 'provider') {
-    const provider = callers.provider(candidate.via.provider);
-    return {
-      kind: 'line',
-      dialect: provider.dialect,
-      model: candidate.upstreamModel,
-      firstByteMs: provider.firstByteTimeoutMs,
-      lost: null,
-      request: (written) => provider.request(written),
-      conceal: (words) => provider.conceal(words),
-      release: () => {},
-      heard: () => {},
-    };
+    return new ProviderLine(callers.provider(candidate.via.provider), candidate.upstreamModel);
   }
   const lease = await callers.slots.acquire(candidate.via.slot, {
     accountId: context.accountId,

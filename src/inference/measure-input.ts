@@ -12,6 +12,8 @@ const modalityOfPart: ReadonlyMap<string, InputModality> = new Map([
   ['input_video', 'video'],
 ]);
 
+const textAlone: ReadonlySet<InputModality> = new Set();
+
 /**
  * What routing must know of a prompt: which media it carries, and how many bytes its text has. Without media the body's own
  * length is a bound that costs nothing: no byte makes more than one token.
@@ -21,12 +23,12 @@ export function measureInput(
   parameters: Readonly<Record<string, unknown>>,
   bodyBytes: number,
 ): Measured {
-  const inputs = new Set<InputModality>();
+  let inputs = textAlone;
   let mediaParts = 0;
   for (const part of partsOf(input)) {
     const modality = modalityOfPart.get(part.type);
     if (modality === undefined) continue;
-    inputs.add(modality);
+    inputs = new Set([...inputs, modality]);
     mediaParts += 1;
   }
   if (mediaParts === 0) return { inputs, mediaParts, textBytes: bodyBytes };

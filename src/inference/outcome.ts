@@ -8,8 +8,8 @@ export interface Answer {
   readonly candidate: Candidate;
   /** Monotonic instant at which it was asked, after any wait for a lane. */
   readonly askedMs: number;
-  /** What was said so far: the whole answer, or the chunks up to the first that means something. */
-  readonly first: readonly AnswerChunk[];
+  /** What was said so far: the whole answer, or the chunks up to the first that means something. Who passes a stream on empties it. */
+  first: readonly AnswerChunk[];
   /** Where the rest of a stream comes from; null for a whole answer. */
   readonly rest: ChunkSource | null;
   /** Gives the engine's lane back and lets go of the connection; called once, whatever happened. */

@@ -14,8 +14,7 @@ import type { Ask, AskKind } from '../wire/chat.ts';
 import { noUsage, type Usage } from '../wire/usage.ts';
 import type { Asked } from './conversation.ts';
 import { Hold } from './holds.ts';
-import type { Plan } from './plan.ts';
-import { askDetail, attemptsDetail, requestDetail, routeDetail, storableOr } from './request-record.ts';
+import { askDetail, attemptsDetail, requestDetail, storableOr } from './request-record.ts';
 import type { Tally } from './tally.ts';
 
 /** What is on record for a client that left before it was answered; nobody is ever sent it. */
@@ -56,8 +55,8 @@ export class Session {
   readonly hold: Hold;
   /** Set once the body has been read. */
   ask: Ask | null = null;
-  /** Set once the candidates have been put in order. */
-  planned: Plan | null = null;
+  /** Set once the candidates have been put in order: what is to be on record of that. */
+  route: Pick<GenerationDetail, 'route'> = {};
   /** Monotonic instant of the first word of an answer. */
   firstWordMs: number | null = null;
   readonly #parts: SessionParts;
@@ -140,7 +139,7 @@ export class Session {
       ...this.#detail,
       ...(this.ask === null ? {} : askDetail(this.ask)),
       ...attemptsDetail(this.attempts),
-      ...(this.ask === null || this.planned === null ? {} : routeDetail(this.ask, this.planned)),
+      ...this.route,
       cancelled: ending.cancelled,
       upstream_id: storableOr(tally?.upstreamId ?? null),
       native_finish_reason: storableOr(tally?.nativeFinishReason ?? null),

@@ -20,8 +20,8 @@ export class Tally {
   spoke = false;
   /** How long the text was when the answer was complete for the first time. */
   #endedAt: number | null = null;
-  readonly #seen = new Set<number>();
-  readonly #finished = new Set<number>();
+  readonly #seen = new Indices();
+  readonly #finished = new Indices();
 
   take(chunk: AnswerChunk): void {
     this.claim = chunk.usage ?? this.claim;
@@ -57,5 +57,23 @@ export class Tally {
   /** Whether so many choices have said that they are at their end. */
   hasFinished(choices: number): boolean {
     return this.#finished.size >= choices;
+  }
+}
+
+/** Different indices of choices. Nearly every answer has but the first, and needs no set to know it. */
+class Indices {
+  #hasFirst = false;
+  #others: Set<number> | null = null;
+
+  add(index: number): void {
+    if (index === 0) this.#hasFirst = true;
+    else {
+      this.#others ??= new Set();
+      this.#others.add(index);
+    }
+  }
+
+  get size(): number {
+    return Number(this.#hasFirst) + (this.#others?.size ?? 0);
   }
 }

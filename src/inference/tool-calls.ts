@@ -18,15 +18,15 @@ interface Told {
  * pass as they are.
  */
 export class ToolCalls {
-  readonly #idOf: ((choice: number, index: number) => string) | null;
+  readonly #generationId: string | null;
   /** The latest call at each index of the upstream, by choice. */
-  readonly #latest = new Map<string, Told>();
+  #latest: Map<string, Told> | null = null;
   /** How many calls each choice has. */
-  readonly #counts = new Map<number, number>();
+  #counts: Map<number, number> | null = null;
 
-  /** `idOf` names calls that have no id; null leaves them without. */
-  constructor(idOf: ((choice: number, index: number) => string) | null) {
-    this.#idOf = idOf;
+  /** Calls that have no id get one of this generation; null leaves them without. */
+  constructor(generationId: string | null) {
+    this.#generationId = generationId;
   }
 
   ordered(chunk: AnswerChunk): AnswerChunk {
@@ -46,22 +46,28 @@ export class ToolCalls {
   #call(choice: number, call: ToolCallDelta): ToolCallDelta {
     const place = `${choice}/${call.index}`;
     const args = call.function.arguments ?? '';
-    const known = this.#latest.get(place);
+    const known = this.#latest?.get(place);
     if (known !== undefined && !isAnother(known, call)) {
       known.args += args;
       // Said again, the id and the name would be appended by clients that add up what comes.
       return { index: known.index, function: { arguments: args } };
     }
-    const index = this.#counts.get(choice) ?? 0;
+    const index = this.#counts?.get(choice) ?? 0;
+    this.#counts ??= new Map();
     this.#counts.set(choice, index + 1);
+    this.#latest ??= new Map();
     this.#latest.set(place, { index, id: call.id ?? null, args });
-    const id = call.id ?? this.#idOf?.(choice, index);
+    const id = call.id ?? this.#idOf(choice, index);
     return {
       index,
       ...(id === undefined ? {} : { id }),
       type: 'function',
       function: { ...call.function, arguments: args },
     };
+  }
+
+  #idOf(choice: number, index: number): string | undefined {
+    return this.#generationId === null ? undefined : callIdOf(this.#generationId, choice, index);
   }
 }
 

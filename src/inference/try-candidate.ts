@@ -10,7 +10,7 @@ import { CallScope } from './call-scope.ts';
 import { ChunkSource } from './chunk-source.ts';
 import { Fold } from './fold.ts';
 import { type Callers, type Line, openLine } from './line.ts';
-import type { AttemptContext, Outcome } from './outcome.ts';
+import type { Answer, AttemptContext, Outcome } from './outcome.ts';
 import { Tally } from './tally.ts';
 import { UpstreamBroke } from './upstream-broke.ts';
 import { Watchdog } from './watchdog.ts';
@@ -71,23 +71,45 @@ async function callOnce(
   let response: UpstreamResponse | null = null;
   try {
     const exchange = await line.dialect.begin(ask, destinationOf(line, candidate));
-    response = await callUpstream(line.request(exchange.request), call.signal);
+    response = await callUpstream(line.request(exchange.request), call);
     if (response.status < 200 || response.status > 299) return await refusedBy(callers, line, response);
     const spoken = isStreamOf(exchange, response)
       ? await (ask.stream ? firstOfStream : foldedStream)(callers, exchange, line, response)
       : await wholeOf(callers, exchange, line, response);
     if ('outcome' in spoken) return { ...spoken.outcome, ...statusIfNone(spoken.outcome, response.status) };
     call.answered();
-    let released = false;
-    const release = (): void => {
-      if (released) return;
-      released = true;
-      call.end();
-      line.release('served');
-    };
-    return { kind: 'answered', answer: { candidate, askedMs, ...spoken, release } };
+    return { kind: 'answered', answer: new Answered({ candidate, askedMs, ...spoken, line, call }) };
   } catch (error) {
     return failureOf(error, call, response?.status ?? null);
+  }
+}
+
+/** The answer of a candidate, with what it holds until it is released. */
+class Answered implements Answer {
+  readonly candidate: Candidate;
+  readonly askedMs: number;
+  first: readonly AnswerChunk[];
+  readonly rest: ChunkSource | null;
+  readonly #line: Line;
+  readonly #call: CallScope;
+  #isReleased = false;
+
+  constructor(
+    of: Pick<Answer, 'candidate' | 'askedMs' | 'first' | 'rest'> & { line: Line; call: CallScope },
+  ) {
+    this.candidate = of.candidate;
+    this.askedMs = of.askedMs;
+    this.first = of.first;
+    this.rest = of.rest;
+    this.#line = of.line;
+    this.#call = of.call;
+  }
+
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#call.end();
+    this.#line.release('served');
   }
 }
 

@@ -18,10 +18,21 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, task) {
-    const handle = setTimeout(task, delayMs);
-    return { cancel: () => clearTimeout(handle) };
+    return new SystemTimer(setTimeout(task, delayMs));
   },
 };
+
+class SystemTimer implements Timer {
+  readonly #handle: NodeJS.Timeout;
+
+  constructor(handle: NodeJS.Timeout) {
+    this.#handle = handle;
+  }
+
+  cancel(): void {
+    clearTimeout(this.#handle);
+  }
+}
 
 /** ISO 8601 in UTC with milliseconds, as every timestamp of the API (service.md 2.1). */
 export function isoOf(epochMs: number): string {

@@ -27,6 +27,11 @@ export class ByteStream {
     this.#source = source;
   }
 
+  /** Whether somebody waits for what comes next. */
+  get isAwaited(): boolean {
+    return this.#reader !== null;
+  }
+
   push(bytes: Buffer): void {
     if (this.#failure !== null) return;
     this.#waiting.push(bytes);

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { ByteStream } from './byte-stream.ts';
+import { ByteStream, type Source } from './byte-stream.ts';
 import { decoded } from './decode.ts';
 
 /** One request to an upstream. */
@@ -18,68 +18,112 @@ export interface UpstreamResponse {
   readonly body: ByteStream;
 }
 
+/** Who may give a call up. One call listens to it, until its answer is over. */
+export interface Patience {
+  /** Why the call was given up; null while it was not. */
+  readonly lost: Error | null;
+  /** Told of it once. */
+  onLost: ((reason: Error) => void) | null;
+}
+
 /** The upstream could not be reached, or broke the connection before its answer's head. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
 /**
- * Sends a request and resolves with the head of the answer. Rejects with `Unreachable`, or with the signal's reason; whoever
- * aborts the signal closes the connection, also while the body is being read. This file alone knows the HTTP client.
+ * Sends a request and resolves with the head of the answer. Rejects with `Unreachable`, or with why it was given up; whoever
+ * gives it up closes the connection, also while the body is being read. This file alone knows the HTTP client.
  */
-export function callUpstream(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
-  const head = Promise.withResolvers<UpstreamResponse>();
-  if (signal.aborted) return Promise.reject(signal.reason);
-  const body = new ByteStream();
-  let controller: Dispatcher.DispatchController | null = null;
-  let answered = false;
-  let over = false;
-  const abort = (): void => {
-    const reason = signal.reason instanceof Error ? signal.reason : new Error('aborted');
-    if (!answered) head.reject(reason);
-    body.cancel(reason);
-    controller?.abort(reason);
-  };
-  const finish = (): void => {
-    over = true;
-    signal.removeEventListener('abort', abort);
-  };
-  signal.addEventListener('abort', abort, { once: true });
-  const { dispatcher, origin, path, headers } = request;
-  dispatcher.dispatch(
-    { origin, path, method: 'POST', headers, body: request.body, headersTimeout: 0, bodyTimeout: 0 },
-    {
-      onRequestStart: (started) => {
-        controller = started;
-        if (signal.aborted) started.abort(signal.reason);
-        body.attach({
-          pause: () => started.pause(),
-          resume: () => started.resume(),
-          cancel: (reason) => {
-            if (!over) started.abort(reason);
-            finish();
-          },
-        });
-      },
-      onResponseStart: (_controller, status, responseHeaders) => {
-        if (status < 200) return;
-        answered = true;
-        const encoding = responseHeaders['content-encoding'];
-        const plain = encoding === undefined ? body : decoded(body, String(encoding));
-        head.resolve({ status, headers: responseHeaders, body: plain });
-      },
-      onResponseData: (_controller, chunk) => body.push(chunk),
-      onResponseEnd: () => {
-        finish();
-        body.end();
-      },
-      onResponseError: (_controller, error) => {
-        finish();
-        if (!answered)
-          head.reject(signal.aborted ? signal.reason : new Unreachable(error.message, { cause: error }));
-        body.fail(error);
-      },
-    },
-  );
-  return head.promise;
+export function callUpstream(request: UpstreamRequest, patience: Patience): Promise<UpstreamResponse> {
+  if (patience.lost !== null) return Promise.reject(patience.lost);
+  return new Promise((resolve, reject) => {
+    const { dispatcher, origin, path, headers, body } = request;
+    dispatcher.dispatch(
+      { origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
+      new Call(patience, { resolve, reject }),
+    );
+  });
+}
+
+interface Head {
+  readonly resolve: (response: UpstreamResponse) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A call from its request to the end of its answer. It lives as long as a stream does, so it keeps nothing that it has handed on. */
+class Call implements Dispatcher.DispatchHandler, Source {
+  readonly #patience: Patience;
+  readonly #body = new ByteStream();
+  /** Null once there is one. */
+  #head: Head | null;
+  #controller: Dispatcher.DispatchController | null = null;
+  #over = false;
+
+  constructor(patience: Patience, head: Head) {
+    this.#patience = patience;
+    this.#head = head;
+    patience.onLost = (reason) => this.#giveUp(reason);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#patience.lost !== null) controller.abort(this.#patience.lost);
+    this.#body.attach(this);
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: UpstreamResponse['headers'],
+  ): void {
+    // They are read, and pin the bytes of the network that they came in.
+    controller.rawHeaders = null;
+    if (status < 200) return;
+    const encoding = headers['content-encoding'];
+    const body = encoding === undefined ? this.#body : decoded(this.#body, String(encoding));
+    this.#head?.resolve({ status, headers, body });
+    this.#head = null;
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#body.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#finish();
+    this.#body.end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#finish();
+    this.#head?.reject(this.#patience.lost ?? new Unreachable(error.message, { cause: error }));
+    this.#head = null;
+    this.#body.fail(error);
+  }
+
+  pause(): void {
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.#controller?.resume();
+  }
+
+  cancel(reason: Error): void {
+    if (!this.#over) this.#controller?.abort(reason);
+    this.#finish();
+  }
+
+  #giveUp(reason: Error): void {
+    this.#head?.reject(reason);
+    this.#head = null;
+    this.#body.cancel(reason);
+    this.#controller?.abort(reason);
+  }
+
+  #finish(): void {
+    this.#over = true;
+    this.#patience.onLost = null;
+  }
 }

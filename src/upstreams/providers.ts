@@ -1,4 +1,4 @@
-import { Pool } from 'undici';
+import Pool from 'undici/lib/dispatcher/pool.js';
 import type { ProviderConfig } from '../config/config.ts';
 import type { Dialect, WrittenAsk } from '../dialects/dialect.ts';
 import type { UpstreamRequest } from './call.ts';

@@ -11,7 +11,8 @@ export const doneData = '[DONE]';
  * events of several data lines, and characters cut anywhere by the network.
  */
 export class SseDecoder {
-  readonly #utf8 = new StringDecoder('utf8');
+  /** Only while a character is cut: nearly every piece ends with a line, and a decoder takes 400 bytes. */
+  #utf8: StringDecoder | null = null;
   #pending = '';
   #data: string | null = null;
   #atStart = true;
@@ -19,7 +20,7 @@ export class SseDecoder {
 
   /** Takes the next bytes and returns the data of the events they complete. Throws `RangeError` when a line or event is too long. */
   push(bytes: Buffer): readonly string[] {
-    let text = this.#utf8.write(bytes);
+    let text = this.#decode(bytes);
     if (text === '') return [];
     if (this.#atStart) {
       this.#atStart = false;
@@ -60,6 +61,15 @@ export class SseDecoder {
     const value = line.charCodeAt(5) === 0x20 ? line.slice(6) : line.slice(5);
     this.#data = this.#data === null ? value : `${this.#data}\n${value}`;
     assertLength(this.#data);
+  }
+
+  #decode(bytes: Buffer): string {
+    const endsWhole = (bytes.at(-1) ?? 0) < 0x80;
+    if (this.#utf8 === null && endsWhole) return bytes.toString('utf8');
+    this.#utf8 ??= new StringDecoder('utf8');
+    const text = this.#utf8.write(bytes);
+    if (endsWhole && bytes.length > 0) this.#utf8 = null;
+    return text;
   }
 
   #unifyLineEnds(text: string): string {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callIdOf, ToolCalls } from '../../src/inference/tool-calls.ts';
+import { ToolCalls } from '../../src/inference/tool-calls.ts';
 import type { AnswerChunk, ToolCallDelta } from '../../src/wire/chat.ts';
 
 function chunk(choice: number, ...calls: readonly ToolCallDelta[]): AnswerChunk {
@@ -32,7 +32,7 @@ function told(calls: ToolCalls, choice: number, ...given: readonly ToolCallDelta
 }
 
 test('calls as they should be pass as they are, whatever their order', () => {
-  const calls = new ToolCalls(() => 'made up');
+  const calls = new ToolCalls('gen-0');
   assert.deepEqual(told(calls, 0, call(0, 'a', 'f', ''), call(1, 'b', 'g', '')), [
     [0, 'a', 'f', ''],
     [1, 'b', 'g', ''],
@@ -47,14 +47,14 @@ test('a chunk without calls is the same object', () => {
 });
 
 test('a call without an id gets one at its begin only, and each choice has its own', () => {
-  const calls = new ToolCalls((choice, index) => callIdOf('gen-1', choice, index));
+  const calls = new ToolCalls('gen-1');
   assert.deepEqual(told(calls, 0, call(0, null, 'f', '')), [[0, 'call_gen-1_0', 'f', '']]);
   assert.deepEqual(told(calls, 0, call(0, null, null, '{}')), [[0, null, null, '{}']]);
   assert.deepEqual(told(calls, 1, call(0, null, 'f', '')), [[0, 'call_gen-1_1_0', 'f', '']]);
 });
 
 test('a call that begins at the index of another is another', () => {
-  const calls = new ToolCalls((choice, index) => callIdOf('g', choice, index));
+  const calls = new ToolCalls('g');
   assert.deepEqual(told(calls, 0, call(0, 'a', 'f', '{}')), [[0, 'a', 'f', '{}']]);
   assert.deepEqual(told(calls, 0, call(0, 'b', 'f', '{"y"')), [[1, 'b', 'f', '{"y"']]);
   assert.deepEqual(told(calls, 0, call(0, null, null, ':2}')), [[1, null, null, ':2}']]);

@@ -1,7 +1,10 @@
-import type { Dialect } from '../dialect.ts';
+import type { Dialect, Heard } from '../dialect.ts';
 import { EventHearing } from '../event-hearing.ts';
 import { readEvent, readReason, readWhole } from './read.ts';
 import { writeAsk } from './write.ts';
+
+const readChatEvent = (data: string): Heard => readEvent('chat', data);
+const readTextEvent = (data: string): Heard => readEvent('text', data);
 
 /** OpenAI's words, which llama.cpp, vLLM, SGLang, Ollama, LM Studio and most providers speak too. */
 export const openaiDialect: Dialect = {
@@ -10,7 +13,7 @@ export const openaiDialect: Dialect = {
     request: writeAsk(ask, to),
     streamType: 'text/event-stream',
     readWhole: (body) => readWhole(ask.kind, body.toString('utf8')),
-    readStream: (bytes) => new EventHearing(bytes, (data) => readEvent(ask.kind, data)),
+    readStream: (bytes) => new EventHearing(bytes, ask.kind === 'chat' ? readChatEvent : readTextEvent),
   }),
   readReason,
 };

@@ -3,7 +3,9 @@ import { until } from '../naru-process.ts';
 import { type GoalRun, type Outcome, outcome } from './goal.ts';
 import { startHelper } from './helper.ts';
 import { openConversation } from './raw-stream.ts';
-import { pause, rssMib, startStage } from './stage.ts';
+import { pause, rssBytes, startStage } from './stage.ts';
+
+const mostBytes = 350_000_000;
 
 /** Streams that are open at once and say little, as they do while a model thinks: what they cost in memory, and that all end well. */
 export async function openStreams({ quick }: GoalRun): Promise<readonly Outcome[]> {
@@ -14,7 +16,7 @@ export async function openStreams({ quick }: GoalRun): Promise<readonly Outcome[
   try {
     const { naru, payers } = stage;
     const key = payers[0]?.keys[0]?.key ?? '';
-    const before = rssMib(naru.pid);
+    const before = rssBytes(naru.pid);
     const streams: ReturnType<typeof openConversation>[] = [];
     const ask = { key, model: 'test/drip', stream: true, read: true };
     while (streams.length < wanted) {
@@ -29,7 +31,7 @@ export async function openStreams({ quick }: GoalRun): Promise<readonly Outcome[
     });
     let most = 0;
     for (let n = 0; n < 60; n += 1) {
-      most = Math.max(most, rssMib(naru.pid));
+      most = Math.max(most, rssBytes(naru.pid));
       await pause(200);
     }
     upstream.say('end');
@@ -46,13 +48,22 @@ export async function openStreams({ quick }: GoalRun): Promise<readonly Outcome[
       },
       30_000,
     ).catch(() => faults.push(`${entries} entries`));
-    if (most > 350) faults.push(`${most} MiB resident`);
-    const found = `${most} MiB resident at the most (${before} before), ${ended()} ended well, ${entries} entries`;
+    if (most > mostBytes) faults.push(`${most} bytes resident`);
+    const found = `${megabytes(most)} MB resident at the most (${megabytes(before)} before), ${ended()} ended well, ${entries} entries`;
     return [
-      outcome(`${wanted} open streams`, '≤ 350 MB resident, all end well and are billed', found, faults),
+      outcome(
+        `${wanted} open streams`,
+        `≤ ${megabytes(mostBytes)} MB (millions of bytes) resident, all end well and are billed`,
+        found,
+        faults,
+      ),
     ];
   } finally {
     await stage.end();
     await upstream.end();
   }
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(0);
 }

@@ -166,10 +166,15 @@ export function statusOf(url: string, key?: string): Promise<number> {
   });
 }
 
-/** Resident memory of a process, MiB. */
-export function rssMib(pid: number): number {
+/** Resident memory of a process, bytes. */
+export function rssBytes(pid: number): number {
   const [, kib] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Math.round(Number(kib) / 1024);
+  return Number(kib) * 1024;
+}
+
+/** The same in MiB, rounded. */
+export function rssMib(pid: number): number {
+  return Math.round(rssBytes(pid) / 1024 ** 2);
 }
 
 /** Open descriptors of a process. */
