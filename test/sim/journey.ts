@@ -4,6 +4,10 @@ import { crc32 } from 'node:zlib';
 /** What must have happened at least once in a run of many seeds: a simulation that never meets it proves nothing about it. */
 export const goals = [
   'a process died after a sync and before its commit',
+  'a process died before a commit',
+  'a process died after a commit',
+  'a process died before a sync',
+  'a process died after a sync',
   'a COMMIT was done and its answer lost',
   'a COMMIT was lost before it was done',
   'a settlement tried again found itself settled',
@@ -18,6 +22,8 @@ export const goals = [
   'a request was refused at the floor',
   'a request was refused at the limit of its key',
   'a request was refused because its key was revoked',
+  'a request was refused because its key was switched off',
+  'a request was refused because its key had expired',
   'a request was refused while the database was away',
   'a node was taken for lost and came back',
   'a client that left in the middle of a stream was billed',
@@ -25,8 +31,18 @@ export const goals = [
   'an upstream failed and another answered',
   'a price changed while a request was under way',
   'a key was revoked while a request of it was under way',
-  'a clock jumped while a request was under way',
+  'a clock jumped forwards while a request was under way',
+  'a clock jumped back while a request was under way',
   'a process was stopped in the middle of requests',
+  'a settlement was committed before its answer was complete, as is configured',
+  'a limit was lowered while requests of its key were under way',
+  'credit expired',
+  'credit was taken away',
+  'an answer was refunded',
+  'a refund was refused because all was given back',
+  'a client read the record of its answer',
+  'a tenant asked for the record of another and was told that there is none',
+  'three nodes or more spent of one account at once',
 ] as const;
 export type Goal = (typeof goals)[number];
 

@@ -127,13 +127,17 @@ export class MachineDisk {
         failIfBad();
         return put(fileOf(fd), bytes.subarray(offset), position);
       },
-      sync: (fd) =>
-        later(this.#random.unit() * this.syncMs, () => {
+      sync: async (fd) => {
+        points.onSync('before');
+        await later(this.#random.unit() * this.syncMs, () => {
           failIfBad();
           const file = open.get(fd)?.file;
           if (file == null) this.#looseNames = [];
           else makeSafe(file);
-        }),
+          points.onSync('after');
+        });
+        return isAlive() ? undefined : never;
+      },
       syncData: async (fd) => {
         const file = fileOf(fd);
         points.onSync('before');

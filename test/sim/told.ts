@@ -10,7 +10,11 @@ export interface Told {
   readonly gateway: number;
   readonly sentMs: number;
   readonly wasStreamed: boolean;
+  /** Its key had expired by its gateway's clock when it was sent. */
+  readonly wasExpired: boolean;
   end: End;
+  /** The name of its record, once its answer has begun. */
+  generation: string | null;
   /** What its usage says it cost, micro-won. */
   cost: bigint | null;
   status: number | null;
