@@ -119,7 +119,7 @@ export class Claims {
     const lives = this.#lives();
     const left = this.leftOf(subject);
     const isAlone = lives.length === 1;
-    const areCovered = lives.every((life) => isAlone || this.#isCovered(life, subject));
+    const areCovered = isAlone || this.areCovered(subject, 0n);
     const claimed = isAlone ? this.takenOf(subject) : this.sharedOf(subject);
     if (!areCovered || !this.areAcquainted(nowMs) || left === null || claimed > left) return;
     this.#excused.delete(subject);
@@ -136,12 +136,14 @@ export class Claims {
     });
   }
 
-  /** Whether what it may spend already is part of its share. */
-  #isCovered(life: Life, subject: Subject): boolean {
+  /** Whether what every node may spend already is part of its share, but for so much. */
+  areCovered(subject: Subject, but: bigint): boolean {
     const [kind, id = ''] = subject.split(' ');
-    const key = `${kind === 'account' ? 1 : 2}/${id}/${life.gateway?.books.nodes.id}`;
-    const share = this.#store.tables.spend_share.get(key)?.amount ?? 0n;
-    return this.#exposureOf(life, subject) <= share;
+    return this.#lives().every((life) => {
+      const key = `${kind === 'account' ? 1 : 2}/${id}/${life.gateway?.books.nodes.id}`;
+      const share = this.#store.tables.spend_share.get(key)?.amount ?? 0n;
+      return this.#exposureOf(life, subject) <= share + but;
+    });
   }
 
   #isLost({ gateway }: Life, nowMs: number): boolean {

@@ -35,6 +35,8 @@ export class Faults {
   /** Processes that die at their next commit or sync, and on which side of it. */
   readonly #atCommit = new Map<SimProcess, AtCommit>();
   readonly #atSync = new Map<SimProcess, Side>();
+  /** Processes that are cornered at their next sync, when what it was to make safe is written. */
+  readonly #cornerAtSync = new Set<SimProcess>();
   /** The one point, of all before and after every commit and sync, at which the process that comes to it dies; null: none. */
   readonly #dieAt: number | null;
   #points = 0;
@@ -67,6 +69,7 @@ export class Faults {
     const { machines, server } = this.#simulation;
     this.#atCommit.clear();
     this.#atSync.clear();
+    this.#cornerAtSync.clear();
     server.downUntilMs = 0;
     for (const { link, disk } of machines) {
       link.cutUntilMs = 0;
@@ -106,6 +109,9 @@ export class Faults {
   onSync(process: SimProcess, when: Side): void {
     if (this.#simulation.isEnding || !process.isAlive) return;
     this.#points += 1;
+    const machine = this.#simulation.machines.find((one) => one.process === process);
+    if (when === 'before' && machine !== undefined && this.#cornerAtSync.delete(process))
+      this.#corner(machine);
     if (this.#points !== this.#dieAt && this.#atSync.get(process) !== when) return;
     this.#atSync.delete(process);
     this.#die(process, when, 'sync');
@@ -158,9 +164,11 @@ export class Faults {
         return;
       case 'bad disk':
         disk.failingUntilMs = untilMs(50, 3_000);
+        disk.takesWrites = random.inThousand(300);
         return;
       case 'cornered':
-        this.#corner(machine);
+        if (random.inThousand(500)) this.#corner(machine);
+        else this.#cornerAtSync.add(process);
         return;
       case 'slow disk':
         disk.syncMs = random.pick([1, 20, 300]);
@@ -183,13 +191,14 @@ export class Faults {
   #corner(machine: Machine): void {
     const { random, timeline } = this.#simulation;
     const { link, disk, process } = machine;
-    link.cutUntilMs = timeline.nowMs + random.int(11_000, 14_000);
+    link.cutUntilMs = timeline.nowMs + random.int(11_000, 16_000);
     disk.failingUntilMs = random.pick([link.cutUntilMs, timeline.nowMs + random.int(50, 2_000)]);
+    disk.takesWrites = random.inThousand(700);
     this.#breakLines(process);
-    if (random.inThousand(500)) return;
-    timeline.after(random.int(10_000, 13_000), () => {
+    if (random.inThousand(300)) return;
+    timeline.after(random.int(10_200, 12_500), () => {
       if (machine.process === process && !this.#simulation.isEnding)
-        this.#simulation.crash(machine, random.pick(['kill', 'power']));
+        this.#simulation.crash(machine, random.pick(['kill', 'kill', 'power']));
     });
   }
 
@@ -197,6 +206,7 @@ export class Faults {
     const { random, journey } = this.#simulation;
     const byMs = random.pick([-1, 1]) * random.int(1, random.pick([5_000, hourMs, 30 * hourMs]));
     machine.time.offsetMs += byMs;
+    machine.time.jumps += 1;
     if (!this.#isBusy(machine)) return;
     journey.met(`a clock jumped ${byMs > 0 ? 'forwards' : 'back'} while a request was under way`);
   }

@@ -266,7 +266,7 @@ export const mutations: readonly Mutation[] = [
     name: 'stale: nobody waits until memory is current',
     file: 'src/http/dispatch.ts',
     from: 'if (fresh !== undefined) await fresh;',
-    to: '',
+    to: 'if (fresh !== undefined) void fresh.catch(() => {});',
   },
   {
     name: 'stale: a balance of before is taken for the newest',

@@ -82,11 +82,15 @@ export async function simulate(seed: number, options: SimulationOptions): Promis
   const simulation = new Simulation(seed, options);
   const { journey, truth } = simulation;
   let violation: Outcome['violation'] = null;
+  const onUnheard = (error: unknown): void => simulation.fail(error);
+  process.on('unhandledRejection', onUnheard);
   try {
     await simulation.run(options.steps);
   } catch (error) {
     const words = error instanceof Violation ? error.message : String((error as Error).stack ?? error);
     violation = { words, last: [...journey.last] };
+  } finally {
+    process.off('unhandledRejection', onUnheard);
   }
   simulation.end();
   return {
@@ -255,7 +259,7 @@ export class Simulation {
     this.crashes += 1;
     this.note(`${machine.process.name} dies: ${how}`);
     this.truth.onDeath(machine);
-    this.#witness.onDeath(machine);
+    this.#witness.onDeath(machine, how);
     machine.process.die();
     machine.gateway = null;
     if (how === 'power') machine.disk.losePower();
@@ -282,7 +286,7 @@ export class Simulation {
     }
     tx.commit();
     for (let number = 1; number <= plan.gateways; number += 1) {
-      const time = { offsetMs: random.int(-2_000, 2_000) };
+      const time = { offsetMs: random.int(-2_000, 2_000), jumps: 0 };
       this.machines.push({
         number,
         home: `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`,

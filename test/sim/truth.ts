@@ -142,6 +142,13 @@ export class Truth {
         shared <= left + slack,
         () => `${subject} has ${left} left, and ${shared} of it are shares, with ${slack} of slack`,
       );
+      // One request is counted before the share that covers it is committed. A key's charge may be counted twice for a moment.
+      const asked = this.#largest.get(subject) ?? 0n;
+      if (subject.startsWith('account'))
+        this.hold(
+          this.#claims.areCovered(subject, asked),
+          () => `a node spends more of ${subject} than its share, and than ${asked} beside it`,
+        );
     }
   }
 

@@ -37,13 +37,16 @@ export class Witness {
   }
 
   /** A gateway dies: what its clients were told is in its journal, or will be free. */
-  onDeath({ number }: Machine): void {
+  onDeath({ number }: Machine, how: 'kill' | 'power'): void {
     const { told: all, truth, journey } = this.#simulation;
     for (const told of all.values()) {
       if (told.gateway !== number) continue;
       const isSettled = truth.isOnRecord(told.id);
-      if (told.end === 'failed' && (told.endedMs ?? 0) - told.sentMs >= settlementPatienceMs)
-        told.isUnsaid ||= !isSettled;
+      const wasGivenUp =
+        told.end === 'failed' && (told.endedMs ?? 0) - told.sentMs >= settlementPatienceMs && !isSettled;
+      if (wasGivenUp) journey.met('a process died with a settlement that it had given up');
+      // A record that was written and not synced is there after all but a power failure.
+      if (wasGivenUp && (how === 'power' || !told.isJournaled)) told.isUnsaid = true;
       if (told.end === 'complete' && told.cost !== 0n && !isSettled)
         journey.met('a process died after a sync and before its commit');
       if (told.end === 'running' && told.wasStreamed && told.status === 200)
