@@ -107,10 +107,10 @@ export const mutations: readonly Mutation[] = [
     to: '',
   },
   {
-    name: 'shares: what is yielded is kept in memory',
+    name: 'shares: what is given back may still be spent',
     file: 'src/nodes/spend-shares.ts',
-    from: 'share.amount = share.spender.exposure;\n      if (share.amount === 0n) this',
-    to: 'if (share.spender.exposure === 0n) this',
+    from: 'if (kept.length > 0) await writeShares',
+    to: 'for (const { spender, amount } of trimmed) this.#put(spender, amount + 100_000_000n);\n    if (kept.length > 0) await writeShares',
   },
   {
     name: 'shares: what is in flight is not published when a node is alone no more',

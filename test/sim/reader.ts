@@ -3,6 +3,9 @@ import type { SimGateway } from './gateway.ts';
 import type { SimProcess } from './process.ts';
 import type { Holder, Machine, Simulation } from './simulation.ts';
 
+/** What is told is not older than this when it is asked. */
+const knownWithinMs = 1_000;
+
 /** Who reads, and from where. */
 interface Reading {
   readonly machine: Machine;
@@ -26,12 +29,15 @@ export async function read(simulation: Simulation, reading: Reading): Promise<vo
 }
 
 async function readCredits(simulation: Simulation, reading: Reading): Promise<void> {
+  const { truth, timeline } = simulation;
+  const { accountId } = reading.holder;
+  const sinceMs = timeline.nowMs - knownWithinMs;
   const data = await ask(reading, '/api/v1/credits');
   if (data === null) return;
-  const { accountId } = reading.holder;
-  simulation.truth.hold(
-    simulation.truth.hadCredits(accountId, BigInt(Math.round(Number(data['total_credits']) * 1_000_000))),
-    () => `account ${accountId} was told of credits that it never had: ${String(data['total_credits'])}`,
+  const amount = BigInt(Math.round(Number(data['total_credits']) * 1_000_000));
+  truth.hold(
+    truth.hadCredits(accountId, amount, sinceMs),
+    () => `account ${accountId} was told of ${amount} of credits, which it had not lately`,
   );
 }
 

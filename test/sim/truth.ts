@@ -34,8 +34,8 @@ export class Truth {
   readonly #claims: Claims;
   readonly #audit: Audit;
   readonly #sums = new Map<number, { amount: bigint; entries: number }>();
-  /** Every amount of credit that an account ever had. */
-  readonly #credits = new Map<number, Set<bigint>>();
+  /** Every amount of credit that an account ever had, and since when. */
+  readonly #credits = new Map<number, { readonly amount: bigint; readonly sinceMs: number }[]>();
   /** The largest estimate so far. */
   readonly #largest = new Map<Subject, bigint>();
   readonly #limits = new Map<number, bigint | null>();
@@ -247,9 +247,13 @@ export class Truth {
     this.#journey.met('a settlement was committed before its answer was complete, as is configured');
   }
 
-  /** Whether the account ever had so much credit in all. */
-  hadCredits(accountId: number, amount: bigint): boolean {
-    return this.#credits.get(accountId)?.has(amount) ?? amount === 0n;
+  /** Whether the account had so much credit in all at an instant of virtual time, or since. */
+  hadCredits(accountId: number, amount: bigint, sinceMs: number): boolean {
+    const had = this.#credits.get(accountId) ?? [];
+    if (amount === 0n && (had[0]?.sinceMs ?? Number.POSITIVE_INFINITY) >= sinceMs) return true;
+    return had.some(
+      (one, at) => one.amount === amount && (had[at + 1]?.sinceMs ?? Number.POSITIVE_INFINITY) >= sinceMs,
+    );
   }
 
   /** Everything is over: what clients saw is what is in the books. */
@@ -273,9 +277,10 @@ export class Truth {
     this.#audit.atEnd();
   }
 
-  #noteCredits(accountId: number, credits: bigint): void {
-    const had = this.#credits.get(accountId) ?? new Set([0n]);
-    this.#credits.set(accountId, had.add(credits));
+  #noteCredits(accountId: number, amount: bigint): void {
+    const had = this.#credits.get(accountId) ?? [];
+    this.#credits.set(accountId, had);
+    if (had.at(-1)?.amount !== amount) had.push({ amount, sinceMs: this.#timeline.nowMs });
   }
 
   #noteRecord(told: Told, row: Tables['generation']): void {
