@@ -24,6 +24,7 @@ export class Claims {
   readonly #floor: bigint;
   /** Settlements that are committed and that their process has not heard of, by process and generation. */
   readonly #unheard = new Map<SimProcess, Map<string, Tables['generation']>>();
+  readonly #settled = new Map<string, Tables['generation']>();
   /** What may be spent beyond a floor or limit, and since when. */
   readonly #excused = new Map<Subject, { amount: bigint; atMs: number }>();
   readonly #excusedOf = new WeakMap<SimProcess, Map<Subject, bigint>>();
@@ -81,7 +82,28 @@ export class Claims {
   onSettled(process: SimProcess, rows: readonly Tables['generation'][]): void {
     const unheard = this.#unheard.get(process) ?? new Map<string, Tables['generation']>();
     this.#unheard.set(process, unheard);
+    for (const row of rows) this.#settled.set(row.id, row);
     if (process.isAlive) for (const row of rows) unheard.set(row.id, row);
+  }
+
+  /**
+   * A batch was found settled, its first answer having been lost: what it cost is for a moment part of the books and, once more, of
+   * what its node takes for spent, of its key until that is read again and of its share until that is written anew. Nobody spends it.
+   */
+  onRepeated(batch: readonly string[], nowMs: number): void {
+    for (const id of batch) {
+      const row = this.#settled.get(id);
+      if (row === undefined) continue;
+      this.excuse(`account ${row.account_id}`, row.cost, nowMs);
+      this.excuse(`key ${row.key_id}`, row.cost, nowMs);
+    }
+  }
+
+  /** What is committed and not heard of, over all that live: part of their shares still, when they are written meanwhile. */
+  unheardOf(subject: Subject): bigint {
+    let unheard = 0n;
+    for (const { process } of this.#lives()) unheard += this.#unheardBy(process, subject);
+    return unheard;
   }
 
   onHeard(process: SimProcess, batch: readonly string[]): void {
@@ -152,10 +174,14 @@ export class Claims {
   }
 
   #exposureOf(life: Life, subject: Subject): bigint {
-    let taken = exposuresOf(life, 'all').get(subject) ?? 0n;
-    for (const row of this.#unheard.get(life.process)?.values() ?? [])
-      if (subject === `account ${row.account_id}` || subject === `key ${row.key_id}`) taken -= row.cost;
-    return taken;
+    return (exposuresOf(life, 'all').get(subject) ?? 0n) - this.#unheardBy(life.process, subject);
+  }
+
+  #unheardBy(process: SimProcess, subject: Subject): bigint {
+    let unheard = 0n;
+    for (const row of this.#unheard.get(process)?.values() ?? [])
+      if (subject === `account ${row.account_id}` || subject === `key ${row.key_id}`) unheard += row.cost;
+    return unheard;
   }
 }
 

@@ -110,6 +110,11 @@ export class Truth {
     for (const subject of subjectsOf(tx, fresh)) this.#holdSpending(subject);
     this.#holdShares(tx);
     if (batch.length > fresh.length) {
+      const known = new Set(fresh.map(({ id }) => id));
+      this.#claims.onRepeated(
+        batch.filter((id) => !known.has(id)),
+        this.#nowMs,
+      );
       const isServing = this.#lives().some((life) => life.process === process && life.gateway !== null);
       this.#journey.met(
         isServing
@@ -131,12 +136,14 @@ export class Truth {
   /** All shares of a subject together are never more than what is left of it: looked at when one is granted. */
   #holdShares(tx: Transaction): void {
     const shares = tx.written.get('spend_share');
-    if (shares === undefined || tx.written.size > 1 || !this.#claims.areAcquainted(this.#nowMs)) return;
+    // A node that is alone asks only when it cannot know that it is, and spends beside its shares.
+    if (shares === undefined || tx.written.size > 1 || this.#lives().length === 1) return;
+    if (!this.#claims.areAcquainted(this.#nowMs)) return;
     for (const [key, row] of shares) {
       const subject = subjectOf(key);
       const left = this.#claims.leftOf(subject);
       if (row === null || left === null) continue;
-      const slack = this.#slackOf(subject);
+      const slack = this.#slackOf(subject) + this.#claims.unheardOf(subject);
       const shared = this.#claims.sharedOf(subject);
       this.hold(
         shared <= left + slack,
