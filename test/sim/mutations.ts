@@ -257,28 +257,10 @@ export const mutations: readonly Mutation[] = [
     to: 'if (left === 0n) return',
   },
   {
-    name: 'stale: an account that another process changed is not read again',
-    file: 'src/books.ts',
-    from: 'return accounts.refresh(subject);',
-    to: 'return;',
-  },
-  {
     name: 'stale: nobody waits until memory is current',
     file: 'src/http/dispatch.ts',
     from: 'if (fresh !== undefined) await fresh;',
     to: 'if (fresh !== undefined) void fresh.catch(() => {});',
-  },
-  {
-    name: 'stale: a balance of before is taken for the newest',
-    file: 'src/accounts/account.ts',
-    from: 'if (row.version < this.#version) return;',
-    to: '',
-  },
-  {
-    name: 'stale: a node that cannot see the others believes that it is alone',
-    file: 'src/nodes/spend-shares.ts',
-    from: 'return nodes.isAlone && nodes.acquaintance === null && isCurrent();',
-    to: 'return nodes.isAlone;',
   },
   {
     name: 'tenants: a record on its way is read by another',
