@@ -17,8 +17,9 @@ export interface Campaign {
   readonly failed: boolean;
 }
 
-/** With fewer seeds than this, what must happen sometimes may happen never. */
+/** With fewer seeds than this, or fewer steps of each, what must happen sometimes may happen never. */
 const enoughSeeds = 200;
+const enoughSteps = 2_500;
 
 /** Runs seed after seed, up to the first that fails. */
 export async function runSeeds(orders: Orders): Promise<Campaign> {
@@ -55,9 +56,9 @@ export async function runSeeds(orders: Orders): Promise<Campaign> {
   );
   const never = goals.filter((goal) => !counts.has(goal));
   for (const goal of goals) report.push(`${String(counts.get(goal) ?? 0).padStart(7)}  ${goal}`);
-  const isShort = orders.seeds < enoughSeeds;
+  const isShort = orders.seeds < enoughSeeds || orders.steps < enoughSteps;
   if (never.length > 0 && bad === null)
-    report.push(`${isShort ? 'never, in so few seeds' : 'NEVER'}: ${never.join('; ')}`);
+    report.push(`${isShort ? 'never, in so few seeds or steps' : 'NEVER'}: ${never.join('; ')}`);
   if (bad?.violation != null) {
     report.push(...bad.violation.last, `SEED ${bad.seed} FAILED: ${bad.violation.words}`);
     report.push(`again: npm run sim -- --from ${bad.seed} --seeds 1 --steps ${orders.steps} --trace`);

@@ -48,10 +48,15 @@ export function send(sending: Sending): Promise<Answered> {
           end('left');
           departure.abort(new ClientLeft());
         });
-  const exchange = exchangeOf(sending, departure);
+  const { key, body } = sending;
+  const exchange = exchangeOf(
+    { id: told.id, accountId: told.accountId, process, key, body },
+    { method: 'POST', path: '/api/v1/chat/completions', queryText: '', departure },
+  );
   const listen = async (): Promise<void> => {
     try {
       const reply = await sending.gateway.answer(exchange);
+      told.generation = reply.headers?.['X-Generation-Id'] ?? null;
       if ('stream' in reply) await hearStream(sending, reply, end);
       else if (process.isAlive && told.end === 'running') {
         told.status = 200;
@@ -100,25 +105,40 @@ function costIn(body: { readonly usage?: object }): bigint {
   return BigInt(Math.round(cost * 1_000_000));
 }
 
-/** What the transport would have made of the request. */
-function exchangeOf({ told, process, key, body }: Sending, departure: AbortController): Exchange {
+/** What the transport would have made of a request. */
+export function exchangeOf(
+  from: {
+    readonly id: string;
+    readonly accountId: number;
+    readonly process: SimProcess;
+    readonly key: string;
+    readonly body: object;
+  },
+  to: {
+    readonly method: string;
+    readonly path: string;
+    readonly queryText: string;
+    readonly departure: AbortController;
+  },
+): Exchange {
+  const { method, path, queryText, departure } = to;
   const headers: Record<string, string> = {
-    authorization: `Bearer ${key}`,
-    'x-title': `app ${told.accountId}`,
+    authorization: `Bearer ${from.key}`,
+    'x-title': `app ${from.accountId}`,
   };
   const exchange = {
-    requestId: told.id,
-    method: 'POST',
-    path: '/api/v1/chat/completions',
-    queryText: '',
+    requestId: from.id,
+    method,
+    path,
+    queryText,
     headers,
-    startedMs: process.clock.monotonic(),
+    startedMs: from.process.clock.monotonic(),
     clientIp: '127.0.0.1',
     logFields: {},
     signal: departure.signal,
     leave: (reason: Error) => departure.abort(reason),
     header: (name: string) => headers[name] ?? null,
-    body: async () => Buffer.from(JSON.stringify(body)),
+    body: async () => Buffer.from(JSON.stringify(from.body)),
   };
   return exchange as unknown as Exchange;
 }

@@ -2,46 +2,62 @@ import type { SimProcess } from './process.ts';
 import type { Machine, Simulation } from './simulation.ts';
 
 /** Everything that goes wrong, or is done to a gateway, at an instant that the seed chooses. */
-const kinds = [
-  'kill',
-  'power',
-  'stop',
-  'cut',
-  'silence',
-  'server',
-  'clock',
-  'reload',
-  'reload',
-  'bad disk',
-  'cornered',
-  'slow disk',
-  'slow network',
-  'at commit',
-  'at commit',
-  'at sync',
-  'at sync',
-] as const;
-export type FaultKind = (typeof kinds)[number];
+export type FaultKind =
+  | 'kill'
+  | 'power'
+  | 'stop'
+  | 'cut'
+  | 'silence'
+  | 'server'
+  | 'clock'
+  | 'reload'
+  | 'bad disk'
+  | 'cornered'
+  | 'slow disk'
+  | 'slow network'
+  | 'at commit'
+  | 'at sync';
 
 const hourMs = 3_600_000;
+
+/** At which of its commits, and on which side of it, a process dies. */
+interface AtCommit {
+  readonly side: Side;
+  /** Any commit at all, or the next that settles something. */
+  readonly of: 'anything' | 'settlements';
+}
+
+type Side = 'before' | 'after';
 
 /** Makes things go wrong. */
 export class Faults {
   readonly #simulation: Simulation;
   /** Processes that die at their next commit or sync, and on which side of it. */
-  readonly #atCommit = new Map<SimProcess, 'before' | 'after'>();
-  readonly #atSync = new Map<SimProcess, 'before' | 'after'>();
+  readonly #atCommit = new Map<SimProcess, AtCommit>();
+  readonly #atSync = new Map<SimProcess, Side>();
+  /** Processes that are cornered at their next sync, when what it was to make safe is written. */
+  readonly #cornerAtSync = new Set<SimProcess>();
+  /** The one point, of all before and after every commit and sync, at which the process that comes to it dies; null: none. */
+  readonly #dieAt: number | null;
+  #points = 0;
 
-  constructor(simulation: Simulation) {
+  constructor(simulation: Simulation, dieAt: number | null) {
     this.#simulation = simulation;
+    this.#dieAt = dieAt;
+  }
+
+  /** How many points there were so far at which a process could die: two for each commit and each sync. */
+  get points(): number {
+    return this.#points;
   }
 
   begin(): void {
-    const { timeline, random } = this.#simulation;
+    const { timeline, random, plan } = this.#simulation;
+    if (plan.faults.length === 0) return;
     const next = (): void => {
-      timeline.after(random.int(100, 2_000), () => {
+      timeline.after(random.int(...plan.faultEveryMs), () => {
         if (this.#simulation.isEnding) return;
-        this.#happen(random.pick(kinds), random.pick(this.#simulation.machines));
+        this.#happen(random.pick(plan.faults), random.pick(this.#simulation.machines));
         next();
       });
     };
@@ -53,6 +69,7 @@ export class Faults {
     const { machines, server } = this.#simulation;
     this.#atCommit.clear();
     this.#atSync.clear();
+    this.#cornerAtSync.clear();
     server.downUntilMs = 0;
     for (const { link, disk } of machines) {
       link.cutUntilMs = 0;
@@ -63,16 +80,23 @@ export class Faults {
     }
   }
 
-  fateOfCommit(process: SimProcess, batch: readonly string[]): 'answered' | 'lost' | 'unanswered' {
-    const { random, journey, isEnding } = this.#simulation;
-    if (isEnding || !process.isAlive) return 'answered';
+  /** `isWorth`: the transaction changes something. */
+  fateOfCommit(
+    process: SimProcess,
+    batch: readonly string[],
+    isWorth: boolean,
+  ): 'answered' | 'lost' | 'unanswered' {
+    const { random, journey, isEnding, plan } = this.#simulation;
+    if (isEnding || !process.isAlive || !isWorth) return 'answered';
     const point = this.#atCommit.get(process);
-    if (point !== undefined && batch.length > 0) {
+    const isNow = point !== undefined && (point.of === 'anything' || batch.length > 0);
+    const side = this.#chosen() ?? (isNow ? point.side : null);
+    if (side !== null) {
       this.#atCommit.delete(process);
-      this.#die(process, `${point} a commit`);
-      return point === 'before' ? 'lost' : 'unanswered';
+      this.#die(process, side, 'commit');
+      return side === 'before' ? 'lost' : 'unanswered';
     }
-    if (!random.inThousand(15)) return 'answered';
+    if (plan.kind === 'quiet' || !random.inThousand(15)) return 'answered';
     const fate = random.pick(['lost', 'unanswered'] as const);
     this.#simulation.note(`a COMMIT of ${process.name} is ${fate}`);
     if (batch.length > 0)
@@ -82,17 +106,31 @@ export class Faults {
     return fate;
   }
 
-  onSync(process: SimProcess, when: 'before' | 'after'): void {
-    if (this.#atSync.get(process) !== when) return;
+  onSync(process: SimProcess, when: Side): void {
+    if (this.#simulation.isEnding || !process.isAlive) return;
+    this.#points += 1;
+    const machine = this.#simulation.machines.find((one) => one.process === process);
+    if (when === 'before' && machine !== undefined && this.#cornerAtSync.delete(process))
+      this.#corner(machine);
+    if (this.#points !== this.#dieAt && this.#atSync.get(process) !== when) return;
     this.#atSync.delete(process);
-    this.#die(process, `${when} a sync`);
+    this.#die(process, when, 'sync');
   }
 
-  #die(process: SimProcess, where: string): void {
-    const { machines, random } = this.#simulation;
+  /** On which side of this commit the chosen point is. */
+  #chosen(): Side | null {
+    this.#points += 2;
+    if (this.#points - 1 === this.#dieAt) return 'before';
+    return this.#points === this.#dieAt ? 'after' : null;
+  }
+
+  #die(process: SimProcess, side: Side, of: 'commit' | 'sync'): void {
+    const { machines, random, journey } = this.#simulation;
     const machine = machines.find((one) => one.process === process);
-    this.#simulation.note(`${process.name} dies ${where}`);
-    if (machine !== undefined) this.#simulation.crash(machine, random.pick(['kill', 'power']));
+    if (machine === undefined) return;
+    this.#simulation.note(`${process.name} dies ${side} a ${of}`);
+    journey.met(`a process died ${side} a ${of}`);
+    this.#simulation.crash(machine, random.pick(['kill', 'power']));
   }
 
   #happen(kind: FaultKind, machine: Machine): void {
@@ -119,22 +157,18 @@ export class Faults {
         server.stop(random.int(50, 3_000));
         return;
       case 'clock':
-        machine.time.offsetMs +=
-          random.pick([-1, 1]) * random.int(1, random.pick([5_000, hourMs, 30 * hourMs]));
-        if (this.#isBusy(machine))
-          this.#simulation.journey.met('a clock jumped while a request was under way');
+        this.#jump(machine);
         return;
       case 'reload':
         this.#reload(machine);
         return;
       case 'bad disk':
         disk.failingUntilMs = untilMs(50, 3_000);
+        disk.takesWrites = random.inThousand(300);
         return;
       case 'cornered':
-        // Longer than a settlement waits for either of them.
-        link.cutUntilMs = untilMs(11_000, 14_000);
-        disk.failingUntilMs = link.cutUntilMs;
-        this.#breakLines(process);
+        if (random.inThousand(500)) this.#corner(machine);
+        else this.#cornerAtSync.add(process);
         return;
       case 'slow disk':
         disk.syncMs = random.pick([1, 20, 300]);
@@ -143,11 +177,38 @@ export class Faults {
         link.slowMs = random.pick([2, 2, 30, 200]);
         return;
       case 'at commit':
-        this.#atCommit.set(process, random.pick(['before', 'after']));
+        this.#atCommit.set(process, {
+          side: random.pick(['before', 'after']),
+          of: random.pick(['anything', 'settlements', 'settlements']),
+        });
         return;
       case 'at sync':
         this.#atSync.set(process, random.pick(['before', 'after']));
     }
+  }
+
+  /** No database for longer than a settlement waits for it, no disk for as long or for a moment, and then perhaps an end. */
+  #corner(machine: Machine): void {
+    const { random, timeline } = this.#simulation;
+    const { link, disk, process } = machine;
+    link.cutUntilMs = timeline.nowMs + random.int(11_000, 16_000);
+    disk.failingUntilMs = random.pick([link.cutUntilMs, timeline.nowMs + random.int(50, 2_000)]);
+    disk.takesWrites = random.inThousand(700);
+    this.#breakLines(process);
+    if (random.inThousand(300)) return;
+    timeline.after(random.int(10_200, 12_500), () => {
+      if (machine.process === process && !this.#simulation.isEnding)
+        this.#simulation.crash(machine, random.pick(['kill', 'kill', 'power']));
+    });
+  }
+
+  #jump(machine: Machine): void {
+    const { random, journey } = this.#simulation;
+    const byMs = random.pick([-1, 1]) * random.int(1, random.pick([5_000, hourMs, 30 * hourMs]));
+    machine.time.offsetMs += byMs;
+    machine.time.jumps += 1;
+    if (!this.#isBusy(machine)) return;
+    journey.met(`a clock jumped ${byMs > 0 ? 'forwards' : 'back'} while a request was under way`);
   }
 
   #stop(machine: Machine): void {

@@ -4,13 +4,17 @@ import type { Config } from '../../src/config/config.ts';
 import { openaiDialect } from '../../src/dialects/openai/index.ts';
 import { ServerStopping } from '../../src/errors/given-up.ts';
 import { placeWith } from '../../src/funds.ts';
+import { readGeneration } from '../../src/generations/generations.ts';
 import { dispatch } from '../../src/http/dispatch.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import type { Reply } from '../../src/http/route.ts';
 import { RouteTable } from '../../src/http/table.ts';
 import { JobRunner } from '../../src/jobs/jobs.ts';
+import { expireCredit } from '../../src/ledger/credit.ts';
 import { type Log, type LogFields, silentLog } from '../../src/log/log.ts';
 import { beatEveryMs } from '../../src/nodes/node-registry.ts';
+import { accountRoutes } from '../../src/routes/account.ts';
+import { generationRoutes } from '../../src/routes/generation.ts';
 import { inferenceRoutes } from '../../src/routes/inference.ts';
 import type { Slots } from '../../src/slots/slots.ts';
 import { Database } from '../../src/store/database.ts';
@@ -107,7 +111,21 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     keepAliveMs: config.limits.keepAliveCommentMs,
     streamIdleTimeoutMs: config.limits.streamIdleTimeoutMs,
   });
-  const table = new RouteTable(routes);
+  const reading = [
+    ...accountRoutes({
+      accounts,
+      clock,
+      current: async (key) => {
+        if (!nodes.isAlone) await keys.refresh(key.row.id);
+        return key;
+      },
+    }),
+    ...generationRoutes({
+      settlements,
+      readGeneration: (accountId, uuid) => readGeneration(database, accountId, uuid),
+    }),
+  ];
+  const table = new RouteTable([...routes, ...reading]);
   const keyPrefix = config.keys.prefix;
   const dispatching = { table, keys, accounts, clock, keyPrefix, fresh: () => feed.fresh() };
   const jobs = new JobRunner(
@@ -117,6 +135,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       { name: 'give-back-shares', everyMs: 1_000, run: () => shares.giveBackIdle() },
       { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },
       { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshDoubtful() },
+      { name: 'expire-credit', everyMs: 1_000, run: (nowMs) => expireCredit(database, nowMs) },
     ],
     { clock, log },
   );

@@ -28,8 +28,9 @@ export class MachineDisk {
   readonly #random: Random;
   readonly #files = new Map<string, File>();
   #looseNames: LooseName[] = [];
-  /** Every write and sync fails until then. */
+  /** Every sync fails until then, and every write unless only syncs do. */
   failingUntilMs = 0;
+  takesWrites = false;
   /** Syncs take this long, about. */
   syncMs = 1;
 
@@ -72,8 +73,8 @@ export class MachineDisk {
       await this.#timeline.pause(delayMs);
       return isAlive() ? work() : never;
     };
-    const failIfBad = (): void => {
-      if (this.#timeline.nowMs < this.failingUntilMs)
+    const failIfBad = (asked: 'write' | 'sync'): void => {
+      if (this.#timeline.nowMs < this.failingUntilMs && !(asked === 'write' && this.takesWrites))
         throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
     };
     const fileOf = (fd: number): File => {
@@ -108,7 +109,7 @@ export class MachineDisk {
         later(0, () => {
           lastFd += 1;
           if (flags === 'wx') {
-            failIfBad();
+            failIfBad('write');
             const file: File = { bytes: Buffer.alloc(0), safe: Buffer.alloc(0), loose: [] };
             this.#files.set(path, file);
             this.#looseNames.push({ undo: () => this.#files.delete(path) });
@@ -119,27 +120,31 @@ export class MachineDisk {
       close: (fd) => void open.delete(fd),
       write: (fd, bytes, length, position) =>
         later(0, () => {
-          failIfBad();
+          failIfBad('write');
           return put(fileOf(fd), bytes.subarray(0, length), position);
         }),
       writeNow: (fd, bytes, offset, position) => {
         if (!isAlive()) return bytes.length - offset;
-        failIfBad();
+        failIfBad('write');
         return put(fileOf(fd), bytes.subarray(offset), position);
       },
-      sync: (fd) =>
-        later(this.#random.unit() * this.syncMs, () => {
-          failIfBad();
+      sync: async (fd) => {
+        points.onSync('before');
+        await later(this.#random.unit() * this.syncMs, () => {
+          failIfBad('sync');
           const file = open.get(fd)?.file;
           if (file == null) this.#looseNames = [];
           else makeSafe(file);
-        }),
+          points.onSync('after');
+        });
+        return isAlive() ? undefined : never;
+      },
       syncData: async (fd) => {
         const file = fileOf(fd);
         points.onSync('before');
         const covered = file.loose.length;
         await later(this.#random.unit() * this.syncMs, () => {
-          failIfBad();
+          failIfBad('sync');
           for (const { at, bytes } of file.loose.splice(0, covered)) bytes.copy(file.safe, at);
           points.onSync('after');
         });

@@ -16,8 +16,15 @@ export class Link {
 
 /** What those who simulate are told of the database's server, and may decide. */
 export interface ServerWatch {
-  /** About to run a COMMIT. `lost`: it breaks the connection instead; `unanswered`: it commits, then breaks it. */
-  fateOfCommit(process: SimProcess, batch: readonly string[]): 'answered' | 'lost' | 'unanswered';
+  /**
+   * About to commit, which may change nothing. `lost`: the connection breaks instead; `unanswered`: it is committed, then the
+   * connection breaks.
+   */
+  fateOfCommit(
+    process: SimProcess,
+    batch: readonly string[],
+    isWorth: boolean,
+  ): 'answered' | 'lost' | 'unanswered';
   /** A transaction is committed; `batch` are the generations that it settled, or found settled. */
   onCommit(tx: Transaction, process: SimProcess, batch: readonly string[]): void;
   /** A process has heard that a batch of settlements is in the database. */
@@ -214,14 +221,18 @@ export class Session {
       this.#tx = null;
       return [];
     }
-    if (text === 'COMMIT') return this.#commit();
+    if (text === 'COMMIT') {
+      const open = this.#tx;
+      this.#tx = null;
+      return open === null ? [] : this.#commit(open);
+    }
     const tx = this.#tx ?? store.begin();
     try {
       if (text.includes('INSERT INTO generation')) this.#batch = batchOf(values);
       const rows = await execute(tx, text, values);
       if (text.startsWith('LISTEN')) this.#listens = true;
-      if (this.#tx === null) this.#finish(tx);
-      return rows;
+      // A statement by itself is its own transaction.
+      return this.#tx === null ? this.#commit(tx, rows) : rows;
     } catch (error) {
       if (this.#tx === null) tx.rollback();
       if (error instanceof ServerError && !this.#broken) watch.onRefused(this.process, error);
@@ -229,24 +240,16 @@ export class Session {
     }
   }
 
-  #commit(): readonly object[] {
+  #commit(tx: Transaction, rows: readonly object[] = []): readonly object[] {
     const { watch } = this.#server;
-    const tx = this.#tx;
-    if (tx === null) return [];
-    const fate = watch.fateOfCommit(this.process, this.#batch);
+    const isWorth = !tx.failed && tx.written.size > 0;
+    const fate = watch.fateOfCommit(this.process, this.#batch, isWorth);
     // Between the question and its end the process may have died; what reached the server is done all the same.
-    if (fate === 'lost') {
-      this.break();
-      throw lost();
-    }
-    this.#tx = null;
-    if (tx.failed) tx.rollback();
+    if (fate === 'lost' || tx.failed) tx.rollback();
     else this.#finish(tx);
-    if (fate === 'unanswered') {
-      this.break();
-      throw lost();
-    }
-    return [];
+    if (fate === 'answered') return rows;
+    this.break();
+    throw lost();
   }
 
   #finish(tx: Transaction): void {

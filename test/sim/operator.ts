@@ -1,54 +1,77 @@
-import { revokeKey } from '../../src/keys/keys.ts';
+import type { GenerationUuid } from '../../src/ids/generation-id.ts';
+import { parseGenerationId } from '../../src/ids/generation-id.ts';
+import { changeOwnKey, type KeyChange, revokeKey } from '../../src/keys/keys.ts';
+import { adjustCredit, type CorrectionOutcome, refundGeneration } from '../../src/ledger/corrections.ts';
 import { grantCredit } from '../../src/ledger/credit.ts';
-import { krwOfMicro } from '../../src/money/krw.ts';
+import { type Krw, krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
 import type { Tables } from './model/tables.ts';
 import type { Transaction } from './model/transactions.ts';
 import { Link } from './network.ts';
 import { SimProcess } from './process.ts';
 import type { Holder, Simulation } from './simulation.ts';
+import { beginningMs } from './time.ts';
 import type { Told } from './told.ts';
 import { keyOf } from './world.ts';
 
 const noticedWithinMs = 1_000;
 
-/** The operator: adds credit, revokes keys and makes new ones, with the commands' own functions and a connection of his own. */
+function krw(won: number): Krw {
+  return krwOfMicro(BigInt(won) * 1_000_000n);
+}
+
+/** The operator: moves credit, changes keys and makes new ones, with the commands' own functions and a connection of his own. */
 export class Operator {
   readonly #simulation: Simulation;
   readonly #process: SimProcess;
   readonly #database: Database;
-  #grants = 0;
+  #acts = 0;
 
   constructor(simulation: Simulation) {
     this.#simulation = simulation;
-    this.#process = new SimProcess('operator', simulation.timeline, { offsetMs: 0 });
+    this.#process = new SimProcess('operator', simulation.timeline, { offsetMs: 0, jumps: 0 });
     this.#database = new Database({}, 8, null, simulation.server.meansOf(this.#process, new Link()));
   }
 
   begin(): void {
-    this.#work().catch(() => {});
+    this.#work().catch((error: unknown) => this.#simulation.fail(error));
   }
 
+  /** Notes when a key was revoked or switched off, and when it came back. */
   onCommit(tx: Transaction, process: SimProcess): void {
     const { holders, timeline, told, journey } = this.#simulation;
     if (process !== this.#process) return;
     for (const row of (tx.written.get('api_key')?.values() ?? []) as Iterable<Tables['api_key']>) {
-      if (row.revoked_at === null) continue;
       const holder = holders.find(({ keyId }) => keyId === row.id);
-      if (holder === undefined || holder.revokedMs !== null) continue;
-      holder.revokedMs = timeline.nowMs;
-      if ([...told.values()].some(({ keyId, end }) => keyId === row.id && end === 'running'))
-        journey.met('a key was revoked while a request of it was under way');
+      if (holder === undefined) continue;
+      const isUnderWay = [...told.values()].some(({ keyId, end }) => keyId === row.id && end === 'running');
+      if (row.limit_micro !== null && (holder.limit === null || row.limit_micro < holder.limit) && isUnderWay)
+        journey.met('a limit was lowered while requests of its key were under way');
+      holder.limit = row.limit_micro;
+      if (row.revoked_at !== null && !holder.isRevoked) {
+        holder.isRevoked = true;
+        if (isUnderWay) journey.met('a key was revoked while a request of it was under way');
+      }
+      if (row.revoked_at === null && !row.user_disabled) holder.offMs = null;
+      else holder.offMs ??= timeline.nowMs;
     }
   }
 
   /** What a client was told, beside what was allowed. */
-  onAnswer(told: Told, errorType: string | null, { revokedMs }: Holder): void {
+  onAnswer(told: Told, errorType: string | null, { offMs, isRevoked }: Holder): void {
     const { journey, truth } = this.#simulation;
-    const isLate = revokedMs !== null && told.sentMs > revokedMs + noticedWithinMs;
+    const isLate = offMs !== null && told.sentMs > offMs + noticedWithinMs;
     if (isLate)
       truth.hold(told.status !== 200, () => `${told.id} was answered after the revocation of its key`);
-    if (isLate && told.status === 401) journey.met('a request was refused because its key was revoked');
+    if (isLate && told.status === 401)
+      journey.met(
+        isRevoked
+          ? 'a request was refused because its key was revoked'
+          : 'a request was refused because its key was switched off',
+      );
+    if (told.wasExpired)
+      truth.hold(told.status !== 200, () => `${told.id} was answered after its key had expired`);
+    if (errorType === 'expired_api_key') journey.met('a request was refused because its key had expired');
     if (errorType === 'insufficient_credits') journey.met('a request was refused at the floor');
     if (errorType === 'key_limit_exceeded') journey.met('a request was refused at the limit of its key');
     if (errorType === 'server') journey.met('a request was refused while the database was away');
@@ -56,43 +79,110 @@ export class Operator {
 
   async #work(): Promise<void> {
     const { simulation } = { simulation: this.#simulation };
-    const { random, timeline } = simulation;
+    const { random, timeline, plan } = simulation;
     for (const accountId of new Set(simulation.holders.map((holder) => holder.accountId)))
-      await this.#grant(accountId, random.int(100, 1_500));
+      await this.#grant(accountId, random.int(...plan.firstGrantWon));
     while (!simulation.isEnding) {
-      await timeline.pause(random.int(200, 2_500));
+      await timeline.pause(random.int(...plan.operatorRestsMs));
       const holder = random.pick(simulation.holders);
-      if (random.inThousand(250)) await this.#replace(holder);
-      else await this.#grant(holder.accountId, random.int(20, 300));
+      const draw = random.int(0, 99);
+      if (draw < 15) await this.#replace(holder);
+      else if (draw < 29) await this.#refund();
+      else if (draw < 37) await this.#switch(holder);
+      else if (draw < 47) await this.#limit(holder);
+      else if (draw < 53 && plan.takesAway) await this.#takeAway(holder.accountId, random.int(10, 200));
+      else await this.#grant(holder.accountId, random.int(...plan.grantWon));
     }
     await this.#database.close();
     this.#process.die();
   }
 
   async #grant(accountId: number, won: number): Promise<void> {
-    this.#grants += 1;
-    const amount = krwOfMicro(BigInt(won) * 1_000_000n);
-    const grant = { accountId, kind: 'topup' as const, amount, expiresAtMs: null, memo: null };
+    const { random, plan } = this.#simulation;
+    const nowMs = this.#process.clock.now();
+    const isLasting = !plan.takesAway || random.inThousand(500);
+    const expiresAtMs = isLasting ? null : nowMs + random.int(500, 8_000);
     this.#simulation.note(`operator grants ${won} to account ${accountId}`);
     // A command whose answer was lost is given again, with the key that makes it one.
-    const idempotencyKey = `grant ${this.#grants}`;
+    const grant = { accountId, kind: 'topup' as const, amount: krw(won), expiresAtMs, memo: null };
+    const idempotencyKey = this.#nextName('grant');
+    await this.#insist(() => grantCredit(this.#database, { ...grant, idempotencyKey }, nowMs));
+  }
+
+  async #takeAway(accountId: number, won: number): Promise<void> {
+    this.#simulation.note(`operator takes ${won} from account ${accountId}`);
+    const adjustment = {
+      accountId,
+      amount: krw(-won),
+      reason: 'sim',
+      idempotencyKey: this.#nextName('adjust'),
+    };
+    await this.#insist(() => adjustCredit(this.#database, adjustment, this.#process.clock.now()));
+    this.#simulation.journey.met('credit was taken away');
+  }
+
+  async #refund(): Promise<void> {
+    const { random, told, journey } = this.#simulation;
+    const answered = [...told.values()].filter(({ end, cost }) => end === 'complete' && (cost ?? 0n) > 0n);
+    if (answered.length === 0) return;
+    const { id, generation } = random.pick(answered.slice(-2));
+    const uuid = parseGenerationId(generation ?? '');
+    if (uuid === null) return;
+    const amount = random.inThousand(700) ? null : krw(random.int(1, 20));
+    this.#simulation.note(`operator refunds ${id}`);
+    const refund = {
+      generation: uuid as GenerationUuid,
+      amount,
+      reason: 'sim',
+      idempotencyKey: this.#nextName('refund'),
+    };
+    const outcome: CorrectionOutcome = await this.#insist(() =>
+      refundGeneration(this.#database, refund, this.#process.clock.now()),
+    );
+    if (outcome.kind === 'done') journey.met('an answer was refunded');
+    if (outcome.kind === 'too_much' && outcome.left === 0n)
+      journey.met('a refund was refused because all was given back');
+  }
+
+  async #replace({ number, accountId, isRevoked }: Holder): Promise<void> {
+    if (isRevoked) return;
+    this.#simulation.note(`operator replaces key ${number}`);
+    await this.#insist(() => revokeKey(this.#database, keyOf(number).hash, this.#process.clock.now()));
+    const nowMs = this.#process.clock.now() - beginningMs;
+    await this.#database.transaction((sql) => this.#simulation.addKey(sql, accountId, nowMs)).catch(() => {});
+  }
+
+  /** Off, or on again. */
+  async #switch(holder: Holder): Promise<void> {
+    await this.#change(holder, { userDisabled: holder.offMs === null });
+  }
+
+  async #limit(holder: Holder): Promise<void> {
+    const { random, plan } = this.#simulation;
+    const raised = krw(random.int(...plan.limitWon) + Number((holder.limit ?? 0n) / 1_000_000n));
+    const lowered = krw(random.int(...plan.limitWon));
+    if (plan.takesAway) await this.#change(holder, { limitMicro: random.pick([raised, lowered, null]) });
+    else if (holder.limit !== null) await this.#change(holder, { limitMicro: raised });
+  }
+
+  async #change({ number, accountId, isRevoked }: Holder, change: KeyChange): Promise<void> {
+    if (isRevoked) return;
+    this.#simulation.note(`operator changes key ${number}: ${Object.entries(change).join(' ')}`);
+    const { hash } = keyOf(number);
     await this.#insist(() =>
-      grantCredit(this.#database, { ...grant, idempotencyKey }, this.#process.clock.now()),
+      changeOwnKey(this.#database, accountId, hash, change, this.#process.clock.now()),
     );
   }
 
-  async #replace({ number, accountId, revokedMs }: Holder): Promise<void> {
-    if (revokedMs !== null) return;
-    this.#simulation.note(`operator replaces key ${number}`);
-    await this.#insist(() => revokeKey(this.#database, keyOf(number).hash, this.#process.clock.now()));
-    await this.#database.transaction((sql) => this.#simulation.addKey(sql, accountId)).catch(() => {});
+  #nextName(act: string): string {
+    this.#acts += 1;
+    return `${act} ${this.#acts}`;
   }
 
-  async #insist(work: () => Promise<unknown>): Promise<void> {
+  async #insist<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        await work();
-        return;
+        return await work();
       } catch {
         await this.#simulation.timeline.pause(100);
       }

@@ -1,9 +1,9 @@
-import type { LogFields } from '../../src/log/log.ts';
 import { insertAccount } from '../../src/store/accounts.ts';
 import { isConnectionLoss } from '../../src/store/connection.ts';
 import { insertKey } from '../../src/store/keys.ts';
 import type { Sql } from '../../src/store/sql.ts';
-import { send } from './client.ts';
+import { Callers } from './callers.ts';
+import type { Life } from './claims.ts';
 import { Faults } from './faults.ts';
 import { startSimGateway } from './gateway.ts';
 import { type Goal, Journey, Violation } from './journey.ts';
@@ -12,12 +12,14 @@ import { execute } from './model/statements.ts';
 import { Store, type Transaction } from './model/transactions.ts';
 import { Link, SimServer } from './network.ts';
 import { Operator } from './operator.ts';
+import { type Plan, planOf, quietPlan } from './plan.ts';
 import { SimProcess } from './process.ts';
 import { Random } from './random.ts';
 import { beginningMs, type MachineTime, Timeline } from './time.ts';
 import type { Told } from './told.ts';
-import { type Life, Truth } from './truth.ts';
+import { Truth } from './truth.ts';
 import { simProvider, UpstreamCalls } from './upstreams.ts';
+import { Witness } from './witness.ts';
 import { type Edition, editions, floorWon, keyOf } from './world.ts';
 
 /** A machine with a gateway on it: lives come and go, the disk and the network stay. */
@@ -39,8 +41,12 @@ export interface Holder {
   readonly keyId: number;
   readonly plaintext: string;
   readonly number: number;
-  /** When its revocation was committed, of virtual time. */
-  revokedMs: number | null;
+  /** The first instant at which it is no more, epoch milliseconds. */
+  readonly expiresAtMs: number | null;
+  /** Since when it is revoked or switched off, of virtual time. */
+  offMs: number | null;
+  isRevoked: boolean;
+  limit: bigint | null;
 }
 
 /** What became of one seed. */
@@ -52,30 +58,39 @@ export interface Outcome {
   readonly crashes: number;
   readonly checks: number;
   readonly commits: number;
+  /** How many points there were at which a process could die: before and after every commit and sync. */
+  readonly points: number;
   readonly counts: ReadonlyMap<Goal, number>;
   readonly hash: string;
   /** What did not hold, with the last lines before it; null when all did. */
   readonly violation: { readonly words: string; readonly last: readonly string[] } | null;
 }
 
-/** How long a settlement waits for the database when the journal does not take it. */
-const settlementPatienceMs = 10_000;
 /** How long the end may take: everything heals, every gateway settles and stops. */
 const endingMs = 120_000;
 
-/** Runs one simulation. The same seed and steps make the same one, to the last line of its trace. */
-export async function simulate(
-  seed: number,
-  options: { readonly steps: number; readonly print?: (line: string) => void },
-): Promise<Outcome> {
-  const simulation = new Simulation(seed, options.print ?? null);
+/** What is to be simulated. */
+export interface SimulationOptions {
+  readonly steps: number;
+  readonly print?: (line: string) => void;
+  /** A small world in which nothing fails, but that a process dies at this point of all there are; null: none does. */
+  readonly quiet?: { readonly dieAt: number | null };
+}
+
+/** Runs one simulation. The same seed and options make the same one, to the last line of its trace. */
+export async function simulate(seed: number, options: SimulationOptions): Promise<Outcome> {
+  const simulation = new Simulation(seed, options);
   const { journey, truth } = simulation;
   let violation: Outcome['violation'] = null;
+  const onUnheard = (error: unknown): void => simulation.fail(error);
+  process.on('unhandledRejection', onUnheard);
   try {
     await simulation.run(options.steps);
   } catch (error) {
     const words = error instanceof Violation ? error.message : String((error as Error).stack ?? error);
     violation = { words, last: [...journey.last] };
+  } finally {
+    process.off('unhandledRejection', onUnheard);
   }
   simulation.end();
   return {
@@ -86,6 +101,7 @@ export async function simulate(
     crashes: simulation.crashes,
     checks: truth.checks,
     commits: simulation.commits,
+    points: simulation.points,
     counts: journey.counts,
     hash: journey.hash,
     violation,
@@ -102,11 +118,13 @@ export class Simulation {
   readonly machines: Machine[] = [];
   readonly holders: Holder[] = [];
   readonly told = new Map<string, Told>();
-  readonly editions = editions();
-  readonly #calls = new UpstreamCalls();
+  readonly calls = new UpstreamCalls();
+  readonly plan: Plan;
+  readonly editions: ReturnType<typeof editions>;
+  readonly operator: Operator;
   readonly #store: Store;
   readonly #faults: Faults;
-  readonly #operator: Operator;
+  readonly #witness = new Witness(this);
   steps = 0;
   crashes = 0;
   commits = 0;
@@ -114,14 +132,17 @@ export class Simulation {
   /** A failure of our own code, thrown where nobody could catch it. */
   #failure: unknown = null;
 
-  constructor(seed: number, print: ((line: string) => void) | null) {
+  constructor(seed: number, { print, quiet }: SimulationOptions) {
     this.random = new Random(seed);
-    this.journey = new Journey(print);
+    this.plan = quiet === undefined ? planOf(this.random) : quietPlan(this.random);
+    this.editions = editions(this.plan.ack);
+    this.journey = new Journey(print ?? null);
     const { timeline, random, journey } = this;
     this.#store = new Store(() => beginningMs + timeline.nowMs);
     this.truth = new Truth({
       store: this.#store,
       journey,
+      timeline,
       lives: () => this.machines,
       told: this.told,
       rates: this.editions.rates,
@@ -132,16 +153,16 @@ export class Simulation {
       timeline,
       random,
       watch: {
-        fateOfCommit: (process, batch) => this.#faults.fateOfCommit(process, batch),
+        fateOfCommit: (...commit) => this.#faults.fateOfCommit(...commit),
         onCommit: (tx, process, batch) =>
-          this.#guarded(() => {
+          this.guarded(() => {
             this.commits += 1;
             this.truth.onCommit(tx, process, batch);
-            this.#operator.onCommit(tx, process);
+            this.operator.onCommit(tx, process);
           }),
         onHeard: (process, batch) => this.truth.onHeard(process, batch),
         onRefused: (process, error) =>
-          this.#guarded(() =>
+          this.guarded(() =>
             this.truth.hold(
               ['40P01', '25P02'].includes(error.code) || error.message === 'generation_pkey',
               () => `the store refused ${process.name}: ${error.message}`,
@@ -149,25 +170,43 @@ export class Simulation {
           ),
       },
     });
-    this.#faults = new Faults(this);
-    this.#operator = new Operator(this);
+    this.#faults = new Faults(this, quiet?.dieAt ?? null);
+    this.operator = new Operator(this);
   }
 
   get isEnding(): boolean {
     return this.#isEnding;
   }
 
+  get points(): number {
+    return this.#faults.points;
+  }
+
   note(line: string): void {
     this.journey.note(`${this.timeline.nowMs.toFixed(3)} ${line}`);
   }
 
+  /** The simulation ends after this step, with this. */
+  fail(error: unknown): void {
+    this.#failure ??= error;
+  }
+
+  /** What is found inside our code would be swallowed there, as anything thrown is. */
+  guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
   async run(steps: number): Promise<void> {
     await this.#build();
+    this.truth.begin();
     for (const machine of this.machines) this.boot(machine);
-    this.#operator.begin();
+    this.operator.begin();
     this.#faults.begin();
-    const clients = this.random.int(3, 6);
-    for (let n = 0; n < clients; n += 1) this.#client();
+    new Callers(this, this.plan.clientRestsMs).begin(this.plan.clients);
     for (; this.steps < steps; this.steps += 1) await this.#step(Number.POSITIVE_INFINITY);
     await this.#wind();
   }
@@ -193,9 +232,9 @@ export class Simulation {
       server: this.server,
       versionOf: machine.edition.versionOf,
       provider: (slug) =>
-        simProvider(slug, { process, timeline, random, calls: this.#calls, note: (line) => this.note(line) }),
-      onAdmit: (request) => this.#guarded(() => this.truth.onAdmit(request, beginningMs + timeline.nowMs)),
-      onLog: (event, fields) => this.#guarded(() => this.#heed(event, fields)),
+        simProvider(slug, { process, timeline, random, calls: this.calls, note: (line) => this.note(line) }),
+      onAdmit: (request) => this.guarded(() => this.truth.onAdmit(request)),
+      onLog: (event, fields) => this.guarded(() => this.#witness.heed(event, fields)),
       onSync: (when) => this.#faults.onSync(process, when),
     }).then(
       (gateway) => {
@@ -220,7 +259,7 @@ export class Simulation {
     this.crashes += 1;
     this.note(`${machine.process.name} dies: ${how}`);
     this.truth.onDeath(machine);
-    this.#noteUncommitted(machine);
+    this.#witness.onDeath(machine, how);
     machine.process.die();
     machine.gateway = null;
     if (how === 'power') machine.disk.losePower();
@@ -233,32 +272,21 @@ export class Simulation {
     return went;
   }
 
-  #guarded(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      // What is found inside our code would be swallowed there, as anything thrown is: it ends the simulation after this step.
-      this.#failure ??= error;
-    }
-  }
-
   async #build(): Promise<void> {
-    const { random } = this;
+    const { random, plan } = this;
     const tx = this.#store.begin();
     const sql = sqlIn(tx);
-    const accounts = random.int(2, 3);
-    for (let a = 1; a <= accounts; a += 1) {
+    for (let a = 1; a <= plan.accounts; a += 1) {
       const accountId = await insertAccount(sql, {
         name: `account ${a}`,
         email: null,
         createdAtMs: beginningMs,
       });
-      for (let k = 0; k < random.int(1, 2); k += 1) await this.addKey(sql, accountId);
+      for (let k = 0; k < random.int(1, 2); k += 1) await this.addKey(sql, accountId, 0);
     }
     tx.commit();
-    const gateways = random.int(1, 3);
-    for (let number = 1; number <= gateways; number += 1) {
-      const time = { offsetMs: random.int(-2_000, 2_000) };
+    for (let number = 1; number <= plan.gateways; number += 1) {
+      const time = { offsetMs: random.int(-2_000, 2_000), jumps: 0 };
       this.machines.push({
         number,
         home: `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`,
@@ -273,120 +301,30 @@ export class Simulation {
     }
   }
 
-  /** Gives an account one more key, with or without a limit. */
-  async addKey(sql: Sql, accountId: number): Promise<Holder> {
+  /** Gives an account one more key, with or without a limit, an end, or both. */
+  async addKey(sql: Sql, accountId: number, nowMs: number): Promise<Holder> {
+    const { random, plan } = this;
     const number = this.holders.length + 1;
     const { plaintext, hash } = keyOf(number);
-    const isLimited = this.random.inThousand(400);
+    const isLimited = random.inThousand(plan.limited);
+    const limit = isLimited ? BigInt(random.int(...plan.limitWon)) * 1_000_000n : null;
+    const expiresAtMs = random.inThousand(plan.expiring)
+      ? beginningMs + Math.floor(nowMs) + random.int(500, 10_000)
+      : null;
     const keyId = await insertKey(sql, {
       hash,
       accountId,
       kind: 'inference',
       name: `key ${number}`,
       label: `key ${number}`,
-      limitMicro: isLimited ? BigInt(this.random.int(100, 600)) * 1_000_000n : null,
-      limitReset: this.random.pick(['never', 'never', 'daily'] as const),
-      expiresAtMs: null,
+      limitMicro: limit,
+      limitReset: random.pick(['never', 'never', 'daily'] as const),
+      expiresAtMs,
       createdAtMs: beginningMs,
     });
-    const holder = { accountId, keyId, plaintext, number, revokedMs: null };
+    const holder = { accountId, keyId, plaintext, number, expiresAtMs, limit, offMs: null, isRevoked: false };
     this.holders.push(holder);
     return holder;
-  }
-
-  #client(): void {
-    const { random, timeline } = this;
-    const life = async (): Promise<void> => {
-      while (!this.#isEnding) {
-        await timeline.pause(random.int(1, random.pick([20, 60, 400])));
-        if (!this.#isEnding) await this.#request();
-      }
-    };
-    life().catch((error: unknown) => {
-      this.#failure ??= error;
-    });
-  }
-
-  async #request(): Promise<void> {
-    const { random, timeline } = this;
-    const machine = random.pick(this.machines);
-    const holder = random.pick(this.holders);
-    const { gateway, process } = machine;
-    if (gateway === null || machine.stopping) return;
-    const id = `req_${this.told.size + 1}`;
-    const told: Told = {
-      id,
-      accountId: holder.accountId,
-      keyId: holder.keyId,
-      gateway: machine.number,
-      sentMs: timeline.nowMs,
-      wasStreamed: random.inThousand(600),
-      end: 'running',
-      cost: null,
-      status: null,
-      endedMs: null,
-      isUnsaid: false,
-    };
-    this.told.set(id, told);
-    const body = {
-      model: random.pick(['sim/in-order', 'sim/weighted']),
-      stream: told.wasStreamed,
-      max_tokens: random.int(1, 30),
-      session_id: id,
-      messages: [{ role: 'user', content: 'say something' }],
-    };
-    this.note(`${id} of key ${holder.number} to ${process.name}${told.wasStreamed ? ', streamed' : ''}`);
-    const { errorType } = await send({
-      told,
-      process,
-      gateway,
-      timeline,
-      key: holder.plaintext,
-      body,
-      leavesAfterMs: random.inThousand(150) ? random.int(1, 900) : null,
-      slowMs: random.inThousand(100) ? random.int(1, 30) : null,
-    });
-    told.endedMs = timeline.nowMs;
-    this.note(`${id} ${told.end}${errorType === null ? '' : ` with ${errorType}`}`);
-    this.#operator.onAnswer(told, errorType, holder);
-  }
-
-  #heed(event: string, fields: LogFields): void {
-    const { journey, truth } = this;
-    switch (event) {
-      case 'settlement_quarantined':
-        truth.hold(false, () => `a settlement was refused for good: ${String(fields['detail'])}`);
-        return;
-      case 'recovered':
-        if (Number(fields['finals']) > 0) journey.met('a replay of the journal settled a row');
-        if (Number(fields['orphans']) > 0)
-          journey.met('an admitted request without an end was recorded as failed');
-        return;
-      case 'node_joined_again':
-        journey.met('a node was taken for lost and came back');
-        return;
-      case 'journal':
-        if (fields['kind'] === 'torn') journey.met('the power failed and tore the journal');
-        if (fields['kind'] === 'damaged') journey.met('the power failed and left a hole in the journal');
-        return;
-      case 'journal_failed':
-        journey.met('a disk refused the journal');
-    }
-  }
-
-  #noteUncommitted(machine: Machine): void {
-    const settled = new Set<string>();
-    for (const row of this.#store.tables.generation.values())
-      settled.add((JSON.parse(row.detail) as { request_id: string }).request_id);
-    for (const told of this.told.values()) {
-      if (told.gateway !== machine.number) continue;
-      if (told.end === 'failed' && (told.endedMs ?? 0) - told.sentMs >= settlementPatienceMs)
-        told.isUnsaid ||= !settled.has(told.id);
-      if (told.end === 'complete' && told.cost !== 0n && !settled.has(told.id))
-        this.journey.met('a process died after a sync and before its commit');
-      if (told.end === 'running' && told.wasStreamed && told.status === 200)
-        this.journey.met('a stream was broken by its process');
-    }
   }
 
   /** Everything heals and ends; then nothing may be left. */
@@ -408,7 +346,7 @@ export class Simulation {
     );
     while (await this.#step(untilMs)) this.steps += 1;
     truth.hold(isOver, () => `not everything has ended: ${this.#unfinished()}`);
-    truth.hold(this.#calls.open === 0, () => `${this.#calls.open} calls to upstreams are open`);
+    truth.hold(this.calls.open === 0, () => `${this.calls.open} calls to upstreams are open`);
     truth.hold(
       this.server.sessions.size === 0,
       () =>

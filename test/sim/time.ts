@@ -97,6 +97,8 @@ export const beginningMs = Date.UTC(2026, 10, 23, 3, 0, 0);
 export interface MachineTime {
   /** How far its civil time is off; a jump of its clock changes this. */
   offsetMs: number;
+  /** How often it has jumped. */
+  jumps: number;
 }
 
 /** The clock of one process. When the process dies, its timers are gone. */

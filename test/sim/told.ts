@@ -10,11 +10,17 @@ export interface Told {
   readonly gateway: number;
   readonly sentMs: number;
   readonly wasStreamed: boolean;
+  /** Its key had expired by its gateway's clock when it was sent, and that clock did not jump until its end. */
+  wasExpired: boolean;
   end: End;
+  /** The name of its record, once its answer has begun. */
+  generation: string | null;
   /** What its usage says it cost, micro-won. */
   cost: bigint | null;
   status: number | null;
   endedMs: number | null;
+  /** Its gateway's disk was well when its client was told of a failure: whatever takes its place is in the journal. */
+  isJournaled: boolean;
   /** Its settlement was given up while nothing durable could be had, and the process died before it could say so anywhere. */
   isUnsaid: boolean;
 }

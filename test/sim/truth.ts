@@ -1,17 +1,12 @@
 import type { InferenceParts } from '../../src/inference/inference.ts';
-import { seoulDayAt } from '../../src/time/period.ts';
-import type { SimGateway } from './gateway.ts';
+import { Audit } from './audit.ts';
+import { Claims, type Life, type Subject } from './claims.ts';
 import { type Journey, Violation } from './journey.ts';
 import type { Tables } from './model/tables.ts';
 import type { Store, Transaction } from './model/transactions.ts';
 import type { SimProcess } from './process.ts';
+import { beginningMs, type Timeline } from './time.ts';
 import type { Told } from './told.ts';
-
-/** A life of a gateway, as far as truth is concerned. */
-export interface Life {
-  readonly process: SimProcess;
-  gateway: SimGateway | null;
-}
 
 /** What is charged at one price, micro-won for each prompt and completion token. */
 export interface Rates {
@@ -22,34 +17,35 @@ export interface Rates {
 /** A request that is about to be counted. */
 export type Admission = Parameters<InferenceParts['place']>[0];
 
-type Subject = `account ${number}` | `key ${number}`;
-
-const lostMs = 5_000;
+/** More than any limit: what a key may spend that had no limit a moment ago. */
+const unlimited = 10n ** 18n;
 /** How long who asks for shares waits for them. */
 const patienceMs = 700;
+const expiry = 4;
+const adjustment = 6;
 
 /** Looks at everything from above, where nothing is late and nothing is lost, and says when what is promised does not hold. */
 export class Truth {
   readonly #store: Store;
   readonly #journey: Journey;
+  readonly #timeline: Timeline;
   readonly #lives: () => readonly Life[];
   readonly #told: ReadonlyMap<string, Told>;
-  readonly #rates: ReadonlyMap<number, Rates>;
-  readonly #floor: bigint;
+  readonly #claims: Claims;
+  readonly #audit: Audit;
   readonly #sums = new Map<number, { amount: bigint; entries: number }>();
-  /** Settlements that are committed and that their process has not heard of, by process and generation. */
-  readonly #unheard = new Map<SimProcess, Map<string, { accountId: number; keyId: number; cost: bigint }>>();
-  /** What may be spent beyond a floor or limit, since a node that had it died, or was taken for lost. */
-  readonly #excused = new Map<Subject, bigint>();
-  readonly #excusedOf = new WeakMap<SimProcess, Map<Subject, bigint>>();
+  /** Every amount of credit that an account ever had, and since when. */
+  readonly #credits = new Map<number, { readonly amount: bigint; readonly sinceMs: number }[]>();
   /** The largest estimate so far. */
   readonly #largest = new Map<Subject, bigint>();
+  readonly #limits = new Map<number, bigint | null>();
   readonly #pleas = new Map<string, { readonly process: SimProcess; readonly atMs: number }>();
   #checks = 0;
 
   constructor(parts: {
     readonly store: Store;
     readonly journey: Journey;
+    readonly timeline: Timeline;
     readonly lives: () => readonly Life[];
     readonly told: ReadonlyMap<string, Told>;
     readonly rates: ReadonlyMap<number, Rates>;
@@ -57,10 +53,11 @@ export class Truth {
   }) {
     this.#store = parts.store;
     this.#journey = parts.journey;
+    this.#timeline = parts.timeline;
     this.#lives = parts.lives;
     this.#told = parts.told;
-    this.#rates = parts.rates;
-    this.#floor = parts.floor;
+    this.#claims = new Claims(parts);
+    this.#audit = new Audit({ ...parts, hold: (holds, says) => this.hold(holds, says) });
   }
 
   /** How many times something was compared. */
@@ -68,10 +65,19 @@ export class Truth {
     return this.#checks;
   }
 
+  get #nowMs(): number {
+    return beginningMs + this.#timeline.nowMs;
+  }
+
   /** Fails the simulation unless it holds. */
   hold(holds: boolean, says: () => string): void {
     this.#checks += 1;
     if (!holds) throw new Violation(says());
+  }
+
+  /** The world is built; from now on it is looked at. */
+  begin(): void {
+    for (const row of this.#store.tables.api_key.values()) this.#limits.set(row.id, row.limit_micro);
   }
 
   /** Every commit leaves books that agree. */
@@ -81,29 +87,34 @@ export class Truth {
       const sum = this.#sums.get(entry.account_id) ?? { amount: 0n, entries: 0 };
       this.#sums.set(entry.account_id, { amount: sum.amount + entry.amount, entries: sum.entries + 1 });
     }
-    for (const key of tx.written.get('account_balance')?.keys() ?? []) {
+    const accounts = [...(tx.written.get('account_balance')?.keys() ?? [])];
+    for (const key of accounts) {
       const row = this.#store.tables.account_balance.get(key);
       const sum = this.#sums.get(Number(key)) ?? { amount: 0n, entries: 0 };
       this.hold(
         row !== undefined && row.credits - row.usage === sum.amount && row.entries === sum.entries,
         () => `account ${key}: the entries add up to ${sum.amount}, the balance is another`,
       );
+      if (row !== undefined) this.#noteCredits(Number(key), row.credits);
     }
     const fresh = [...(tx.written.get('generation')?.keys() ?? [])].flatMap((key) => {
       const row = this.#store.tables.generation.get(key);
       return row === undefined ? [] : [row];
     });
-    const unheard = this.#unheard.get(process) ?? new Map();
-    this.#unheard.set(process, unheard);
-    for (const row of fresh) {
-      this.#settled(row, entries.filter((entry) => entry.generation_id === row.id).length);
-      if (process.isAlive)
-        unheard.set(row.id, { accountId: row.account_id, keyId: row.key_id, cost: row.cost });
-    }
+    this.#claims.onSettled(process, fresh);
+    this.#audit.onSettled(fresh, entries);
+    this.#audit.onCredit(tx, entries);
+    this.#noteTaken(tx, entries);
     this.#heedPleas(tx, process, entries.length > 0);
-    const usage = entries.filter((entry) => entry.generation_id !== null).length;
-    this.hold(usage === fresh.filter((row) => row.cost > 0n).length, () => 'an entry without its generation');
+    this.#noteSpending(tx, entries);
+    for (const subject of subjectsOf(tx, fresh)) this.#holdSpending(subject);
+    this.#holdShares(tx);
     if (batch.length > fresh.length) {
+      const known = new Set(fresh.map(({ id }) => id));
+      this.#claims.onRepeated(
+        batch.filter((id) => !known.has(id)),
+        this.#nowMs,
+      );
       const isServing = this.#lives().some((life) => life.process === process && life.gateway !== null);
       this.#journey.met(
         isServing
@@ -111,6 +122,67 @@ export class Truth {
           : 'a replay of the journal found a row settled',
       );
     }
+  }
+
+  /** Whatever the nodes do, and whatever any of them believes: what was spent exceeds what there was by one estimate at the most. */
+  #holdSpending(subject: Subject): void {
+    this.#claims.forgive(subject, this.#nowMs);
+    const left = this.#claims.leftOf(subject);
+    if (left === null) return;
+    const slack = this.#slackOf(subject);
+    this.hold(left + slack >= 0n, () => `${subject} was overspent by ${-left}, with ${slack} of slack`);
+  }
+
+  /** All shares of a subject together are never more than what is left of it: looked at when one is granted. */
+  #holdShares(tx: Transaction): void {
+    const shares = tx.written.get('spend_share');
+    // A node that is alone asks only when it cannot know that it is, and spends beside its shares.
+    if (shares === undefined || tx.written.size > 1 || this.#lives().length === 1) return;
+    if (!this.#claims.areAcquainted(this.#nowMs)) return;
+    for (const [key, row] of shares) {
+      const subject = subjectOf(key);
+      const left = this.#claims.leftOf(subject);
+      if (row === null || left === null) continue;
+      const slack = this.#slackOf(subject) + this.#claims.unheardOf(subject);
+      const shared = this.#claims.sharedOf(subject);
+      this.hold(
+        shared <= left + slack,
+        () => `${subject} has ${left} left, and ${shared} of it are shares, with ${slack} of slack`,
+      );
+      // One request is counted before the share that covers it is committed. A key's charge may be counted twice for a moment.
+      const asked = this.#largest.get(subject) ?? 0n;
+      if (subject.startsWith('account'))
+        this.hold(
+          this.#claims.areCovered(subject, asked),
+          () => `a node spends more of ${subject} than its share, and than ${asked} beside it`,
+        );
+    }
+  }
+
+  #slackOf(subject: Subject): bigint {
+    return (this.#largest.get(subject) ?? 0n) + this.#claims.excusedOf(subject);
+  }
+
+  /** What may have been handed out already, and is taken away: an adjustment, an expiry, a lower limit. */
+  #noteTaken(tx: Transaction, entries: readonly Tables['ledger'][]): void {
+    for (const { account_id, kind, amount } of entries)
+      if (amount < 0n && (kind === expiry || kind === adjustment))
+        this.#claims.excuse(`account ${account_id}`, -amount, this.#nowMs);
+    for (const row of (tx.written.get('api_key')?.values() ?? []) as Iterable<Tables['api_key']>) {
+      const before = this.#limits.get(row.id);
+      this.#limits.set(row.id, row.limit_micro);
+      if (row.limit_micro === null || before === undefined || before === row.limit_micro) continue;
+      this.#claims.excuse(`key ${row.id}`, (before ?? unlimited) - row.limit_micro, this.#nowMs);
+    }
+  }
+
+  #noteSpending(tx: Transaction, entries: readonly Tables['ledger'][]): void {
+    if (entries.length > 0 || tx.written.get('spend_share') === undefined) return;
+    const nodes = new Map<number, number>();
+    for (const { kind, subject, amount } of this.#store.tables.spend_share.values())
+      if (kind === 1 && amount > 0n) nodes.set(subject, (nodes.get(subject) ?? 0) + 1);
+    if ([...nodes.values()].some((count) => count >= 3))
+      this.#journey.met('three nodes or more spent of one account at once');
   }
 
   /** Who asks the others to yield is helped when another then gives back what it had. */
@@ -132,74 +204,69 @@ export class Truth {
   }
 
   onHeard(process: SimProcess, batch: readonly string[]): void {
-    for (const id of batch) this.#unheard.get(process)?.delete(id);
+    this.#claims.onHeard(process, batch);
   }
 
   /**
    * A request is about to be counted. Beside other nodes shares may exceed what is left by the estimate of one request, and no more
    * (src/nodes/README.md); a node that is and was alone admits nothing once the floor or limit is reached.
    */
-  onAdmit({ account, key, amount }: Admission, nowMs: number): void {
-    this.noteLost(nowMs);
-    const balance = this.#store.tables.account_balance.get(String(account.id));
-    if (balance === undefined) throw new Violation(`a request of account ${account.id}, which there is not`);
+  onAdmit({ account, key, amount }: Admission): void {
+    this.#claims.noteLost(this.#nowMs);
+    this.hold(key.row.accountId === account.id, () => `key ${key.row.id} spends of account ${account.id}`);
+    this.#holdAdmission(`account ${account.id}`, amount, (free) => free >= 0n);
+    this.#holdAdmission(
+      `key ${key.row.id}`,
+      amount,
+      (free, slack) => free > 0n || (slack > 0n && free === 0n),
+    );
+  }
+
+  #holdAdmission(subject: Subject, amount: bigint, admits: (free: bigint, slack: bigint) => boolean): void {
+    this.#claims.forgive(subject, this.#nowMs);
+    const largest = this.#largest.get(subject) ?? 0n;
+    this.#largest.set(subject, largest > amount ? largest : amount);
+    const left = this.#claims.leftOf(subject);
+    if (left === null) return;
     const isAlone = this.#lives().length === 1;
-    const slackOf = (subject: Subject): bigint => {
-      const largest = this.#largest.get(subject) ?? 0n;
-      this.#largest.set(subject, largest > amount ? largest : amount);
-      const beside = isAlone || largest < amount ? 0n : largest - amount;
-      return beside + (this.#excused.get(subject) ?? 0n);
-    };
-    const left = balance.credits - balance.usage - this.#takenOf(`account ${account.id}`);
-    const slack = slackOf(`account ${account.id}`);
+    const slack = (isAlone || largest < amount ? 0n : largest - amount) + this.#claims.excusedOf(subject);
+    const taken = this.#claims.takenOf(subject);
     this.hold(
-      left + this.#floor + slack >= 0n,
-      () => `admitted below the floor: account ${account.id} has ${left} left, and ${slack} of slack`,
-    );
-    const row = this.#store.tables.api_key.get(String(key.row.id));
-    if (row?.limit_micro == null || row.limit_reset !== 0) return;
-    const limit = row.limit_micro;
-    let used = this.#takenOf(`key ${row.id}`);
-    for (const day of this.#store.tables.key_usage_day.values()) if (day.of === row.id) used += day.cost;
-    const beyond = slackOf(`key ${row.id}`);
-    this.hold(
-      used < limit + beyond || (beyond > 0n && used === limit + beyond),
-      () => `admitted at the limit: key ${row.id} has ${used} used of ${limit}, and ${beyond} of slack`,
+      admits(left - taken + slack, slack),
+      () =>
+        `admitted below the floor or at the limit: ${subject} has ${left} left, ${taken} taken, ${slack} of slack`,
     );
   }
 
-  /** A process is about to die: what it charged and had not committed is charged when its journal is replayed. */
   onDeath(life: Life): void {
-    for (const [subject, amount] of exposuresOf(life, 'pending')) this.#excuse(subject, amount);
-    this.#unheard.delete(life.process);
+    this.#claims.onDeath(life, this.#nowMs);
   }
 
-  /** The shares of who is taken for lost are not counted by the others (src/nodes/README.md). */
-  noteLost(nowMs: number): void {
-    for (const life of this.#lives()) {
-      if (life.gateway === null || !life.process.isAlive) continue;
-      const node = this.#store.tables.gateway_node.get(String(life.gateway.books.nodes.id));
-      if (node !== undefined && nowMs - node.seen_at < lostMs - 100) continue;
-      const already = this.#excusedOf.get(life.process) ?? new Map<Subject, bigint>();
-      this.#excusedOf.set(life.process, already);
-      for (const [subject, amount] of exposuresOf(life, 'all')) {
-        const before = already.get(subject) ?? 0n;
-        if (amount <= before) continue;
-        this.#excuse(subject, amount - before);
-        already.set(subject, amount);
-      }
-    }
+  isOnRecord(requestId: string): boolean {
+    return this.#audit.recordsOf(requestId).length > 0;
+  }
+
+  /** A client was told the end of its answer. Where the database makes a settlement durable, that has it by now. */
+  onTold(told: Told, ack: 'journal' | 'database'): void {
+    if (ack === 'journal' || told.end !== 'complete') return;
+    const [row] = this.#audit.recordsOf(told.id);
+    this.hold(row?.cost === told.cost, () => `${told.id} is complete and not in the database`);
+    this.#journey.met('a settlement was committed before its answer was complete, as is configured');
+  }
+
+  /** Whether the account had so much credit in all at an instant of virtual time, or since. */
+  hadCredits(accountId: number, amount: bigint, sinceMs: number): boolean {
+    const had = this.#credits.get(accountId) ?? [];
+    if (amount === 0n && (had[0]?.sinceMs ?? Number.POSITIVE_INFINITY) >= sinceMs) return true;
+    return had.some(
+      (one, at) => one.amount === amount && (had[at + 1]?.sinceMs ?? Number.POSITIVE_INFINITY) >= sinceMs,
+    );
   }
 
   /** Everything is over: what clients saw is what is in the books. */
   atEnd(): void {
-    const byRequest = new Map<string, readonly Tables['generation'][]>();
-    for (const row of this.#store.tables.generation.values()) {
-      const id = requestOf(row.detail);
-      byRequest.set(id, [...(byRequest.get(id) ?? []), row]);
-    }
     for (const told of this.#told.values()) {
-      const rows = byRequest.get(told.id) ?? [];
+      const rows = this.#audit.recordsOf(told.id);
       const [row] = rows;
       this.hold(rows.length <= 1, () => `${told.id} has ${rows.length} records`);
       if (told.end === 'complete') {
@@ -214,6 +281,13 @@ export class Truth {
       if (told.end === 'left' && told.wasStreamed)
         this.#journey.met('a client that left in the middle of a stream was billed');
     }
+    this.#audit.atEnd();
+  }
+
+  #noteCredits(accountId: number, amount: bigint): void {
+    const had = this.#credits.get(accountId) ?? [];
+    this.#credits.set(accountId, had);
+    if (had.at(-1)?.amount !== amount) had.push({ amount, sinceMs: this.#timeline.nowMs });
   }
 
   #noteRecord(told: Told, row: Tables['generation']): void {
@@ -224,56 +298,18 @@ export class Truth {
     if (told.end === 'failed' && row.status === 500 && row.completion_tokens > 0)
       this.#journey.met('a settlement was neither journaled nor committed: the answer was not completed');
   }
-
-  #settled(row: Tables['generation'], entries: number): void {
-    this.hold(
-      entries === (row.cost > 0n ? 1 : 0),
-      () => `a generation of ${row.cost} has ${entries} entries`,
-    );
-    const key = this.#store.tables.api_key.get(String(row.key_id));
-    this.hold(key?.account_id === row.account_id, () => `a generation of the key of another account`);
-    const told = this.#told.get(requestOf(row.detail));
-    this.hold(told !== undefined && told.accountId === row.account_id, () => 'a generation of nobody');
-    if (row.cost === 0n) return;
-    const rates = row.price_version === null ? undefined : this.#rates.get(row.price_version);
-    const cost =
-      rates === undefined
-        ? null
-        : rates.prompt * BigInt(row.prompt_tokens) + rates.completion * BigInt(row.completion_tokens);
-    this.hold(cost === row.cost, () => `${told?.id} cost ${row.cost} instead of ${cost}`);
-  }
-
-  #takenOf(subject: Subject): bigint {
-    let taken = 0n;
-    for (const life of this.#lives()) {
-      if (!life.process.isAlive) continue;
-      taken += exposuresOf(life, 'all').get(subject) ?? 0n;
-      for (const row of this.#unheard.get(life.process)?.values() ?? [])
-        if (subject === `account ${row.accountId}` || subject === `key ${row.keyId}`) taken -= row.cost;
-    }
-    return taken;
-  }
-
-  #excuse(subject: Subject, amount: bigint): void {
-    this.#excused.set(subject, (this.#excused.get(subject) ?? 0n) + amount);
-  }
 }
 
-function requestOf(detail: string): string {
-  return (JSON.parse(detail) as { readonly request_id: string }).request_id;
+/** Every account and key whose money a transaction may have moved. */
+function subjectsOf(tx: Transaction, fresh: readonly Tables['generation'][]): ReadonlySet<Subject> {
+  const subjects = new Set<Subject>(fresh.map(({ key_id }) => `key ${key_id}` as const));
+  for (const id of tx.written.get('account_balance')?.keys() ?? []) subjects.add(`account ${Number(id)}`);
+  for (const key of tx.written.get('spend_share')?.keys() ?? []) subjects.add(subjectOf(key));
+  return subjects;
 }
 
-function exposuresOf({ gateway }: Life, part: 'all' | 'pending'): ReadonlyMap<Subject, bigint> {
-  const exposures = new Map<Subject, bigint>();
-  if (gateway === null) return exposures;
-  for (const account of gateway.books.accounts.all()) {
-    const held = account.balance - account.balanceAfterHolds;
-    exposures.set(`account ${account.id}`, account.exposure - (part === 'all' ? 0n : held));
-  }
-  const today = seoulDayAt(0);
-  for (const key of gateway.books.keys.all()) {
-    const held = key.usageWithHoldsAt(today) - key.usageAt(today);
-    exposures.set(`key ${key.row.id}`, key.exposure - (part === 'all' ? 0n : held));
-  }
-  return exposures;
+/** What a share is of, by the key of its row. */
+function subjectOf(shareKey: string): Subject {
+  const [kind, id] = shareKey.split('/');
+  return kind === '1' ? `account ${Number(id)}` : `key ${Number(id)}`;
 }

@@ -27,6 +27,11 @@ export class UpstreamCalls {
     return [...this.#open.values()].filter((process) => process.isAlive).length;
   }
 
+  /** How many are open of one process. */
+  openOf(process: SimProcess): number {
+    return process.isAlive ? [...this.#open.values()].filter((one) => one === process).length : 0;
+  }
+
   begin(process: SimProcess): () => void {
     this.#asked += 1;
     const id = this.#asked;

@@ -22,12 +22,15 @@ export interface Edition {
 }
 
 /** Every configuration that a gateway may be given, and what each price version charges. */
-export function editions(): { readonly all: readonly Edition[]; readonly rates: ReadonlyMap<number, Rates> } {
+export function editions(ack: 'journal' | 'database'): {
+  readonly all: readonly Edition[];
+  readonly rates: ReadonlyMap<number, Rates>;
+} {
   const rates = new Map<number, Rates>();
   const all = prices.map((price, edition) => {
     const versions = new Map<string, number>();
     return {
-      config: configAt(price),
+      config: configAt(price, ack),
       versionOf: (model: string, label: string) => {
         const name = `${model} ${label}`;
         const version = versions.get(name) ?? edition * 100 + versions.size + 1;
@@ -43,7 +46,10 @@ export function editions(): { readonly all: readonly Edition[]; readonly rates: 
   return { all, rates };
 }
 
-function configAt(price: { readonly prompt: number; readonly completion: number }): Config {
+function configAt(
+  price: { readonly prompt: number; readonly completion: number },
+  ack: 'journal' | 'database',
+): Config {
   const upstreams = providers.map((slug) => `http://${slug}.test/v1`);
   const model = { price: { ...price, currency: 'KRW', per: 'token' } };
   return testConfig({
@@ -52,6 +58,7 @@ function configAt(price: { readonly prompt: number; readonly completion: number 
       { id: 'sim/weighted', upstreams, model, candidates: [{ weight: 1 }, { weight: 2 }, { weight: 0 }] },
     ],
     config: {
+      settlement: { ack },
       limits: {
         debt_floor_krw: floorWon,
         upstream_timeout_ms: 6_000,

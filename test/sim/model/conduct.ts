@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
+import { adjustCredit, refundGeneration } from '../../../src/ledger/corrections.ts';
 import { expireCredit, grantCredit } from '../../../src/ledger/credit.ts';
 import { krwOfMicro } from '../../../src/money/krw.ts';
 import { findBalances, insertAccount } from '../../../src/store/accounts.ts';
@@ -13,6 +14,7 @@ import {
   removeLostNodes,
   removeNode,
 } from '../../../src/store/gateway-nodes.ts';
+import { findGeneration } from '../../../src/store/generations.ts';
 import {
   findKeyByHash,
   findKeyById,
@@ -113,6 +115,29 @@ export const operations = {
       atMs,
     ),
   expire: ({ database }, { a }) => expireCredit(database, atMs + a * 1_000),
+  adjust: ({ database }, { a, b, c }) =>
+    adjustCredit(
+      database,
+      {
+        accountId: (a % 3) + 1,
+        amount: krwOfMicro(BigInt(c === 4 ? 5 : c - 4) * 1_000_000n),
+        reason: 'because',
+        idempotencyKey: b % 2 === 0 ? `adjustment ${b}` : null,
+      },
+      atMs,
+    ),
+  refund: ({ database }, { a, b, c }) =>
+    refundGeneration(
+      database,
+      {
+        generation: uuidOf(a, 0) as never,
+        amount: b % 3 === 0 ? null : krwOfMicro(BigInt(b) * 1_000_000n),
+        reason: 'because',
+        idempotencyKey: c % 2 === 0 ? `refund ${c}` : null,
+      },
+      atMs,
+    ),
+  record: ({ sql }, { a, b }) => findGeneration(sql, (b % 3) + 1, uuidOf(a, 0)),
   move: ({ sql }, { a, b, c }) =>
     moveTotals(sql, (a % 3) + 1, {
       credits: BigInt(b - 2),
@@ -171,7 +196,9 @@ export const operations = {
 } satisfies Readonly<Record<string, (side: Side, draw: Draw) => Promise<unknown>>>;
 
 /** These make a transaction of their own. */
-const whole = new Set(['grant', 'expire', 'settle', 'register', 'remove a node', 'forget the lost', 'age']);
+const whole = new Set([
+  ...['grant', 'expire', 'adjust', 'refund', 'settle', 'register', 'remove a node', 'forget the lost', 'age'],
+]);
 
 /** What one side does when it is asked: what it answers, or the error that it refuses with, as text. */
 export async function conductOf(
@@ -306,6 +333,7 @@ const modelColumns: { readonly [Name in TableName]: readonly (keyof Tables[Name]
     'lot_id',
     'idempotency_key',
     'memo',
+    'refund_of',
     'created_at',
   ],
   api_key: [

@@ -18,14 +18,24 @@ function rawBalance({ account_id, credits, usage, version }: Balance): object {
 
 function putEntry(tx: Transaction, entry: Omit<Tables['ledger'], 'id'>): number {
   if (entry.amount === 0n) throw new ServerError('23514', 'entry_moves_money');
-  if ((entry.kind === 1 || entry.kind === 2) !== entry.amount > 0n && entry.kind < 5)
+  if (entry.kind !== 6 && [1, 2, 5].includes(entry.kind) !== entry.amount > 0n)
     throw new ServerError('23514', 'entry_sign_follows_kind');
+  if ((entry.kind === 5) !== (entry.refund_of !== null))
+    throw new ServerError('23514', 'refund_names_its_generation');
   const id = tx.store.nextNumber('ledger');
   // One entry per generation: its key is the unique index.
   const key = entry.generation_id === null ? String(id) : `${entry.account_id}/${entry.generation_id}`;
   if (tx.get('ledger', key) !== undefined) throw new ServerError('23505', 'ledger_one_entry_per_generation');
+  if (entry.idempotency_key !== null)
+    for (const [, { account_id, idempotency_key }] of tx.rows('ledger'))
+      if (account_id === entry.account_id && idempotency_key === entry.idempotency_key)
+        throw new ServerError('23505', 'ledger_idempotency');
   tx.put('ledger', key, { ...entry, id });
   return id;
+}
+
+function textOrNull(value: unknown): string | null {
+  return value === null ? null : String(value);
 }
 
 /** The statement that adds to one of the tables of usage by day. */
@@ -83,7 +93,13 @@ const insertGenerations: Statement = {
         account_id: Number(cell(0, at)),
         id: String(id),
         key_id: Number(cell(2, at)),
+        created_at: Number(cell(3, at)),
+        settled_at: Number(cell(4, at)),
         status: Number(cell(6, at)),
+        error_type: textOrNull(cell(7, at)),
+        model: textOrNull(cell(8, at)),
+        provider: textOrNull(cell(9, at)),
+        finish_reason: textOrNull(cell(10, at)),
         day: String(cell(5, at)),
         cost,
         prompt_tokens: Number(cell(11, at)),
@@ -221,7 +237,7 @@ export const moneyStatements: readonly Statement[] = [
   },
   {
     text: 'INSERT INTO ledger (account_id, kind, amount, lot_id, idempotency_key, memo, created_at, refund_of) VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000), $8) RETURNING id',
-    run: (tx, [account, kind, amount, lot, idempotencyKey, memo, at]) => {
+    run: (tx, [account, kind, amount, lot, idempotencyKey, memo, at, refundOf]) => {
       const id = putEntry(tx, {
         account_id: Number(account),
         kind: Number(kind),
@@ -231,6 +247,7 @@ export const moneyStatements: readonly Statement[] = [
         lot_id: lot === null ? null : Number(lot),
         idempotency_key: idempotencyKey === null ? null : String(idempotencyKey),
         memo: memo === null ? null : String(memo),
+        refund_of: refundOf === null ? null : String(refundOf).replaceAll('-', ''),
         created_at: Number(at),
       });
       return [{ id: BigInt(id) }];
@@ -304,6 +321,7 @@ export const moneyStatements: readonly Statement[] = [
           lot_id: null,
           idempotency_key: null,
           memo: null,
+          refund_of: null,
           created_at: Number(times?.[at]),
         });
       });

@@ -1,11 +1,15 @@
 import { keyStatements } from './keys.ts';
 import { moneyStatements } from './money.ts';
 import { nodeStatements } from './nodes.ts';
+import { recordStatements } from './records.ts';
 import { normalized, type Statement } from './statement.ts';
 import { ServerError, type Transaction } from './transactions.ts';
 
 const known = new Map(
-  [...nodeStatements, ...moneyStatements, ...keyStatements].map((statement) => [statement.text, statement]),
+  [...nodeStatements, ...moneyStatements, ...keyStatements, ...recordStatements].map((statement) => [
+    statement.text,
+    statement,
+  ]),
 );
 const normal = new Map<string, string>();
 

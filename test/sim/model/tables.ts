@@ -27,6 +27,7 @@ export interface Tables {
     readonly lot_id: number | null;
     readonly idempotency_key: string | null;
     readonly memo: string | null;
+    readonly refund_of: string | null;
     readonly created_at: number;
   };
   readonly api_key: {
@@ -53,7 +54,13 @@ export interface Tables {
     readonly account_id: number;
     readonly id: string;
     readonly key_id: number;
+    readonly created_at: number;
+    readonly settled_at: number;
     readonly status: number;
+    readonly error_type: string | null;
+    readonly model: string | null;
+    readonly provider: string | null;
+    readonly finish_reason: string | null;
     readonly day: string;
     readonly cost: bigint;
     readonly prompt_tokens: number;

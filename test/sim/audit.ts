@@ -1,0 +1,180 @@
+import type { Journey } from './journey.ts';
+import type { Tables } from './model/tables.ts';
+import type { Store, Transaction } from './model/transactions.ts';
+import type { Told } from './told.ts';
+import type { Rates } from './truth.ts';
+
+const usageKind = 3;
+const expiryKind = 4;
+const refundKind = 5;
+
+/** Looks at every row that money leaves behind: whose it is, what it should be, and whether the tables agree with each other. */
+export class Audit {
+  readonly #store: Store;
+  readonly #journey: Journey;
+  readonly #told: ReadonlyMap<string, Told>;
+  readonly #rates: ReadonlyMap<number, Rates>;
+  readonly #hold: (holds: boolean, says: () => string) => void;
+  readonly #byRequest = new Map<string, readonly Tables['generation'][]>();
+  readonly #refunded = new Map<string, bigint>();
+
+  constructor(parts: {
+    readonly store: Store;
+    readonly journey: Journey;
+    readonly told: ReadonlyMap<string, Told>;
+    readonly rates: ReadonlyMap<number, Rates>;
+    readonly hold: (holds: boolean, says: () => string) => void;
+  }) {
+    this.#store = parts.store;
+    this.#journey = parts.journey;
+    this.#told = parts.told;
+    this.#rates = parts.rates;
+    this.#hold = parts.hold;
+  }
+
+  /** The records of a request. */
+  recordsOf(requestId: string): readonly Tables['generation'][] {
+    return this.#byRequest.get(requestId) ?? [];
+  }
+
+  /** Generations that were not there before, and the entries that came with them. */
+  onSettled(fresh: readonly Tables['generation'][], entries: readonly Tables['ledger'][]): void {
+    for (const row of fresh) {
+      const id = (JSON.parse(row.detail) as { readonly request_id: string }).request_id;
+      this.#byRequest.set(id, [...this.recordsOf(id), row]);
+      this.#settled(row, this.#told.get(id), entries);
+    }
+    const usage = entries.filter((entry) => entry.generation_id !== null).length;
+    this.#hold(
+      usage === fresh.filter((row) => row.cost > 0n).length,
+      () => 'an entry without its generation',
+    );
+  }
+
+  /** Credit that was added, refunded or expired. */
+  onCredit(tx: Transaction, entries: readonly Tables['ledger'][]): void {
+    const { tables } = this.#store;
+    for (const entry of entries) {
+      const balance = tables.account_balance.get(String(entry.account_id));
+      if (entry.kind === expiryKind) {
+        this.#journey.met('credit expired');
+        const lot = tables.credit_lot.get(String(entry.lot_id));
+        this.#hold(
+          lot?.account_id === entry.account_id &&
+            lot.remaining === 0n &&
+            (lot.expires_at ?? Number.NaN) <= entry.created_at,
+          () => `entry ${entry.id} expires a lot that is not due`,
+        );
+        // What was spent before is not there to expire.
+        this.#hold(
+          balance !== undefined && balance.credits >= balance.usage,
+          () => `an expiry takes account ${entry.account_id} below zero`,
+        );
+      }
+      if (entry.kind === refundKind) this.#refund(entry);
+    }
+    if (tx.written.get('credit_lot') === undefined) return;
+    const open = new Map<number, bigint>();
+    for (const lot of tables.credit_lot.values())
+      open.set(lot.account_id, (open.get(lot.account_id) ?? 0n) + lot.remaining);
+    for (const [account, remaining] of open) {
+      const balance = tables.account_balance.get(String(account));
+      this.#hold(
+        balance !== undefined && balance.credits - balance.lot_applied === remaining,
+        () =>
+          `the lots of account ${account} have ${remaining} left, which is not what was not charged to them`,
+      );
+    }
+  }
+
+  /** The tables of usage by day say what the ledger and the records say. */
+  atEnd(): void {
+    const { tables } = this.#store;
+    const spent = sumBy(
+      [...tables.ledger.values()].filter(({ kind }) => kind === usageKind),
+      (entry) => `${entry.account_id}/${entry.key_id}`,
+      (entry) => -entry.amount,
+    );
+    const byKey = sumBy(
+      tables.key_usage_day.values(),
+      (row) => `${row.account_id}/${row.of}`,
+      (row) => row.cost,
+    );
+    for (const key of new Set([...spent.keys(), ...byKey.keys()]))
+      this.#hold(
+        (spent.get(key) ?? 0n) === (byKey.get(key) ?? 0n),
+        () => `key ${key} spent ${spent.get(key)}, and its days say ${byKey.get(key)}`,
+      );
+    const counted = sumBy(
+      tables.key_usage_day.values(),
+      (row) => `${row.account_id}/${row.of}`,
+      (row) => row.requests,
+    );
+    const records = sumBy(
+      tables.generation.values(),
+      (row) => `${row.account_id}/${row.key_id}`,
+      () => 1n,
+    );
+    for (const [key, requests] of records)
+      this.#hold(
+        counted.get(key) === requests,
+        () => `key ${key} has ${requests} records, ${counted.get(key)} counted`,
+      );
+    for (const table of [tables.model_usage_day, tables.app_usage_day]) this.#holdTotals(table.values());
+  }
+
+  #holdTotals(days: Iterable<Tables['app_usage_day']>): void {
+    const byAccount = (row: { readonly account_id: number }): string => String(row.account_id);
+    const spent = sumBy(this.#store.tables.generation.values(), byAccount, (row) => row.cost);
+    const said = sumBy(days, byAccount, (row) => row.cost);
+    for (const [account, cost] of spent)
+      this.#hold(
+        (said.get(account) ?? 0n) === cost,
+        () => `account ${account} spent ${cost}, and its days say ${said.get(account)}`,
+      );
+  }
+
+  #settled(row: Tables['generation'], told: Told | undefined, entries: readonly Tables['ledger'][]): void {
+    const own = entries.filter((entry) => entry.generation_id === row.id);
+    this.#hold(
+      own.length === (row.cost > 0n ? 1 : 0),
+      () => `a generation of ${row.cost} has ${own.length} entries`,
+    );
+    const key = this.#store.tables.api_key.get(String(row.key_id));
+    this.#hold(key?.account_id === row.account_id, () => `a generation of the key of another account`);
+    this.#hold(
+      told !== undefined && told.accountId === row.account_id && told.keyId === row.key_id,
+      () => 'a generation of nobody',
+    );
+    for (const entry of own)
+      this.#hold(
+        entry.account_id === row.account_id && entry.key_id === row.key_id && entry.amount === -row.cost,
+        () => `the entry of ${told?.id} is ${entry.amount} of key ${entry.key_id}`,
+      );
+    if (row.cost === 0n) return;
+    const rates = row.price_version === null ? undefined : this.#rates.get(row.price_version);
+    const cost =
+      rates === undefined
+        ? null
+        : rates.prompt * BigInt(row.prompt_tokens) + rates.completion * BigInt(row.completion_tokens);
+    this.#hold(cost === row.cost, () => `${told?.id} cost ${row.cost} instead of ${cost}`);
+  }
+
+  #refund(entry: Tables['ledger']): void {
+    const key = `${entry.account_id}/${entry.refund_of}`;
+    const refunded = (this.#refunded.get(key) ?? 0n) + entry.amount;
+    this.#refunded.set(key, refunded);
+    const cost = this.#store.tables.generation.get(key)?.cost ?? 0n;
+    this.#hold(refunded <= cost, () => `a generation of ${cost} was refunded with ${refunded}`);
+  }
+}
+
+function sumBy<T>(
+  rows: Iterable<T>,
+  keyOf: (row: T) => string,
+  amountOf: (row: T) => bigint,
+): ReadonlyMap<string, bigint> {
+  const sums = new Map<string, bigint>();
+  for (const row of rows) sums.set(keyOf(row), (sums.get(keyOf(row)) ?? 0n) + amountOf(row));
+  return sums;
+}

@@ -1,0 +1,112 @@
+import { send } from './client.ts';
+import { read } from './reader.ts';
+import type { Holder, Simulation } from './simulation.ts';
+import type { Told } from './told.ts';
+
+/** How long a journal takes to go on when its disk is well again: it looks every second. */
+const mendedWithinMs = 2_500;
+/** How long a gateway has for letting go of its upstreams once nobody waits for anything. */
+const letGoWithinMs = 2_000;
+
+/** The clients: each sends one request after another, to whichever gateway and with whichever key. */
+export class Callers {
+  readonly #simulation: Simulation;
+  readonly #clientRestsMs: readonly number[];
+
+  constructor(simulation: Simulation, clientRestsMs: readonly number[]) {
+    this.#simulation = simulation;
+    this.#clientRestsMs = clientRestsMs;
+  }
+
+  begin(clients: number): void {
+    for (let n = 0; n < clients; n += 1)
+      this.#client().catch((error: unknown) => this.#simulation.fail(error));
+  }
+
+  async #client(): Promise<void> {
+    const { random, timeline } = this.#simulation;
+    while (!this.#simulation.isEnding) {
+      await timeline.pause(random.int(1, random.pick(this.#clientRestsMs)));
+      if (this.#simulation.isEnding) return;
+      const machine = random.pick(this.#simulation.machines);
+      const holder = random.pick(this.#simulation.holders);
+      const { gateway, process } = machine;
+      if (gateway === null || machine.stopping) continue;
+      if (random.inThousand(60)) await read(this.#simulation, { machine, gateway, process, holder });
+      else await this.#request({ machine, gateway, process, holder });
+    }
+  }
+
+  async #request({ machine, gateway, process, holder }: Parameters<typeof read>[1]): Promise<void> {
+    const { random, timeline, told: all, truth } = this.#simulation;
+    const id = `req_${all.size + 1}`;
+    const told: Told = {
+      id,
+      accountId: holder.accountId,
+      keyId: holder.keyId,
+      gateway: machine.number,
+      sentMs: timeline.nowMs,
+      wasStreamed: random.inThousand(600),
+      wasExpired: isExpired(holder, process.clock.now()),
+      end: 'running',
+      generation: null,
+      cost: null,
+      status: null,
+      endedMs: null,
+      isJournaled: false,
+      isUnsaid: false,
+    };
+    all.set(id, told);
+    const { jumps } = machine.time;
+    const body = {
+      model: random.pick(['sim/in-order', 'sim/weighted']),
+      stream: told.wasStreamed,
+      max_tokens: random.int(1, 30),
+      session_id: id,
+      messages: [{ role: 'user', content: 'say something' }],
+    };
+    this.#simulation.note(
+      `${id} of key ${holder.number} to ${process.name}${told.wasStreamed ? ', streamed' : ''}`,
+    );
+    const { errorType } = await send({
+      told,
+      process,
+      gateway,
+      timeline,
+      key: holder.plaintext,
+      body,
+      leavesAfterMs: random.inThousand(150) ? random.int(1, 900) : null,
+      slowMs: random.inThousand(100) ? random.int(1, 30) : null,
+    });
+    told.endedMs = timeline.nowMs;
+    told.wasExpired &&= machine.time.jumps === jumps;
+    told.isJournaled = timeline.nowMs - machine.disk.failingUntilMs > mendedWithinMs;
+    this.#simulation.note(`${id} ${told.end}${errorType === null ? '' : ` with ${errorType}`}`);
+    this.#simulation.guarded(() => {
+      truth.onTold(told, this.#simulation.plan.ack);
+      this.#simulation.operator.onAnswer(told, errorType, holder);
+    });
+    this.#lookForStreams(machine.number);
+  }
+
+  /** Once a gateway has no request, its calls to upstreams are over. */
+  #lookForStreams(number: number): void {
+    const { timeline, told, machines, calls, truth } = this.#simulation;
+    timeline.after(letGoWithinMs, () => {
+      const machine = machines.find((one) => one.number === number);
+      const isSilent = [...told.values()].every(
+        ({ gateway, end, endedMs }) =>
+          gateway !== number || (end !== 'running' && timeline.nowMs - (endedMs ?? 0) >= letGoWithinMs),
+      );
+      if (machine === undefined || !isSilent) return;
+      const open = calls.openOf(machine.process);
+      this.#simulation.guarded(() =>
+        truth.hold(open === 0, () => `g${number} has no request, and ${open} calls to upstreams`),
+      );
+    });
+  }
+}
+
+function isExpired({ expiresAtMs }: Holder, nowMs: number): boolean {
+  return expiresAtMs !== null && nowMs >= expiresAtMs;
+}

@@ -1,0 +1,201 @@
+import { nodeLostMs } from '../../src/store/gateway-nodes.ts';
+import { seoulDayAt } from '../../src/time/period.ts';
+import type { SimGateway } from './gateway.ts';
+import type { Tables } from './model/tables.ts';
+import type { Store } from './model/transactions.ts';
+import type { SimProcess } from './process.ts';
+
+/** A life of a gateway, as far as truth is concerned. */
+export interface Life {
+  readonly process: SimProcess;
+  gateway: SimGateway | null;
+}
+
+/** What is spent by several nodes at once. */
+export type Subject = `account ${number}` | `key ${number}`;
+
+/** Knowledge is older than this nowhere: a node that could not look for a second admits nothing. */
+const knownWithinMs = 1_500;
+
+/** What the nodes may still spend of accounts and keys, and what of that is excused because one of them died or was lost. */
+export class Claims {
+  readonly #store: Store;
+  readonly #lives: () => readonly Life[];
+  readonly #floor: bigint;
+  /** Settlements that are committed and that their process has not heard of, by process and generation. */
+  readonly #unheard = new Map<SimProcess, Map<string, Tables['generation']>>();
+  readonly #settled = new Map<string, Tables['generation']>();
+  /** What may be spent beyond a floor or limit, and since when. */
+  readonly #excused = new Map<Subject, { amount: bigint; atMs: number }>();
+  readonly #excusedOf = new WeakMap<SimProcess, Map<Subject, bigint>>();
+
+  constructor(parts: {
+    readonly store: Store;
+    readonly lives: () => readonly Life[];
+    readonly floor: bigint;
+  }) {
+    this.#store = parts.store;
+    this.#lives = parts.lives;
+    this.#floor = parts.floor;
+  }
+
+  /** What is left of it by the books, down to the floor or up to the limit; null when it is not limited, or by the day. */
+  leftOf(subject: Subject): bigint | null {
+    const { tables } = this.#store;
+    const [kind, id = ''] = subject.split(' ');
+    if (kind === 'account') {
+      const row = tables.account_balance.get(id);
+      return row === undefined ? null : row.credits - row.usage + this.#floor;
+    }
+    const row = tables.api_key.get(id);
+    if (row?.limit_micro == null || row.limit_reset !== 0) return null;
+    let left = row.limit_micro;
+    for (const day of tables.key_usage_day.values()) if (day.of === row.id) left -= day.cost;
+    return left;
+  }
+
+  /** What is charged and not committed, or held, over all that live. */
+  takenOf(subject: Subject): bigint {
+    let taken = 0n;
+    for (const life of this.#lives()) if (life.process.isAlive) taken += this.#exposureOf(life, subject);
+    return taken;
+  }
+
+  /** What the nodes that live may spend without asking, as the database has it. */
+  sharedOf(subject: Subject): bigint {
+    let shared = 0n;
+    const [kind, id] = subject.split(' ');
+    for (const row of this.#store.tables.spend_share.values())
+      if (row.kind === (kind === 'account' ? 1 : 2) && row.subject === Number(id)) shared += row.amount;
+    return shared;
+  }
+
+  excusedOf(subject: Subject): bigint {
+    return this.#excused.get(subject)?.amount ?? 0n;
+  }
+
+  excuse(subject: Subject, amount: bigint, nowMs: number): void {
+    if (amount > 0n) this.#excused.set(subject, { amount: this.excusedOf(subject) + amount, atMs: nowMs });
+  }
+
+  /** What a settlement has taken is in the books before its process hears so. */
+  onSettled(process: SimProcess, rows: readonly Tables['generation'][]): void {
+    const unheard = this.#unheard.get(process) ?? new Map<string, Tables['generation']>();
+    this.#unheard.set(process, unheard);
+    for (const row of rows) this.#settled.set(row.id, row);
+    if (process.isAlive) for (const row of rows) unheard.set(row.id, row);
+  }
+
+  /**
+   * A batch was found settled, its first answer having been lost: what it cost is for a moment part of the books and, once more, of
+   * what its node takes for spent, of its key until that is read again and of its share until that is written anew. Nobody spends it.
+   */
+  onRepeated(batch: readonly string[], nowMs: number): void {
+    for (const id of batch) {
+      const row = this.#settled.get(id);
+      if (row === undefined) continue;
+      this.excuse(`account ${row.account_id}`, row.cost, nowMs);
+      this.excuse(`key ${row.key_id}`, row.cost, nowMs);
+    }
+  }
+
+  /** What is committed and not heard of, over all that live: part of their shares still, when they are written meanwhile. */
+  unheardOf(subject: Subject): bigint {
+    let unheard = 0n;
+    for (const { process } of this.#lives()) unheard += this.#unheardBy(process, subject);
+    return unheard;
+  }
+
+  onHeard(process: SimProcess, batch: readonly string[]): void {
+    for (const id of batch) this.#unheard.get(process)?.delete(id);
+  }
+
+  /** A process is about to die: what it charged and had not committed is charged when its journal is replayed. */
+  onDeath(life: Life, nowMs: number): void {
+    for (const [subject, amount] of exposuresOf(life, 'pending')) this.excuse(subject, amount, nowMs);
+    this.#unheard.delete(life.process);
+  }
+
+  /** The shares of who is taken for lost are not counted by the others (src/nodes/README.md). */
+  noteLost(nowMs: number): void {
+    for (const life of this.#lives()) {
+      if (life.gateway === null || !life.process.isAlive || !this.#isLost(life, nowMs)) continue;
+      const already = this.#excusedOf.get(life.process) ?? new Map<Subject, bigint>();
+      this.#excusedOf.set(life.process, already);
+      for (const [subject, amount] of exposuresOf(life, 'all')) {
+        const before = already.get(subject) ?? 0n;
+        if (amount <= before) continue;
+        this.excuse(subject, amount - before, nowMs);
+        already.set(subject, amount);
+      }
+    }
+  }
+
+  /**
+   * Ends an excuse once it explains nothing more: all nodes serve and know of each other, and whatever they may spend, each by its
+   * share, is there.
+   */
+  forgive(subject: Subject, nowMs: number): void {
+    const excused = this.#excused.get(subject);
+    if (excused === undefined || nowMs - excused.atMs < knownWithinMs) return;
+    const lives = this.#lives();
+    const left = this.leftOf(subject);
+    const isAlone = lives.length === 1;
+    const areCovered = isAlone || this.areCovered(subject, 0n);
+    const claimed = isAlone ? this.takenOf(subject) : this.sharedOf(subject);
+    if (!areCovered || !this.areAcquainted(nowMs) || left === null || claimed > left) return;
+    this.#excused.delete(subject);
+    for (const { process } of lives) this.#excusedOf.get(process)?.delete(subject);
+  }
+
+  /** Whether every node serves, and reckons with every other. */
+  areAcquainted(nowMs: number): boolean {
+    const lives = this.#lives();
+    return lives.every((life) => {
+      const nodes = life.gateway?.books.nodes;
+      if (nodes === undefined || !life.process.isAlive || this.#isLost(life, nowMs)) return false;
+      return nodes.count === lives.length && nodes.acquaintance === null;
+    });
+  }
+
+  /** Whether what every node may spend already is part of its share, but for so much. */
+  areCovered(subject: Subject, but: bigint): boolean {
+    const [kind, id = ''] = subject.split(' ');
+    return this.#lives().every((life) => {
+      const key = `${kind === 'account' ? 1 : 2}/${id}/${life.gateway?.books.nodes.id}`;
+      const share = this.#store.tables.spend_share.get(key)?.amount ?? 0n;
+      return this.#exposureOf(life, subject) <= share + but;
+    });
+  }
+
+  #isLost({ gateway }: Life, nowMs: number): boolean {
+    const node = this.#store.tables.gateway_node.get(String(gateway?.books.nodes.id));
+    return node === undefined || nowMs - node.seen_at >= nodeLostMs - 100;
+  }
+
+  #exposureOf(life: Life, subject: Subject): bigint {
+    return (exposuresOf(life, 'all').get(subject) ?? 0n) - this.#unheardBy(life.process, subject);
+  }
+
+  #unheardBy(process: SimProcess, subject: Subject): bigint {
+    let unheard = 0n;
+    for (const row of this.#unheard.get(process)?.values() ?? [])
+      if (subject === `account ${row.account_id}` || subject === `key ${row.key_id}`) unheard += row.cost;
+    return unheard;
+  }
+}
+
+function exposuresOf({ gateway }: Life, part: 'all' | 'pending'): ReadonlyMap<Subject, bigint> {
+  const exposures = new Map<Subject, bigint>();
+  if (gateway === null) return exposures;
+  for (const account of gateway.books.accounts.all()) {
+    const held = account.balance - account.balanceAfterHolds;
+    exposures.set(`account ${account.id}`, account.exposure - (part === 'all' ? 0n : held));
+  }
+  const today = seoulDayAt(0);
+  for (const key of gateway.books.keys.all()) {
+    const held = key.usageWithHoldsAt(today) - key.usageAt(today);
+    exposures.set(`key ${key.row.id}`, key.exposure - (part === 'all' ? 0n : held));
+  }
+  return exposures;
+}

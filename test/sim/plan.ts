@@ -1,0 +1,128 @@
+import type { FaultKind } from './faults.ts';
+import type { Random } from './random.ts';
+
+/** From the least to the most, both included. */
+type Range = readonly [number, number];
+
+/** What one world is like; drawn from its seed before anything happens in it. */
+export interface Plan {
+  /**
+   * `stormy`: everything goes wrong. `tight`: many clients of many nodes spend what hardly suffices, and little goes wrong. `slow`:
+   * little happens in much time, and what goes wrong lasts longer than anybody waits.
+   */
+  readonly kind: 'stormy' | 'tight' | 'slow' | 'quiet';
+  readonly gateways: number;
+  readonly accounts: number;
+  readonly clients: number;
+  /** So many keys of a thousand have a limit, of so many won. */
+  readonly limited: number;
+  readonly limitWon: Range;
+  /** So many keys of a thousand expire, after so long. */
+  readonly expiring: number;
+  readonly firstGrantWon: Range;
+  readonly grantWon: Range;
+  /** How long the operator rests between two acts, and a client between two requests at the most. */
+  readonly operatorRestsMs: Range;
+  readonly clientRestsMs: readonly number[];
+  /** The operator also takes credit away, and lowers limits: what nodes may spend already is then spent. */
+  readonly takesAway: boolean;
+  readonly ack: 'journal' | 'database';
+  readonly faults: readonly FaultKind[];
+  readonly faultEveryMs: Range;
+}
+
+const everything: readonly FaultKind[] = [
+  'kill',
+  'power',
+  'stop',
+  'cut',
+  'silence',
+  'server',
+  'clock',
+  'reload',
+  'reload',
+  'bad disk',
+  'cornered',
+  'slow disk',
+  'slow network',
+  'at commit',
+  'at commit',
+  'at sync',
+  'at sync',
+];
+
+/** Draws a world. */
+export function planOf(random: Random): Plan {
+  const ack = random.inThousand(200) ? 'database' : 'journal';
+  const takesAway = random.inThousand(300);
+  const kind = random.int(0, 9);
+  if (kind < 4) return tight(random, { ack, takesAway });
+  return kind < 6 ? slow(random, { ack, takesAway }) : stormy(random, { ack, takesAway });
+}
+
+/** A small world in which nothing fails but what the caller makes fail. */
+export function quietPlan(random: Random): Plan {
+  return {
+    ...stormy(random, { ack: random.inThousand(300) ? 'database' : 'journal', takesAway: false }),
+    kind: 'quiet',
+    gateways: 2,
+    clients: 3,
+    faults: [],
+  };
+}
+
+type Drawn = Pick<Plan, 'ack' | 'takesAway'>;
+
+function stormy(random: Random, drawn: Drawn): Plan {
+  return {
+    kind: 'stormy',
+    gateways: random.int(1, 3),
+    accounts: random.int(2, 3),
+    clients: random.int(3, 6),
+    limited: 400,
+    limitWon: [100, 600],
+    expiring: 150,
+    firstGrantWon: [100, 1_500],
+    grantWon: [20, 300],
+    operatorRestsMs: [200, 2_500],
+    clientRestsMs: [20, 60, 400],
+    ...drawn,
+    faults: everything,
+    faultEveryMs: [100, 2_000],
+  };
+}
+
+function tight(random: Random, drawn: Drawn): Plan {
+  return {
+    kind: 'tight',
+    gateways: random.int(2, 4),
+    accounts: random.int(1, 2),
+    clients: random.int(6, 14),
+    limited: 600,
+    limitWon: [100, 400],
+    expiring: 100,
+    firstGrantWon: [200, 600],
+    grantWon: [100, 400],
+    operatorRestsMs: [50, 600],
+    clientRestsMs: [5, 20, 60],
+    ...drawn,
+    faults: ['stop', 'kill', 'silence', 'slow network', 'reload', 'at commit', 'at sync', 'clock'],
+    faultEveryMs: [1_000, 8_000],
+  };
+}
+
+function slow(random: Random, drawn: Drawn): Plan {
+  return {
+    ...stormy(random, drawn),
+    kind: 'slow',
+    gateways: random.int(1, 2),
+    clients: random.int(4, 6),
+    limited: 100,
+    expiring: 0,
+    firstGrantWon: [3_000, 6_000],
+    operatorRestsMs: [2_000, 15_000],
+    clientRestsMs: [400, 1_500],
+    faults: ['cornered', 'cornered', 'cornered', 'power', 'clock', 'silence', 'bad disk', 'stop'],
+    faultEveryMs: [1_000, 8_000],
+  };
+}

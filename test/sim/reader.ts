@@ -1,0 +1,95 @@
+import { exchangeOf } from './client.ts';
+import type { SimGateway } from './gateway.ts';
+import type { SimProcess } from './process.ts';
+import type { Holder, Machine, Simulation } from './simulation.ts';
+
+/** What is told is not older than this when it is asked. */
+const knownWithinMs = 1_000;
+
+/** Who reads, and from where. */
+interface Reading {
+  readonly machine: Machine;
+  readonly gateway: SimGateway;
+  readonly process: SimProcess;
+  readonly holder: Holder;
+}
+
+/** A client reads: its account, its key, or the record of a request, which may be another tenant's. */
+export async function read(simulation: Simulation, reading: Reading): Promise<void> {
+  const { random, told } = simulation;
+  const records = [...told.values()].filter(({ generation }) => generation !== null);
+  switch (random.int(0, records.length === 0 ? 1 : 3)) {
+    case 0:
+      return readCredits(simulation, reading);
+    case 1:
+      return readKey(simulation, reading);
+    default:
+      return readRecord(simulation, reading, random.pick(records).id);
+  }
+}
+
+async function readCredits(simulation: Simulation, reading: Reading): Promise<void> {
+  const { truth, timeline } = simulation;
+  const { accountId } = reading.holder;
+  const sinceMs = timeline.nowMs - knownWithinMs;
+  const data = await ask(reading, '/api/v1/credits');
+  if (data === null) return;
+  const amount = BigInt(Math.round(Number(data['total_credits']) * 1_000_000));
+  truth.hold(
+    truth.hadCredits(accountId, amount, sinceMs),
+    () => `account ${accountId} was told of ${amount} of credits, which it had not lately`,
+  );
+}
+
+async function readKey(simulation: Simulation, reading: Reading): Promise<void> {
+  const data = await ask(reading, '/api/v1/key');
+  if (data === null) return;
+  const label = `key ${reading.holder.number}`;
+  simulation.truth.hold(data['label'] === label, () => `${label} was told of ${String(data['label'])}`);
+}
+
+async function readRecord(simulation: Simulation, reading: Reading, id: string): Promise<void> {
+  const { told: all, truth, journey } = simulation;
+  const { holder, machine } = reading;
+  const told = all.get(id);
+  const known = told?.generation;
+  if (told === undefined || known == null) return;
+  const wasComplete = told.end === 'complete';
+  const data = await ask(reading, '/api/v1/generation', `id=${known}`);
+  if (told.accountId !== holder.accountId) {
+    truth.hold(data === null, () => `account ${holder.accountId} read the record of ${id}`);
+    journey.met('a tenant asked for the record of another and was told that there is none');
+    return;
+  }
+  if (data === null || !wasComplete) return;
+  const cost = BigInt(Math.round(Number(data['total_cost']) * 1_000_000));
+  truth.hold(
+    cost === told.cost,
+    () => `${id} was told ${told.cost}, and its record at g${machine.number} has ${cost}`,
+  );
+  truth.hold(data['request_id'] === id, () => `the record of ${id} is of ${String(data['request_id'])}`);
+  journey.met('a client read the record of its answer');
+}
+
+/** What the gateway answers with; null when it refuses, or dies. */
+async function ask(
+  { gateway, process, holder }: Reading,
+  path: string,
+  queryText = '',
+): Promise<Readonly<Record<string, unknown>> | null> {
+  const dead = Promise.withResolvers<null>();
+  const forget = process.whenDead(() => dead.resolve(null));
+  const exchange = exchangeOf(
+    { id: 'read', accountId: holder.accountId, process, key: holder.plaintext, body: {} },
+    { method: 'GET', path, queryText, departure: new AbortController() },
+  );
+  try {
+    const reply = await Promise.race([gateway.answer(exchange), dead.promise]);
+    if (reply === null || 'stream' in reply) return null;
+    return (reply.body as { readonly data: Readonly<Record<string, unknown>> }).data;
+  } catch {
+    return null;
+  } finally {
+    forget();
+  }
+}

@@ -1,0 +1,56 @@
+import type { LogFields } from '../../src/log/log.ts';
+import type { Machine, Simulation } from './simulation.ts';
+
+/** How long a settlement waits for the database when the journal does not take it. */
+const settlementPatienceMs = 10_000;
+
+/** Notes what the gateways log and leave behind: what must not be, and what must have been at least once. */
+export class Witness {
+  readonly #simulation: Simulation;
+
+  constructor(simulation: Simulation) {
+    this.#simulation = simulation;
+  }
+
+  /** A gateway logs. */
+  heed(event: string, fields: LogFields): void {
+    const { journey, truth } = this.#simulation;
+    switch (event) {
+      case 'settlement_quarantined':
+        truth.hold(false, () => `a settlement was refused for good: ${String(fields['detail'])}`);
+        return;
+      case 'recovered':
+        if (Number(fields['finals']) > 0) journey.met('a replay of the journal settled a row');
+        if (Number(fields['orphans']) > 0)
+          journey.met('an admitted request without an end was recorded as failed');
+        return;
+      case 'node_joined_again':
+        journey.met('a node was taken for lost and came back');
+        return;
+      case 'journal':
+        if (fields['kind'] === 'torn') journey.met('the power failed and tore the journal');
+        if (fields['kind'] === 'damaged') journey.met('the power failed and left a hole in the journal');
+        return;
+      case 'journal_failed':
+        journey.met('a disk refused the journal');
+    }
+  }
+
+  /** A gateway dies: what its clients were told is in its journal, or will be free. */
+  onDeath({ number }: Machine, how: 'kill' | 'power'): void {
+    const { told: all, truth, journey } = this.#simulation;
+    for (const told of all.values()) {
+      if (told.gateway !== number) continue;
+      const isSettled = truth.isOnRecord(told.id);
+      const wasGivenUp =
+        told.end === 'failed' && (told.endedMs ?? 0) - told.sentMs >= settlementPatienceMs && !isSettled;
+      if (wasGivenUp) journey.met('a process died with a settlement that it had given up');
+      // A record that was written and not synced is there after all but a power failure.
+      if (wasGivenUp && (how === 'power' || !told.isJournaled)) told.isUnsaid = true;
+      if (told.end === 'complete' && told.cost !== 0n && !isSettled)
+        journey.met('a process died after a sync and before its commit');
+      if (told.end === 'running' && told.wasStreamed && told.status === 200)
+        journey.met('a stream was broken by its process');
+    }
+  }
+}
