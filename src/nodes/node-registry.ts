@@ -147,17 +147,23 @@ export class NodeRegistry {
   async #joinAgain(): Promise<void> {
     const { clock, database, log } = this.#parts;
     const beganMs = clock.monotonic();
+    // Until that is published this node is not to be taken for seen: it would have to join once more.
+    this.#seenMs = Number.NEGATIVE_INFINITY;
     this.#id = await registerNode(database, this.#parts);
-    this.#seenMs = beganMs;
     log.warn('node_joined_again', { node: this.#id });
-    await this.#company();
-    void this.#acquaint();
+    const published = this.#company();
+    void this.#acquaint(published.catch(() => {}));
+    await published;
+    this.#seenMs = beganMs;
   }
 
-  #acquaint(): Promise<void> {
-    const acquaintance = this.#untilAcquainted().finally(() => {
-      if (this.#acquaintance === acquaintance) this.#acquaintance = null;
-    });
+  /** Begins at once, and ends when the others reckon with this node `after` they could. */
+  #acquaint(after: Promise<void> = Promise.resolve()): Promise<void> {
+    const acquaintance = after
+      .then(() => this.#untilAcquainted())
+      .finally(() => {
+        if (this.#acquaintance === acquaintance) this.#acquaintance = null;
+      });
     this.#acquaintance = acquaintance;
     return acquaintance;
   }

@@ -109,10 +109,14 @@ export class SpendShares {
 
   /** Asks; where others have a share of what is missing, asks them for it before it is refused. */
   async #askUntilSure(demand: Demand): Promise<Covered> {
-    for (let waitMs = firstWaitMs; ; waitMs *= 2) {
-      const covered = await this.#parts.database.line.run((sql) => this.#ask(sql, demand));
+    const { database, nodes } = this.#parts;
+    for (let waitMs = firstWaitMs; ; ) {
+      await nodes.acquaintance;
+      const covered = await database.line.run((sql) => this.#ask(sql, demand));
+      if (covered === null) continue;
       if (covered.kind !== 'exhausted' || !covered.isShared || waitMs > longestWaitMs) return covered;
       await this.#plead(covered.by, waitMs);
+      waitMs *= 2;
     }
   }
 
@@ -191,8 +195,13 @@ export class SpendShares {
     return true;
   }
 
-  /** One turn of the ordered line: the rows contain exactly the settlements that are no longer part of our exposure. */
-  async #ask(sql: Sql, demand: Demand): Promise<Covered> {
+  /**
+   * One turn of the ordered line: the rows contain exactly the settlements that are no longer part of our exposure. Null when the
+   * others have taken this node for lost meanwhile: what it may spend already is published in the next turn, and first.
+   */
+  async #ask(sql: Sql, demand: Demand): Promise<Covered | null> {
+    const { nodes } = this.#parts;
+    if (nodes.acquaintance !== null) return null;
     if (this.#isCovered(demand)) {
       demand.place();
       return placed;
@@ -206,6 +215,10 @@ export class SpendShares {
       lefts.push({ spender, left: left - others, others });
     }
     // No wait from here to where the request is placed: what is compared is what is counted.
+    if (nodes.acquaintance !== null) {
+      await sql.query('ROLLBACK');
+      return null;
+    }
     const exhausted = lefts.find(({ spender, left }) => !spender.admits(left - spender.exposure));
     if (exhausted !== undefined) {
       await sql.query('ROLLBACK');

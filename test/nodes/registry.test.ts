@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { silentLog } from '../../src/log/log.ts';
+import { NodeRegistry } from '../../src/nodes/node-registry.ts';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
 import { listNodes, nodeLostMs, registerNode } from '../../src/store/gateway-nodes.ts';
+import { systemClock } from '../../src/time/clock.ts';
 import { type Cutter, startCutter } from '../chaos/proxy.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
@@ -169,6 +172,40 @@ test('after the database was away for longer than a node is missed, the nodes re
   const account = await one.office.readAccount(accountId);
   assert.equal(account?.usage, BigInt(answered) * 20_000_000n);
   assert.equal((await nodesOf(one)).length, 2);
+});
+
+test('a node that joins again admits nothing until what it may spend is published, however often that fails', async (t) => {
+  const owner = await createTestDatabase();
+  const database = new Database(owner.address, 2);
+  t.after(async () => {
+    await database.close();
+    await owner.drop();
+  });
+  const registry = await NodeRegistry.join({
+    database,
+    clock: systemClock,
+    log: silentLog,
+    home: randomUUID(),
+    address: '127.0.0.1:1',
+  });
+  const waited: boolean[] = [];
+  registry.onCompany(async () => {
+    await Promise.resolve();
+    waited.push(registry.acquaintance !== null);
+    if (waited.length < 3) throw new Error('the database is away');
+  });
+  assert.equal(registry.acquaintance, null);
+  // As another node does with one that was lost for long.
+  await database.query('DELETE FROM gateway_node WHERE id = $1', [registry.id]);
+  await assert.rejects(registry.beat(), /away/);
+  await assert.rejects(registry.beat(), /away/);
+  await registry.beat();
+  assert.deepEqual(waited, [true, true, true]);
+  await registry.acquaintance;
+  await registry.beat();
+  assert.equal(waited.length, 3);
+  assert.deepEqual([registry.acquaintance, registry.isAlone], [null, true]);
+  assert.equal((await listNodes(database)).length, 1);
 });
 
 test('naru node list shows who serves and who is lost', async (t) => {
