@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import nodeFlags from '../scripts/node-flags.json' with { type: 'json' };
 import { LOAD_CORE, pinned, startChild, TARGET_CORE } from './child.ts';
 import { freePort, requestBody, type Target, type Workload } from './target.ts';
 
@@ -23,7 +24,7 @@ export async function naruTarget(upstreamPort: number, directory: string): Promi
   writeFileSync(config, JSON.stringify(naruConfig(port, await freePort(), upstreamPort), null, 2));
   const child = await startChild({
     name: 'naru',
-    command: [process.execPath, main, 'up', ...place],
+    command: [process.execPath, ...nodeFlags, main, 'up', ...place],
     core: TARGET_CORE,
     ready: /listening on http:\/\//,
     limitMs: 60_000,

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import nodeFlags from '../../scripts/node-flags.json' with { type: 'json' };
 import type { Office } from '../../src/cli/office.ts';
 import { hashKey, type KeyHash } from '../../src/ids/api-key.ts';
 import { krwFromDecimal } from '../../src/money/krw.ts';
@@ -249,7 +250,8 @@ function spawnUp(
   site: Site,
   wrapper: readonly string[],
 ): { readonly child: ChildProcess; readonly pid: number; readonly ended: Promise<number | string> } {
-  const up = [process.execPath, 'src/main.ts', 'up', '--json', '--port', String(site.port)];
+  // As `npm start` runs it, without the wrapper: whoever is killed must be the server itself.
+  const up = [process.execPath, ...nodeFlags, 'src/main.ts', 'up', '--json', '--port', String(site.port)];
   const places = ['--config', site.configFile, '--data-dir', site.dataDir];
   const [command = '', ...args] = [...wrapper, ...up, ...places];
   // The channel ends with this process, and Naru with the channel.
