@@ -1,5 +1,5 @@
 /** Bytes waiting for their reader above this stop the upstream until they are taken: back-pressure through the gateway. */
-const highWaterBytes = 256 * 1024;
+const highWaterBytes = 64 * 1024;
 
 /** What a stream needs of the connection it comes from. */
 export interface Source {

@@ -22,7 +22,7 @@ const { values } = parseArgs({
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 if (values.mutations) {
-  const { seeds = '200', steps = '2500', only } = values;
+  const { seeds = '2000', steps = '2500', only } = values;
   const areCaught = await runMutations({ seeds: Number(seeds), steps: Number(steps), only }, print);
   process.exit(areCaught ? 0 : 1);
 }

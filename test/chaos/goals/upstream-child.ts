@@ -1,6 +1,6 @@
 /**
  * An upstream in a process of its own, so that the server's figures are the server's alone. Prints its port; ends with its standard
- * input. By the first word of the path: `flood` streams some 50 KB a second without end; `big` is a whole answer of 4 MiB; `drip`
+ * input. By the first word of the path: `flood` streams some 20 KB a second without end; `big` is a whole answer of 4 MiB; `drip`
  * streams a word every 5 s, and ends when a line comes on standard input.
  */
 import { createServer, type ServerResponse } from 'node:http';
@@ -59,12 +59,12 @@ const logprobs = {
 };
 const largest = chunk('the ferry ', null, logprobs);
 
-/** Some 20 KB twice a second, for as long as they are taken: what fills a socket in a minute, and is no race for the processor. */
+/** Some 20 KB a second, for as long as they are taken: what fills a socket in two minutes, and is no race for the processor. */
 function flood(response: ServerResponse): void {
   const timer = setInterval(() => {
     if (response.writableNeedDrain) return;
     response.write(largest.repeat(2));
-  }, 500);
+  }, 1_000);
   response.on('close', () => clearInterval(timer));
 }
 
