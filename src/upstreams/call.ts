@@ -80,10 +80,12 @@ class Call implements Dispatcher.DispatchHandler, Source {
     // They are read, and pin the bytes of the network that they came in.
     controller.rawHeaders = null;
     if (status < 200) return;
+    // First: a body that cannot be decoded ends the call at once, and then it has been answered all the same.
+    const head = this.#head;
+    this.#head = null;
     const encoding = headers['content-encoding'];
     const body = encoding === undefined ? this.#body : decoded(this.#body, String(encoding));
-    this.#head?.resolve({ status, headers, body });
-    this.#head = null;
+    head?.resolve({ status, headers, body });
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
