@@ -57,8 +57,9 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     home: parts.home ?? nodeHome(dataDir),
     address: `${config.listen.host}:${config.listen.port}`,
   });
-  const accounts = new AccountBook({ database, clock, isShared: () => !nodes.isAlone });
-  const keys = new KeyRing(database, clock);
+  const knownSince = () => nodes.aloneSinceMs;
+  const accounts = new AccountBook({ database, clock, isShared: () => !nodes.isAlone, knownSince });
+  const keys = new KeyRing({ database, clock, knownSince });
   const journal = await Journal.open({
     dir: join(dataDir, 'journal'),
     clock,
@@ -75,7 +76,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     clock,
     log,
     spendingNode: () => shares.spendingNode,
-    onCommitted: (rows, result) => takeCommitted({ accounts, keys, shares }, rows, result),
+    onCommitted: (...committed) => takeCommitted({ accounts, keys, shares }, ...committed),
     onQuarantined: (row) => giveBack({ accounts, keys }, row),
   });
   const recovered = await settlements.recover();
@@ -124,8 +125,9 @@ function takeCommitted(
   { accounts, keys, shares }: Pick<Books, 'accounts' | 'keys' | 'shares'>,
   rows: readonly SettlementRow[],
   result: SettlementResult,
+  askedMs: number,
 ): void {
-  accounts.update(result.balances);
+  accounts.update(result.balances, askedMs);
   for (const row of rows) {
     const cost = krwOfMicro(row.cost);
     accounts.peek(row.accountId)?.uncharge(cost);

@@ -33,6 +33,11 @@ export class Funds {
     return key.limit === null ? [this.#account(account)] : [this.#account(account), this.#key(key)];
   }
 
+  /** Whether memory has all that was spent of what this key spends of, while nobody else spends. */
+  isKnown(account: Account, key: Key): boolean {
+    return this.#parts.accounts.isKnown(account.id) && this.#parts.keys.isKnown(key.row.id);
+  }
+
   /** Everything that this process may be spending of. */
   *all(): Iterable<Spender> {
     for (const account of this.#parts.accounts.all()) yield this.#account(account);
@@ -71,10 +76,14 @@ export class Funds {
   }
 }
 
-/** How a request is counted: at once while one node serves, otherwise when its node's shares cover it. */
+/**
+ * How a request is counted: at once while one node serves and knows what the others had spent before, otherwise when its node's
+ * shares cover it.
+ */
 export function placeWith(shares: SpendShares, funds: Funds): InferenceParts['place'] {
   return ({ account, key, amount }, count) => {
-    if (!shares.isSole) return shares.cover({ spenders: funds.of(account, key), amount, place: count });
+    if (!shares.isSole || !funds.isKnown(account, key))
+      return shares.cover({ spenders: funds.of(account, key), amount, place: count });
     count();
     return undefined;
   };

@@ -13,6 +13,8 @@ export interface AccountBookParts {
   readonly clock: Clock;
   /** Whether other processes spend the same accounts; then memory alone is not to be believed for long. */
   readonly isShared: () => boolean;
+  /** While not shared: what was asked for earlier than this monotonic instant may be what others had not spent yet. */
+  readonly knownSince: () => number;
 }
 
 /** The accounts this process has met. Answered from memory, kept true by settlements, change events and, beside other nodes, by looking again. */
@@ -39,9 +41,14 @@ export class AccountBook {
   /** The account as it is now, from memory where that can be believed; null when there is none. Rejects when the database is away. */
   current(accountId: number): Account | Promise<Account | null> {
     const known = this.#accounts.get(accountId);
-    if (known !== undefined && (!this.#parts.isShared() || this.#ageMs(known) <= currentForMs))
-      return known.account;
+    if (known !== undefined && this.#isCurrent(known)) return known.account;
     return this.#read(accountId).then(() => this.peek(accountId) ?? null);
+  }
+
+  /** Whether memory has everything that was spent of the account, while nobody else spends. */
+  isKnown(accountId: number): boolean {
+    const known = this.#accounts.get(accountId);
+    return known !== undefined && known.askedMs >= this.#parts.knownSince();
   }
 
   /** Reads a known account again, after another process changed it. */
@@ -51,25 +58,29 @@ export class AccountBook {
 
   /** Reads an account in a turn of the ordered line that the caller has. Throws when there is none. */
   async readIn(sql: Sql, accountId: number): Promise<Account> {
-    this.update(await findBalances(sql, [accountId]));
+    const askedMs = this.#parts.clock.monotonic();
+    this.update(await findBalances(sql, [accountId]), askedMs);
     const account = this.peek(accountId);
     if (account === undefined) throw new Error(`there is no account ${accountId}`);
     return account;
   }
 
-  /** Takes over committed balances; the charges they contain must be given back by the caller in the same turn. */
-  update(balances: readonly BalanceRow[]): void {
-    const readMs = this.#parts.clock.monotonic();
+  /**
+   * Takes over committed balances, asked for at this monotonic instant; the charges they contain must be given back by the caller in
+   * the same turn.
+   */
+  update(balances: readonly BalanceRow[], askedMs: number): void {
     for (const row of balances) {
       const known = this.#accounts.get(row.accountId);
       if (known === undefined) continue;
       known.account.update(row);
-      known.readMs = readMs;
+      known.askedMs = askedMs;
     }
   }
 
-  #ageMs({ readMs }: Known): number {
-    return this.#parts.clock.monotonic() - readMs;
+  #isCurrent({ askedMs }: Known): boolean {
+    const { clock, isShared, knownSince } = this.#parts;
+    return isShared() ? clock.monotonic() - askedMs <= currentForMs : askedMs >= knownSince();
   }
 
   #read(accountId: number): Promise<void> {
@@ -83,12 +94,12 @@ export class AccountBook {
     const ids = new Set<number>();
     const done = this.#parts.database.readInOrder(async (sql) => {
       this.#next = null;
+      const askedMs = this.#parts.clock.monotonic();
       const rows = await findBalances(sql, [...ids]);
-      this.update(rows);
-      const readMs = this.#parts.clock.monotonic();
+      this.update(rows, askedMs);
       for (const row of rows) {
         if (!this.#accounts.has(row.accountId))
-          this.#accounts.set(row.accountId, { account: new Account(row), readMs });
+          this.#accounts.set(row.accountId, { account: new Account(row), askedMs });
       }
     });
     const next = { ids, done };
@@ -103,8 +114,8 @@ export class AccountBook {
   }
 }
 
-/** An account and when it was last read. */
+/** An account and when what is known of it was asked for. */
 interface Known {
   readonly account: Account;
-  readMs: number;
+  askedMs: number;
 }

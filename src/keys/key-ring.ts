@@ -10,20 +10,28 @@ import { Key } from './key.ts';
 /** How many unknown hashes are remembered as unknown, so that a stream of invented keys does not become a stream of queries. */
 const rememberedUnknown = 10_000;
 
+/** What a key ring is made of. */
+export interface KeyRingParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  /** While nobody else spends: what was asked for earlier than this monotonic instant may be what others had not spent yet. */
+  readonly knownSince: () => number;
+}
+
 /** The keys this process has met. Answered from memory, kept true by settlements and change events. */
 export class KeyRing {
-  readonly #database: Database;
-  readonly #clock: Clock;
+  readonly #parts: KeyRingParts;
   readonly #byHash = new Map<KeyHash, Key>();
   readonly #byId = new Map<number, Key>();
+  /** When what is known of a key's spend was asked for, by its id. */
+  readonly #askedMs = new Map<number, number>();
   readonly #unknown = new Set<KeyHash>();
   readonly #loading = new Map<KeyHash, Promise<Key | null>>();
   /** Charges that the database has, but not what was read of it, by key. */
   readonly #doubtful = new Map<number, { readonly day: number; readonly cost: Krw }[]>();
 
-  constructor(database: Database, clock: Clock) {
-    this.#database = database;
-    this.#clock = clock;
+  constructor(parts: KeyRingParts) {
+    this.#parts = parts;
   }
 
   /** The key if it is known, null if it is known not to exist, undefined if the database must be asked. */
@@ -34,6 +42,11 @@ export class KeyRing {
   /** The key with this id if it is known. */
   peekId(keyId: number): Key | undefined {
     return this.#byId.get(keyId);
+  }
+
+  /** Whether memory has everything that was spent with the key, while nobody else spends. */
+  isKnown(keyId: number): boolean {
+    return (this.#askedMs.get(keyId) ?? Number.NEGATIVE_INFINITY) >= this.#parts.knownSince();
   }
 
   /** Every key that is known. */
@@ -54,7 +67,7 @@ export class KeyRing {
 
   /** Reads a key again, or for the first time, after another process changed or created it. */
   async refresh(keyId: number): Promise<void> {
-    await this.#database.line.run(async (sql) => {
+    await this.#parts.database.line.run(async (sql) => {
       const row = await findKeyById(sql, keyId);
       if (row !== null && (this.#byId.has(keyId) || this.#unknown.has(row.hash))) await this.#take(sql, row);
     });
@@ -82,7 +95,7 @@ export class KeyRing {
   }
 
   async #read(hash: KeyHash): Promise<Key | null> {
-    return this.#database.readInOrder(async (sql) => {
+    return this.#parts.database.readInOrder(async (sql) => {
       const row = await findKeyByHash(sql, hash);
       if (row !== null) return this.#take(sql, row);
       if (this.#unknown.size >= rememberedUnknown) this.#unknown.clear();
@@ -92,9 +105,12 @@ export class KeyRing {
   }
 
   async #take(sql: Sql, row: KeyRow): Promise<Key> {
-    const day = seoulDayAt(this.#clock.now());
+    const { clock } = this.#parts;
+    const day = seoulDayAt(clock.now());
+    const askedMs = clock.monotonic();
     const spend = { day, ...(await readKeySpend(sql, row, day)) };
     this.#unknown.delete(row.hash);
+    this.#askedMs.set(row.id, askedMs);
     const known = this.#byId.get(row.id);
     if (known !== undefined) {
       known.update(row, spend);

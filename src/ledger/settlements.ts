@@ -28,7 +28,7 @@ export interface SettlementsParts {
   readonly log: Log;
   /** The node of whose shares settlements spend; null when it has none. */
   readonly spendingNode: () => number | null;
-  readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult) => void;
+  readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult, askedMs: number) => void;
   /** Told of a row that was promised and that the database will never take: its money has not moved. */
   readonly onQuarantined: (row: SettlementRow) => void;
 }

@@ -28,7 +28,7 @@ export interface SettlerParts {
   /** The node of whose shares settlements spend; null when it has none. */
   readonly spendingNode: () => number | null;
   /** Told of every committed batch in the same turn of the event loop. */
-  readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult) => void;
+  readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult, askedMs: number) => void;
   /** Told of a row that the database will never take. */
   readonly onQuarantined: (row: SettlementRow, reason: string) => void;
 }
@@ -129,17 +129,19 @@ export class Settler {
   async #settle(batch: readonly Queued[]): Promise<void> {
     const rows = batch.map((queued) => queued.row);
     let result: SettlementResult;
+    let askedMs = 0;
     try {
-      result = await this.#parts.database.line.run((_sql, client) =>
-        settleBatch(client, rows, this.#parts.spendingNode(), this.#storedApps),
-      );
+      result = await this.#parts.database.line.run((_sql, client) => {
+        askedMs = this.#parts.clock.monotonic();
+        return settleBatch(client, rows, this.#parts.spendingNode(), this.#storedApps);
+      });
     } catch (error) {
       // Behind a lost connection there may be another server, which has less.
       this.#storedApps.clear();
       if (mayPass(error)) throw error;
       return this.#settleInParts(batch, error);
     }
-    this.#parts.onCommitted(rows, result);
+    this.#parts.onCommitted(rows, result, askedMs);
     this.#leaveQueue(batch, 'committed');
   }
 

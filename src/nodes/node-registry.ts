@@ -37,6 +37,7 @@ export class NodeRegistry {
   /** The last node that the others were told this one reckons with. */
   #knows = 0;
   #others: readonly NodeRow[] = [];
+  #aloneSinceMs = Number.NEGATIVE_INFINITY;
   #company: () => Promise<void> = async () => {};
   #beating: Promise<void> = Promise.resolve();
   #acquaintance: Promise<void> | null = null;
@@ -71,6 +72,11 @@ export class NodeRegistry {
   /** Whether no other node serves, as far as the last look tells. */
   get isAlone(): boolean {
     return this.#others.length === 0;
+  }
+
+  /** The monotonic instant at which the last other node was found gone; what it spent shows in what is asked for from then on. */
+  get aloneSinceMs(): number {
+    return this.#aloneSinceMs;
   }
 
   /** How many nodes serve, this one included. */
@@ -126,6 +132,7 @@ export class NodeRegistry {
     const nodes = await listNodes(database);
     const others = nodes.filter((node) => node.id !== this.#id && node.silentMs < nodeLostMs);
     const wasAlone = this.isAlone;
+    if (!wasAlone && others.length === 0) this.#aloneSinceMs = clock.monotonic();
     // From this turn on whatever is spent is reckoned with; only then are the others told so.
     this.#others = others;
     if (wasAlone && !this.isAlone) {

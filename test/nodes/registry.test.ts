@@ -208,6 +208,32 @@ test('a node that joins again admits nothing until what it may spend is publishe
   assert.equal((await listNodes(database)).length, 1);
 });
 
+for (const [what, terms] of [
+  ['an account', { credit: '200' }],
+  ['the limit of a key', { credit: '10000', limit: '200' }],
+] as const) {
+  test(`a node that is alone again knows what the others had spent of ${what}`, async (t) => {
+    const { start } = await startNodes(t);
+    const one = await start();
+    const two = await start({ beside: one });
+    const { key, accountId } = await one.account(terms);
+    const ask = (node: TestGateway) => node.send('POST', '/chat/completions', { key, body });
+    assert.equal((await ask(one)).status, 200);
+    for (let n = 0; n < 8; n += 1) assert.equal((await ask(two)).status, 200);
+    await two.stop();
+    await until('it is alone', async () => (await nodesOf(one)).length === 1);
+    // It looks twice a second.
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(one)));
+    await one.settled();
+    const answered = answers.filter(({ status }) => status === 200).length;
+    // 20 won are left, for one request; at exactly nothing one more is admitted of an account.
+    assert.ok(answered >= 1 && answered <= 2, `${answered} answers`);
+    const account = await one.office.readAccount(accountId);
+    assert.equal(account?.usage, BigInt(9 + answered) * 20_000_000n);
+  });
+}
+
 test('naru node list shows who serves and who is lost', async (t) => {
   const { start } = await startNodes(t);
   const one = await start();
