@@ -28,9 +28,14 @@ export function answerHeaders({ session, answer }: Answering): Readonly<Record<s
   return {
     'X-Service-Generation-Id': session.id,
     'X-Generation-Id': session.id,
-    'X-Service-Model': answer.candidate.modelId,
-    'X-Service-Provider': answer.candidate.providerTag,
+    'X-Service-Model': inAscii(answer.candidate.modelId),
+    'X-Service-Provider': inAscii(answer.candidate.providerTag),
   };
+}
+
+/** An id may be written in Hangul, a header only in ASCII; no id has a percent sign of its own. */
+function inAscii(id: string): string {
+  return id.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
 /** What every object of the answer says of itself. */

@@ -11,7 +11,12 @@ const ask = { model: 'test/echo', messages: [{ role: 'user', content: '안녕' }
 
 before(async () => {
   upstream = await startUpstream();
-  naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
+  naru = await startTestGateway({
+    models: [
+      { id: 'test/echo', upstreams: [upstream.url] },
+      { id: '나루/한글-7b', upstreams: [upstream.url] },
+    ],
+  });
   account = await naru.account();
 });
 after(async () => {
@@ -43,4 +48,19 @@ test('a streamed answer ends with its usage and one [DONE]', async () => {
   assert.equal(textOf(events), '안녕');
   assert.equal(events.at(-1)?.data, '[DONE]');
   assert.equal(events.at(-2)?.json.usage.cost, 20);
+});
+
+test('a model whose id is written in Hangul answers; its name stands in the headers as in a URL', async () => {
+  for (const stream of [false, true]) {
+    upstream.next(reply.chat('네', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
+    const body = { ...ask, model: '나루/한글-7b', stream };
+    const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(
+      answer.headers.get('x-service-model'),
+      `${encodeURIComponent('나루')}/${encodeURIComponent('한글')}-7b`,
+    );
+    const whole = stream ? eventsOf(answer.text)[0]?.json : answer.json;
+    assert.equal(whole.model, '나루/한글-7b');
+  }
 });
