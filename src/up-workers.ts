@@ -28,8 +28,8 @@ import { packConfig } from './workers/parcel.ts';
 import { lendRate } from './workers/rate.ts';
 import { lendLanes } from './workers/slots.ts';
 
-/** What `naru up --workers N` serves with. */
-export interface TeamServing {
+/** What `naru up` serves with. */
+export interface Serving {
   readonly config: Config;
   /** The configuration as its file is now; throws a `CliError` that lists its faults. */
   readonly readAgain: () => Config;
@@ -38,6 +38,10 @@ export interface TeamServing {
   readonly say: (line: string) => void;
   readonly around: Surroundings;
   readonly json: boolean;
+}
+
+/** What `naru up --workers N` serves with. */
+export interface TeamServing extends Serving {
   readonly size: number;
   /** Folders for a control socket that cannot be in the data directory. */
   readonly roots: readonly string[];

@@ -15,11 +15,10 @@ import { holdAfterCommands, openOwnDatabase } from './open-database.ts';
 import { Reloading } from './reloading.ts';
 import { readConfig, readConfigToPublish, rememberConfig, settingsOf } from './settings.ts';
 import { createProcesses } from './slots/processes.ts';
-import type { DataDirLock } from './store/embedded/data-dir-lock.ts';
 import { migrate } from './store/migrate.ts';
 import type { Surroundings } from './surroundings.ts';
 import { systemClock } from './time/clock.ts';
-import { serveWithWorkers } from './up-workers.ts';
+import { type Serving, serveWithWorkers } from './up-workers.ts';
 import { urlOf, welcome, welcomeRow } from './welcome.ts';
 
 /** `naru up`: serves until it is told to stop; resolves with the exit code. Throws a `CliError` for what the operator can mend. */
@@ -55,17 +54,6 @@ export async function up(options: UpOptions, around: Surroundings): Promise<numb
   } finally {
     lock.release();
   }
-}
-
-interface Serving {
-  readonly config: Config;
-  /** The configuration as its file is now; throws a `CliError` that lists its faults. */
-  readonly readAgain: () => Config;
-  readonly dataDir: string;
-  readonly lock: DataDirLock;
-  readonly say: (line: string) => void;
-  readonly around: Surroundings;
-  readonly json: boolean;
 }
 
 async function serveUntilStopped(serving: Serving): Promise<number> {
