@@ -16,6 +16,12 @@ interface Running {
 /** A group that outlives SIGKILL for this long hangs in the kernel. */
 const sweepLimitMs = 10_000;
 
+/**
+ * How long an owner that still runs may take to end before it is said to be alive: one that was just killed lets go of its files,
+ * which ends its engines, some milliseconds before it is gone itself.
+ */
+const ownerEndMs = 1_000;
+
 /** Writes down that `leaderPid` leads an engine's group; nothing where processes cannot be identified. */
 export function recordRunning(dir: string, leaderPid: number, guardPid: number | null): void {
   const owner = identify('self');
@@ -51,18 +57,33 @@ export async function sweepLeftovers(
   const running = readRunning(dir);
   if (running === null) return;
   const { owner, leader, guard } = running;
-  if (stillRuns(owner)) throw new Error(`the engine of ${dir} belongs to a running Naru, pid ${owner.pid}`);
+  const ended = await becomes(clock, ownerEndMs, () => !stillRuns(owner));
+  if (!ended) throw new Error(`the engine of ${dir} belongs to a running Naru, pid ${owner.pid}`);
   if (stillRuns(leader) || (guard !== null && stillRuns(guard))) {
     log.warn('slot.leftover_killed', { dir, pgid: leader.pid });
-    const untilMs = clock.monotonic() + sweepLimitMs;
     processes.kill(-leader.pid, 'SIGKILL');
-    while ((await groupMembers(leader.pid)).length > 0) {
-      if (clock.monotonic() > untilMs)
-        throw new Error(`process group ${leader.pid} of ${dir} survives SIGKILL`);
-      await pause(clock, 20, new AbortController().signal);
-    }
+    const gone = await becomes(
+      clock,
+      sweepLimitMs,
+      async () => (await groupMembers(leader.pid)).length === 0,
+    );
+    if (!gone) throw new Error(`process group ${leader.pid} of ${dir} survives SIGKILL`);
   }
   forgetRunning(dir);
+}
+
+/** Whether `condition` comes true within `limitMs`; it is asked at once, and again every 20 ms. */
+async function becomes(
+  clock: Clock,
+  limitMs: number,
+  condition: () => boolean | Promise<boolean>,
+): Promise<boolean> {
+  const untilMs = clock.monotonic() + limitMs;
+  while (!(await condition())) {
+    if (clock.monotonic() > untilMs) return false;
+    await pause(clock, 20, new AbortController().signal);
+  }
+  return true;
 }
 
 /** The edge: a file that another process wrote, perhaps while it was being killed. */
