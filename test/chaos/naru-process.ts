@@ -259,6 +259,9 @@ function spawnUp(
   running.set(site.configFile, child);
   child.stderr?.setEncoding('utf8').on('data', (text: string) => site.log.push(text));
   const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string);
+  ended.then((how) => {
+    if (!child.killed) process.stderr.write(`naru up ended by itself with ${how}:\n${lastWords(site)}\n`);
+  });
   if (child.pid === undefined) throw new Error(`${command} could not be started`);
   return { child, pid: child.pid, ended };
 }

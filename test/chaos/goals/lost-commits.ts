@@ -1,5 +1,5 @@
 import { startLoad } from '../load.ts';
-import { until } from '../naru-process.ts';
+import { isRunning, until } from '../naru-process.ts';
 import { type GoalRun, type Outcome, outcome } from './goal.ts';
 import { settleAndAudit, startStage } from './stage.ts';
 
@@ -17,7 +17,11 @@ export async function lostCommits({ seed, quick }: GoalRun): Promise<readonly Ou
       return cutter.cuts % 2 === 0 ? 'unanswered' : 'unasked';
     });
     const load = startLoad(stage.naru.url, stage.payers, { clients: 16, seed, name: 'lost' });
-    await until('all cuts are made', () => cutter.cuts >= wanted, 600_000);
+    const made = (): boolean => {
+      if (!isRunning(stage.naru.pid)) throw new Error('the gateway has ended');
+      return cutter.cuts >= wanted;
+    };
+    await until('all cuts are made', made, 600_000);
     await load.stop();
     const faults = await settleAndAudit(stage, load.sights);
     const good = load.sights.filter((sight) => sight.kind === 'success').length;
