@@ -152,10 +152,8 @@ async function handle(
     if (declaresTooLarge(request, parts.maxBodyBytes)) throw new BodyTooLarge();
     const reply = await parts.answer(exchange);
     if ('allow' in reply) sendHead(response, 204, exchange, preflightHeaders(reply.allow)).end();
-    else if ('stream' in reply) {
-      await startStream(parts, response, exchange, reply);
-      response.end();
-    } else {
+    else if ('stream' in reply) await sendStream(parts, response, exchange, reply);
+    else {
       sendJson(response, exchange, reply);
       letGoWhenStalled(parts, response, exchange);
     }
@@ -194,13 +192,14 @@ function assertHost(request: IncomingMessage): void {
 }
 
 function sendJson(response: ServerResponse, exchange: Exchange, reply: JsonReply): void {
-  const body = Buffer.isBuffer(reply.body) ? reply.body : Buffer.from(JSON.stringify(reply.body));
+  // Text goes to the kernel in one piece with the head.
+  const body = Buffer.isBuffer(reply.body) ? reply.body : JSON.stringify(reply.body);
   sendHead(response, reply.status ?? 200, exchange, [
     ...flat(reply.headers),
     'Content-Type',
     reply.contentType ?? 'application/json; charset=utf-8',
     'Content-Length',
-    String(body.length),
+    String(Buffer.byteLength(body)),
   ]).end(exchange.method === 'HEAD' ? undefined : body);
 }
 
@@ -219,10 +218,10 @@ function letGoWhenStalled(parts: ServeParts, response: ServerResponse, exchange:
 }
 
 /**
- * Sends the head and the first words as one; resolves when all words are sent. The head is written by itself, since Node then keeps
+ * Sends the head and the first words as one, and all words after them. The head is written by itself, since Node then keeps
  * it as one string for as long as the stream lasts, and not as the sixty pieces that it put it together from (1 kB a stream).
  */
-function startStream(
+async function sendStream(
   parts: ServeParts,
   response: ServerResponse,
   exchange: Exchange,
@@ -237,12 +236,23 @@ function startStream(
     'X-Accel-Buffering',
     'no',
   ]).write('', 'latin1');
-  return reply.stream({
+  // Framed here, a chunk is one piece; Node sends it as four, a fifth of what a chunk costs. Clients of HTTP/1.0 are sent none.
+  const isChunked = response.chunkedEncoding;
+  response.chunkedEncoding = false;
+  await reply.stream({
     write: (text) => {
-      if (response.destroyed || response.write(text) || exchange.signal.aborted) return undefined;
+      if (text === '' || response.destroyed) return undefined;
+      const isTaken = response.write(isChunked ? chunkOf(text) : text);
+      if (isTaken || exchange.signal.aborted) return undefined;
       return drained(parts, response, exchange);
     },
   });
+  response.end(isChunked ? '0\r\n\r\n' : undefined);
+}
+
+/** A chunk of a body whose length is not known in advance (RFC 9112, 7.1); none of it may be empty. */
+function chunkOf(text: string): string {
+  return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 }
 
 /** Resolves when the client has taken what was written, is gone, or is given up: also for taking nothing for too long. */

@@ -10,6 +10,7 @@ import {
   type TestGatewayOptions,
 } from '../harness/gateway.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
+import { eventsOf, textOf } from '../harness/stream.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const mb = 1024 * 1024;
@@ -330,4 +331,39 @@ test('a server that is told to hurry does not wait for a client that reads nothi
   await stopping.close();
   assert.ok(naru.clock.monotonic() - startMs < 3500);
   await response.body?.cancel().catch(() => {});
+});
+
+const korean = ['나루는 ', '강을 ', '건너는 곳 🇰🇷'];
+
+/** A streamed request of a version of HTTP, byte for byte. */
+function streamedRequest(version: string): Buffer {
+  const body = Buffer.from(JSON.stringify({ ...ask, stream: true }));
+  const head = `POST /api/v1/chat/completions HTTP/${version}\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\n`;
+  return Buffer.concat([Buffer.from(`${head}content-length: ${body.length}\r\n\r\n`), body]);
+}
+
+test('a stream is framed to the byte, and its connection takes the next request', async () => {
+  const client = await RawClient.open(naru.gateway.server.port);
+  for (let round = 0; round < 3; round += 1) {
+    upstream.next(reply.stream(korean));
+    client.write(streamedRequest('1.1'));
+    const answer = await client.answer();
+    assert.equal(answer?.status, 200);
+    assert.deepEqual(answer.all('transfer-encoding'), ['chunked']);
+    assert.equal(textOf(eventsOf(answer.body)), korean.join(''));
+    assert.ok(answer.body.endsWith('data: [DONE]\n\n'));
+    assert.equal(client.pending, 0, 'nothing follows the last chunk');
+  }
+  client.close();
+});
+
+test('a client of HTTP/1.0 gets the stream unframed, up to the end of the connection', async () => {
+  upstream.next(reply.stream(korean));
+  const client = await RawClient.open(naru.gateway.server.port);
+  client.write(streamedRequest('1.0'));
+  await client.closed();
+  const [head = '', body = ''] = (await client.some()).split('\r\n\r\n');
+  assert.doesNotMatch(head, /transfer-encoding/i);
+  assert.equal(textOf(eventsOf(body)), korean.join(''));
+  assert.ok(body.endsWith('data: [DONE]\n\n'));
 });
