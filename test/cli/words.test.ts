@@ -125,3 +125,12 @@ test('the doctor names what is wrong and how to mend it, and exits with 1', asyn
   assert.match(out, /^ok +node +\d+\./m);
   assert.doesNotMatch(out, /secret-word/);
 });
+
+test('an address of a database as hosts of them print it adds no words of the client to those of a command', async () => {
+  for (const mode of ['prefer', 'require', 'verify-ca']) {
+    const file = place.configure({ database: { url: `postgres://naru@127.0.0.1:1/naru?sslmode=${mode}` } });
+    const { code, err } = await place.run('account', 'list', '--config', file);
+    assert.equal(code, 1);
+    assert.match(err, /^naru: the database cannot be used: nothing listens there .*\n$/);
+  }
+});
