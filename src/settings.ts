@@ -19,12 +19,12 @@ export interface Settings {
 const rememberedName = 'config-file';
 
 /** Where the data and the configuration are: the command line, else what was served last, else `naru.yaml` and `.naru`. */
-export function settingsOf(places: Places, around: Surroundings): Settings {
+export function settingsOf(places: Places, around: Pick<Surroundings, 'env' | 'cwd' | 'root'>): Settings {
   const dataDir = resolve(
     around.cwd,
-    places.dataDir ?? around.env['NARU_DATA_DIR'] ?? join(around.root, '.naru'),
+    places.dataDir ?? variable('NARU_DATA_DIR', around) ?? join(around.root, '.naru'),
   );
-  const stated = places.config ?? around.env['NARU_CONFIG'] ?? null;
+  const stated = places.config ?? variable('NARU_CONFIG', around);
   if (stated !== null) {
     const file = resolve(around.cwd, stated);
     if (!existsSync(file)) throw new CliError(`there is no configuration file ${file}`);
@@ -37,6 +37,12 @@ export function settingsOf(places: Places, around: Surroundings): Settings {
   }
   const usual = join(around.root, 'naru.yaml');
   return { dataDir, configFile: existsSync(usual) ? usual : null };
+}
+
+/** A variable of the environment. An empty one says nothing: the folder it would name is the one in which the command happens to run. */
+function variable(name: string, { env }: Pick<Surroundings, 'env'>): string | null {
+  const value = env[name] ?? '';
+  return value === '' ? null : value;
 }
 
 /** Notes the configuration file of this data directory for later commands. */

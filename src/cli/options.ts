@@ -1,4 +1,5 @@
 import { type Command, Help, type Option } from 'commander';
+import { name } from './arguments.ts';
 import type { Office } from './office.ts';
 import { Output } from './output.ts';
 import type { Places, Shell } from './shell.ts';
@@ -13,10 +14,11 @@ export interface CommonOptions {
 /** Adds the options that every command has. */
 export function withCommonOptions(command: Command): Command {
   return command
-    .option('--config <file>', 'the configuration file (default: naru.yaml, or built-in defaults)')
+    .option('--config <file>', 'the configuration file (default: naru.yaml, or built-in defaults)', name)
     .option(
       '--data-dir <dir>',
       'where the embedded database, the journal and the slots live (default: .naru)',
+      name,
     )
     .option('--json', 'print one JSON object a line and nothing else');
 }

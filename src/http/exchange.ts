@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { newRequestId } from '../ids/request-id.ts';
 import type { LogFields } from '../log/log.ts';
@@ -41,10 +42,11 @@ export class Exchange {
     this.#departure.abort(reason);
   }
 
-  /** The first value of a header, or null. */
+  /** The first value of a header, or null; what is UTF-8 is read as such. */
   header(name: string): string | null {
     const value = this.headers[name];
-    return typeof value === 'string' ? value : (value?.[0] ?? null);
+    const first = typeof value === 'string' ? value : value?.[0];
+    return first === undefined ? null : spelledOut(first);
   }
 
   /**
@@ -54,6 +56,13 @@ export class Exchange {
   body(maxBytes: number): Promise<Buffer> {
     return readBody(this.#request, maxBytes, this.signal);
   }
+}
+
+/** HTTP hands over a header's bytes as Latin-1; what is UTF-8 was meant so, such as a title in Korean. */
+function spelledOut(header: string): string {
+  if (!/[\x80-\xff]/.test(header)) return header;
+  const bytes = Buffer.from(header, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : header;
 }
 
 /** Path and query of a request target; an absolute-form target's authority is ignored, it decides nothing here. */

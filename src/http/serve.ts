@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { finished } from 'node:stream';
 import { refuse } from '../errors/catalogue.ts';
 import { renderRefusal } from '../errors/error-body.ts';
 import { ClientLeft } from '../errors/given-up.ts';
@@ -24,7 +25,7 @@ export interface ServeParts {
   /** Null when a proxy in front limits the rate. */
   readonly rateLimit: RateGate | null;
   readonly maxBodyBytes: number;
-  /** A client that takes nothing of a stream for this long has left. */
+  /** A client that takes nothing of a stream for this long has left; one that sends too much is heard for this long. */
   readonly clientStallMs: number;
   /** A stopping server leaves idle connections this long to the proxies that hold them; 0 closes them at once. */
   readonly idleWhileStoppingMs: number;
@@ -71,7 +72,6 @@ export interface Served {
 }
 
 const apiPrefix = '/api/v1';
-const tooLargeBody = 'Request body too large: at most 26214400 bytes are accepted.\n';
 
 /** Starts the server; rejects when the address cannot be had, with the operating system's error. */
 export async function serve(
@@ -154,7 +154,7 @@ async function handle(
     if ('allow' in reply) sendHead(response, 204, exchange, preflightHeaders(reply.allow)).end();
     else if ('stream' in reply) await sendStream(parts, response, exchange, reply);
     else {
-      sendJson(response, exchange, reply);
+      sendJson(parts, response, exchange, reply);
       letGoWhenStalled(parts, response, exchange);
     }
   } catch (thrown) {
@@ -191,7 +191,7 @@ function assertHost(request: IncomingMessage): void {
     throw refuse('invalid_request', 'The request has no Host header.');
 }
 
-function sendJson(response: ServerResponse, exchange: Exchange, reply: JsonReply): void {
+function sendJson(parts: ServeParts, response: ServerResponse, exchange: Exchange, reply: JsonReply): void {
   // Text goes to the kernel in one piece with the head.
   const body = Buffer.isBuffer(reply.body) ? reply.body : JSON.stringify(reply.body);
   sendHead(response, reply.status ?? 200, exchange, [
@@ -200,7 +200,8 @@ function sendJson(response: ServerResponse, exchange: Exchange, reply: JsonReply
     reply.contentType ?? 'application/json; charset=utf-8',
     'Content-Length',
     String(Buffer.byteLength(body)),
-  ]).end(exchange.method === 'HEAD' ? undefined : body);
+  ]);
+  endBehindBody(parts, response, exchange.method === 'HEAD' ? '' : body);
 }
 
 /** An answer that the kernel did not take whole waits for its client, who has left when he takes nothing of it for too long. */
@@ -276,21 +277,33 @@ function drained(parts: ServeParts, response: ServerResponse, exchange: Exchange
 
 function sendThrown(parts: ServeParts, response: ServerResponse, exchange: Exchange, thrown: unknown): void {
   if (thrown instanceof ClientLeft) return void response.destroy();
-  if (thrown instanceof BodyTooLarge) {
-    const head: HeaderList = [
-      'Content-Type',
-      'text/plain',
-      'Connection',
-      'close',
-      'Content-Length',
-      String(tooLargeBody.length),
-    ];
-    sendHead(response, 413, exchange, head).end(tooLargeBody);
-    return;
-  }
+  if (thrown instanceof BodyTooLarge) return void sendTooLarge(parts, response, exchange);
   const error = renderThrown(thrown, parts.log, exchange.requestId);
   exchange.logFields['error_type'] = error.body.error.metadata.error_type;
-  sendJson(response, exchange, error);
+  sendJson(parts, response, exchange, error);
+}
+
+function sendTooLarge(parts: ServeParts, response: ServerResponse, exchange: Exchange): void {
+  const body = `Request body too large: at most ${parts.maxBodyBytes} bytes are accepted.\n`;
+  response.shouldKeepAlive = false;
+  const head = ['Content-Type', 'text/plain', 'Content-Length', String(body.length)];
+  endBehindBody(parts, sendHead(response, 413, exchange, head), body);
+}
+
+/**
+ * Ends an answer. A connection that closes while its client still sends is reset, and takes the answer along unless the client reads
+ * as it writes. So then the answer goes out at once, and the connection ends with the body or the patience.
+ */
+function endBehindBody(parts: ServeParts, response: ServerResponse, last: Buffer | string): void {
+  const { req: request } = response;
+  if (response.shouldKeepAlive || request.complete) return void response.end(last);
+  response.flushHeaders();
+  response.write(last);
+  const patience = parts.clock.after(parts.clientStallMs, () => response.end());
+  finished(request.resume(), { writable: false }, () => {
+    patience.cancel();
+    response.end();
+  });
 }
 
 function sendHead(

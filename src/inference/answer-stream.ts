@@ -11,7 +11,7 @@ import type { AnswerSink, StreamedAnswer } from './conversation.ts';
 import type { Answer } from './outcome.ts';
 import { type Priced, priceAnswer } from './price-answer.ts';
 import { longestAfterEnd, Tally } from './tally.ts';
-import { ToolCalls } from './tool-calls.ts';
+import { reasonFor, ToolCalls } from './tool-calls.ts';
 import { UpstreamBroke } from './upstream-broke.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -107,16 +107,25 @@ function put(
 }
 
 /** Settles a complete answer; its last events come after that is durable. */
-async function complete(
-  answering: Answering,
-  said: { tally: Tally; writer: ChunkWriter; held: string },
-): Promise<string> {
+async function complete(answering: Answering, said: Passing): Promise<string> {
   const { answer, ask } = answering;
   const { tally, writer, held } = said;
   const priced = await priceAnswer(ask, answer.candidate, tally, answering.count);
   noteEnd(answering, priced.usage, tally.finishReason === 'error');
   await settle(answering, tally, priced, { errorType: null, cancelled: false });
-  return `${held}${writer.usage(usageBody(priced.usage, priced.bill))}${done}`;
+  return `${held}${missingEnds(said)}${writer.usage(usageBody(priced.usage, priced.bill))}${done}`;
+}
+
+/** An upstream may be done without a reason, but a client may not take a choice without one: OpenAI's own throws the answer away. */
+function missingEnds({ tally, writer, toolCalls }: Passing): string {
+  const choices = tally.unfinished.map((index) => ({
+    index,
+    delta: {},
+    finish_reason: reasonFor(toolCalls.hasCalls(index)),
+    native_finish_reason: null,
+    logprobs: null,
+  }));
+  return writer.chunk({ choices, usage: null, upstreamId: null, systemFingerprint: null, serviceTier: null });
 }
 
 /** The client left (decisions.md A-06): what was generated is billed, unless not one word was sent. Nobody reads the end. */

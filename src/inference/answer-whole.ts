@@ -1,11 +1,11 @@
 import { type WholeChoice, wholeBody } from '../wire/answer.ts';
-import type { AnswerChunk, ChunkChoice, ToolCallDelta } from '../wire/chat.ts';
+import { type AnswerChunk, type ChunkChoice, saysSomething, type ToolCallDelta } from '../wire/chat.ts';
 import { usageBody } from '../wire/usage.ts';
 import { type Answering, answerHeaders, envelopeOf, noteEnd } from './answering.ts';
 import type { WholeAnswer } from './conversation.ts';
 import { priceAnswer } from './price-answer.ts';
 import { Tally } from './tally.ts';
-import { callIdOf } from './tool-calls.ts';
+import { callIdOf, reasonFor } from './tool-calls.ts';
 
 /** Answers a whole request: priced, settled durably, then sent (decisions.md §3). A client that has left pays nothing. */
 export async function answerWhole(answering: Answering): Promise<WholeAnswer> {
@@ -54,7 +54,8 @@ function wholeChoice(choice: ChunkChoice, generationId: string): WholeChoice {
         : { tool_calls: calls.map((call, at) => wholeCall(call, at, callIdOf(generationId, index, at))) }),
       ...rest,
     },
-    finishReason: finish_reason,
+    // Words are complete when they came whole; nothing for no reason stays nothing.
+    finishReason: finish_reason ?? (saysSomething(delta) ? reasonFor(calls !== undefined) : null),
     nativeFinishReason: native_finish_reason,
     logprobs,
   };

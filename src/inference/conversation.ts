@@ -11,7 +11,7 @@ export interface Asked {
   readonly signal: AbortSignal;
   /** What the request's one log line will say. */
   readonly logFields: Record<string, LogFields[string]>;
-  /** The first value of a header by its lower-case name, or null. */
+  /** The first value of a header by its lower-case name, or null; what is UTF-8 is read as such. */
   header(name: string): string | null;
   /** The body, at most `maxBytes` of it; throws what the transport refuses. */
   body(maxBytes: number): Promise<Buffer>;

@@ -87,12 +87,12 @@ function assertContent(content: unknown, index: number): void {
 function readPrompt(body: Body): unknown {
   const prompt = body['prompt'];
   if (prompt == null) throw invalid('`prompt` is missing.');
+  const isText = (value: unknown): boolean => typeof value === 'string';
   const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
-  const isItem = (item: unknown): boolean =>
-    typeof item === 'string' ||
-    isToken(item) ||
-    (Array.isArray(item) && item.length > 0 && item.every(isToken));
-  if (typeof prompt === 'string' || (Array.isArray(prompt) && prompt.length > 0 && prompt.every(isItem)))
+  const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
+    Array.isArray(value) && value.length > 0 && value.every(isItem);
+  const isTokens = (value: unknown): boolean => isListOf(value, isToken);
+  if (isText(prompt) || isListOf(prompt, isText) || isTokens(prompt) || isListOf(prompt, isTokens))
     return prompt;
   throw invalid('`prompt` must be a string, an array of strings, or token ids.');
 }

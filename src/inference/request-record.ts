@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import type { Candidate } from '../catalogue/model.ts';
 import { resolveApp } from '../generations/apps.ts';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
@@ -17,10 +16,9 @@ export function storable(text: string): string {
 
 /** What a record says of the request itself, before anything is known of an answer. */
 export function requestDetail(exchange: Asked, endpoint: AskKind): GenerationDetail {
-  const title = spelledOut(
-    exchange.header('x-service-title') ?? exchange.header('x-openrouter-title') ?? exchange.header('x-title'),
-  );
-  const referer = spelledOut(exchange.header('http-referer') ?? exchange.header('referer'));
+  const title =
+    exchange.header('x-service-title') ?? exchange.header('x-openrouter-title') ?? exchange.header('x-title');
+  const referer = exchange.header('http-referer') ?? exchange.header('referer');
   const userAgent = exchange.header('user-agent');
   return {
     request_id: exchange.requestId,
@@ -31,13 +29,6 @@ export function requestDetail(exchange: Asked, endpoint: AskKind): GenerationDet
     user_agent: storableOr(userAgent),
     app: resolveApp({ title, referer, userAgent }),
   };
-}
-
-/** HTTP hands over a header's bytes as Latin-1; what is UTF-8 was meant so, such as a title in Korean. */
-function spelledOut(header: string | null): string | null {
-  if (header === null) return null;
-  const bytes = Buffer.from(header, 'latin1');
-  return isUtf8(bytes) ? bytes.toString('utf8') : header;
 }
 
 /** What a record says of what was asked. */

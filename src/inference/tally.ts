@@ -54,6 +54,11 @@ export class Tally {
     return this.#finished.size > 0 && this.#finished.size >= this.#seen.size;
   }
 
+  /** The choices that were begun and never said that they are at their end. */
+  get unfinished(): readonly number[] {
+    return this.#seen.without(this.#finished);
+  }
+
   /** Whether so many choices have said that they are at their end. */
   hasFinished(choices: number): boolean {
     return this.#finished.size >= choices;
@@ -75,5 +80,10 @@ class Indices {
 
   get size(): number {
     return Number(this.#hasFirst) + (this.#others?.size ?? 0);
+  }
+
+  without(taken: Indices): readonly number[] {
+    const rest = [...(this.#others ?? [])].filter((index) => taken.#others?.has(index) !== true);
+    return this.#hasFirst && !taken.#hasFirst ? [0, ...rest] : rest;
   }
 }

@@ -1,8 +1,13 @@
-import type { AnswerChunk, ChunkChoice, ToolCallDelta } from '../wire/chat.ts';
+import type { AnswerChunk, ChunkChoice, FinishReason, ToolCallDelta } from '../wire/chat.ts';
 
 /** The id of a tool call to which its upstream gave none: no other call of any answer has it. */
 export function callIdOf(generationId: string, choice: number, index: number): string {
   return `call_${generationId}_${choice === 0 ? '' : `${choice}_`}${index}`;
+}
+
+/** Why a choice ended whose upstream is done and gave no reason. */
+export function reasonFor(hasCalls: boolean): FinishReason {
+  return hasCalls ? 'tool_calls' : 'stop';
 }
 
 /** A tool call as far as it has been told. */
@@ -27,6 +32,11 @@ export class ToolCalls {
   /** Calls that have no id get one of this generation; null leaves them without. */
   constructor(generationId: string | null) {
     this.#generationId = generationId;
+  }
+
+  /** Whether a choice has called any tool. */
+  hasCalls(choice: number): boolean {
+    return this.#counts?.has(choice) === true;
   }
 
   ordered(chunk: AnswerChunk): AnswerChunk {

@@ -55,14 +55,15 @@ export function redact(text: string): string {
 
 /**
  * Text in which no control character is left: each is written as `\\uXXXX`, with the two that some readers take for the end of a
- * line. A terminal that shows it obeys nobody. Inside JSON it is the same text.
+ * line, and those that turn the direction of the text around them. A terminal that shows it obeys nobody. Inside JSON it is the
+ * same text.
  */
 export function escapeControls(text: string): string {
   return text.replace(control, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
-const control = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/g;
+const control = /[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
 
 /** JSON has no bigint. A replacer would be called for every member of every line. */
 function printable(fields: LogFields | undefined): LogFields | undefined {

@@ -30,8 +30,8 @@ const picoDecimalsPerMillion = 6;
  */
 const filters: Readonly<Record<string, Filter>> = {
   q: (_name, value) => {
-    const words = value.toLowerCase();
-    return ({ id, name }) => id.toLowerCase().includes(words) || name.toLowerCase().includes(words);
+    const words = searched(value);
+    return ({ id, name }) => searched(id).includes(words) || searched(name).includes(words);
   },
   input_modalities: (name, value) => {
     const asked = listOf(value).map((entry) => wordOf(name, entry, inputNames));
@@ -94,6 +94,11 @@ export function readFilters(query: URLSearchParams, nowMs: number): Wanted {
     return value === undefined ? [] : [filter(name, value, nowMs)];
   });
   return (model) => asked.every((wanted) => wanted(model));
+}
+
+/** As texts are compared in a search: without case, and with Hangul in one spelling, since some keyboards send its letters apart. */
+function searched(text: string): string {
+  return text.normalize('NFC').toLowerCase();
 }
 
 function priceFilter(holds: (model: Model, pico: bigint) => boolean): Filter {

@@ -37,8 +37,10 @@ const endWithinMs = 1_000;
  * on the server too, so that nobody waits for its locks.
  */
 export function clientConfig(address: DatabaseAddress, limitMs: number | null = null): ClientConfig {
+  const { connectionString: url } = address;
   const config = {
     ...address,
+    ...(url === undefined ? {} : { connectionString: verifying(url) }),
     types: parsers,
     application_name: 'naru',
     connectionTimeoutMillis: 5_000,
@@ -52,6 +54,15 @@ export function clientConfig(address: DatabaseAddress, limitMs: number | null = 
     query_timeout: limitMs,
     options: `${config.options} -c statement_timeout=${serverMs} -c idle_in_transaction_session_timeout=${serverMs}`,
   };
+}
+
+/**
+ * The client takes `prefer`, `require` and `verify-ca` for `verify-full`, and writes ten lines on stderr about it, into the log and
+ * into what a command says. Said in its own word it is silent.
+ */
+function verifying(url: string): string {
+  if (/[?&]uselibpqcompat=true(&|$)/.test(url)) return url;
+  return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/g, '$1verify-full');
 }
 
 /**

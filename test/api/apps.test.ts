@@ -122,6 +122,22 @@ test('an account sees its own apps only', async () => {
   assert.equal((await naru.send('GET', `/generation?id=${theirs.id}`, { key: one.key })).status, 404);
 });
 
+test('every header may be in Korean', async () => {
+  const inUtf8 = (text: string): string => Buffer.from(text).toString('latin1');
+  const record = await recordOf({
+    'x-title': inUtf8('나루 편집기'),
+    'http-referer': inUtf8('https://나루.example/길'),
+    'user-agent': inUtf8('나루/1.0'),
+    'x-session-id': inUtf8('세션-1'),
+  });
+  assert.partialDeepStrictEqual(record, {
+    app_title: '나루 편집기',
+    http_referer: 'https://나루.example/길',
+    user_agent: '나루/1.0',
+    session_id: '세션-1',
+  });
+});
+
 test('hostile headers are answered, billed and bounded, and nothing of them is a link', async () => {
   const own = await naru.account();
   const body = JSON.stringify({ model: 'test/echo', messages });

@@ -100,7 +100,20 @@ test('messages that are none are refused', async () => {
 
 // row 217
 test('a prompt that is none is refused', async () => {
-  for (const prompt of [undefined, null, {}, [], [{}], [[]], [1.5], [-1], true])
+  for (const prompt of [
+    undefined,
+    null,
+    {},
+    [],
+    [{}],
+    [[]],
+    [1.5],
+    [-1],
+    ['x', 1],
+    [[1], 'x'],
+    [1, [1]],
+    true,
+  ])
     assertError(
       await naru.send('POST', '/completions', { key: account.key, body: { model: 'test/echo', prompt } }),
       400,

@@ -59,7 +59,7 @@ before(async () => {
           },
         ],
       },
-      { id: 'zeta/plain', upstreams: [slow.url], model: { created: '2026-01-01' } },
+      { id: 'zeta/plain', upstreams: [slow.url], model: { created: '2026-01-01', name: 'Zeta: 한글' } },
       {
         id: 'zeta/painter',
         upstreams: [slow.url],
@@ -218,6 +218,8 @@ test('filters leave what they ask for, in the order of the configuration', async
     ['?q=ACME', ['acme/small', 'acme/vision']],
     ['?q=', texts],
     ['?q=%EB%82%98%EB%A3%A8', []],
+    [`?q=${encodeURIComponent('한글')}`, ['zeta/plain']],
+    [`?q=${encodeURIComponent('한글'.normalize('NFD'))}`, ['zeta/plain']],
     ['?input_modalities=image', ['acme/vision']],
     ['?input_modalities=text,%20image', ['acme/vision']],
     ['?input_modalities=text', texts],

@@ -383,6 +383,29 @@ test('a client that reads nothing stops the upstream, and gets everything once i
   assert.equal(textOf(eventsOf(await response.text())).length, 400 * block.length);
 });
 
+test('an upstream that is done without a reason is given one, for each choice that has none', async () => {
+  const choice = (index: number, delta: object, finish_reason: string | null = null): object => ({
+    chunk: { choices: [{ index, delta, finish_reason }] },
+  });
+  const endings: readonly (readonly [Parameters<typeof reply.stream>[0], object])[] = [
+    [['나루'], { 0: 'stop' }],
+    [piece.tool(0, 'weather', '{}'), { 0: 'tool_calls' }],
+    [
+      [choice(0, { content: '하나' }), choice(2, { content: '둘' }), choice(0, {}, 'length')] as never,
+      { 0: 'length', 2: 'stop' },
+    ],
+  ];
+  for (const [pieces, reasons] of endings) {
+    upstream.next(reply.stream(pieces, { finish: null }));
+    const events = eventsOf((await chat({ ...ask, n: 2 })).text);
+    assertCompleteStream(events);
+    const ends = events
+      .flatMap((event) => event.json?.choices ?? [])
+      .filter((one) => one.finish_reason !== null);
+    assert.deepEqual(Object.fromEntries(ends.map((one) => [one.index, one.finish_reason])), reasons);
+  }
+});
+
 // decisions.md §2: empty completion
 test('a stream of thoughts and tool calls passes them on by the rules of strict clients', async () => {
   upstream.next(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { settingsOf } from '../../src/settings.ts';
 import { createPlace, naru, type Place, root } from './naru.ts';
 
 /* What can be said without a database: help, versions, mistakes. None of these may touch the data directory. */
@@ -56,6 +57,12 @@ const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
   ['credit grant --account 1 --amount 5 --expires-at tomorrow', /must be an instant such as/],
   ['credit grant --account 1 --amount 5 --expires-at 2026-02-30T00:00:00Z', /must be an instant such as/],
   ['credit grant --account 1 --amount 5 --expires-at 2026-12-31', /must be an instant such as/],
+  [
+    'credit grant --account 1 --amount 5 --idempotency-key=',
+    /'--idempotency-key <key>' argument '' is invalid. must not be empty/,
+  ],
+  ['account list --data-dir=', /'--data-dir <dir>' argument '' is invalid. must not be empty/],
+  ['account list --config=', /'--config <file>' argument '' is invalid. must not be empty/],
   ['generation prune', /required option '--before <month>' not specified/],
   ['generation prune --before 2026-13', /must be a month such as 2026-01/],
   ['generation prune --before 2026-01-01', /must be a month such as 2026-01/],
@@ -76,6 +83,13 @@ for (const [args, words] of mistakes)
     assert.match(err, words);
     assert.doesNotMatch(err, /\n {4}at /);
   });
+
+test('an empty NARU_DATA_DIR or NARU_CONFIG is as if there were none', async () => {
+  const empty = { NARU_DATA_DIR: '', NARU_CONFIG: '' };
+  const around = { env: empty, cwd: place.folder, root: join(place.folder, 'root') };
+  const settings = settingsOf({ config: null, dataDir: null }, around);
+  assert.deepEqual(settings, { dataDir: join(place.folder, 'root/.naru'), configFile: null });
+});
 
 test('config check tells every fault with its line, and exits with 1', async () => {
   const file = place.configure({ listen: { port: 'x' }, modles: [] });
@@ -110,4 +124,13 @@ test('the doctor names what is wrong and how to mend it, and exits with 1', asyn
   assert.match(out, /^FAULT +slot gone +there is no program no-such-engine/m);
   assert.match(out, /^ok +node +\d+\./m);
   assert.doesNotMatch(out, /secret-word/);
+});
+
+test('an address of a database as hosts of them print it adds no words of the client to those of a command', async () => {
+  for (const mode of ['prefer', 'require', 'verify-ca']) {
+    const file = place.configure({ database: { url: `postgres://naru@127.0.0.1:1/naru?sslmode=${mode}` } });
+    const { code, err } = await place.run('account', 'list', '--config', file);
+    assert.equal(code, 1);
+    assert.match(err, /^naru: the database cannot be used: nothing listens there .*\n$/);
+  }
 });

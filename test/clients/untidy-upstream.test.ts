@@ -9,7 +9,7 @@ import { OpenRouter } from '@openrouter/sdk';
 import { generateText, streamText } from 'ai';
 import OpenAI from 'openai';
 import { type ClientWorld, clientModel, openClientWorld } from '../harness/client-world.ts';
-import { reply } from '../harness/upstream.ts';
+import { reply, usage } from '../harness/upstream.ts';
 
 let world: ClientWorld;
 const prompt = '서울 날씨는?';
@@ -70,6 +70,9 @@ const untidyStream = reply.stream(
   ],
   { role: false, finish: null, usage: null },
 );
+
+const endlessWhole = reply.whole('맑음', { finish: null, usage: usage(10, 5) });
+const endlessStream = reply.stream(['맑', '음'], { finish: null, usage: usage(10, 5) });
 
 interface Client {
   readonly name: string;
@@ -168,6 +171,13 @@ for (const { name, whole, streamed } of clients) {
       world.upstream.next(untidyWhole);
       assert.equal(await whole(payer.key), '맑음');
       await payer.charged(20);
+    });
+
+    test('an answer that is done without a reason is read and billed', async () => {
+      const payer = await world.payer();
+      world.upstream.next(endlessWhole, endlessStream);
+      assert.deepEqual([await whole(payer.key), await streamed(payer.key)], ['맑음', '맑음']);
+      await payer.charged(20, 20);
     });
 
     test('an untidy stream is read and billed', async () => {

@@ -154,6 +154,16 @@ test('a hundred clients that never finish do not keep others from being answered
   for (const client of stuck) client.close();
 });
 
+test('who never ends a body that is too large is answered at once, and let go after a while', async (t) => {
+  const { port } = await open(t, { ...hasty, headersMs: 20_000, requestMs: 20_000 });
+  const client = await RawClient.open(port);
+  client.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2000000\r\n\r\nabc');
+  assert.equal((await client.answer())?.status, 413);
+  const beganMs = performance.now();
+  await client.closed();
+  assert.ok(performance.now() - beganMs < 10_000);
+});
+
 test('a compressed body is no body of ours: it is refused unread, however large it would become', async (t) => {
   const { startTestGateway } = await import('../harness/gateway.ts');
   const { gzipSync } = await import('node:zlib');

@@ -4,8 +4,8 @@ import { Output } from '../../src/cli/output.ts';
 import type { Shell } from '../../src/cli/shell.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
-const unprintable = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]/;
-const hostile = 'app\x1b]52;c;cm0=\x07\x1b[2J\x9b31m\r\x7f\u2028 나루';
+const unprintable = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/;
+const hostile = 'app\x1b]52;c;cm0=\x07\x1b[2J\x9b31m\r\x7f\u2028 \u202e\u2067나루';
 
 test('what a client or an engine called itself is printed by a command, and obeyed by no terminal', async () => {
   for (const json of [false, true]) {

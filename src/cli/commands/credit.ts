@@ -39,7 +39,7 @@ export function addCreditCommands(program: Command, shell: Shell): void {
     .requiredOption('--amount <won>', 'how much', positiveKrw)
     .addOption(new Option('--kind <kind>', 'what it is').choices(['topup', 'bonus']).default('topup'))
     .option('--expires-at <instant>', 'when what is left of it is lost', instant)
-    .option('--idempotency-key <key>', 'granting twice with one key grants once')
+    .option('--idempotency-key <key>', 'granting twice with one key grants once', name)
     .option('--memo <text>', 'a note for the ledger')
     .action((flags: GrantFlags) =>
       inOffice(shell, flags, async (office, output) => {
@@ -76,7 +76,7 @@ export function addCreditCommands(program: Command, shell: Shell): void {
     .requiredOption('--generation <id>', 'the generation', generationUuid)
     .option('--amount <won>', 'how much (default: what is left of its cost)', positiveKrw)
     .requiredOption('--reason <text>', 'why, for the ledger', name)
-    .option('--idempotency-key <key>', 'refunding twice with one key refunds once')
+    .option('--idempotency-key <key>', 'refunding twice with one key refunds once', name)
     .action((flags: RefundFlags) =>
       inOffice(shell, flags, async (office, output) => {
         const { generation, reason } = flags;
@@ -95,7 +95,7 @@ export function addCreditCommands(program: Command, shell: Shell): void {
     .requiredOption('--account <id>', 'the account', accountId)
     .requiredOption('--amount <won>', 'how much; below zero deducts', signedKrw)
     .requiredOption('--reason <text>', 'why, for the ledger', name)
-    .option('--idempotency-key <key>', 'adjusting twice with one key adjusts once')
+    .option('--idempotency-key <key>', 'adjusting twice with one key adjusts once', name)
     .action((flags: AdjustFlags) =>
       inOffice(shell, flags, async (office, output) => {
         const { account, amount, reason } = flags;
