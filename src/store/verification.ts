@@ -76,9 +76,9 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
   {
     check: 'a billed generation costs what its tokens cost at the price it was billed with',
     sql: `SELECT 'generation ' || id AS subject, expected::text, found::text FROM (
-            SELECT g.id, g.cost AS found, floor((2 * (p.request
+            SELECT g.id, g.cost AS found, div(2 * (p.request
                 + (g.prompt_tokens - reads - writes)::numeric * p.prompt + reads::numeric * p.cache_read + writes::numeric * p.cache_write
-                + g.completion_tokens::numeric * p.completion) + 1000000) / 2000000) AS expected
+                + g.completion_tokens::numeric * p.completion) + 1000000, 2000000) AS expected
             FROM generation g JOIN price_version p ON p.id = g.price_version,
               LATERAL (SELECT coalesce((g.detail->>'cache_read_tokens')::bigint, 0) AS reads,
                               coalesce((g.detail->>'cache_write_tokens')::bigint, 0) AS writes) c
