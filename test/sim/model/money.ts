@@ -220,7 +220,7 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT id, account_id, kind, amount, generation_id, memo, created_at FROM ledger WHERE account_id = $1 AND idempotency_key = $2',
+    text: 'SELECT id, account_id, kind, amount, generation_id, memo, created_at, refund_of FROM ledger WHERE account_id = $1 AND idempotency_key = $2',
     run: (tx, [account, key]) =>
       [...tx.rows('ledger')]
         .map(([, row]) => row)
@@ -233,6 +233,7 @@ export const moneyStatements: readonly Statement[] = [
           generation_id: row.generation_id === null ? null : dashed(row.generation_id),
           memo: row.memo,
           created_at: row.created_at,
+          refund_of: row.refund_of === null ? null : dashed(row.refund_of),
         })),
   },
   {
