@@ -88,7 +88,7 @@ export class Settlements {
     const journaled = this.#journal(row);
     const tickets = [...this.#open.end(opened), ...(journaled === null ? [] : [journaled])];
     const { promise: outcome, resolve } = Promise.withResolvers<SettlementOutcome>();
-    this.#push(row, tickets, resolve);
+    this.#push(row, tickets, { done: resolve });
     if (this.#parts.ack === 'journal' && journaled !== null) {
       try {
         await this.#parts.journal.durable(journaled);
@@ -119,8 +119,9 @@ export class Settlements {
     const { journal } = this.#parts;
     const { settled, orphans, unknown } = readLeftovers(journal);
     for (const ticket of unknown) journal.release(ticket);
-    for (const { row, tickets } of settled) this.#push(row, tickets, () => {});
-    for (const { record, tickets } of orphans) this.#push(this.#diedWith(record), tickets, () => {});
+    for (const { row, tickets } of settled) this.#push(row, tickets, { isLeftover: true });
+    for (const { record, tickets } of orphans)
+      this.#push(this.#diedWith(record), tickets, { isLeftover: true });
     await this.#settler.drained();
     return { finals: settled.length, orphans: orphans.length };
   }
@@ -150,14 +151,19 @@ export class Settlements {
     }
   }
 
-  #push(row: SettlementRow, tickets: readonly Ticket[], done: (outcome: SettlementOutcome) => void): void {
+  #push(
+    row: SettlementRow,
+    tickets: readonly Ticket[],
+    { done, isLeftover }: { done?: (outcome: SettlementOutcome) => void; isLeftover?: boolean } = {},
+  ): void {
     this.#onTheWay.set(row.uuid, row);
-    this.#settler.push(row, (outcome) => {
+    const finished = (outcome: SettlementOutcome): void => {
       this.#onTheWay.delete(row.uuid);
       // A quarantined row keeps its place in the journal: it is money that a person must look at.
       if (outcome === 'committed') for (const ticket of tickets) this.#parts.journal.release(ticket);
-      done(outcome);
-    });
+      done?.(outcome);
+    };
+    this.#settler.push(row, finished, isLeftover);
   }
 
   /** Waits for the database for a while, then gives the settlement up for a record of the failure. */

@@ -15,6 +15,8 @@ const retryAtMostMs = 1_000;
 interface Queued {
   readonly row: SettlementRow;
   readonly done: (outcome: SettlementOutcome) => void;
+  /** An earlier process left it, who knows when: it may have been settled then. */
+  readonly isLeftover: boolean;
 }
 
 /** How a settlement ended: in the database, or refused by it for good. */
@@ -66,8 +68,8 @@ export class Settler {
   }
 
   /** Takes a settlement; `done` is called once, when it is committed or set aside. */
-  push(row: SettlementRow, done: Queued['done']): void {
-    this.#queue.push({ row, done });
+  push(row: SettlementRow, done: Queued['done'], isLeftover = false): void {
+    this.#queue.push({ row, done, isLeftover });
     this.#running ??= this.#run();
   }
 
@@ -128,12 +130,13 @@ export class Settler {
   /** Settles a batch or its halves; throws only what may go away by itself. */
   async #settle(batch: readonly Queued[]): Promise<void> {
     const rows = batch.map((queued) => queued.row);
+    const as = batch.some((queued) => queued.isLeftover) ? 'partly there' : 'new';
     let result: SettlementResult;
     let askedMs = 0;
     try {
       result = await this.#parts.database.line.run((_sql, client) => {
         askedMs = this.#parts.clock.monotonic();
-        return settleBatch(client, rows, this.#parts.spendingNode(), this.#storedApps);
+        return settleBatch(client, rows, this.#parts.spendingNode(), this.#storedApps, as);
       });
     } catch (error) {
       // Behind a lost connection there may be another server, which has less.

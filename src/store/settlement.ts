@@ -13,6 +13,9 @@ export interface SettlementRow extends GenerationRow {
   readonly app: App | null;
 }
 
+/** What is known of a batch before it is settled. */
+export type BatchKind = 'new' | 'partly there';
+
 /** What a settlement did. */
 export interface SettlementResult {
   /** The balance of every account in the batch, as committed. */
@@ -26,21 +29,23 @@ export interface SettlementResult {
  * may be tried again after an answer was lost. Every transaction takes its rows in one order, table by table and within a table
  * by key, so that batches wait for one another and never deadlock. Throws what the database throws; then nothing has moved, or, when
  * the connection was lost, all or nothing has. `nodeId` names the node of whose shares the batch spends, null when it has none;
- * `storedApps` spares questions, and is told of the apps that are stored now.
+ * `storedApps` spares questions, and is told of the apps that are stored now. A batch that may have been settled long ago is `partly
+ * there`: its records may have been dropped since, and what is not there is not new then.
  */
 export async function settleBatch(
   client: Client,
   rows: readonly SettlementRow[],
   nodeId: number | null = null,
   storedApps: StoredApps | null = null,
+  as: BatchKind = 'new',
 ): Promise<SettlementResult> {
   // Neighbours in the indexes follow one another, which saves a seventh of the inserts' time. What an account did stays in its order.
   const batch = { client, nodeId, storedApps, rows: rows.toSorted((a, b) => a.accountId - b.accountId) };
   try {
     // Nearly every batch is new, and then nothing has to be waited for but the end.
-    return await attempt(batch, 'new');
+    return await attempt(batch, as);
   } catch (error) {
-    if (!isDuplicate(error)) throw error;
+    if (as !== 'new' || !isDuplicate(error)) throw error;
     await client.query('ROLLBACK');
     return attempt(batch, 'partly there');
   }
@@ -55,7 +60,7 @@ interface Batch {
 }
 
 /** Settles a batch: a `new` one fails with the duplicate when any of its generations is there already. */
-async function attempt(batch: Batch, as: 'new' | 'partly there'): Promise<SettlementResult> {
+async function attempt(batch: Batch, as: BatchKind): Promise<SettlementResult> {
   const { client, rows } = batch;
   const sent = new Pipeline(client);
   sent.send('BEGIN');

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
+import { encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
+import { Settlements } from '../../src/ledger/settlements.ts';
+import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
+import { Journal } from '../../src/store/journal/journal.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { type LedgerWorld, openLedger } from './world.ts';
 
@@ -181,4 +188,50 @@ test('K5: Records may be dropped while requests are being settled.', async (t) =
   assert.equal(outcome.kind === 'pruned' && outcome.months.length, 2);
   assert.deepEqual(await ledger.differences(), []);
   assert.equal((await ledger.office.verifyLedger()).generations, 260 - 118 + settled);
+});
+
+test('K6: What a journal brings again for a dropped month moves nothing: no entry, no record, no total of a day.', async (t) => {
+  const ledger = await openLedger(t);
+  const { clock, database } = ledger;
+  const dir = mkdtempSync(join(tmpdir(), 'naru-again-'));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const start = async () => {
+    const journal = await Journal.open({ dir, clock });
+    const hooks = {
+      spendingNode: () => null,
+      onCommitted: () => {},
+      onQuarantined: () => assert.fail('nothing is refused'),
+    };
+    const settlements = new Settlements({
+      database,
+      journal,
+      ack: 'journal',
+      clock,
+      log: silentLog,
+      ...hooks,
+    });
+    return { journal, settlements };
+  };
+  clock.set('2026-03-10T12:00:00+09:00');
+  await ensurePartitions(database, clock.now());
+  const [billed, free, unended, late] = [40n, 0n, 50n, 60n].map((cost) => ledger.generation(cost));
+  assert.ok(billed && free && unended && late);
+  // Of four requests all but the last reach the database; the journal lost the end of the third, and has to tell of all four.
+  const before = await start();
+  for (const row of [billed, free, unended, late]) before.settlements.open(row);
+  for (const row of [billed, free, late])
+    await before.journal.durable(before.journal.append(finalType, encodeFinal(row)));
+  await before.journal.close();
+  await ledger.settle(billed, free, unended);
+
+  clock.set('2026-06-10T12:00:00+09:00');
+  await prune(ledger, april);
+  const { usage } = await ledger.money();
+  const after = await start();
+  assert.deepEqual(await after.settlements.recover(), { finals: 3, orphans: 1 });
+  assert.equal((await ledger.money()).usage, usage + 60n, 'what never came is billed');
+  assert.deepEqual(await ledger.differences(), []);
+  assert.equal((await ledger.office.verifyLedger()).generations, 1);
+  assert.equal(after.journal.stats().liveRecords, 0);
+  await after.settlements.close();
 });
