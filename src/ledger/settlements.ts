@@ -175,7 +175,10 @@ export class Settlements {
     for (let patienceMs = databasePatienceMs; ; patienceMs = commitPatienceMs) {
       const first = await within(this.#parts.clock, patienceMs, outcome, 'late');
       if (first === 'committed') return;
-      if (first === 'quarantined') throw new Unbillable('the database refuses the settlement');
+      if (first === 'quarantined') {
+        this.#recordFailure(row, tickets);
+        throw new Unbillable('the database refuses the settlement');
+      }
       // A row that is just being committed is waited for: its outcome is near, and either one is the truth.
       if (this.#giveUp(row, tickets))
         throw new Unbillable('neither the journal nor the database took the settlement');
@@ -184,13 +187,20 @@ export class Settlements {
 
   /** Puts the record of a failure in the place of a settlement; false when that is being committed this moment. */
   #giveUp(row: SettlementRow, tickets: Ticket[]): boolean {
-    const failed = { ...row, status: 500, errorType: 'server', cost: 0n };
+    const failed = failureOf(row);
     if (!this.#settler.replace(row.uuid, failed)) return false;
     this.#onTheWay.set(row.uuid, failed);
     // The journal may have kept what it called lost. Of two settlements of one request, replay believes the later.
     const ticket = this.#journal(failed);
     if (ticket !== null) tickets.push(ticket);
     return true;
+  }
+
+  /** Puts the record of a failure in the place of a settlement that the database refused: else the journal would bill it one day. */
+  #recordFailure(row: SettlementRow, tickets: readonly Ticket[]): void {
+    const failed = failureOf(row);
+    const ticket = this.#journal(failed);
+    this.#push(failed, ticket === null ? tickets : [...tickets, ticket]);
   }
 
   /** Naru died with the request in hand (decisions.md §2): failed, recorded, free. */
@@ -211,4 +221,9 @@ export class Settlements {
       priceVersion: null,
     };
   }
+}
+
+/** The record of a request whose settlement came to nothing. */
+function failureOf(row: SettlementRow): SettlementRow {
+  return { ...row, status: 500, errorType: 'server', cost: 0n };
 }
