@@ -47,8 +47,14 @@ export interface Demand {
 /** What became of a demand: it was placed, or the spender that has nothing left. */
 export type Covered =
   | { readonly kind: 'placed' }
-  /** `isShared`: there is something left, but other nodes have it as their shares. */
-  | { readonly kind: 'exhausted'; readonly by: Spender; readonly isShared: boolean };
+  | {
+      readonly kind: 'exhausted';
+      readonly by: Spender;
+      /** There is something left, but other nodes have it as their shares. */
+      readonly isShared: boolean;
+      /** What is left beside everybody's holds, which does not admit: micro-won. */
+      readonly free: bigint;
+    };
 
 /** What shares are made of. */
 export interface SpendSharesParts {
@@ -223,7 +229,8 @@ export class SpendShares {
     if (exhausted !== undefined) {
       await sql.query('ROLLBACK');
       const { spender, left, others } = exhausted;
-      return { kind: 'exhausted', by: spender, isShared: spender.admits(left + others - spender.exposure) };
+      const free = left - spender.exposure;
+      return { kind: 'exhausted', by: spender, isShared: spender.admits(free + others), free };
     }
     demand.place();
     const next = lefts.map(({ spender, left }) => ({ spender, amount: this.#shareOf(spender, left) }));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
-import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 // Several nodes on one database, each a whole gateway with a journal of its own.
 
@@ -84,6 +84,25 @@ test("three nodes together overspend a key's limit by less than one request", as
   const spent = row === null ? 0n : (await first().office.readSpend(row)).total;
   assert.ok(spent >= 160_000_000n, `spent only ${spent}`);
   assert.ok(spent < 220_000_000n, `spent ${spent}`);
+});
+
+// row 219
+test('a key that is refused beside other nodes is told a usage that counts what these hold', async () => {
+  const { key } = await first().account({ credit: '100000000', limit: '200' });
+  const [one, two] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail()];
+  const hold = gate();
+  upstream.next(reply.chat('hello there', { usage: usage(10, 5) }).holdAt(0, hold));
+  const large = { ...body, max_tokens: 20_000 };
+  const large200 = one.send('POST', '/chat/completions', { key, body: large });
+  await hold.reached;
+  const refused = await two.send('POST', '/chat/completions', { key, body });
+  hold.open();
+  assert.equal((await large200).status, 200);
+  assert.equal(refused.status, 402);
+  const { error_type: type, limit_krw: limit, usage_krw: used } = refused.json.error.metadata;
+  assert.deepEqual([type, limit], ['key_limit_exceeded', '200.000000']);
+  assert.match(used, /^\d+\.\d{6}$/);
+  assert.ok(Number(used) >= Number(limit), `${used} of ${limit}`);
 });
 
 test('far from the floor a node asks once for thousands of requests', async () => {
