@@ -87,10 +87,13 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     log,
     onChange: async ({ topic, subject }) => {
       switch (topic) {
+        // Credit may have been taken away, or a limit lowered: shares of what was there before would be spent beyond it.
         case 'account':
-          return accounts.refresh(subject);
+          await accounts.refresh(subject);
+          return shares.yieldTo('account', subject);
         case 'key':
-          return keys.refresh(subject);
+          await keys.refresh(subject);
+          return shares.yieldTo('key', subject);
         case 'node':
           return nodes.beat();
         case 'share-of-account':
