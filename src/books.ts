@@ -58,8 +58,9 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     address: `${config.listen.host}:${config.listen.port}`,
   });
   const knownSince = () => nodes.aloneSinceMs;
-  const accounts = new AccountBook({ database, clock, isShared: () => !nodes.isAlone, knownSince });
-  const keys = new KeyRing({ database, clock, knownSince });
+  const isShared = () => !nodes.isAlone;
+  const accounts = new AccountBook({ database, clock, isShared, knownSince });
+  const keys = new KeyRing({ database, clock, isShared, knownSince });
   const journal = await Journal.open({
     dir: join(dataDir, 'journal'),
     clock,

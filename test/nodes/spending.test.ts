@@ -190,6 +190,24 @@ test('a record and the credits are current by way of every node, at once', async
   }
 });
 
+// rows 63, 64
+test('what a key has spent is the same by way of every node, in its object and in the list', async () => {
+  const account = await first().account({ credit: '100000' });
+  const management = (await account.another({ kind: 'management' })).key;
+  for (const node of nodes) assert.equal((await node.send('GET', '/key', { key: account.key })).status, 200);
+  assert.equal((await first().send('POST', '/chat/completions', { key: account.key, body })).status, 200);
+  await settled();
+  for (const node of nodes) {
+    const { data } = (await node.send('GET', `/keys/${account.hash}`, { key: management })).json;
+    const list = (await node.send('GET', '/keys', { key: management })).json.data;
+    assert.equal(data.usage, costWon);
+    assert.deepEqual(
+      list.find((one: { readonly hash: string }) => one.hash === account.hash),
+      data,
+    );
+  }
+});
+
 test('an account that another node has used up stands without credit here within a second', async () => {
   const [one, two] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail()];
   const { key } = await one.account({ credit: '20' });
