@@ -39,7 +39,9 @@ export class KeyRing {
 
   /** The key if it is known, null if it is known not to exist, undefined if the database must be asked. */
   peek(hash: KeyHash): Key | null | undefined {
-    return this.#byHash.get(hash) ?? (this.#unknown.has(hash) ? null : undefined);
+    const key = this.#byHash.get(hash);
+    if (key === undefined) return this.#unknown.has(hash) ? null : undefined;
+    return key.knows(this.#today()) ? key : undefined;
   }
 
   /** The key with this id if it is known. */
@@ -49,7 +51,8 @@ export class KeyRing {
 
   /** Whether memory has everything that was spent with the key, while nobody else spends. */
   isKnown(keyId: number): boolean {
-    return (this.#askedMs.get(keyId) ?? Number.NEGATIVE_INFINITY) >= this.#parts.knownSince();
+    const askedMs = this.#askedMs.get(keyId) ?? Number.NEGATIVE_INFINITY;
+    return askedMs >= this.#parts.knownSince() && this.#byId.get(keyId)?.knows(this.#today()) === true;
   }
 
   /** Reads what keys of one account have spent, where memory may not know that; those that were never met are left out. */
@@ -59,7 +62,7 @@ export class KeyRing {
     const behind = isShared() ? known : known.filter((id) => !this.isKnown(id));
     if (behind.length === 0) return;
     await database.readInOrder(async (sql) => {
-      const day = seoulDayAt(clock.now());
+      const day = this.#today();
       const askedMs = clock.monotonic();
       const spends = await readKeySpends(sql, accountId, behind, day);
       for (const id of behind) {
@@ -114,6 +117,10 @@ export class KeyRing {
     for (const keyId of [...this.#doubtful.keys()]) await this.refresh(keyId);
   }
 
+  #today(): number {
+    return seoulDayAt(this.#parts.clock.now());
+  }
+
   async #read(hash: KeyHash): Promise<Key | null> {
     return this.#parts.database.readInOrder(async (sql) => {
       const row = await findKeyByHash(sql, hash);
@@ -126,7 +133,7 @@ export class KeyRing {
 
   async #take(sql: Sql, row: KeyRow): Promise<Key> {
     const { clock } = this.#parts;
-    const day = seoulDayAt(clock.now());
+    const day = this.#today();
     const askedMs = clock.monotonic();
     const spend = { day, ...(await readKeySpend(sql, row, day)) };
     this.#unknown.delete(row.hash);
