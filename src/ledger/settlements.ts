@@ -179,13 +179,13 @@ export class Settlements {
         this.#recordFailure(row, tickets);
         throw new Unbillable('the database refuses the settlement');
       }
-      // A row that is just being committed is waited for: its outcome is near, and either one is the truth.
+      // A row that is being committed is waited for, and one whose COMMIT was not answered: either outcome may be the truth.
       if (this.#giveUp(row, tickets))
         throw new Unbillable('neither the journal nor the database took the settlement');
     }
   }
 
-  /** Puts the record of a failure in the place of a settlement; false when that is being committed this moment. */
+  /** Puts the record of a failure in the place of a settlement; false when that is being committed, or may have been. */
   #giveUp(row: SettlementRow, tickets: Ticket[]): boolean {
     const failed = failureOf(row);
     if (!this.#settler.replace(row.uuid, failed)) return false;
