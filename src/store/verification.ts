@@ -127,6 +127,12 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
           WHERE b.credits - b.lot_applied <> coalesce(l.remaining, 0)`,
   },
   {
+    check: 'a lot is as large as the entry that made it',
+    sql: `SELECT 'lot ' || id || ' of account ' || account_id AS subject, coalesce(l.amount::text, 'no entry') AS expected, coalesce(c.amount::text, 'no lot') AS found
+          FROM credit_lot c FULL JOIN (SELECT account_id, lot_id AS id, amount FROM ledger WHERE amount > 0) l USING (account_id, id)
+          WHERE c.amount IS DISTINCT FROM l.amount`,
+  },
+  {
     check: 'every key that spent belongs to the account that paid',
     sql: `SELECT DISTINCT 'key ' || u.key_id AS subject, 'account ' || u.account_id AS expected, coalesce('account ' || k.account_id, 'no key') AS found
           FROM key_usage_day u LEFT JOIN api_key k ON k.id = u.key_id WHERE k.account_id IS DISTINCT FROM u.account_id`,
