@@ -191,7 +191,9 @@ export class SpendShares {
     if (gone.length > 0) await dropShares(sql, this.#parts.nodes.id, gone);
   }
 
+  /** A node that was stopped for a while may have been taken for lost, and its shares with it: whoever is not current asks. */
   #isCovered({ spenders, amount }: Demand): boolean {
+    if (!this.#parts.isCurrent()) return false;
     const nowMs = this.#parts.clock.monotonic();
     for (const { kind, id, exposure } of spenders) {
       const share = this.#shares.get(nameOf(kind, id));
