@@ -52,14 +52,14 @@ async function settle(address: DatabaseAddress, size: number, connections: numbe
   const storedApps = new StoredApps();
   for (const client of clients) {
     await client.query('SET plan_cache_mode = force_generic_plan');
-    await settleBatch(client, batch(size, systemClock.now()), null, storedApps);
+    await settleBatch(client, batch(size, systemClock.now()), { storedApps });
   }
   const beganMs = performance.now();
   let done = 0;
   await Promise.all(
     clients.map(async (client) => {
       while (performance.now() - beganMs < seconds * 1000) {
-        await settleBatch(client, batch(size, systemClock.now()), null, storedApps);
+        await settleBatch(client, batch(size, systemClock.now()), { storedApps });
         done += size;
       }
     }),

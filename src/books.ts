@@ -58,8 +58,9 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     address: `${config.listen.host}:${config.listen.port}`,
   });
   const knownSince = () => nodes.aloneSinceMs;
-  const accounts = new AccountBook({ database, clock, isShared: () => !nodes.isAlone, knownSince });
-  const keys = new KeyRing({ database, clock, knownSince });
+  const isShared = () => !nodes.isAlone;
+  const accounts = new AccountBook({ database, clock, isShared, knownSince });
+  const keys = new KeyRing({ database, clock, isShared, knownSince });
   const journal = await Journal.open({
     dir: join(dataDir, 'journal'),
     clock,
@@ -87,10 +88,13 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     log,
     onChange: async ({ topic, subject }) => {
       switch (topic) {
+        // Credit may have been taken away, or a limit lowered: shares of what was there before would be spent beyond it.
         case 'account':
-          return accounts.refresh(subject);
+          await accounts.refresh(subject);
+          return shares.yieldTo('account', subject);
         case 'key':
-          return keys.refresh(subject);
+          await keys.refresh(subject);
+          return shares.yieldTo('key', subject);
         case 'node':
           return nodes.beat();
         case 'share-of-account':

@@ -3,7 +3,7 @@ import type { Candidate } from '../catalogue/model.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { noCredit } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
-import { type Krw, krwToDecimal, zeroKrw } from '../money/krw.ts';
+import { type Krw, krwOfMicro, krwToDecimal, zeroKrw } from '../money/krw.ts';
 import { costOf } from '../money/price.ts';
 import type { Ask } from '../wire/chat.ts';
 
@@ -53,10 +53,14 @@ export function admit(account: Account, key: Key, debtFloor: Krw, day: number): 
   if (usage >= limit) throw limitReached(limit, usage);
 }
 
-/** The refusal of a request that this node could admit, but not beside what other nodes have admitted. */
-export function exhausted(by: 'account' | 'key', account: Account, key: Key, day: number): Error {
+/**
+ * The refusal of a request that this node could admit, but not beside what other nodes have admitted: `free` is what they leave, so the
+ * usage that is told counts their holds.
+ */
+export function exhausted(by: 'account' | 'key', account: Account, key: Key, free: bigint): Error {
   if (by === 'account') return noCredit(account.balance);
-  return limitReached(key.limit ?? zeroKrw, key.usageWithHoldsAt(day));
+  const limit = key.limit ?? zeroKrw;
+  return limitReached(limit, krwOfMicro(limit - free));
 }
 
 function limitReached(limit: Krw, usage: Krw): Error {

@@ -61,8 +61,7 @@ export async function infer(
   const account = parts.accounts.peek(accountId);
   if (account === undefined) throw new Error('an identified caller has its account in memory');
   const session = new Session({ account, key, exchange, endpoint: kind, settlements, clock });
-  const today = (): number => seoulDayAt(clock.now());
-  const admitted = (): void => admit(account, key, parts.debtFloor, today());
+  const admitted = (): void => admit(account, key, parts.debtFloor, seoulDayAt(clock.now()));
   try {
     admitted();
     const ask = readAsk(kind, await exchange.body(parts.maxBodyBytes), exchange.header('x-session-id'));
@@ -75,7 +74,7 @@ export async function infer(
     const amount = estimate(ask, candidates);
     const placing = parts.place({ account, key, amount }, () => session.hold.place(amount));
     const placed = placing === undefined ? undefined : await placing;
-    if (placed?.kind === 'exhausted') throw exhausted(placed.by.kind, account, key, today());
+    if (placed?.kind === 'exhausted') throw exhausted(placed.by.kind, account, key, placed.free);
     const answer = await attempt(chain, candidates, ask, {
       accountId,
       requestId: exchange.requestId,

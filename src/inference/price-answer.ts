@@ -34,9 +34,13 @@ export async function priceAnswer(
   };
 }
 
-/** An answer that is none costs nothing (decisions.md §2): no tokens and no reason for it, or an error for a reason. */
+/**
+ * An answer that is none costs nothing (decisions.md §2): nothing said, no tokens and no reason for it, or an error for a reason. A
+ * picture is something said although it has no tokens.
+ */
 function isFree(tally: Tally, usage: Usage): boolean {
-  return tally.finishReason === 'error' || (usage.completionTokens === 0 && tally.finishReason === null);
+  const isEmpty = !tally.spoke && usage.completionTokens === 0 && tally.finishReason === null;
+  return tally.finishReason === 'error' || isEmpty;
 }
 
 function billOf(candidate: Candidate, usage: Usage): Bill {

@@ -62,6 +62,10 @@ export class KeyDesk {
 
   async page(accountId: number, offset: number, includeDisabled: boolean): Promise<readonly KeyWithSpend[]> {
     const rows = await readKeyPage(this.#database, { accountId, offset, includeDisabled });
+    await this.#ring.catchUp(
+      accountId,
+      rows.map(({ id }) => id),
+    );
     const nowMs = this.#clock.now();
     const strangers = rows.map(({ id }) => id).filter((id) => this.#ring.peekId(id) === undefined);
     const spendOf = await readSpends(this.#database, accountId, strangers, nowMs);
@@ -85,6 +89,7 @@ export class KeyDesk {
   }
 
   async #withSpend(row: KeyRow): Promise<KeyWithSpend> {
+    await this.#ring.catchUp(row.accountId, [row.id]);
     const known = this.#ring.peekId(row.id);
     const nowMs = this.#clock.now();
     return {

@@ -1,11 +1,12 @@
 import type { KeyHash } from '../ids/api-key.ts';
 import type { Krw } from '../money/krw.ts';
 import type { Database } from '../store/database.ts';
-import { findKeyByHash, findKeyById, type KeyRow, readKeySpend } from '../store/keys.ts';
+import { findKeyByHash, findKeyById, type KeyRow, readKeySpend, readKeySpends } from '../store/keys.ts';
 import type { Sql } from '../store/sql.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import { Key } from './key.ts';
+import { noSpend, type Spend } from './spend.ts';
 
 /** How many unknown hashes are remembered as unknown, so that a stream of invented keys does not become a stream of queries. */
 const rememberedUnknown = 10_000;
@@ -14,7 +15,9 @@ const rememberedUnknown = 10_000;
 export interface KeyRingParts {
   readonly database: Database;
   readonly clock: Clock;
-  /** While nobody else spends: what was asked for earlier than this monotonic instant may be what others had not spent yet. */
+  /** Whether other processes spend with the same keys; then memory does not know what is spent. */
+  readonly isShared: () => boolean;
+  /** While not shared: what was asked for earlier than this monotonic instant may be what others had not spent yet. */
   readonly knownSince: () => number;
 }
 
@@ -36,7 +39,9 @@ export class KeyRing {
 
   /** The key if it is known, null if it is known not to exist, undefined if the database must be asked. */
   peek(hash: KeyHash): Key | null | undefined {
-    return this.#byHash.get(hash) ?? (this.#unknown.has(hash) ? null : undefined);
+    const key = this.#byHash.get(hash);
+    if (key === undefined) return this.#unknown.has(hash) ? null : undefined;
+    return key.knows(this.#today()) ? key : undefined;
   }
 
   /** The key with this id if it is known. */
@@ -46,7 +51,25 @@ export class KeyRing {
 
   /** Whether memory has everything that was spent with the key, while nobody else spends. */
   isKnown(keyId: number): boolean {
-    return (this.#askedMs.get(keyId) ?? Number.NEGATIVE_INFINITY) >= this.#parts.knownSince();
+    const askedMs = this.#askedMs.get(keyId) ?? Number.NEGATIVE_INFINITY;
+    return askedMs >= this.#parts.knownSince() && this.#byId.get(keyId)?.knows(this.#today()) === true;
+  }
+
+  /** Reads what keys of one account have spent, where memory may not know that; those that were never met are left out. */
+  async catchUp(accountId: number, keyIds: readonly number[]): Promise<void> {
+    const { clock, database, isShared } = this.#parts;
+    const known = keyIds.filter((id) => this.#byId.has(id));
+    const behind = isShared() ? known : known.filter((id) => !this.isKnown(id));
+    if (behind.length === 0) return;
+    await database.readInOrder(async (sql) => {
+      const day = this.#today();
+      const askedMs = clock.monotonic();
+      const spends = await readKeySpends(sql, accountId, behind, day);
+      for (const id of behind) {
+        const key = this.#byId.get(id);
+        if (key !== undefined) this.#renew(key, key.row, { ...noSpend(day), ...spends.get(id) }, askedMs);
+      }
+    });
   }
 
   /** Every key that is known. */
@@ -94,6 +117,10 @@ export class KeyRing {
     for (const keyId of [...this.#doubtful.keys()]) await this.refresh(keyId);
   }
 
+  #today(): number {
+    return seoulDayAt(this.#parts.clock.now());
+  }
+
   async #read(hash: KeyHash): Promise<Key | null> {
     return this.#parts.database.readInOrder(async (sql) => {
       const row = await findKeyByHash(sql, hash);
@@ -106,21 +133,27 @@ export class KeyRing {
 
   async #take(sql: Sql, row: KeyRow): Promise<Key> {
     const { clock } = this.#parts;
-    const day = seoulDayAt(clock.now());
+    const day = this.#today();
     const askedMs = clock.monotonic();
     const spend = { day, ...(await readKeySpend(sql, row, day)) };
     this.#unknown.delete(row.hash);
-    this.#askedMs.set(row.id, askedMs);
     const known = this.#byId.get(row.id);
     if (known !== undefined) {
-      known.update(row, spend);
-      for (const { day: of, cost } of this.#doubtful.get(row.id) ?? []) known.uncharge(of, cost);
-      this.#doubtful.delete(row.id);
+      this.#renew(known, row, spend, askedMs);
       return known;
     }
     const key = new Key(row, spend);
+    this.#askedMs.set(row.id, askedMs);
     this.#byHash.set(row.hash, key);
     this.#byId.set(row.id, key);
     return key;
+  }
+
+  /** Takes over what was read of a known key: it contains what was in doubt. */
+  #renew(key: Key, row: KeyRow, spend: Spend, askedMs: number): void {
+    this.#askedMs.set(row.id, askedMs);
+    key.update(row, spend);
+    for (const { day, cost } of this.#doubtful.get(row.id) ?? []) key.uncharge(day, cost);
+    this.#doubtful.delete(row.id);
   }
 }

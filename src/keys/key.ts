@@ -10,6 +10,8 @@ import { addDebit, rollTo, type Spend, spendOf } from './spend.ts';
 export class Key {
   #row: KeyRow;
   #committed: Spend;
+  /** The last day that anything was known of: after it nothing was spent. */
+  #lastDay: number;
   /** Charged here and not yet committed, by Seoul day. Nearly always one day. */
   readonly #pending = new Map<number, bigint>();
   #held = 0n;
@@ -17,10 +19,20 @@ export class Key {
   constructor(row: KeyRow, committed: Spend) {
     this.#row = row;
     this.#committed = committed;
+    this.#lastDay = committed.day;
   }
 
   get row(): KeyRow {
     return this.#row;
+  }
+
+  /**
+   * Whether this process knows what was spent in the periods that contain the Seoul day. After the civil clock was set back, and again
+   * when it comes to where it was, only the database does.
+   */
+  knows(day: number): boolean {
+    const { day: known } = this.#committed;
+    return day === known || (day > known && known === this.#lastDay);
   }
 
   /** The spend in the periods that contain the Seoul day, pending charges included. */
@@ -87,11 +99,13 @@ export class Key {
   committed(day: number, cost: Krw): void {
     this.uncharge(day, cost);
     this.#committed = addDebit(this.#committed, day, cost);
+    this.#lastDay = Math.max(this.#lastDay, day);
   }
 
   /** Takes over what the database has. */
   update(row: KeyRow, committed: Spend): void {
     this.#row = row;
     this.#committed = committed;
+    this.#lastDay = Math.max(this.#lastDay, committed.day);
   }
 }

@@ -44,16 +44,13 @@ export function refundGeneration(
     const { accountId, cost } = billed;
     // The lock comes first: two refunds of one generation meet here.
     await lockBalance(sql, accountId);
-    const earlier = await earlierEntry(sql, accountId, refund, 'refund');
+    const wanted = { ...refund, kind: 'refund' as const, refundOf: refund.generation };
+    const earlier = await earlierEntry(sql, accountId, wanted);
     if (earlier !== null) return earlier;
     const left = krwOfMicro(cost - (await refundedOf(sql, accountId, refund.generation)));
     const amount = refund.amount ?? left;
     if (amount > left || left === 0n) return { kind: 'too_much', left };
-    const entryId = await credit(
-      sql,
-      { ...refund, accountId, amount, kind: 'refund', refundOf: refund.generation },
-      atMs,
-    );
+    const entryId = await credit(sql, { ...wanted, accountId, amount }, atMs);
     return { kind: 'done', entryId, amount };
   });
 }
@@ -67,9 +64,9 @@ export function adjustCredit(
   return database.transaction(async (sql) => {
     const { accountId, amount } = adjustment;
     if ((await lockBalance(sql, accountId)) === null) return { kind: 'not_found' };
-    const earlier = await earlierEntry(sql, accountId, adjustment, 'adjustment');
-    if (earlier !== null) return earlier;
     const order = { ...adjustment, kind: 'adjustment' as const, refundOf: null };
+    const earlier = await earlierEntry(sql, accountId, order);
+    if (earlier !== null) return earlier;
     const entryId = amount > 0n ? await credit(sql, order, atMs) : await debit(sql, order, atMs);
     return { kind: 'done', entryId, amount };
   });
@@ -110,16 +107,19 @@ async function append(
   return entryId;
 }
 
+/** `amount` null: whatever the entry gave back. */
 async function earlierEntry(
   sql: Sql,
   accountId: number,
-  { idempotencyKey, amount }: { readonly idempotencyKey: string | null; readonly amount: Krw | null },
-  kind: 'refund' | 'adjustment',
+  wanted: Pick<Order, 'kind' | 'refundOf' | 'idempotencyKey'> & { readonly amount: Krw | null },
 ): Promise<CorrectionOutcome | null> {
-  if (idempotencyKey === null) return null;
-  const entry = await findEntryByIdempotencyKey(sql, accountId, idempotencyKey);
+  if (wanted.idempotencyKey === null) return null;
+  const entry = await findEntryByIdempotencyKey(sql, accountId, wanted.idempotencyKey);
   if (entry === null) return null;
-  const isSame = entry.kind === kind && (amount === null || entry.amountMicro === amount);
+  const isSame =
+    entry.kind === wanted.kind &&
+    entry.refundOf === wanted.refundOf &&
+    (wanted.amount === null || entry.amountMicro === wanted.amount);
   return isSame
     ? { kind: 'repeated', entryId: entry.id, amount: krwOfMicro(entry.amountMicro) }
     : { kind: 'conflict' };

@@ -88,7 +88,7 @@ export class Settlements {
     const journaled = this.#journal(row);
     const tickets = [...this.#open.end(opened), ...(journaled === null ? [] : [journaled])];
     const { promise: outcome, resolve } = Promise.withResolvers<SettlementOutcome>();
-    this.#push(row, tickets, resolve);
+    this.#push(row, tickets, { done: resolve });
     if (this.#parts.ack === 'journal' && journaled !== null) {
       try {
         await this.#parts.journal.durable(journaled);
@@ -119,8 +119,9 @@ export class Settlements {
     const { journal } = this.#parts;
     const { settled, orphans, unknown } = readLeftovers(journal);
     for (const ticket of unknown) journal.release(ticket);
-    for (const { row, tickets } of settled) this.#push(row, tickets, () => {});
-    for (const { record, tickets } of orphans) this.#push(this.#diedWith(record), tickets, () => {});
+    for (const { row, tickets } of settled) this.#push(row, tickets, { isLeftover: true });
+    for (const { record, tickets } of orphans)
+      this.#push(this.#diedWith(record), tickets, { isLeftover: true });
     await this.#settler.drained();
     return { finals: settled.length, orphans: orphans.length };
   }
@@ -150,14 +151,19 @@ export class Settlements {
     }
   }
 
-  #push(row: SettlementRow, tickets: readonly Ticket[], done: (outcome: SettlementOutcome) => void): void {
+  #push(
+    row: SettlementRow,
+    tickets: readonly Ticket[],
+    { done, isLeftover }: { done?: (outcome: SettlementOutcome) => void; isLeftover?: boolean } = {},
+  ): void {
     this.#onTheWay.set(row.uuid, row);
-    this.#settler.push(row, (outcome) => {
+    const finished = (outcome: SettlementOutcome): void => {
       this.#onTheWay.delete(row.uuid);
       // A quarantined row keeps its place in the journal: it is money that a person must look at.
       if (outcome === 'committed') for (const ticket of tickets) this.#parts.journal.release(ticket);
-      done(outcome);
-    });
+      done?.(outcome);
+    };
+    this.#settler.push(row, finished, isLeftover);
   }
 
   /** Waits for the database for a while, then gives the settlement up for a record of the failure. */
@@ -169,22 +175,32 @@ export class Settlements {
     for (let patienceMs = databasePatienceMs; ; patienceMs = commitPatienceMs) {
       const first = await within(this.#parts.clock, patienceMs, outcome, 'late');
       if (first === 'committed') return;
-      if (first === 'quarantined') throw new Unbillable('the database refuses the settlement');
-      // A row that is just being committed is waited for: its outcome is near, and either one is the truth.
+      if (first === 'quarantined') {
+        this.#recordFailure(row, tickets);
+        throw new Unbillable('the database refuses the settlement');
+      }
+      // A row that is being committed is waited for, and one whose COMMIT was not answered: either outcome may be the truth.
       if (this.#giveUp(row, tickets))
         throw new Unbillable('neither the journal nor the database took the settlement');
     }
   }
 
-  /** Puts the record of a failure in the place of a settlement; false when that is being committed this moment. */
+  /** Puts the record of a failure in the place of a settlement; false when that is being committed, or may have been. */
   #giveUp(row: SettlementRow, tickets: Ticket[]): boolean {
-    const failed = { ...row, status: 500, errorType: 'server', cost: 0n };
+    const failed = failureOf(row);
     if (!this.#settler.replace(row.uuid, failed)) return false;
     this.#onTheWay.set(row.uuid, failed);
     // The journal may have kept what it called lost. Of two settlements of one request, replay believes the later.
     const ticket = this.#journal(failed);
     if (ticket !== null) tickets.push(ticket);
     return true;
+  }
+
+  /** Puts the record of a failure in the place of a settlement that the database refused: else the journal would bill it one day. */
+  #recordFailure(row: SettlementRow, tickets: readonly Ticket[]): void {
+    const failed = failureOf(row);
+    const ticket = this.#journal(failed);
+    this.#push(failed, ticket === null ? tickets : [...tickets, ticket]);
   }
 
   /** Naru died with the request in hand (decisions.md §2): failed, recorded, free. */
@@ -205,4 +221,9 @@ export class Settlements {
       priceVersion: null,
     };
   }
+}
+
+/** The record of a request whose settlement came to nothing. */
+function failureOf(row: SettlementRow): SettlementRow {
+  return { ...row, status: 500, errorType: 'server', cost: 0n };
 }

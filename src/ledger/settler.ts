@@ -15,6 +15,8 @@ const retryAtMostMs = 1_000;
 interface Queued {
   readonly row: SettlementRow;
   readonly done: (outcome: SettlementOutcome) => void;
+  /** An earlier process left it, who knows when: it may have been settled then. */
+  readonly isLeftover: boolean;
 }
 
 /** How a settlement ended: in the database, or refused by it for good. */
@@ -44,6 +46,8 @@ export class Settler {
   #queue: Queued[] = [];
   /** How many rows at the front of the queue are being committed right now. */
   #inHand = 0;
+  /** How many rows at the front of the queue the database was told to commit, and did not answer: it may have them. */
+  #inDoubt = 0;
   /** How many rows have left the queue, and who waits for more. */
   #left = 0;
   #awaited: (() => void)[] = [];
@@ -66,19 +70,19 @@ export class Settler {
   }
 
   /** Takes a settlement; `done` is called once, when it is committed or set aside. */
-  push(row: SettlementRow, done: Queued['done']): void {
-    this.#queue.push({ row, done });
+  push(row: SettlementRow, done: Queued['done'], isLeftover = false): void {
+    this.#queue.push({ row, done, isLeftover });
     this.#running ??= this.#run();
   }
 
   /**
-   * Puts another row in the place of one that waits; false when that one is just being committed, or is gone. So a settlement that
-   * was given up becomes the record of a failure.
+   * Puts another row in the place of one that waits; false when that one is just being committed, may have been, or is gone. So a
+   * settlement that was given up becomes the record of a failure.
    */
   replace(uuid: string, row: SettlementRow): boolean {
     const at = this.#queue.findIndex((queued) => queued.row.uuid === uuid);
     const queued = this.#queue[at];
-    if (queued === undefined || at < this.#inHand) return false;
+    if (queued === undefined || at < Math.max(this.#inHand, this.#inDoubt)) return false;
     this.#queue[at] = { ...queued, row };
     return true;
   }
@@ -128,16 +132,26 @@ export class Settler {
   /** Settles a batch or its halves; throws only what may go away by itself. */
   async #settle(batch: readonly Queued[]): Promise<void> {
     const rows = batch.map((queued) => queued.row);
+    const isLeftover = batch.some((queued) => queued.isLeftover);
+    let isCommitting = false;
     let result: SettlementResult;
     let askedMs = 0;
     try {
       result = await this.#parts.database.line.run((_sql, client) => {
         askedMs = this.#parts.clock.monotonic();
-        return settleBatch(client, rows, this.#parts.spendingNode(), this.#storedApps);
+        return settleBatch(client, rows, {
+          nodeId: this.#parts.spendingNode(),
+          storedApps: this.#storedApps,
+          isLeftover,
+          onCommit: () => {
+            isCommitting = true;
+          },
+        });
       });
     } catch (error) {
       // Behind a lost connection there may be another server, which has less.
       this.#storedApps.clear();
+      if (isCommitting) this.#inDoubt = Math.max(this.#inDoubt, batch.length);
       if (mayPass(error)) throw error;
       return this.#settleInParts(batch, error);
     }
@@ -162,6 +176,7 @@ export class Settler {
   #leaveQueue(batch: readonly Queued[], outcome: SettlementOutcome): void {
     this.#queue = this.#queue.slice(batch.length);
     this.#inHand -= batch.length;
+    this.#inDoubt = Math.max(0, this.#inDoubt - batch.length);
     for (const queued of batch) queued.done(outcome);
     this.#left += batch.length;
     for (const resolve of this.#awaited.splice(0)) resolve();

@@ -47,8 +47,14 @@ export interface Demand {
 /** What became of a demand: it was placed, or the spender that has nothing left. */
 export type Covered =
   | { readonly kind: 'placed' }
-  /** `isShared`: there is something left, but other nodes have it as their shares. */
-  | { readonly kind: 'exhausted'; readonly by: Spender; readonly isShared: boolean };
+  | {
+      readonly kind: 'exhausted';
+      readonly by: Spender;
+      /** There is something left, but other nodes have it as their shares. */
+      readonly isShared: boolean;
+      /** What is left beside everybody's holds, which does not admit: micro-won. */
+      readonly free: bigint;
+    };
 
 /** What shares are made of. */
 export interface SpendSharesParts {
@@ -185,7 +191,9 @@ export class SpendShares {
     if (gone.length > 0) await dropShares(sql, this.#parts.nodes.id, gone);
   }
 
+  /** A node that was stopped for a while may have been taken for lost, and its shares with it: whoever is not current asks. */
   #isCovered({ spenders, amount }: Demand): boolean {
+    if (!this.#parts.isCurrent()) return false;
     const nowMs = this.#parts.clock.monotonic();
     for (const { kind, id, exposure } of spenders) {
       const share = this.#shares.get(nameOf(kind, id));
@@ -223,7 +231,8 @@ export class SpendShares {
     if (exhausted !== undefined) {
       await sql.query('ROLLBACK');
       const { spender, left, others } = exhausted;
-      return { kind: 'exhausted', by: spender, isShared: spender.admits(left + others - spender.exposure) };
+      const free = left - spender.exposure;
+      return { kind: 'exhausted', by: spender, isShared: spender.admits(free + others), free };
     }
     demand.place();
     const next = lefts.map(({ spender, left }) => ({ spender, amount: this.#shareOf(spender, left) }));

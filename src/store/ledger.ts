@@ -51,17 +51,17 @@ export async function listEntries(
   return rows.map(entryOf);
 }
 
-/** The entry that an idempotency key of this account already made, or null. */
+/** The entry that an idempotency key of this account already made, or null; `refundOf` is the generation that it gave back. */
 export async function findEntryByIdempotencyKey(
   sql: Sql,
   accountId: number,
   key: string,
-): Promise<EntryRow | null> {
-  const [row] = await sql.query<RawEntry>(
-    'SELECT id, account_id, kind, amount, generation_id, memo, created_at FROM ledger WHERE account_id = $1 AND idempotency_key = $2',
+): Promise<(EntryRow & { readonly refundOf: string | null }) | null> {
+  const [row] = await sql.query<RawEntry & { refund_of: string | null }>(
+    'SELECT id, account_id, kind, amount, generation_id, memo, created_at, refund_of FROM ledger WHERE account_id = $1 AND idempotency_key = $2',
     [accountId, key],
   );
-  return row === undefined ? null : entryOf(row);
+  return row === undefined ? null : { ...entryOf(row), refundOf: row.refund_of?.replaceAll('-', '') ?? null };
 }
 
 /** How much of a generation's cost was given back so far, micro-won. */

@@ -27,7 +27,15 @@ FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::times
             $17::bigint[])
      AS b (${columns})`;
 
-const insertAbsentGenerations = `${insertGenerations} ON CONFLICT DO NOTHING RETURNING id`;
+/**
+ * Of a month whose records were dropped nothing is there any more, so what was settled is told by its entry; what cost nothing needs no
+ * record, since its month has none.
+ */
+const insertAbsentGenerations = `${insertGenerations}
+WHERE NOT EXISTS (
+  SELECT 1 FROM pruned_month m WHERE b.id >= m.from_id AND b.id < m.to_id
+  AND (b.cost = 0 OR EXISTS (SELECT 1 FROM ledger l WHERE l.account_id = b.account_id AND l.generation_id = b.id)))
+ON CONFLICT DO NOTHING RETURNING id`;
 
 /** Accounts in id order: batches that lock them in any other order deadlock with one another. */
 const debitAccounts = `
@@ -59,7 +67,7 @@ export function insertNew<Row extends GenerationRow>(
   };
 }
 
-/** Inserts the records that are not there yet, and returns their ids. */
+/** Inserts the records that are not there yet and were not dropped, and returns their ids. */
 export function insertUnlessThere<Row extends GenerationRow>(
   rows: readonly Row[],
   appIdOf: (row: Row) => number,

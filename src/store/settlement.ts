@@ -13,6 +13,18 @@ export interface SettlementRow extends GenerationRow {
   readonly app: App | null;
 }
 
+/** How a batch is settled. */
+export interface SettlementOptions {
+  /** The node of whose shares the batch spends; null when it has none. */
+  readonly nodeId?: number | null;
+  /** Spares questions, and is told of the apps that are stored now. */
+  readonly storedApps?: StoredApps | null;
+  /** It may have been settled long ago: its records may have been dropped since, and what is not there is not new then. */
+  readonly isLeftover?: boolean;
+  /** Called when the database is told to commit: from then on, when no answer comes, nobody knows. */
+  readonly onCommit?: () => void;
+}
+
 /** What a settlement did. */
 export interface SettlementResult {
   /** The balance of every account in the batch, as committed. */
@@ -25,17 +37,17 @@ export interface SettlementResult {
  * Settles a batch in one transaction of portable statements: a generation that is already there moves nothing, so the same batch
  * may be tried again after an answer was lost. Every transaction takes its rows in one order, table by table and within a table
  * by key, so that batches wait for one another and never deadlock. Throws what the database throws; then nothing has moved, or, when
- * the connection was lost, all or nothing has. `nodeId` names the node of whose shares the batch spends, null when it has none;
- * `storedApps` spares questions, and is told of the apps that are stored now.
+ * the connection was lost, all or nothing has.
  */
 export async function settleBatch(
   client: Client,
   rows: readonly SettlementRow[],
-  nodeId: number | null = null,
-  storedApps: StoredApps | null = null,
+  { nodeId = null, storedApps = null, isLeftover = false, onCommit = () => {} }: SettlementOptions = {},
 ): Promise<SettlementResult> {
   // Neighbours in the indexes follow one another, which saves a seventh of the inserts' time. What an account did stays in its order.
-  const batch = { client, nodeId, storedApps, rows: rows.toSorted((a, b) => a.accountId - b.accountId) };
+  const sorted = rows.toSorted((a, b) => a.accountId - b.accountId);
+  const batch = { client, nodeId, storedApps, onCommit, rows: sorted };
+  if (isLeftover) return attempt(batch, 'partly there');
   try {
     // Nearly every batch is new, and then nothing has to be waited for but the end.
     return await attempt(batch, 'new');
@@ -50,6 +62,7 @@ interface Batch {
   readonly client: Client;
   readonly nodeId: number | null;
   readonly storedApps: StoredApps | null;
+  readonly onCommit: () => void;
   /** In the order of their accounts. */
   readonly rows: readonly SettlementRow[];
 }
@@ -70,6 +83,7 @@ async function attempt(batch: Batch, as: 'new' | 'partly there'): Promise<Settle
   }
   const balances = sendMoves(sent, batch, fresh, apps.idOf);
   await sent.answered();
+  batch.onCommit();
   await client.query('COMMIT');
   apps.noteStored();
   const moved = new Set(fresh);

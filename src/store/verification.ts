@@ -76,9 +76,9 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
   {
     check: 'a billed generation costs what its tokens cost at the price it was billed with',
     sql: `SELECT 'generation ' || id AS subject, expected::text, found::text FROM (
-            SELECT g.id, g.cost AS found, floor((2 * (p.request
+            SELECT g.id, g.cost AS found, div(2 * (p.request
                 + (g.prompt_tokens - reads - writes)::numeric * p.prompt + reads::numeric * p.cache_read + writes::numeric * p.cache_write
-                + g.completion_tokens::numeric * p.completion) + 1000000) / 2000000) AS expected
+                + g.completion_tokens::numeric * p.completion) + 1000000, 2000000) AS expected
             FROM generation g JOIN price_version p ON p.id = g.price_version,
               LATERAL (SELECT coalesce((g.detail->>'cache_read_tokens')::bigint, 0) AS reads,
                               coalesce((g.detail->>'cache_write_tokens')::bigint, 0) AS writes) c
@@ -125,6 +125,12 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
     sql: `SELECT 'account ' || b.account_id AS subject, (b.credits - b.lot_applied)::text AS expected, coalesce(l.remaining, 0)::text AS found
           FROM account_balance b LEFT JOIN (SELECT account_id, sum(remaining) AS remaining FROM credit_lot GROUP BY 1) l USING (account_id)
           WHERE b.credits - b.lot_applied <> coalesce(l.remaining, 0)`,
+  },
+  {
+    check: 'a lot is as large as the entry that made it',
+    sql: `SELECT 'lot ' || id || ' of account ' || account_id AS subject, coalesce(l.amount::text, 'no entry') AS expected, coalesce(c.amount::text, 'no lot') AS found
+          FROM credit_lot c FULL JOIN (SELECT account_id, lot_id AS id, amount FROM ledger WHERE amount > 0) l USING (account_id, id)
+          WHERE c.amount IS DISTINCT FROM l.amount`,
   },
   {
     check: 'every key that spent belongs to the account that paid',

@@ -154,6 +154,31 @@ test('a weekly limit does not open in the middle of a week, nor a monthly one at
   }
 });
 
+// A-19
+for (const limitReset of ['daily', 'weekly', 'monthly'] as const) {
+  test(`a ${limitReset} limit that is reached stays so for a clock that goes forth into another period and back`, async () => {
+    const [last, first] = turns[limitReset];
+    naru.clock.freeze(last);
+    try {
+      const { key } = await naru.account({ limit: '40', limitReset, credit: '1000000' });
+      for (let n = 0; n < 2; n += 1) assert.equal((await chat(key)).status, 200);
+      await naru.settled();
+      naru.clock.freeze(first);
+      assert.equal((await chat(key)).status, 200);
+      await naru.settled();
+      naru.clock.freeze(last);
+      assertError(await chat(key), 402, 'key_limit_exceeded');
+      assert.equal(await usageOf(key), 40);
+      naru.clock.freeze(first);
+      assert.equal(await usageOf(key), 20);
+      assert.equal((await chat(key)).status, 200);
+      assertError(await chat(key), 402, 'key_limit_exceeded');
+    } finally {
+      naru.clock.thaw();
+    }
+  });
+}
+
 // A-20
 test('a debit belongs to the period of the instant of its settlement, not of its request', async () => {
   naru.clock.freeze('2027-05-01T23:59:59.999+09:00');

@@ -284,6 +284,21 @@ test('usage that the upstream had said before the client hung up is what is bill
   assert.equal(record.usage_source, 'upstream');
 });
 
+// row 212 (A-06)
+test('a client that hangs up after a picture has paid for his prompt: a picture has no tokens, but is no empty answer', async () => {
+  const hold = gate();
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+  upstream.next(reply.stream([{ delta: { images: [image] } }, hold, 'never']));
+  const stream = await opened();
+  await stream.until('image_url');
+  stream.leave();
+  const record = await recordOf(stream.response.headers.get('x-service-generation-id'));
+  assert.equal(record.cancelled, true);
+  assert.equal(record.tokens_completion, 0);
+  assert.ok(record.total_cost > 0);
+  assert.equal(record.total_cost, record.tokens_prompt);
+});
+
 // row 212
 test('a client that hangs up before the first word ends the upstream too, for nothing', async () => {
   const before = await booksOf(naru, account);

@@ -74,4 +74,13 @@ test('with ack: database nobody is told that a refused row is settled', async (t
   const fine = await naru.send('POST', '/chat/completions', { key: account.key, body: ask });
   assert.equal(fine.status, 200);
   await until('memory says so', async () => String(await usageOf(naru, account.key)) === '20,20', 1_000);
+
+  await naru.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
+  await naru.stop();
+  const mended = await startTestGateway({ models: [], after: naru });
+  t.after(() => mended.close());
+  await mended.settled();
+  assert.deepEqual(await usageOf(mended, account.key), [20, 20], 'what was told failed is never billed');
+  assert.equal((await Array.fromAsync(mended.office.exportGenerations(account.accountId))).length, 3);
+  assert.deepEqual((await mended.office.verifyLedger()).differences, []);
 });

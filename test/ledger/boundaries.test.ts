@@ -126,6 +126,9 @@ test('B4: The verification has its own arithmetic and finds any single number of
     'UPDATE key_usage_day SET requests = requests - 1',
     'UPDATE key_usage_day SET prompt_tokens = prompt_tokens + 1',
     'UPDATE credit_lot SET remaining = remaining - 1 WHERE remaining > 0',
+    'UPDATE credit_lot SET amount = amount + 1',
+    'UPDATE credit_lot SET amount = amount + 1 WHERE kind = 5',
+    'UPDATE ledger SET lot_id = NULL WHERE kind = 1',
   ];
   for (const fault of faults) assert.ok((await ledger.differencesAfter(fault)) > 0, `not found: ${fault}`);
 });

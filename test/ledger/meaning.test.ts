@@ -121,7 +121,7 @@ test('M6: Credit granted twice with one idempotency key is granted once, also wh
   assert.equal((await ledger.money()).credits, 100n);
 });
 
-test('M7: An idempotency key that was used for another amount or kind is refused, and nothing moves.', async (t) => {
+test('M7: An idempotency key that was used for another amount, kind or generation is refused, and nothing moves.', async (t) => {
   const ledger = await openLedger(t);
   await ledger.grant(100n, { idempotencyKey: 'k' });
   assert.equal((await ledger.grant(101n, { idempotencyKey: 'k' })).kind, 'conflict');
@@ -129,6 +129,21 @@ test('M7: An idempotency key that was used for another amount or kind is refused
   const adjustment = { accountId, amount: krwOfMicro(100n), reason: 'r', idempotencyKey: 'k' };
   assert.equal((await ledger.office.adjustCredit(adjustment)).kind, 'conflict');
   assert.deepEqual(await ledger.money(), { credits: 100n, usage: 0n, balance: 100n });
+
+  const [one, other] = [ledger.generation(30n), ledger.generation(30n)];
+  await ledger.settle(one, other);
+  const refund = (uuid: string, amount: bigint | null) =>
+    ledger.office.refundGeneration({
+      generation: uuid as never,
+      amount: amount === null ? null : krwOfMicro(amount),
+      reason: 'r',
+      idempotencyKey: 'of-one',
+    });
+  assert.equal((await refund(one.uuid, null)).kind, 'done');
+  assert.equal((await refund(one.uuid, null)).kind, 'repeated');
+  assert.equal((await refund(other.uuid, null)).kind, 'conflict');
+  assert.equal((await refund(other.uuid, 30n)).kind, 'conflict');
+  assert.deepEqual(await ledger.money(), { credits: 130n, usage: 60n, balance: 70n });
 });
 
 test('M8: A refund gives back what a generation cost, once and no more, also in parts and at the same time; its own entry stays.', async (t) => {

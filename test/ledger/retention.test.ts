@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
+import { encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
+import { Settlements } from '../../src/ledger/settlements.ts';
+import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
+import { Database } from '../../src/store/database.ts';
+import { Journal } from '../../src/store/journal/journal.ts';
+import { type SettlementRow, settleBatch } from '../../src/store/settlement.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { type LedgerWorld, openLedger } from './world.ts';
 
@@ -15,10 +24,12 @@ const may = Date.parse('2026-05-01T00:00:00+09:00');
 /** Two requests of each day from February to June, among them one that failed and one that was refunded; it is 10 June. */
 async function halfAYear(t: TestContext): Promise<LedgerWorld> {
   const ledger = await openLedger(t);
-  ledger.clock.set('2026-02-01T00:00:00+09:00');
+  const february = Date.parse('2026-02-01T00:00:00+09:00');
+  ledger.clock.freeze(february);
   await ensurePartitions(ledger.database, ledger.clock.now());
   await ledger.grant(1_000_000n);
   for (let day = 0; day < 130; day += 1) {
+    ledger.clock.freeze(february + day * 86_400_000);
     await ensurePartitions(ledger.database, ledger.clock.now());
     const failed = { status: 502, errorType: 'provider_error', model: null };
     const rows = [ledger.generation(BigInt(100 + day)), ledger.generation(0n, day % 3 === 0 ? failed : {})];
@@ -30,8 +41,9 @@ async function halfAYear(t: TestContext): Promise<LedgerWorld> {
         reason: 'r',
         idempotencyKey: null,
       });
-    ledger.clock.advance(86_400_000);
   }
+  ledger.clock.thaw();
+  ledger.clock.set('2026-06-10T12:00:00+09:00');
   return ledger;
 }
 
@@ -161,24 +173,107 @@ test('K4: A settlement that comes late for a dropped month is billed once, and t
 
 test('K5: Records may be dropped while requests are being settled.', async (t) => {
   const ledger = await halfAYear(t);
-  let isPruning = true;
-  let settled = 0;
-  const settling = (async () => {
-    for (; isPruning || settled < 20; settled += 1) await ledger.settle(ledger.generation(1n));
-  })();
+  const { clock, database } = ledger;
+  clock.freeze(march - 1_000);
+  const late = ledger.generation(77n);
+  clock.thaw();
   // Somebody reads the records: the months wait until he is done.
-  const reader = await ledger.database.connect(60_000);
+  const reader = await database.connect(60_000);
   await reader.query('BEGIN');
   await reader.query('SELECT count(*) FROM generation');
-  const pruning = prune(ledger, april).finally(() => {
-    isPruning = false;
+  const pruning = prune(ledger, april);
+  await until('the month waits for the reader', async () => {
+    const waiting = await database.query(
+      'SELECT 1 FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())',
+    );
+    return waiting.length > 0;
   });
-  await new Promise((resolve) => setTimeout(resolve, 700));
+  // One of the month that is about to go: it comes too late for the sums, and must not go with the records.
+  const settledLate = settleUntilTaken(database, late);
+  const another = new Database(database.address, 1);
+  t.after(() => another.close());
+  let settled = 0;
+  let isPruning = true;
+  const settling = (async () => {
+    for (; isPruning || settled < 20; settled += 1) await settleUntilTaken(another, ledger.generation(1n));
+  })();
+  await until('requests are settled meanwhile', async () => settled >= 3);
   await reader.query('COMMIT');
   await reader.end();
-  const outcome = await pruning;
-  await settling;
+  const outcome = await pruning.finally(() => {
+    isPruning = false;
+  });
+  await Promise.all([settling, settledLate]);
   assert.equal(outcome.kind === 'pruned' && outcome.months.length, 2);
   assert.deepEqual(await ledger.differences(), []);
-  assert.equal((await ledger.office.verifyLedger()).generations, 260 - 118 + settled);
+  assert.equal((await ledger.office.verifyLedger()).generations, 260 - 118 + settled + 1);
+});
+
+/** As the settler does it: who met the dropping of a month tries again. */
+async function settleUntilTaken(database: Database, row: SettlementRow): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await database.line.run((_sql, client) => settleBatch(client, [row]));
+      return;
+    } catch (error) {
+      if (tries === 10) throw error;
+    }
+  }
+}
+
+async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const endMs = performance.now() + 20_000;
+  while (!(await isSo())) {
+    assert.ok(performance.now() < endMs, `never: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+test('K6: What a journal brings again for a dropped month moves nothing: no entry, no record, no total of a day.', async (t) => {
+  const ledger = await openLedger(t);
+  const { clock, database } = ledger;
+  const dir = mkdtempSync(join(tmpdir(), 'naru-again-'));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const start = async () => {
+    const journal = await Journal.open({ dir, clock });
+    const hooks = {
+      spendingNode: () => null,
+      onCommitted: () => {},
+      onQuarantined: () => assert.fail('nothing is refused'),
+    };
+    const settlements = new Settlements({
+      database,
+      journal,
+      ack: 'journal',
+      clock,
+      log: silentLog,
+      ...hooks,
+    });
+    return { journal, settlements };
+  };
+  clock.set('2026-03-10T12:00:00+09:00');
+  await ensurePartitions(database, clock.now());
+  const [billed, late, free, unended] = [40n, 60n, 0n, 50n].map((cost) => ledger.generation(cost));
+  assert.ok(billed && late && free && unended);
+  await ledger.settle(billed, free, unended);
+  clock.set('2026-06-10T12:00:00+09:00');
+  await prune(ledger, april);
+  const { usage } = await ledger.money();
+  // `late` never reached the database, and of `unended` the journal lost the end. Of the two that cost nothing no entry tells.
+  for (const ended of [[billed, late], [free]]) {
+    const before = await start();
+    for (const row of ended.includes(free) ? [free, unended] : ended) before.settlements.open(row);
+    for (const row of ended) await before.journal.durable(before.journal.append(finalType, encodeFinal(row)));
+    await before.journal.close();
+    const after = await start();
+    assert.deepEqual(await after.settlements.recover(), {
+      finals: ended.length,
+      orphans: ended.includes(free) ? 1 : 0,
+    });
+    assert.equal((await ledger.money()).usage, usage + 60n, 'what never came is billed');
+    assert.deepEqual(await ledger.differences(), []);
+    assert.equal((await ledger.office.verifyLedger()).generations, 1);
+    assert.equal(after.journal.stats().liveRecords, 0);
+    await after.settlements.close();
+  }
 });

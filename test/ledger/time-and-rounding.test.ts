@@ -49,6 +49,12 @@ test('R2: What is billed is never a float: a cost beyond 2^53 micro-won is exact
     (await ledger.entries()).map(({ amount }) => amount),
     [-cost],
   );
+  // The sum ends a pico-won below a half, which is rounded down: the verification is as exact.
+  const almostHalf = 999_999_999_999_499_999n;
+  const small = await insertPrice(ledger.database, { prompt: almostHalf });
+  const down = (11n * almostHalf) / 1_000_000n;
+  await ledger.settle(ledger.generation(down, { promptTokens: 11, priceVersion: small }));
+  assert.deepEqual(await ledger.differences(), []);
 });
 
 test('T1: A debit belongs to the day in Seoul at which it was settled, whatever day the request was made.', async (t) => {

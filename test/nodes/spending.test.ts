@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { krwOfMicro } from '../../src/money/krw.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
-import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 // Several nodes on one database, each a whole gateway with a journal of its own.
 
@@ -48,6 +49,22 @@ async function storm(key: string, each: number): Promise<Map<number, number>> {
 
 const settled = () => Promise.all(nodes.map((node) => node.settled()));
 
+/** What the nodes may spend without asking, in won. */
+async function sharedWon(kind: 'account' | 'key', subject: number): Promise<number> {
+  const [row] = await first().database.query<{ sum: bigint }>(
+    'SELECT coalesce(sum(amount), 0)::bigint AS sum FROM spend_share WHERE kind = $1 AND subject = $2',
+    [kind === 'account' ? 1 : 2, subject],
+  );
+  return Number(row?.sum ?? 0n) / 1e6;
+}
+
+/** Resolves when no share is left of what there was before. */
+async function yielded(kind: 'account' | 'key', subject: number, leftWon: number): Promise<void> {
+  const endMs = performance.now() + 2_000;
+  while ((await sharedWon(kind, subject)) > leftWon)
+    assert.ok(performance.now() < endMs, 'more is shared out than is left');
+}
+
 test('three nodes together overspend an account by one request at most, whatever the concurrency', async (t) => {
   const { key, accountId } = await first().account({ credit: '200' });
   const counts = await storm(key, 40);
@@ -86,6 +103,58 @@ test("three nodes together overspend a key's limit by less than one request", as
   assert.ok(spent < 220_000_000n, `spent ${spent}`);
 });
 
+// row 219
+test('a key that is refused beside other nodes is told a usage that counts what these hold', async () => {
+  const { key } = await first().account({ credit: '100000000', limit: '200' });
+  const [one, two] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail()];
+  const hold = gate();
+  upstream.next(reply.chat('hello there', { usage: usage(10, 5) }).holdAt(0, hold));
+  const large = { ...body, max_tokens: 20_000 };
+  const large200 = one.send('POST', '/chat/completions', { key, body: large });
+  await hold.reached;
+  const refused = await two.send('POST', '/chat/completions', { key, body });
+  hold.open();
+  assert.equal((await large200).status, 200);
+  assert.equal(refused.status, 402);
+  const { error_type: type, limit_krw: limit, usage_krw: used } = refused.json.error.metadata;
+  assert.deepEqual([type, limit], ['key_limit_exceeded', '200.000000']);
+  assert.match(used, /^\d+\.\d{6}$/);
+  assert.ok(Number(used) >= Number(limit), `${used} of ${limit}`);
+});
+
+test('a limit that is lowered is not passed by what nodes had shared out before', async () => {
+  const account = await first().account({ credit: '100000', limit: '50000' });
+  const { key, hash } = account;
+  const management = (await account.another({ kind: 'management' })).key;
+  assert.deepEqual([...(await storm(key, 1))], [[200, 3]]);
+  await settled();
+  const row = (await first().office.readKey(hash)) ?? assert.fail('no key');
+  assert.ok((await sharedWon('key', row.id)) > 10_000);
+  const change = { key: management, body: { limit: 3 * costWon + 200 } };
+  assert.equal((await nodes[1]?.send('PATCH', `/keys/${hash}`, change))?.status, 200);
+  await yielded('key', row.id, 200);
+  await storm(key, 40);
+  await settled();
+  const spentWon = Number((await first().office.readSpend(row)).total) / 1e6;
+  assert.ok(spentWon >= 200 && spentWon < 3 * costWon + 200 + costWon, `spent ${spentWon}`);
+});
+
+test('credit that is taken away is not spent by what nodes had shared out before', async () => {
+  const { key, accountId } = await first().account({ credit: '100000' });
+  assert.deepEqual([...(await storm(key, 1))], [[200, 3]]);
+  await settled();
+  assert.ok((await sharedWon('account', accountId)) > 10_000);
+  const taken = 100_000 - 3 * costWon - 200;
+  const adjustment = { accountId, reason: 'a mistake', idempotencyKey: null };
+  await first().office.adjustCredit({ ...adjustment, amount: krwOfMicro(BigInt(-taken) * 1_000_000n) });
+  await yielded('account', accountId, 200);
+  await storm(key, 40);
+  await settled();
+  const { credits = 0n, usage: used = 0n } = (await first().office.readAccount(accountId)) ?? {};
+  const balanceWon = Number(credits - used) / 1e6;
+  assert.ok(balanceWon >= -costWon, `overspent to ${balanceWon}`);
+});
+
 test('far from the floor a node asks once for thousands of requests', async () => {
   const { key, accountId } = await first().account({ credit: '1000000' });
   const shared = async (): Promise<bigint> => {
@@ -118,6 +187,24 @@ test('a record and the credits are current by way of every node, at once', async
   await settled();
   for (const node of nodes) {
     assert.equal((await node.send('GET', '/key', { key })).json.data.usage, 3 * costWon);
+  }
+});
+
+// rows 63, 64
+test('what a key has spent is the same by way of every node, in its object and in the list', async () => {
+  const account = await first().account({ credit: '100000' });
+  const management = (await account.another({ kind: 'management' })).key;
+  for (const node of nodes) assert.equal((await node.send('GET', '/key', { key: account.key })).status, 200);
+  assert.equal((await first().send('POST', '/chat/completions', { key: account.key, body })).status, 200);
+  await settled();
+  for (const node of nodes) {
+    const { data } = (await node.send('GET', `/keys/${account.hash}`, { key: management })).json;
+    const list = (await node.send('GET', '/keys', { key: management })).json.data;
+    assert.equal(data.usage, costWon);
+    assert.deepEqual(
+      list.find((one: { readonly hash: string }) => one.hash === account.hash),
+      data,
+    );
   }
 });
 

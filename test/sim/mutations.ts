@@ -25,8 +25,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'settlement: of a batch that is partly there nothing more is settled',
     file: 'src/store/settlement.ts',
-    from: "return attempt(batch, 'partly there');",
-    to: 'return { balances: [], replayed: new Set(rows.map(({ uuid }) => uuid)) };',
+    from: "await client.query('ROLLBACK');\n    return attempt(batch, 'partly there');",
+    to: "await client.query('ROLLBACK');\n    return { balances: [], replayed: new Set(rows.map(({ uuid }) => uuid)) };",
   },
   {
     name: 'settlement: it is committed although a statement failed',
@@ -55,8 +55,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'settlement: one that was given up is billed all the same',
     file: 'src/ledger/settlements.ts',
-    from: "status: 500, errorType: 'server', cost: 0n };\n    if (!this.#settler",
-    to: "status: 500, errorType: 'server' };\n    if (!this.#settler",
+    from: "return { ...row, status: 500, errorType: 'server', cost: 0n };",
+    to: "return { ...row, status: 500, errorType: 'server' };",
   },
   {
     name: 'journal: what it had settled is not replayed',
@@ -91,8 +91,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'journal: records are let go of before they are committed',
     file: 'src/ledger/settlements.ts',
-    from: '    this.#onTheWay.set(row.uuid, row);\n    this.#settler.push(row, (outcome) => {',
-    to: '    this.#onTheWay.set(row.uuid, row);\n    for (const ticket of tickets.splice(0)) this.#parts.journal.release(ticket);\n    this.#settler.push(row, (outcome) => {',
+    from: '    this.#onTheWay.set(row.uuid, row);\n    const finished',
+    to: '    this.#onTheWay.set(row.uuid, row);\n    for (const ticket of tickets.splice(0)) this.#parts.journal.release(ticket);\n    const finished',
   },
   {
     name: 'shares: the shares of the others are not taken from what is free',
@@ -145,8 +145,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'revocation: other nodes are not told',
     file: 'src/books.ts',
-    from: "        case 'key':\n          return keys.refresh(subject);",
-    to: "        case 'key':\n          return;",
+    from: 'await keys.refresh(subject);',
+    to: '',
   },
   {
     name: 'revocation: memory is believed however old',

@@ -114,7 +114,7 @@ test('a detail that SQL could not read again is refused, and one that only looks
 test('apps are asked for until they are known to be stored, and only a commit makes them known', async () => {
   const known = new StoredApps();
   const app = { id: 7, name: 'app', url: null };
-  const settle = (row: SettlementRow) => () => settleBatch(client, [row], null, known);
+  const settle = (row: SettlementRow) => () => settleBatch(client, [row], { storedApps: known });
   await assert.rejects(settle(rowOf(0, { app, cost: -1n })), { code: '23514' });
   await client.query('ROLLBACK');
   assert.equal(await count('app'), 0);

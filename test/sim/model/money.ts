@@ -220,7 +220,7 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT id, account_id, kind, amount, generation_id, memo, created_at FROM ledger WHERE account_id = $1 AND idempotency_key = $2',
+    text: 'SELECT id, account_id, kind, amount, generation_id, memo, created_at, refund_of FROM ledger WHERE account_id = $1 AND idempotency_key = $2',
     run: (tx, [account, key]) =>
       [...tx.rows('ledger')]
         .map(([, row]) => row)
@@ -233,6 +233,7 @@ export const moneyStatements: readonly Statement[] = [
           generation_id: row.generation_id === null ? null : dashed(row.generation_id),
           memo: row.memo,
           created_at: row.created_at,
+          refund_of: row.refund_of === null ? null : dashed(row.refund_of),
         })),
   },
   {
@@ -278,7 +279,11 @@ export const moneyStatements: readonly Statement[] = [
       return [];
     },
   },
-  { ...insertGenerations, text: `${insertGenerations.text} ON CONFLICT DO NOTHING RETURNING id` },
+  {
+    // No month is dropped in these worlds.
+    ...insertGenerations,
+    text: `${insertGenerations.text} WHERE NOT EXISTS ( SELECT 1 FROM pruned_month m WHERE b.id >= m.from_id AND b.id < m.to_id AND (b.cost = 0 OR EXISTS (SELECT 1 FROM ledger l WHERE l.account_id = b.account_id AND l.generation_id = b.id))) ON CONFLICT DO NOTHING RETURNING id`,
+  },
   {
     ...insertGenerations,
     run: (tx, values) => {
