@@ -17,7 +17,7 @@ import type { SettlementResult, SettlementRow } from './store/settlement.ts';
 import type { Clock } from './time/clock.ts';
 
 /**
- * So many accounts, and so many keys, are kept in memory although nobody uses them: together some 150 MB (docs/scale.md). More are
+ * So many accounts, and so many keys, are kept in memory although nobody uses them: together some 160 MB (docs/scale.md). More are
  * known only while they are used.
  */
 export const keptInMemory = 200_000;

@@ -6,8 +6,9 @@ export interface Memory {
   readonly isNeeded: boolean;
 }
 
-/** How many memories the hand passes at a time, most of them far from each other in memory: a millisecond's work. */
-const atATime = 10_000;
+/** How many memories the hand passes at a time, and how many of them are forgotten: 0.1 ms and 1 ms of work. */
+const passedAtOnce = 10_000;
+const forgottenAtOnce = 1_000;
 
 /**
  * What a process remembers of the database, of which more than `kept` is not remembered for long: a hand goes round, and forgets
@@ -41,7 +42,8 @@ export class Remembered<T extends Memory> implements Iterable<T> {
   forgetIdle(): void {
     const memories = this.#memories;
     if (this.#hand >= memories.length) this.#hand = 0;
-    for (let left = atATime; left > 0 && memories.length > this.#kept; left -= 1) {
+    const least = Math.max(this.#kept, memories.length - forgottenAtOnce);
+    for (let left = passedAtOnce; left > 0 && memories.length > least; left -= 1) {
       const memory = memories[this.#hand];
       const last = memories.at(-1);
       if (memory === undefined || last === undefined) return;

@@ -8,7 +8,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { AccountBook } from '../../src/accounts/account-book.ts';
 import { openBooks } from '../../src/books.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
-import { placeWith } from '../../src/funds.ts';
+import { Funds, placeWith } from '../../src/funds.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { dispatch } from '../../src/http/dispatch.ts';
 import { Exchange } from '../../src/http/exchange.ts';
@@ -17,6 +17,7 @@ import { RouteTable } from '../../src/http/table.ts';
 import { admit, exhausted } from '../../src/inference/holds.ts';
 import { Session } from '../../src/inference/session.ts';
 import { KeyDesk } from '../../src/keys/key-desk.ts';
+import { KeyRing } from '../../src/keys/key-ring.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { type Krw, krwOfMicro, krwToDecimal } from '../../src/money/krw.ts';
 import { openOffice } from '../../src/office.ts';
@@ -325,4 +326,27 @@ test('a change that comes while an account is read for the first time is heard',
   reading.resolve();
   await Promise.all([first, refreshed]);
   assert.equal(book.peek(1)?.balance, 5n);
+});
+
+test('a share covers what is in flight, whichever object of its account that is counted on', async () => {
+  const row = { account_id: 1n, credits: 10n, usage: 0n, version: 1n };
+  const sql: Sql = { query: async () => [row] as never };
+  const database = {
+    readInOrder: async (read: (sql: Sql) => Promise<unknown>) => read(sql),
+  } as unknown as Database;
+  const parts = { database, clock: systemClock, knownSince: () => Number.NEGATIVE_INFINITY, kept: 0 };
+  const accounts = new AccountBook({ ...parts, isShared: () => false });
+  const funds = new Funds({ accounts, keys: new KeyRing(parts), clock: systemClock, debtFloor: () => floor });
+  const first = await accounts.current(1);
+  const [spender] = [...funds.all()];
+  first?.hold(won(3));
+  assert.equal(spender?.exposure, won(3));
+  first?.release(won(3));
+  for (let pass = 0; pass < 2; pass += 1) accounts.forgetIdle();
+  assert.equal(accounts.peek(1), undefined);
+  assert.equal(spender?.exposure, 0n);
+  const second = await accounts.current(1);
+  assert.notEqual(second, first);
+  second?.hold(won(5));
+  assert.equal(spender?.exposure, won(5));
 });

@@ -323,12 +323,6 @@ export const mutations: readonly Mutation[] = [
     to: 'account',
   },
   {
-    name: 'forgetting: the object of before the forgetting says what a share must cover',
-    file: 'src/funds.ts',
-    from: 'accounts.peek(id)?.exposure ?? zeroKrw',
-    to: '((this as { first?: Account | undefined }).first ??= accounts.peek(id))?.exposure ?? zeroKrw',
-  },
-  {
     name: 'streams: a call to an upstream is not closed when its client leaves',
     file: 'src/inference/answer-stream.ts',
     from: 'answer.rest?.close();\n    answer.release();',
