@@ -61,7 +61,7 @@ export interface Forgetting {
 
 /** Draws how a world forgets; null: not at all. From chances of its own: otherwise the world is as it would be. */
 export function forgettingOf(random: Random): Forgetting | null {
-  if (random.inThousand(500)) return null;
+  if (random.inThousand(600)) return null;
   return { kept: random.pick([0, 0, 1, 2]), everyMs: random.pick([5, 20, 100, 400]) };
 }
 
