@@ -1,3 +1,5 @@
+import { keptInMemory } from '../src/books.ts';
+
 /** What was measured of one database and one request, in bytes and per second. */
 export interface ScaleFigures {
   readonly rowBytes: number;
@@ -27,9 +29,14 @@ export function scaleRow(figures: ScaleFigures, perDay: number, accounts: number
     `${gigabytes(month * (rowBytes + indexBytes))} GB`,
     `${gigabytes(month * (ledgerBytes + ledgerIndexBytes))} GB`,
     `${((peak * journalBytes) / 1e6).toFixed(1)} MB/s`,
-    `${gigabytes(accounts * (figures.accountBytes + 2 * figures.keyBytes))} GB`,
+    `${gigabytes(known(accounts) * figures.accountBytes + known(2 * accounts) * figures.keyBytes)} GB`,
     String(Math.max(1, Math.ceil(peak / (figures.settlementsPerSecond * planned)))),
   ];
+}
+
+/** How many of so many accounts or keys a process keeps in memory. */
+function known(count: number): number {
+  return Math.min(count, keptInMemory);
 }
 
 function gigabytes(bytes: number): string {

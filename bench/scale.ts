@@ -11,12 +11,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-import { Account } from '../src/accounts/account.ts';
 import { ensurePartitions } from '../src/generations/partitions.ts';
-import { hashKey } from '../src/ids/api-key.ts';
-import { Key } from '../src/keys/key.ts';
 import { StoredApps } from '../src/store/apps.ts';
 import { recordChange } from '../src/store/changes.ts';
 import { connect, type DatabaseAddress } from '../src/store/connection.ts';
@@ -26,6 +21,7 @@ import { systemClock } from '../src/time/clock.ts';
 import { templateDatabase } from '../test/harness/database.ts';
 import { startTestServer } from '../test/harness/test-server.ts';
 import { cpuMsOf } from './cpu.ts';
+import { memoryOfKnown } from './scale-memory.ts';
 import { findPgbench, pgbench } from './scale-pgbench.ts';
 import { ACCOUNTS, batch, journalBytes } from './scale-rows.ts';
 import { spendTogether } from './scale-shares.ts';
@@ -188,67 +184,6 @@ async function sizes(database: Database, address: DatabaseAddress): Promise<void
   await client.end();
 }
 
-/** Bytes of heap that each of `count` things takes. */
-function heapOf(count: number, make: (n: number) => unknown): number {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  const kept: unknown[] = [];
-  collect();
-  const before = process.memoryUsage().heapUsed;
-  for (let n = 0; n < count; n += 1) kept.push(make(n));
-  collect();
-  const bytes = (process.memoryUsage().heapUsed - before) / kept.length;
-  kept.length = 0;
-  return bytes;
-}
-
-function memory(): void {
-  const accounts = new Map<number, unknown>();
-  print(
-    'bytes of memory a known account',
-    heapOf(
-      100_000,
-      (n) =>
-        accounts.set(n, {
-          account: new Account({ accountId: n, credits: 10n ** 12n, usage: BigInt(n), version: BigInt(n) }),
-          readMs: n + 0.5,
-        }) && null,
-    ),
-  );
-  const byHash = new Map<string, Key>();
-  const byId = new Map<number, Key>();
-  const bytes = heapOf(100_000, (n) => {
-    const hash = hashKey(String(n));
-    const row = {
-      id: n,
-      hash,
-      accountId: n,
-      kind: 'inference',
-      name: `key ${n}`,
-      label: `sk-naru-v1-abc...${n}`,
-      userDisabled: false,
-      adminSuspended: false,
-      revokedAtMs: null,
-      expiresAtMs: null,
-      limitMicro: null,
-      limitReset: 'never',
-      createdAtMs: 1.79e12 + n,
-      updatedAtMs: null,
-    } as const;
-    const key = new Key(row, {
-      day: 20_000,
-      daily: BigInt(n),
-      weekly: BigInt(n),
-      monthly: BigInt(n),
-      total: BigInt(n),
-    });
-    byHash.set(hash, key);
-    byId.set(n, key);
-    return null;
-  });
-  print('bytes of memory a known key', bytes);
-}
-
 async function changes(database: Database): Promise<void> {
   const beganMs = performance.now();
   let done = 0;
@@ -298,7 +233,9 @@ async function main(): Promise<number> {
     );
     const { open, final } = journalBytes(systemClock.now());
     print('bytes a request: journal (OPEN + FINAL)', `${open + final} (${open} + ${final})`);
-    memory();
+    const known = await memoryOfKnown();
+    print('bytes of memory a known account', known.account);
+    print('bytes of memory a known key', known.key);
     await rates(database, address, folder);
     await changes(database);
     await shares(address);

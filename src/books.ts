@@ -16,6 +16,12 @@ import type { JournalEvent } from './store/journal/unavailable.ts';
 import type { SettlementResult, SettlementRow } from './store/settlement.ts';
 import type { Clock } from './time/clock.ts';
 
+/**
+ * So many accounts, and so many keys, are kept in memory although nobody uses them: together some 160 MB (docs/scale.md). More are
+ * known only while they are used.
+ */
+export const keptInMemory = 200_000;
+
 /** What the books are opened with. */
 export interface BooksParts {
   readonly config: Config;
@@ -30,6 +36,8 @@ export interface BooksParts {
   readonly journal?: Partial<JournalOptions>;
   /** The operator has published a catalogue (`naru models publish`): the configuration is to be read again. */
   readonly onPublished?: (() => void) | undefined;
+  /** How many accounts and keys are kept in memory; `keptInMemory` unless told. */
+  readonly kept?: number;
 }
 
 /** Everything that knows of money and of who may spend it, kept true to the database. */
@@ -44,12 +52,14 @@ export interface Books {
   /** What this node may spend without asking the others. */
   readonly shares: SpendShares;
   readonly funds: Funds;
+  /** Forgets some of the accounts and keys that were not used lately, where many are known: to be asked for now and then. */
+  forgetIdle(): void;
   close(): Promise<void>;
 }
 
 /** Opens the books; what an earlier process left in the journal is settled before anyone can look. */
 export async function openBooks(parts: BooksParts): Promise<Books> {
-  const { config, database, dataDir, clock, log } = parts;
+  const { config, database, dataDir, clock, log, kept = keptInMemory } = parts;
   const nodes = await NodeRegistry.join({
     database,
     clock,
@@ -59,8 +69,8 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   });
   const knownSince = () => nodes.aloneSinceMs;
   const isShared = () => !nodes.isAlone;
-  const accounts = new AccountBook({ database, clock, isShared, knownSince });
-  const keys = new KeyRing({ database, clock, isShared, knownSince });
+  const accounts = new AccountBook({ database, clock, isShared, knownSince, kept });
+  const keys = new KeyRing({ database, clock, isShared, knownSince, kept });
   const journal = await Journal.open({
     dir: join(dataDir, 'journal'),
     clock,
@@ -116,6 +126,10 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     nodes,
     shares,
     funds,
+    forgetIdle() {
+      accounts.forgetIdle();
+      keys.forgetIdle();
+    },
     async close() {
       await feed.close();
       await settlements.close();

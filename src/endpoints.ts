@@ -142,7 +142,7 @@ async function readiness({ books, database, clock }: EndpointsParts): Promise<Re
 
 /** A key's spend is known from memory while nobody else spends with it. */
 async function currentKey({ nodes, keys }: Books, key: Key): Promise<Key> {
-  if (!nodes.isAlone || !keys.isKnown(key.row.id)) await keys.refresh(key.row.id);
+  if (!nodes.isAlone || !keys.isKnown(key.row.id)) await key.during(keys.refresh(key.row.id));
   return key;
 }
 

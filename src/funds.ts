@@ -3,7 +3,7 @@ import type { AccountBook } from './accounts/account-book.ts';
 import type { InferenceParts } from './inference/inference.ts';
 import type { Key } from './keys/key.ts';
 import type { KeyRing } from './keys/key-ring.ts';
-import type { Krw } from './money/krw.ts';
+import { type Krw, zeroKrw } from './money/krw.ts';
 import type { Spender, SpendShares } from './nodes/spend-shares.ts';
 import type { Clock } from './time/clock.ts';
 import { seoulDayAt } from './time/period.ts';
@@ -30,7 +30,8 @@ export class Funds {
 
   /** What a request of this key spends of, in the order of its refusals. */
   of(account: Account, key: Key): readonly Spender[] {
-    return key.limit === null ? [this.#account(account)] : [this.#account(account), this.#key(key)];
+    const ofAccount = this.#account(account.id);
+    return key.limit === null ? [ofAccount] : [ofAccount, this.#key(key.row.id)];
   }
 
   /** Whether memory has all that was spent of what this key spends of, while nobody else spends. */
@@ -40,35 +41,38 @@ export class Funds {
 
   /** Everything that this process may be spending of. */
   *all(): Iterable<Spender> {
-    for (const account of this.#parts.accounts.all()) yield this.#account(account);
-    for (const key of this.#parts.keys.all()) if (key.limit !== null) yield this.#key(key);
+    for (const { id } of this.#parts.accounts.all()) yield this.#account(id);
+    for (const key of this.#parts.keys.all()) if (key.limit !== null) yield this.#key(key.row.id);
   }
 
-  /** Credit down to the floor; a balance exactly there is still admitted (decisions.md A-02). */
-  #account(account: Account): Spender {
+  /**
+   * Credit down to the floor; a balance exactly there is still admitted (decisions.md A-02). A share outlives the requests it was
+   * asked for, so it goes by the number: an account that is forgotten has nothing in flight, and may be another object afterwards.
+   */
+  #account(id: number): Spender {
     const { accounts, debtFloor } = this.#parts;
     return {
       kind: 'account',
-      id: account.id,
+      id,
       get exposure() {
-        return account.exposure;
+        return accounts.peek(id)?.exposure ?? zeroKrw;
       },
-      readLeft: async (sql) => (await accounts.readIn(sql, account.id)).committedBalance + debtFloor(),
+      readLeft: async (sql) => (await accounts.readIn(sql, id)).committedBalance + debtFloor(),
       admits: (free) => free >= 0n,
     };
   }
 
   /** What is left below a key's limit in its period; usage at the limit is refused (service.md §8). */
-  #key(key: Key): Spender {
+  #key(id: number): Spender {
     const { keys, clock } = this.#parts;
     return {
       kind: 'key',
-      id: key.row.id,
+      id,
       get exposure() {
-        return key.exposure;
+        return keys.peekId(id)?.exposure ?? zeroKrw;
       },
       readLeft: async (sql) => {
-        await keys.readIn(sql, key.row.id);
+        const key = await keys.readIn(sql, id);
         return key.limit === null ? unlimited : key.limit - key.committedUsageAt(seoulDayAt(clock.now()));
       },
       admits: (free) => free > 0n,

@@ -3,7 +3,7 @@ import type { Gauge } from './http/metrics.ts';
 import type { Served } from './http/serve.ts';
 
 /** What the metrics page shows of the moment, beside the slots (`slot-metrics.ts`). */
-export function gauges(server: Served, { settlements, journal }: Books): readonly Gauge[] {
+export function gauges(server: Served, { accounts, keys, settlements, journal }: Books): readonly Gauge[] {
   const stats = journal.stats();
   return [
     {
@@ -16,6 +16,12 @@ export function gauges(server: Served, { settlements, journal }: Books): readonl
       help: 'Settlements that are durable and not yet in the database.',
       value: settlements.backlog,
     },
+    {
+      name: 'naru_known_accounts',
+      help: 'Accounts in memory. Those that are not used are forgotten where there are many.',
+      value: accounts.size,
+    },
+    { name: 'naru_known_keys', help: 'Keys in memory, likewise.', value: keys.size },
     { name: 'naru_journal_bytes', help: 'Bytes of journal segments.', value: stats.bytes },
     { name: 'naru_journal_syncs', help: 'Group syncs of the journal.', value: stats.syncs },
   ];

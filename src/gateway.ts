@@ -196,6 +196,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       { name: 'give-back-shares', everyMs: 1_000, run: () => shares.giveBackIdle() },
       { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },
       { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshDoubtful() },
+      { name: 'forget-idle', everyMs: 250, run: async () => books.forgetIdle() },
       { name: 'expire-credit', everyMs: 1_000, run: (nowMs) => expireCredit(database, nowMs) },
       { name: 'ensure-partitions', everyMs: 3_600_000, run: (nowMs) => ensurePartitions(database, nowMs) },
       { name: 'sync-datasets', everyMs: 60_000, run: () => datasetSync.syncDue() },

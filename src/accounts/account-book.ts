@@ -1,5 +1,6 @@
 import { type BalanceRow, findBalances } from '../store/accounts.ts';
 import type { Database } from '../store/database.ts';
+import { Remembered } from '../store/remembered.ts';
 import type { Sql } from '../store/sql.ts';
 import type { Clock } from '../time/clock.ts';
 import { Account } from './account.ts';
@@ -15,33 +16,55 @@ export interface AccountBookParts {
   readonly isShared: () => boolean;
   /** While not shared: what was asked for earlier than this monotonic instant may be what others had not spent yet. */
   readonly knownSince: () => number;
+  /** So many accounts are kept in memory although nobody uses them. */
+  readonly kept: number;
 }
 
-/** The accounts this process has met. Answered from memory, kept true by settlements, change events and, beside other nodes, by looking again. */
+const nobody: ReadonlySet<number> = new Set();
+
+/**
+ * The accounts this process has met and not forgotten. Answered from memory, kept true by settlements, change events and, beside other
+ * nodes, by looking again. An account that is forgotten is read again at its next use, as one that was never met.
+ */
 export class AccountBook {
   readonly #parts: AccountBookParts;
-  readonly #accounts = new Map<number, Known>();
+  readonly #accounts = new Map<number, Account>();
+  readonly #remembered: Remembered<Account>;
   /** The accounts of the read that has not begun yet: all who ask meanwhile share it. */
   #next: { readonly ids: Set<number>; readonly done: Promise<void> } | null = null;
+  /** The accounts of the read that is under way. */
+  #inHand = nobody;
 
   constructor(parts: AccountBookParts) {
     this.#parts = parts;
+    this.#remembered = new Remembered(parts.kept, ({ id }) => this.#accounts.delete(id));
   }
 
   /** The account if it is known already. */
   peek(accountId: number): Account | undefined {
-    return this.#accounts.get(accountId)?.account;
+    return this.#accounts.get(accountId);
   }
 
   /** Every account that is known. */
-  *all(): Iterable<Account> {
-    for (const { account } of this.#accounts.values()) yield account;
+  all(): Iterable<Account> {
+    return this.#remembered;
+  }
+
+  /** How many accounts are known. */
+  get size(): number {
+    return this.#remembered.size;
+  }
+
+  /** Forgets some of the accounts that were not used lately, where more are known than are kept. */
+  forgetIdle(): void {
+    this.#remembered.forgetIdle();
   }
 
   /** The account as it is now, from memory where that can be believed; null when there is none. Rejects when the database is away. */
   current(accountId: number): Account | Promise<Account | null> {
     const known = this.#accounts.get(accountId);
-    if (known !== undefined && this.#isCurrent(known)) return known.account;
+    if (known !== undefined) known.isUsed = true;
+    if (known !== undefined && this.#isCurrent(known)) return known;
     return this.#read(accountId).then(() => this.peek(accountId) ?? null);
   }
 
@@ -53,7 +76,8 @@ export class AccountBook {
 
   /** Reads a known account again, after another process changed it. */
   async refresh(accountId: number): Promise<void> {
-    if (this.#accounts.has(accountId)) await this.#read(accountId);
+    // What is being read for the first time may be as it was before the change.
+    if (this.#accounts.has(accountId) || this.#inHand.has(accountId)) await this.#read(accountId);
   }
 
   /** Reads an account in a turn of the ordered line that the caller has. Throws when there is none. */
@@ -73,12 +97,12 @@ export class AccountBook {
     for (const row of balances) {
       const known = this.#accounts.get(row.accountId);
       if (known === undefined) continue;
-      known.account.update(row);
+      known.update(row);
       known.askedMs = askedMs;
     }
   }
 
-  #isCurrent({ askedMs }: Known): boolean {
+  #isCurrent({ askedMs }: Account): boolean {
     const { clock, isShared, knownSince } = this.#parts;
     return isShared() ? clock.monotonic() - askedMs <= currentForMs : askedMs >= knownSince();
   }
@@ -94,12 +118,14 @@ export class AccountBook {
     const ids = new Set<number>();
     const done = this.#parts.database.readInOrder(async (sql) => {
       this.#next = null;
-      const askedMs = this.#parts.clock.monotonic();
-      const rows = await findBalances(sql, [...ids]);
-      this.update(rows, askedMs);
-      for (const row of rows) {
-        if (!this.#accounts.has(row.accountId))
-          this.#accounts.set(row.accountId, { account: new Account(row), askedMs });
+      this.#inHand = ids;
+      try {
+        const askedMs = this.#parts.clock.monotonic();
+        const rows = await findBalances(sql, [...ids]);
+        this.update(rows, askedMs);
+        for (const row of rows) if (!this.#accounts.has(row.accountId)) this.#meet(new Account(row, askedMs));
+      } finally {
+        this.#inHand = nobody;
       }
     });
     const next = { ids, done };
@@ -112,10 +138,9 @@ export class AccountBook {
       });
     return next;
   }
-}
 
-/** An account and when what is known of it was asked for. */
-interface Known {
-  readonly account: Account;
-  askedMs: number;
+  #meet(account: Account): void {
+    this.#accounts.set(account.id, account);
+    this.#remembered.add(account);
+  }
 }

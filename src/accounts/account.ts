@@ -14,9 +14,15 @@ export class Account {
   #pending = 0n;
   /** The estimated cost of the requests in flight. */
   #held = 0n;
+  /** How many have this object in hand. */
+  #users = 0;
+  /** The monotonic instant at which what is known of it was asked for. */
+  askedMs: number;
+  isUsed = true;
 
-  constructor(row: BalanceRow) {
+  constructor(row: BalanceRow, askedMs: number) {
     this.id = row.accountId;
+    this.askedMs = askedMs;
     this.#credits = row.credits;
     this.#usage = row.usage;
     this.#version = row.version;
@@ -55,6 +61,20 @@ export class Account {
   /** Whether the account stands without credit: derived, so that a top-up releases it with no event to forget (A-01). */
   get hasNoCredit(): boolean {
     return this.#credits - this.#usage - this.#pending <= 0n;
+  }
+
+  /** Whether anything counts on this very object: another one for the same account would know of none of it. */
+  get isNeeded(): boolean {
+    return this.#users > 0 || this.#pending !== 0n || this.#held !== 0n;
+  }
+
+  /** Keeps this object from being forgotten until as many `letGo` follow. */
+  keep(): void {
+    this.#users += 1;
+  }
+
+  letGo(): void {
+    this.#users -= 1;
   }
 
   /** Counts a request in flight; every hold ends with `release` of the same amount. */

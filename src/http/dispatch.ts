@@ -54,6 +54,8 @@ async function identify(
   return { key, accountId: key.row.accountId };
 }
 
+/** While the account is read the key is kept: a change of it must reach this very object, and so must what the request spends. */
 function accountOf(accounts: AccountBook, key: Key): Account | Promise<Account | null> {
-  return accounts.current(key.row.accountId);
+  const account = accounts.current(key.row.accountId);
+  return account instanceof Promise ? key.during(account) : account;
 }

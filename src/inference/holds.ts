@@ -12,17 +12,20 @@ const mostTokensPerMediaPart = 3_000;
 
 /**
  * The hold of one request on its account and key: the most it is estimated to cost, counted for as long as it is in flight
- * (decisions.md A-25). Admission looks at the holds of the others, so whatever the concurrency, the floor is overrun by one
+ * (decisions.md A-25). From its beginning on neither is forgotten. Admission looks at the holds of the others, so whatever the concurrency, the floor is overrun by one
  * request at most.
  */
 export class Hold {
   readonly #account: Account;
   readonly #key: Key;
   #amount: Krw = zeroKrw;
+  #ended = false;
 
   constructor(account: Account, key: Key) {
     this.#account = account;
     this.#key = key;
+    account.keep();
+    key.keep();
   }
 
   /** Counts the request with its estimate, in the same turn in which it was admitted again. */
@@ -34,9 +37,12 @@ export class Hold {
 
   /** Ends the hold; any further call does nothing. */
   end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
     this.#account.release(this.#amount);
     this.#key.release(this.#amount);
-    this.#amount = zeroKrw;
+    this.#account.letGo();
+    this.#key.letGo();
   }
 }
 

@@ -70,7 +70,6 @@ export class Session {
     this.createdAtMs = parts.clock.now();
     this.uuid = newGenerationUuid(this.createdAtMs);
     this.id = generationIdOf(this.uuid);
-    this.hold = new Hold(parts.account, parts.key);
     this.#detail = requestDetail(parts.exchange, parts.endpoint);
     const { accountId, id: keyId } = parts.key.row;
     const record = {
@@ -82,6 +81,7 @@ export class Session {
       app: this.#detail.app ?? null,
     };
     this.#opened = parts.settlements.open(record);
+    this.hold = new Hold(parts.account, parts.key);
   }
 
   /**

@@ -67,9 +67,14 @@ export class KeyDesk {
       rows.map(({ id }) => id),
     );
     const nowMs = this.#clock.now();
-    const strangers = rows.map(({ id }) => id).filter((id) => this.#ring.peekId(id) === undefined);
+    const known = rows.map(({ id }) => this.#ring.peekId(id));
+    const strangers = rows.filter((_, at) => known[at] === undefined).map(({ id }) => id);
     const spendOf = await readSpends(this.#database, accountId, strangers, nowMs);
-    return rows.map((row) => ({ row, spend: this.#ring.peekId(row.id)?.spendOn(nowMs) ?? spendOf(row.id) }));
+    return rows.map((row, at) => {
+      // One that was known may have been forgotten meanwhile, and then nothing was spent with it.
+      const key = this.#ring.peekId(row.id) ?? known[at];
+      return { row, spend: key?.spendOn(nowMs) ?? spendOf(row.id) };
+    });
   }
 
   async change(accountId: number, hash: KeyHash, change: KeyChange): Promise<KeyWithSpend | null> {

@@ -2,6 +2,7 @@ import type { KeyHash } from '../ids/api-key.ts';
 import type { Krw } from '../money/krw.ts';
 import type { Database } from '../store/database.ts';
 import { findKeyByHash, findKeyById, type KeyRow, readKeySpend, readKeySpends } from '../store/keys.ts';
+import { Remembered } from '../store/remembered.ts';
 import type { Sql } from '../store/sql.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
@@ -19,15 +20,19 @@ export interface KeyRingParts {
   readonly isShared: () => boolean;
   /** While not shared: what was asked for earlier than this monotonic instant may be what others had not spent yet. */
   readonly knownSince: () => number;
+  /** So many keys are kept in memory although nobody uses them. */
+  readonly kept: number;
 }
 
-/** The keys this process has met. Answered from memory, kept true by settlements and change events. */
+/**
+ * The keys this process has met and not forgotten. Answered from memory, kept true by settlements and change events. A key that is
+ * forgotten is read again at its next use, as one that was never met.
+ */
 export class KeyRing {
   readonly #parts: KeyRingParts;
   readonly #byHash = new Map<KeyHash, Key>();
   readonly #byId = new Map<number, Key>();
-  /** When what is known of a key's spend was asked for, by its id. */
-  readonly #askedMs = new Map<number, number>();
+  readonly #remembered: Remembered<Key>;
   readonly #unknown = new Set<KeyHash>();
   readonly #loading = new Map<KeyHash, Promise<Key | null>>();
   /** Charges that the database has, but not what was read of it, by key. */
@@ -35,13 +40,20 @@ export class KeyRing {
 
   constructor(parts: KeyRingParts) {
     this.#parts = parts;
+    this.#remembered = new Remembered(parts.kept, ({ row }) => {
+      this.#byHash.delete(row.hash);
+      this.#byId.delete(row.id);
+      // A doubt about money would still be charged here, and the key needed.
+      this.#doubtful.delete(row.id);
+    });
   }
 
   /** The key if it is known, null if it is known not to exist, undefined if the database must be asked. */
   peek(hash: KeyHash): Key | null | undefined {
-    const key = this.#byHash.get(hash);
-    if (key === undefined) return this.#unknown.has(hash) ? null : undefined;
-    return key.knows(this.#today()) ? key : undefined;
+    const known = this.#byHash.get(hash);
+    if (known === undefined) return this.#unknown.has(hash) ? null : undefined;
+    known.isUsed = true;
+    return known.knows(this.#today()) ? known : undefined;
   }
 
   /** The key with this id if it is known. */
@@ -51,8 +63,8 @@ export class KeyRing {
 
   /** Whether memory has everything that was spent with the key, while nobody else spends. */
   isKnown(keyId: number): boolean {
-    const askedMs = this.#askedMs.get(keyId) ?? Number.NEGATIVE_INFINITY;
-    return askedMs >= this.#parts.knownSince() && this.#byId.get(keyId)?.knows(this.#today()) === true;
+    const known = this.#byId.get(keyId);
+    return known !== undefined && known.askedMs >= this.#parts.knownSince() && known.knows(this.#today());
   }
 
   /** Reads what keys of one account have spent, where memory may not know that; those that were never met are left out. */
@@ -74,7 +86,17 @@ export class KeyRing {
 
   /** Every key that is known. */
   all(): Iterable<Key> {
-    return this.#byId.values();
+    return this.#remembered;
+  }
+
+  /** How many keys are known. */
+  get size(): number {
+    return this.#remembered.size;
+  }
+
+  /** Forgets some of the keys that were not used lately, where more are known than are kept. */
+  forgetIdle(): void {
+    this.#remembered.forgetIdle();
   }
 
   /** The key with this hash in any state, read from the database when it is not known; null when there is none. */
@@ -96,10 +118,11 @@ export class KeyRing {
     });
   }
 
-  /** Reads a known key again in a turn of the ordered line that the caller has. */
-  async readIn(sql: Sql, keyId: number): Promise<void> {
+  /** Reads a key in a turn of the ordered line that the caller has. Throws when there is none. */
+  async readIn(sql: Sql, keyId: number): Promise<Key> {
     const row = await findKeyById(sql, keyId);
-    if (row !== null) await this.#take(sql, row);
+    if (row === null) throw new Error(`there is no key ${keyId}`);
+    return this.#take(sql, row);
   }
 
   /**
@@ -142,17 +165,16 @@ export class KeyRing {
       this.#renew(known, row, spend, askedMs);
       return known;
     }
-    const key = new Key(row, spend);
-    this.#askedMs.set(row.id, askedMs);
+    const key = new Key(row, spend, askedMs);
     this.#byHash.set(row.hash, key);
     this.#byId.set(row.id, key);
+    this.#remembered.add(key);
     return key;
   }
 
   /** Takes over what was read of a known key: it contains what was in doubt. */
   #renew(key: Key, row: KeyRow, spend: Spend, askedMs: number): void {
-    this.#askedMs.set(row.id, askedMs);
-    key.update(row, spend);
+    key.update(row, spend, askedMs);
     for (const { day, cost } of this.#doubtful.get(row.id) ?? []) key.uncharge(day, cost);
     this.#doubtful.delete(row.id);
   }

@@ -12,14 +12,20 @@ export class Key {
   #committed: Spend;
   /** The last day that anything was known of: after it nothing was spent. */
   #lastDay: number;
-  /** Charged here and not yet committed, by Seoul day. Nearly always one day. */
-  readonly #pending = new Map<number, bigint>();
+  /** Charged here and not yet committed, by Seoul day. Nearly always one day; an empty map would be a quarter of the key. */
+  #pending: Map<number, bigint> | null = null;
   #held = 0n;
+  /** How many have this object in hand. */
+  #users = 0;
+  /** The monotonic instant at which what is known of its spend was asked for. */
+  askedMs: number;
+  isUsed = true;
 
-  constructor(row: KeyRow, committed: Spend) {
+  constructor(row: KeyRow, committed: Spend, askedMs: number) {
     this.#row = row;
     this.#committed = committed;
     this.#lastDay = committed.day;
+    this.askedMs = askedMs;
   }
 
   get row(): KeyRow {
@@ -38,6 +44,7 @@ export class Key {
   /** The spend in the periods that contain the Seoul day, pending charges included. */
   spendAt(day: number): Spend {
     let spend = day > this.#committed.day ? rollTo(this.#committed, day) : this.#committed;
+    if (this.#pending === null) return spend;
     for (const [pendingDay, amount] of this.#pending) spend = addDebit(spend, pendingDay, amount);
     return spend;
   }
@@ -66,13 +73,37 @@ export class Key {
   /** What this process may still add to the committed usage: charges on their way, of whatever day, and holds. */
   get exposure(): Krw {
     let exposure = this.#held;
-    for (const amount of this.#pending.values()) exposure += amount;
+    if (this.#pending !== null) for (const amount of this.#pending.values()) exposure += amount;
     return krwOfMicro(exposure);
   }
 
   /** The spend limit; null when there is none. */
   get limit(): Krw | null {
     return this.#row.limitMicro === null ? null : krwOfMicro(this.#row.limitMicro);
+  }
+
+  /** Whether anything counts on this very object: another one for the same key would know of none of it. */
+  get isNeeded(): boolean {
+    return this.#users > 0 || this.#pending !== null || this.#held !== 0n;
+  }
+
+  /** Keeps this object from being forgotten until as many `letGo` follow. */
+  keep(): void {
+    this.#users += 1;
+  }
+
+  letGo(): void {
+    this.#users -= 1;
+  }
+
+  /** Keeps this object from being forgotten until the work is done. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    this.keep();
+    try {
+      return await work;
+    } finally {
+      this.letGo();
+    }
   }
 
   hold(amount: Krw): void {
@@ -85,14 +116,12 @@ export class Key {
 
   /** Counts a debit of the Seoul day at once in memory; the database follows. */
   charge(day: number, cost: Krw): void {
-    this.#pending.set(day, (this.#pending.get(day) ?? 0n) + cost);
+    this.#addPending(day, cost);
   }
 
   /** Takes a charge back: it could not be made durable, or the database has it by now. */
   uncharge(day: number, cost: Krw): void {
-    const rest = (this.#pending.get(day) ?? 0n) - cost;
-    if (rest === 0n) this.#pending.delete(day);
-    else this.#pending.set(day, rest);
+    this.#addPending(day, -cost);
   }
 
   /** A charge has been committed: it moves from pending to committed. */
@@ -103,9 +132,19 @@ export class Key {
   }
 
   /** Takes over what the database has. */
-  update(row: KeyRow, committed: Spend): void {
+  update(row: KeyRow, committed: Spend, askedMs: number): void {
     this.#row = row;
     this.#committed = committed;
     this.#lastDay = Math.max(this.#lastDay, committed.day);
+    this.askedMs = askedMs;
+  }
+
+  #addPending(day: number, amount: bigint): void {
+    if (amount === 0n) return;
+    const pending = this.#pending ?? new Map<number, bigint>();
+    const sum = (pending.get(day) ?? 0n) + amount;
+    if (sum === 0n) pending.delete(day);
+    else pending.set(day, sum);
+    this.#pending = pending.size === 0 ? null : pending;
   }
 }

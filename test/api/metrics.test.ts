@@ -116,6 +116,15 @@ test('requests are counted by the path of their row and their status', async () 
   assert.equal(value('naru_requests_in_flight'), 0);
 });
 
+test('an account and its keys are known from their first request on', async () => {
+  const before = await page();
+  const { key, another } = await naru.account();
+  for (const each of [key, key, (await another()).key]) await naru.send('GET', '/key', { key: each });
+  const { value } = await page();
+  assert.equal(value('naru_known_accounts') - before.value('naru_known_accounts'), 1);
+  assert.equal(value('naru_known_keys') - before.value('naru_known_keys'), 2);
+});
+
 test('nothing but GET /metrics is on the admin port', async () => {
   const root = `http://127.0.0.1:${naru.gateway.admin.port}`;
   for (const [method, path] of [

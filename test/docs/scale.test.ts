@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type ScaleFigures, scaleRow } from '../../bench/scale-sums.ts';
+import { keptInMemory } from '../../src/books.ts';
 
 /* docs/scale.md: what it computes follows from what it says was measured. */
 
@@ -47,6 +48,15 @@ test('the sizes of larger installations follow from the figures that were measur
       scaleRow(figures, Number(perDay.replaceAll(',', '')), Number(accounts.replaceAll(',', ''))),
     );
   }
+});
+
+test('memory of a node ends where a process forgets', () => {
+  const kept =
+    (keptInMemory *
+      (measured('bytes of memory of a known account') + measured('bytes of memory of a known key'))) /
+    1e9;
+  assert.equal(cellsUnder('Computed').at(-1)?.[6], `${kept.toFixed(1)} GB`);
+  assert.match(page, new RegExp(`keeps ${keptInMemory.toLocaleString('en')} accounts`));
 });
 
 test('every command of the page is a script of the package', () => {

@@ -65,8 +65,12 @@ export class Claims {
   sharedOf(subject: Subject): bigint {
     let shared = 0n;
     const [kind, id] = subject.split(' ');
-    for (const row of this.#store.tables.spend_share.values())
+    const { spend_share: shares, gateway_node: nodes } = this.#store.tables;
+    for (const row of shares.values()) {
+      // What a node writes that was taken for lost, before it hears so, nobody counts.
+      if (!nodes.has(String(row.node_id))) continue;
       if (row.kind === (kind === 'account' ? 1 : 2) && row.subject === Number(id)) shared += row.amount;
+    }
     return shared;
   }
 

@@ -22,7 +22,9 @@ import { Health } from '../../src/upstreams/health.ts';
 import type { Provider } from '../../src/upstreams/providers.ts';
 import { usualLimits } from '../../src/upstreams/standing.ts';
 import type { MachineDisk } from './memory-disk.ts';
+import { MemoryWatch } from './memory-watch.ts';
 import type { Link, SimServer } from './network.ts';
+import type { Forgetting } from './plan.ts';
 import type { SimProcess } from './process.ts';
 import type { Admission } from './truth.ts';
 
@@ -36,8 +38,11 @@ export interface SimGatewayParts {
   readonly home: string;
   readonly versionOf: (model: string, label: string) => number;
   readonly provider: (slug: string) => Provider;
+  /** How memory is lost; null: nothing is forgotten. */
+  readonly forgetting: Forgetting | null;
   /** A request is about to be counted. */
-  readonly onAdmit: (request: Admission) => void;
+  readonly onAdmit: (request: Admission, books: Books) => void;
+  readonly onMemory: MemoryWatch['met'];
   readonly onLog: (event: string, fields: LogFields) => void;
   readonly onSync: (when: 'before' | 'after') => void;
 }
@@ -67,6 +72,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     log,
     debtFloor: () => config.limits.debtFloorKrw,
     home: parts.home,
+    ...(parts.forgetting && { kept: parts.forgetting.kept }),
     journal: {
       disk: disk.for(() => process.isAlive, { onSync: parts.onSync }),
       atTurnEnd: (task) => void clock.after(0, task),
@@ -75,6 +81,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     },
   });
   const { accounts, keys, settlements, feed, nodes, shares } = books;
+  const memory = new MemoryWatch(books, parts.onMemory);
   const health = new Health(clock, usualLimits);
   let catalogue: Catalogue = buildCatalogue(config, parts.versionOf);
   const place = placeWith(shares, books.funds);
@@ -102,7 +109,8 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     clock,
     place: (request, count) =>
       place(request, () => {
-        parts.onAdmit(request);
+        parts.onAdmit(request, books);
+        memory.onAdmit(request);
         count();
       }),
     count: async (texts) => [...texts].join(' ').split(' ').filter(Boolean).length,
@@ -136,6 +144,15 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },
       { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshDoubtful() },
       { name: 'expire-credit', everyMs: 1_000, run: (nowMs) => expireCredit(database, nowMs) },
+      ...(parts.forgetting === null
+        ? []
+        : [
+            {
+              name: 'forget-idle',
+              everyMs: parts.forgetting.everyMs,
+              run: async () => memory.around(() => books.forgetIdle()),
+            },
+          ]),
     ],
     { clock, log },
   );

@@ -44,6 +44,10 @@ export const goals = [
   'a client read the record of its answer',
   'a tenant asked for the record of another and was told that there is none',
   'three nodes or more spent of one account at once',
+  'an account was forgotten and met again',
+  'a key was forgotten and met again',
+  'an account was not forgotten because a request had it in hand',
+  'an account was not forgotten because a charge was not committed',
 ] as const;
 export type Goal = (typeof goals)[number];
 

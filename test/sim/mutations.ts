@@ -293,6 +293,36 @@ export const mutations: readonly Mutation[] = [
     to: 'if (journaled !== null) {',
   },
   {
+    name: 'forgetting: an account that a request has in hand is forgotten',
+    file: 'src/accounts/account.ts',
+    from: 'return this.#users > 0 || this.#pending',
+    to: 'return this.#pending',
+  },
+  {
+    name: 'forgetting: an account whose charge is not committed is forgotten',
+    file: 'src/accounts/account.ts',
+    from: 'this.#pending !== 0n || this.#held',
+    to: 'this.#held',
+  },
+  {
+    name: 'forgetting: a key that a request has in hand is forgotten',
+    file: 'src/keys/key.ts',
+    from: 'return this.#users > 0 || this.#pending',
+    to: 'return this.#pending',
+  },
+  {
+    name: 'forgetting: a key whose charge is not committed is forgotten',
+    file: 'src/keys/key.ts',
+    from: 'this.#pending !== null || this.#held',
+    to: 'this.#held',
+  },
+  {
+    name: 'forgetting: a key is forgotten while the account of its request is read',
+    file: 'src/http/dispatch.ts',
+    from: 'account instanceof Promise ? key.during(account) : account',
+    to: 'account',
+  },
+  {
     name: 'streams: a call to an upstream is not closed when its client leaves',
     file: 'src/inference/answer-stream.ts',
     from: 'answer.rest?.close();\n    answer.release();',

@@ -51,6 +51,20 @@ const everything: readonly FaultKind[] = [
   'at sync',
 ];
 
+/** How the gateways of a world lose their memory. */
+export interface Forgetting {
+  /** So many accounts, and so many keys, are kept although nobody uses them. */
+  readonly kept: number;
+  /** How often the hand goes round, which passes all of so few. */
+  readonly everyMs: number;
+}
+
+/** Draws how a world forgets; null: not at all. From chances of its own: otherwise the world is as it would be. */
+export function forgettingOf(random: Random): Forgetting | null {
+  if (random.inThousand(600)) return null;
+  return { kept: random.pick([0, 0, 1, 2]), everyMs: random.pick([5, 20, 100, 400]) };
+}
+
 /** Draws a world. */
 export function planOf(random: Random): Plan {
   const ack = random.inThousand(200) ? 'database' : 'journal';

@@ -12,7 +12,7 @@ import { execute } from './model/statements.ts';
 import { Store, type Transaction } from './model/transactions.ts';
 import { Link, SimServer } from './network.ts';
 import { Operator } from './operator.ts';
-import { type Plan, planOf, quietPlan } from './plan.ts';
+import { type Forgetting, forgettingOf, type Plan, planOf, quietPlan } from './plan.ts';
 import { SimProcess } from './process.ts';
 import { Random } from './random.ts';
 import { beginningMs, type MachineTime, Timeline } from './time.ts';
@@ -65,6 +65,9 @@ export interface Outcome {
   /** What did not hold, with the last lines before it; null when all did. */
   readonly violation: { readonly words: string; readonly last: readonly string[] } | null;
 }
+
+/** Beyond every seed: what is drawn from there is not what the seed itself draws. */
+const otherSeeds = 2 ** 32;
 
 /** How long the end may take: everything heals, every gateway settles and stops. */
 const endingMs = 120_000;
@@ -120,6 +123,7 @@ export class Simulation {
   readonly told = new Map<string, Told>();
   readonly calls = new UpstreamCalls();
   readonly plan: Plan;
+  readonly forgetting: Forgetting | null;
   readonly editions: ReturnType<typeof editions>;
   readonly operator: Operator;
   readonly #store: Store;
@@ -135,6 +139,7 @@ export class Simulation {
   constructor(seed: number, { print, quiet }: SimulationOptions) {
     this.random = new Random(seed);
     this.plan = quiet === undefined ? planOf(this.random) : quietPlan(this.random);
+    this.forgetting = forgettingOf(new Random(otherSeeds + seed));
     this.editions = editions(this.plan.ack);
     this.journey = new Journey(print ?? null);
     const { timeline, random, journey } = this;
@@ -233,7 +238,9 @@ export class Simulation {
       versionOf: machine.edition.versionOf,
       provider: (slug) =>
         simProvider(slug, { process, timeline, random, calls: this.calls, note: (line) => this.note(line) }),
-      onAdmit: (request) => this.guarded(() => this.truth.onAdmit(request)),
+      forgetting: this.forgetting,
+      onAdmit: (request, books) => this.guarded(() => this.truth.onAdmit(request, books)),
+      onMemory: (goal) => this.journey.met(goal),
       onLog: (event, fields) => this.guarded(() => this.#witness.heed(event, fields)),
       onSync: (when) => this.#faults.onSync(process, when),
     }).then(

@@ -1,3 +1,4 @@
+import type { Books } from '../../src/books.ts';
 import type { InferenceParts } from '../../src/inference/inference.ts';
 import { Audit } from './audit.ts';
 import { Claims, type Life, type Subject } from './claims.ts';
@@ -211,9 +212,17 @@ export class Truth {
    * A request is about to be counted. Beside other nodes shares may exceed what is left by the estimate of one request, and no more
    * (src/nodes/README.md); a node that is and was alone admits nothing once the floor or limit is reached.
    */
-  onAdmit({ account, key, amount }: Admission): void {
+  onAdmit({ account, key, amount }: Admission, { accounts, keys }: Books): void {
     this.#claims.noteLost(this.#nowMs);
     this.hold(key.row.accountId === account.id, () => `key ${key.row.id} spends of account ${account.id}`);
+    this.hold(
+      accounts.peek(account.id) === account && keys.peekId(key.row.id) === key,
+      () => `a request of account ${account.id}, key ${key.row.id} is counted where nobody looks`,
+    );
+    this.hold(
+      account.exposure >= 0n && key.exposure >= 0n,
+      () => `more was given back to account ${account.id} or key ${key.row.id} than was taken of it`,
+    );
     this.#holdAdmission(`account ${account.id}`, amount, (free) => free >= 0n);
     this.#holdAdmission(
       `key ${key.row.id}`,

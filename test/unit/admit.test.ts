@@ -13,7 +13,7 @@ const floor = krwOfMicro(5_000_000_000n);
 
 function accountWith(balance: bigint): Account {
   const credits = balance > 0n ? balance : 0n;
-  return new Account({ accountId: 1, credits, usage: credits - balance, version: 1n });
+  return new Account({ accountId: 1, credits, usage: credits - balance, version: 1n }, 0);
 }
 
 function keyWith(limitMicro: bigint | null): Key {
@@ -34,7 +34,7 @@ function keyWith(limitMicro: bigint | null): Key {
     createdAtMs: 0,
     updatedAtMs: null,
   } as const;
-  return new Key(row as never, noSpend(day));
+  return new Key(row as never, noSpend(day), 0);
 }
 
 function outcome(account: Account, key: Key, debtFloor = floor): string {

@@ -1,0 +1,61 @@
+/** Something that was read from the database and is remembered for its next use. */
+export interface Memory {
+  /** Set by each use; taken away by the hand. */
+  isUsed: boolean;
+  /** Whether anything in this process counts on this very object. */
+  readonly isNeeded: boolean;
+}
+
+/** How many memories the hand passes at a time, and how many of them are forgotten: 0.1 ms and 1 ms of work. */
+const passedAtOnce = 10_000;
+const forgottenAtOnce = 1_000;
+
+/**
+ * What a process remembers of the database, of which more than `kept` is not remembered for long: a hand goes round, and forgets
+ * what was not used since it came by, and what nothing counts on ("second chance"). With `kept` or fewer it stands still. Whoever
+ * remembers adds, and is told what to forget.
+ */
+export class Remembered<T extends Memory> implements Iterable<T> {
+  readonly #memories: T[] = [];
+  readonly #kept: number;
+  readonly #forget: (memory: T) => void;
+  #hand = 0;
+
+  constructor(kept: number, forget: (memory: T) => void) {
+    this.#kept = kept;
+    this.#forget = forget;
+  }
+
+  get size(): number {
+    return this.#memories.length;
+  }
+
+  [Symbol.iterator](): Iterator<T> {
+    return this.#memories.values();
+  }
+
+  add(memory: T): void {
+    this.#memories.push(memory);
+  }
+
+  /** Lets the hand pass some memories, at most to the end of its round: it passes none twice at once. */
+  forgetIdle(): void {
+    const memories = this.#memories;
+    if (this.#hand >= memories.length) this.#hand = 0;
+    const least = Math.max(this.#kept, memories.length - forgottenAtOnce);
+    for (let left = passedAtOnce; left > 0 && memories.length > least; left -= 1) {
+      const memory = memories[this.#hand];
+      const last = memories.at(-1);
+      if (memory === undefined || last === undefined) return;
+      if (memory.isUsed || memory.isNeeded) {
+        // What is in use now is used when the hand comes by again.
+        memory.isUsed = memory.isNeeded;
+        this.#hand += 1;
+        continue;
+      }
+      memories[this.#hand] = last;
+      memories.pop();
+      this.#forget(memory);
+    }
+  }
+}

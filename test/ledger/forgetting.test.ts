@@ -1,0 +1,353 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { AccountBook } from '../../src/accounts/account-book.ts';
+import { openBooks } from '../../src/books.ts';
+import { Refusal } from '../../src/errors/catalogue.ts';
+import { Funds, placeWith } from '../../src/funds.ts';
+import { ensurePartitions } from '../../src/generations/partitions.ts';
+import { dispatch } from '../../src/http/dispatch.ts';
+import { Exchange } from '../../src/http/exchange.ts';
+import { route } from '../../src/http/route.ts';
+import { RouteTable } from '../../src/http/table.ts';
+import { admit, exhausted } from '../../src/inference/holds.ts';
+import { Session } from '../../src/inference/session.ts';
+import { KeyDesk } from '../../src/keys/key-desk.ts';
+import { KeyRing } from '../../src/keys/key-ring.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { type Krw, krwOfMicro, krwToDecimal } from '../../src/money/krw.ts';
+import { openOffice } from '../../src/office.ts';
+import { Database } from '../../src/store/database.ts';
+import type { Sql } from '../../src/store/sql.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { type LimitReset, limitResets, seoulDayAt } from '../../src/time/period.ts';
+import { noUsage } from '../../src/wire/usage.ts';
+import { createTestDatabase } from '../harness/database.ts';
+import { testConfig } from '../harness/gateway.ts';
+import { TestClock } from '../harness/test-clock.ts';
+
+/* docs/decisions/forgetting.md: memory is bounded, and nobody can tell by what is decided. */
+
+const keyPrefix = 'sk-naru-';
+const accountsOfWorld = 3;
+const floor = won(40);
+/** A Saturday: the next days begin a week and a month. */
+const beginning = '2026-11-28T12:00:00+09:00';
+
+function won(amount: number): Krw {
+  return krwOfMicro(BigInt(amount) * 1_000_000n);
+}
+
+/** Small, fast and the same on every machine. */
+function dice(seed: number): (sides: number) => number {
+  let state = seed >>> 0;
+  return (sides) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * sides);
+  };
+}
+
+interface WorldKey {
+  readonly accountId: number;
+  readonly plaintext: string;
+  readonly hash: Parameters<KeyDesk['read']>[1];
+}
+
+/** Books with a few accounts and keys, and requests that begin and end when they are told to. */
+class World {
+  readonly keys: WorldKey[] = [];
+  readonly decisions: string[] = [];
+  /** How often something was asked for that was forgotten. */
+  metAgain = 0;
+  readonly #parts: Awaited<ReturnType<typeof partsOf>>;
+  readonly #open: Session[] = [];
+  readonly #everMet = new Set<number>();
+
+  private constructor(parts: Awaited<ReturnType<typeof partsOf>>) {
+    this.#parts = parts;
+  }
+
+  static async open(t: TestContext, kept: number): Promise<World> {
+    const world = new World(await partsOf(t, kept));
+    const { office } = world.#parts;
+    for (let a = 0; a < accountsOfWorld; a += 1) {
+      const accountId = await office.createAccount({ name: `account ${a}`, email: null });
+      await world.topUp(accountId, 150);
+      for (const limit of [null, won(150)])
+        await world.addKey(accountId, limit, limitResets[a + 1] ?? 'daily');
+    }
+    return world;
+  }
+
+  async addKey(accountId: number, limit: Krw | null, limitReset: LimitReset): Promise<void> {
+    const order = {
+      accountId,
+      kind: 'inference',
+      name: 'key',
+      limit,
+      limitReset,
+      expiresAtMs: null,
+    } as const;
+    const { plaintext, row } = await this.#parts.desk.create(order);
+    this.keys.push({ accountId, plaintext, hash: row.hash });
+  }
+
+  /** A request of a key begins: what became of it. */
+  async ask(key: WorldKey, amount: number): Promise<void> {
+    const { books, clock, place, isForgetful } = this.#parts;
+    const ask = route({
+      method: 'POST',
+      path: '/ask',
+      credential: 'inference',
+      summary: '',
+      handle: async ({ caller, exchange }) => {
+        const { settlements } = books;
+        const account = books.accounts.peek(caller.accountId);
+        assert.ok(account !== undefined);
+        const session = new Session({
+          account,
+          key: caller.key,
+          exchange,
+          endpoint: 'chat',
+          settlements,
+          clock,
+        });
+        const admitted = (): void => admit(account, caller.key, floor, seoulDayAt(clock.now()));
+        try {
+          admitted();
+          // The body comes in.
+          for (let n = 0; n < 5; n += 1) await turn();
+          admitted();
+          const placing = place({ account, key: caller.key, amount: won(amount) }, () =>
+            session.hold.place(won(amount)),
+          );
+          const placed = placing === undefined ? undefined : await placing;
+          if (placed?.kind === 'exhausted') throw exhausted(placed.by.kind, account, caller.key, placed.free);
+        } catch (error) {
+          await session.fail(error);
+          throw error;
+        }
+        this.#open.push(session);
+        return { body: {} };
+      },
+    });
+    if (isForgetful && this.#everMet.has(key.accountId) && books.accounts.peek(key.accountId) === undefined)
+      this.metAgain += 1;
+    const request = { method: 'POST', url: '/ask', headers: { authorization: `Bearer ${key.plaintext}` } };
+    const exchange = new Exchange(request as unknown as IncomingMessage, { clientIp: '', startedMs: 0 });
+    const parts = { table: new RouteTable([ask]), keyPrefix, clock, fresh: () => books.feed.fresh() };
+    try {
+      await dispatch({ ...parts, keys: books.keys, accounts: books.accounts }, exchange);
+      this.#everMet.add(key.accountId);
+      this.decisions.push('placed');
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.decisions.push(`${error.failure} ${JSON.stringify(error.extras)}`);
+    }
+  }
+
+  /** A request ends, and costs so much; null: it fails. */
+  async answer(at: number, cost: number | null): Promise<void> {
+    const [session] = this.#open.splice(at % Math.max(1, this.#open.length), 1);
+    if (session === undefined) return;
+    if (cost === null) return session.fail(new Error('failed'));
+    await session.end({
+      status: 200,
+      errorType: null,
+      candidate: null,
+      tally: null,
+      usage: noUsage,
+      usageSource: undefined,
+      cost: won(cost),
+      cancelled: false,
+    });
+  }
+
+  async settle(): Promise<void> {
+    await this.#parts.books.settlements.drained();
+  }
+
+  /** Done by another process: what is known here is told of it. */
+  async topUp(accountId: number, amount: number): Promise<void> {
+    const order = {
+      kind: 'topup',
+      amount: won(amount),
+      expiresAtMs: null,
+      idempotencyKey: null,
+      memo: null,
+    } as const;
+    await this.#parts.office.grantCredit({ accountId, ...order });
+    await this.#parts.books.accounts.refresh(accountId);
+  }
+
+  async limit({ accountId, hash }: WorldKey, limit: number | null): Promise<void> {
+    await this.#parts.desk.change(accountId, hash, { limitMicro: limit === null ? null : won(limit) });
+  }
+
+  async revoke({ accountId, hash }: WorldKey): Promise<void> {
+    await this.#parts.desk.revoke(accountId, hash);
+  }
+
+  async midnight(): Promise<void> {
+    const { clock, database } = this.#parts;
+    clock.freeze(clock.now() + 86_400_000);
+    await ensurePartitions(database, clock.now());
+  }
+
+  /** What an account and its keys are told of their money. */
+  async look(accountId: number): Promise<void> {
+    const { books, desk } = this.#parts;
+    const account = await books.accounts.current(accountId);
+    assert.ok(account !== null);
+    this.decisions.push(`${krwToDecimal(account.totalCredits)} ${krwToDecimal(account.totalUsage)}`);
+    for (const { row, spend } of await desk.page(accountId, 0, true))
+      this.decisions.push(`${row.id} ${spend.daily} ${spend.weekly} ${spend.monthly} ${spend.total}`);
+  }
+
+  async end(): Promise<void> {
+    for (let n = 0; this.#open.length > 0; n += 1) await this.answer(0, n % 7);
+    await this.settle();
+    for (const { exposure } of [...this.#parts.books.accounts.all(), ...this.#parts.books.keys.all()])
+      assert.equal(exposure, 0n);
+  }
+}
+
+async function partsOf(t: TestContext, kept: number) {
+  const { address, drop } = await createTestDatabase();
+  const database = new Database(address, 4);
+  const dataDir = mkdtempSync(join(tmpdir(), 'naru-forget-'));
+  const clock = new TestClock();
+  clock.freeze(beginning);
+  await ensurePartitions(database, clock.now());
+  const config = testConfig({});
+  const books = await openBooks({
+    config,
+    database,
+    dataDir,
+    clock,
+    log: silentLog,
+    debtFloor: () => floor,
+    kept,
+  });
+  const isForgetful = kept === 0;
+  let isOver = false;
+  const sweep = (): void => {
+    books.forgetIdle();
+    if (!isOver) setImmediate(sweep);
+  };
+  // Between any two events, so that whatever may be forgotten while something is waited for, is.
+  if (isForgetful) sweep();
+  t.after(async () => {
+    isOver = true;
+    await books.close();
+    await database.close();
+    await drop();
+    rmSync(dataDir, { recursive: true });
+  });
+  return {
+    books,
+    clock,
+    database,
+    isForgetful,
+    desk: new KeyDesk({ database, ring: books.keys, clock, keyPrefix }),
+    office: openOffice(database, { clock, keyPrefix, close: async () => {} }),
+    place: placeWith(books.shares, books.funds),
+  };
+}
+
+/** What happens in a world of this seed, the same in each. */
+async function live(world: World, seed: number): Promise<void> {
+  const roll = dice(seed);
+  for (let n = 0; n < 1_000; n += 1) {
+    const key = world.keys[roll(world.keys.length)] as WorldKey;
+    const kind = roll(20);
+    const size = 1 + roll(60);
+    if (kind < 7) await world.ask(key, size);
+    else if (kind < 13) await world.answer(roll(1_000), roll(6) === 0 ? null : roll(size));
+    else if (kind < 15) await world.settle();
+    else if (kind < 17) await world.look(key.accountId);
+    else if (kind === 17) await world.topUp(key.accountId, size);
+    else if (kind === 18) await world.midnight();
+    else if (roll(3) > 0) await world.limit(key, roll(4) === 0 ? null : 3 * size);
+    else {
+      await world.revoke(key);
+      await world.addKey(key.accountId, won(200), limitResets[roll(4)] ?? 'never');
+    }
+  }
+  await world.end();
+  for (let accountId = 1; accountId <= accountsOfWorld; accountId += 1) await world.look(accountId);
+}
+
+test('books that forget whatever they may, whenever they may, decide and say what books do that never forget', async (t) => {
+  const mindful = await World.open(t, Number.POSITIVE_INFINITY);
+  const forgetful = await World.open(t, 0);
+  await Promise.all([live(mindful, 1), live(forgetful, 1)]);
+  assert.deepEqual(forgetful.decisions, mindful.decisions);
+  assert.ok(forgetful.metAgain > 50, `${forgetful.metAgain} accounts were met again`);
+  const kinds = new Set(mindful.decisions.map((decision) => decision.split(' ')[0]));
+  for (const kind of ['placed', 'insufficient_credits', 'key_limit_exceeded', 'invalid_api_key'])
+    assert.ok(kinds.has(kind), kind);
+});
+
+test('a change that comes while an account is read for the first time is heard', async () => {
+  let credits = 0n;
+  let asked = 0;
+  const reading = Promise.withResolvers<void>();
+  const sql: Sql = {
+    query: async () => {
+      const row = { account_id: 1n, credits, usage: 0n, version: credits };
+      asked += 1;
+      if (asked === 1) await reading.promise;
+      return [row] as never;
+    },
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  const database = {
+    readInOrder: (read: (sql: Sql) => Promise<unknown>) => {
+      last = last.then(() => read(sql));
+      return last;
+    },
+  } as unknown as Database;
+  const parts = {
+    clock: systemClock,
+    isShared: () => false,
+    knownSince: () => Number.NEGATIVE_INFINITY,
+    kept: 0,
+  };
+  const book = new AccountBook({ database, ...parts });
+  const first = book.current(1);
+  await turn();
+  credits = 5n;
+  const refreshed = book.refresh(1);
+  reading.resolve();
+  await Promise.all([first, refreshed]);
+  assert.equal(book.peek(1)?.balance, 5n);
+});
+
+test('a share covers what is in flight, whichever object of its account that is counted on', async () => {
+  const row = { account_id: 1n, credits: 10n, usage: 0n, version: 1n };
+  const sql: Sql = { query: async () => [row] as never };
+  const database = {
+    readInOrder: async (read: (sql: Sql) => Promise<unknown>) => read(sql),
+  } as unknown as Database;
+  const knownSince = () => Number.NEGATIVE_INFINITY;
+  const parts = { database, clock: systemClock, isShared: () => false, knownSince, kept: 0 };
+  const accounts = new AccountBook(parts);
+  const funds = new Funds({ accounts, keys: new KeyRing(parts), clock: systemClock, debtFloor: () => floor });
+  const first = await accounts.current(1);
+  const [spender] = [...funds.all()];
+  first?.hold(won(3));
+  assert.equal(spender?.exposure, won(3));
+  first?.release(won(3));
+  for (let pass = 0; pass < 2; pass += 1) accounts.forgetIdle();
+  assert.equal(accounts.peek(1), undefined);
+  assert.equal(spender?.exposure, 0n);
+  const second = await accounts.current(1);
+  assert.notEqual(second, first);
+  second?.hold(won(5));
+  assert.equal(spender?.exposure, won(5));
+});

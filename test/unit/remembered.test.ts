@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { array, constantFrom, integer, property } from 'fast-check';
+import { type Memory, Remembered } from '../../src/store/remembered.ts';
+import { check } from '../harness/property.ts';
+
+/* docs/decisions/forgetting.md */
+
+interface Thing extends Memory {
+  readonly name: number;
+  isNeeded: boolean;
+}
+
+/** So many things, used once, and what was forgotten of them so far. */
+function rememberedOf(count: number, kept: number) {
+  const things = Array.from({ length: count }, (_, name): Thing => ({ name, isUsed: true, isNeeded: false }));
+  const forgotten: Thing[] = [];
+  const remembered = new Remembered<Thing>(kept, (thing) => forgotten.push(thing));
+  for (const thing of things) remembered.add(thing);
+  return { things, forgotten, remembered };
+}
+
+/** The hand goes round so often. */
+function rounds(remembered: Remembered<Thing>, count: number): void {
+  for (let n = 0; n < count; n += 1) remembered.forgetIdle();
+}
+
+test('with no more than is kept nothing is forgotten, whether it is used or not', () => {
+  const { remembered, forgotten } = rememberedOf(100, 100);
+  rounds(remembered, 50);
+  assert.equal(forgotten.length, 0);
+  assert.equal(remembered.size, 100);
+});
+
+test('what was not used since the hand came by is forgotten, down to what is kept', () => {
+  const { things, remembered, forgotten } = rememberedOf(100, 60);
+  rounds(remembered, 1);
+  assert.equal(forgotten.length, 0, 'everything was used before the first round');
+  for (const thing of things.slice(0, 50)) thing.isUsed = true;
+  rounds(remembered, 1);
+  assert.equal(remembered.size, 60);
+  assert.ok(forgotten.every(({ name }) => name >= 50));
+  assert.deepEqual(new Set([...remembered, ...forgotten]), new Set(things));
+});
+
+test('what is needed is never forgotten, and afterwards it is like any other', () => {
+  const { things, remembered, forgotten } = rememberedOf(10, 0);
+  const [needed] = things as [Thing];
+  needed.isNeeded = true;
+  rounds(remembered, 20);
+  assert.deepEqual([...remembered], [needed]);
+  needed.isNeeded = false;
+  rounds(remembered, 1);
+  assert.deepEqual([...remembered], [needed], 'it was in use a moment ago');
+  rounds(remembered, 1);
+  assert.equal(remembered.size, 0);
+  assert.equal(forgotten.length, 10);
+});
+
+test('the hand passes ten thousand at a time and a thousand are forgotten, however many there are', () => {
+  const { things, remembered } = rememberedOf(35_000, 100);
+  for (const passed of [10_000, 20_000, 30_000, 35_000]) {
+    remembered.forgetIdle();
+    assert.equal(things.filter(({ isUsed }) => !isUsed).length, passed);
+  }
+  for (let left = 34_000; left > 100; left -= 1_000) {
+    remembered.forgetIdle();
+    assert.equal(remembered.size, left);
+  }
+  rounds(remembered, 2);
+  assert.equal(remembered.size, 100);
+});
+
+test('whatever is used, needed and met: nothing is forgotten twice, or without a whole pass after its last use', () => {
+  const acts = array(
+    constantFrom('use', 'need', 'let go', 'meet', 'pass', 'pass').chain((act) =>
+      integer({ min: 0, max: 30 }).map((at) => ({ act, at })),
+    ),
+    { maxLength: 200 },
+  );
+  check(
+    property(integer({ min: 0, max: 8 }), acts, (kept, steps) => {
+      const passes = new Map<Thing, number>();
+      let pass = 0;
+      const known = new Set<Thing>();
+      const remembered = new Remembered<Thing>(kept, (thing) => {
+        assert.ok(known.delete(thing), 'it is forgotten once');
+        assert.ok(!thing.isNeeded);
+        assert.ok((passes.get(thing) ?? pass) < pass, 'it was passed since its last use');
+      });
+      for (const { act, at } of steps) {
+        const thing = [...known][at % Math.max(1, known.size)];
+        if (act === 'meet') {
+          const met = { name: at, isUsed: true, isNeeded: false };
+          known.add(met);
+          passes.set(met, pass + 1);
+          remembered.add(met);
+        } else if (act === 'pass') {
+          pass += 1;
+          const before = known.size;
+          remembered.forgetIdle();
+          assert.ok(known.size >= Math.min(before, kept));
+        } else if (thing !== undefined) {
+          if (act === 'use') {
+            thing.isUsed = true;
+            passes.set(thing, pass + 1);
+          } else thing.isNeeded = act === 'need';
+        }
+        assert.deepEqual(new Set(remembered), known);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
