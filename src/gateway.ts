@@ -191,7 +191,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   const admin = parent === undefined ? await openAdmin(pages, config.admin) : noAdmin;
   const jobs = new JobRunner(
     [
-      { name: 'renew-open-requests', everyMs: 5_000, run: () => settlements.renewOpen() },
+      { name: 'renew-journal', everyMs: 5_000, run: () => settlements.renew() },
       { name: 'beat', everyMs: beatEveryMs, run: () => nodes.beat() },
       { name: 'give-back-shares', everyMs: 1_000, run: () => shares.giveBackIdle() },
       { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },

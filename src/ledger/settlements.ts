@@ -4,6 +4,7 @@ import type { Journal, Ticket } from '../store/journal/journal.ts';
 import type { SettlementResult, SettlementRow } from '../store/settlement.ts';
 import { type Clock, within } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
+import { FailureNotes } from './failure-notes.ts';
 import { encodeFinal, finalType, type OpenRecord } from './journal-records.ts';
 import { readLeftovers } from './leftovers.ts';
 import { type Opened, OpenRequests } from './open-requests.ts';
@@ -46,12 +47,14 @@ export class Settlements {
   readonly #parts: SettlementsParts;
   readonly #settler: Settler;
   readonly #open: OpenRequests;
+  readonly #failures: FailureNotes;
   /** Settled here, not yet in the database: readable all the same. */
   readonly #onTheWay = new Map<string, SettlementRow>();
 
   constructor(parts: SettlementsParts) {
     this.#parts = parts;
     this.#open = new OpenRequests(parts.journal);
+    this.#failures = new FailureNotes(parts.journal);
     this.#settler = new Settler({
       ...parts,
       onQuarantined: (row, reason) =>
@@ -78,8 +81,12 @@ export class Settlements {
     }
   }
 
-  /** Journals anew the requests that have been in flight for so long that their records keep much of the journal; see `OpenRequests`. */
-  renewOpen(bytes = renewAfterBytes): Promise<number> {
+  /**
+   * Journals again what it must: requests that have been in flight for so long that their records keep much of the journal
+   * (`OpenRequests`), and failures that it refused (`FailureNotes`). Returns how many requests.
+   */
+  renew(bytes = renewAfterBytes): Promise<number> {
+    this.#failures.sayAgain();
     return this.#open.renew(bytes);
   }
 
@@ -139,6 +146,7 @@ export class Settlements {
   /** Stops; what the database has not taken stays in the journal for the next start. */
   async close(): Promise<void> {
     this.#settler.stop();
+    this.#failures.sayAgain();
     await this.#parts.journal.close();
   }
 
@@ -159,6 +167,7 @@ export class Settlements {
     this.#onTheWay.set(row.uuid, row);
     const finished = (outcome: SettlementOutcome): void => {
       this.#onTheWay.delete(row.uuid);
+      this.#failures.forget(row.uuid);
       // A quarantined row keeps its place in the journal: it is money that a person must look at.
       if (outcome === 'committed') for (const ticket of tickets) this.#parts.journal.release(ticket);
       done?.(outcome);
@@ -190,17 +199,15 @@ export class Settlements {
     const failed = failureOf(row);
     if (!this.#settler.replace(row.uuid, failed)) return false;
     this.#onTheWay.set(row.uuid, failed);
-    // The journal may have kept what it called lost. Of two settlements of one request, replay believes the later.
-    const ticket = this.#journal(failed);
-    if (ticket !== null) tickets.push(ticket);
+    this.#failures.add(failed, tickets);
     return true;
   }
 
   /** Puts the record of a failure in the place of a settlement that the database refused: else the journal would bill it one day. */
-  #recordFailure(row: SettlementRow, tickets: readonly Ticket[]): void {
+  #recordFailure(row: SettlementRow, tickets: Ticket[]): void {
     const failed = failureOf(row);
-    const ticket = this.#journal(failed);
-    this.#push(failed, ticket === null ? tickets : [...tickets, ticket]);
+    this.#failures.add(failed, tickets);
+    this.#push(failed, tickets);
   }
 
   /** Naru died with the request in hand (decisions.md §2): failed, recorded, free. */

@@ -73,7 +73,7 @@ test('requests of an hour do not fill the journal, and are on record after a cra
       await settlements.settle(short, rowOf(short.record, 0n));
     }
     await settlements.drained();
-    const renewing = settlements.renewOpen(3 * segmentBytes);
+    const renewing = settlements.renew(3 * segmentBytes);
     // The oldest ends while it is being written anew.
     const [oldest] = inFlight;
     if (round === rounds - 1 && oldest !== undefined)

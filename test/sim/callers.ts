@@ -3,8 +3,6 @@ import { read } from './reader.ts';
 import type { Holder, Simulation } from './simulation.ts';
 import type { Told } from './told.ts';
 
-/** How long a journal takes to go on when its disk is well again: it looks every second. */
-const mendedWithinMs = 2_500;
 /** How long a gateway has for letting go of its upstreams once nobody waits for anything. */
 const letGoWithinMs = 2_000;
 
@@ -53,7 +51,6 @@ export class Callers {
       cost: null,
       status: null,
       endedMs: null,
-      isJournaled: false,
       isUnsaid: false,
     };
     all.set(id, told);
@@ -80,7 +77,6 @@ export class Callers {
     });
     told.endedMs = timeline.nowMs;
     told.wasExpired &&= machine.time.jumps === jumps;
-    told.isJournaled = timeline.nowMs - machine.disk.failingUntilMs > mendedWithinMs;
     this.#simulation.note(`${id} ${told.end}${errorType === null ? '' : ` with ${errorType}`}`);
     this.#simulation.guarded(() => {
       truth.onTold(told, this.#simulation.plan.ack);

@@ -187,16 +187,22 @@ export class Faults {
     }
   }
 
-  /** No database for longer than a settlement waits for it, no disk for as long or for a moment, and then perhaps an end. */
+  /**
+   * No database for longer than a settlement waits for it, and no disk for as long, for a moment, or until settlements are given up;
+   * and then perhaps an end.
+   */
   #corner(machine: Machine): void {
     const { random, timeline } = this.#simulation;
     const { link, disk, process } = machine;
-    link.cutUntilMs = timeline.nowMs + random.int(11_000, 16_000);
-    disk.failingUntilMs = random.pick([link.cutUntilMs, timeline.nowMs + random.int(50, 2_000)]);
+    const isLate = random.inThousand(400);
+    const awayMs = isLate ? random.int(17_500, 20_000) : random.int(11_000, 16_000);
+    link.cutUntilMs = timeline.nowMs + awayMs;
+    const failingMs = isLate ? random.int(10_500, 12_000) : random.pick([awayMs, random.int(50, 2_000)]);
+    disk.failingUntilMs = timeline.nowMs + failingMs;
     disk.takesWrites = random.inThousand(700);
     this.#breakLines(process);
     if (random.inThousand(300)) return;
-    timeline.after(random.int(10_200, 12_500), () => {
+    timeline.after(isLate ? random.int(16_200, 17_400) : random.int(10_200, 12_500), () => {
       if (machine.process === process && !this.#simulation.isEnding)
         this.#simulation.crash(machine, random.pick(['kill', 'kill', 'power']));
     });
@@ -221,6 +227,7 @@ export class Faults {
       if (machine.process !== process || !process.isAlive) return;
       this.#simulation.note(`${process.name} has stopped`);
       this.#simulation.truth.onDeath(machine);
+      this.#simulation.witness.onEnd(machine, 'stop');
       process.die();
       machine.gateway = null;
       timeline.after(random.int(10, 500), () => this.#simulation.boot(machine));

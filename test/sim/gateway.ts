@@ -138,7 +138,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
   const dispatching = { table, keys, accounts, clock, keyPrefix, fresh: () => feed.fresh() };
   const jobs = new JobRunner(
     [
-      { name: 'renew-open-requests', everyMs: 1_000, run: () => settlements.renewOpen(4 * segmentBytes) },
+      { name: 'renew-journal', everyMs: 1_000, run: () => settlements.renew(4 * segmentBytes) },
       { name: 'beat', everyMs: beatEveryMs, run: () => nodes.beat() },
       { name: 'give-back-shares', everyMs: 1_000, run: () => shares.giveBackIdle() },
       { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },

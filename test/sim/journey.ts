@@ -18,7 +18,7 @@ export const goals = [
   'the power failed and left a hole in the journal',
   'a disk refused the journal',
   'a settlement was neither journaled nor committed: the answer was not completed',
-  'a process died with a settlement that it had given up',
+  'a process ended with a settlement that it had given up',
   'a plea for shares was yielded to',
   'a request was refused at the floor',
   'a request was refused at the limit of its key',

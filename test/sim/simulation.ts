@@ -128,7 +128,7 @@ export class Simulation {
   readonly operator: Operator;
   readonly #store: Store;
   readonly #faults: Faults;
-  readonly #witness = new Witness(this);
+  readonly witness = new Witness(this);
   steps = 0;
   crashes = 0;
   commits = 0;
@@ -208,7 +208,19 @@ export class Simulation {
   async run(steps: number): Promise<void> {
     await this.#build();
     this.truth.begin();
-    for (const machine of this.machines) this.boot(machine);
+    // In a tight world hardly anything begins anew, so that some of its gateways come to others that are at work.
+    const [first, ...others] = this.machines;
+    if (first !== undefined) this.boot(first);
+    for (const machine of others) {
+      const { process } = machine;
+      const later = (): void => {
+        // It may have died before it began.
+        if (machine.process === process && process.isAlive) this.boot(machine);
+      };
+      if (this.plan.kind === 'tight' && this.random.inThousand(500))
+        this.timeline.after(this.random.int(200, 3_000), later);
+      else this.boot(machine);
+    }
     this.operator.begin();
     this.#faults.begin();
     new Callers(this, this.plan.clientRestsMs).begin(this.plan.clients);
@@ -241,7 +253,7 @@ export class Simulation {
       forgetting: this.forgetting,
       onAdmit: (request, books) => this.guarded(() => this.truth.onAdmit(request, books)),
       onMemory: (goal) => this.journey.met(goal),
-      onLog: (event, fields) => this.guarded(() => this.#witness.heed(event, fields)),
+      onLog: (event, fields) => this.guarded(() => this.witness.heed(event, fields)),
       onSync: (when) => this.#faults.onSync(process, when),
     }).then(
       (gateway) => {
@@ -266,7 +278,7 @@ export class Simulation {
     this.crashes += 1;
     this.note(`${machine.process.name} dies: ${how}`);
     this.truth.onDeath(machine);
-    this.#witness.onDeath(machine, how);
+    this.witness.onEnd(machine, how);
     machine.process.die();
     machine.gateway = null;
     if (how === 'power') machine.disk.losePower();

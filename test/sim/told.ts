@@ -19,8 +19,6 @@ export interface Told {
   cost: bigint | null;
   status: number | null;
   endedMs: number | null;
-  /** Its gateway's disk was well when its client was told of a failure: whatever takes its place is in the journal. */
-  isJournaled: boolean;
-  /** Its settlement was given up while nothing durable could be had, and the process died before it could say so anywhere. */
+  /** Its settlement was given up while nothing durable could be had, and the process ended before it could say so anywhere. */
   isUnsaid: boolean;
 }

@@ -3,6 +3,9 @@ import type { Machine, Simulation } from './simulation.ts';
 
 /** How long a settlement waits for the database when the journal does not take it. */
 const settlementPatienceMs = 10_000;
+/** A journal whose disk is well again has what it had refused: it looks for a segment each second, and what failed is said again each second. */
+const saidWithinMs = 4_000;
+const syncedWithinMs = 1_000;
 
 /** Notes what the gateways log and leave behind: what must not be, and what must have been at least once. */
 export class Witness {
@@ -36,17 +39,20 @@ export class Witness {
     }
   }
 
-  /** A gateway dies: what its clients were told is in its journal, or will be free. */
-  onDeath({ number }: Machine, how: 'kill' | 'power'): void {
-    const { told: all, truth, journey } = this.#simulation;
+  /** A gateway ends: what its clients were told is in its journal, or will be free. */
+  onEnd({ number, disk }: Machine, how: 'kill' | 'power' | 'stop'): void {
+    const { told: all, truth, journey, timeline } = this.#simulation;
+    const isDiskWell = timeline.nowMs - disk.failingUntilMs > saidWithinMs;
     for (const told of all.values()) {
       if (told.gateway !== number) continue;
       const isSettled = truth.isOnRecord(told.id);
-      const wasGivenUp =
-        told.end === 'failed' && (told.endedMs ?? 0) - told.sentMs >= settlementPatienceMs && !isSettled;
-      if (wasGivenUp) journey.met('a process died with a settlement that it had given up');
-      // A record that was written and not synced is there after all but a power failure.
-      if (wasGivenUp && (how === 'power' || !told.isJournaled)) told.isUnsaid = true;
+      const endedMs = told.endedMs ?? 0;
+      const wasGivenUp = told.end === 'failed' && endedMs - told.sentMs >= settlementPatienceMs && !isSettled;
+      if (wasGivenUp) journey.met('a process ended with a settlement that it had given up');
+      // With the power goes what was said this moment.
+      const isSynced = how !== 'power' || timeline.nowMs - endedMs > syncedWithinMs;
+      if (wasGivenUp && !(isDiskWell && isSynced)) told.isUnsaid = true;
+      if (how === 'stop') continue;
       if (told.end === 'complete' && told.cost !== 0n && !isSettled)
         journey.met('a process died after a sync and before its commit');
       if (told.end === 'running' && told.wasStreamed && told.status === 200)

@@ -50,6 +50,8 @@ export class Store {
 
   /** Resolves when the transaction holds the lock; rejects when waiting for it would never end. */
   async acquire(tx: Transaction, name: string): Promise<void> {
+    // Its connection may have ended while its statement waited for an earlier lock.
+    if (tx.isOver) throw new ServerError('57P01', 'terminated');
     const lock = this.#locks.get(name);
     if (lock === undefined) {
       this.#locks.set(name, { holder: tx, queue: [] });
@@ -105,6 +107,11 @@ export class Transaction {
   constructor(store: Store) {
     this.store = store;
     this.nowMs = store.now();
+  }
+
+  /** Committed or rolled back. */
+  get isOver(): boolean {
+    return this.#over;
   }
 
   get<Name extends TableName>(table: Name, key: string): Tables[Name] | undefined {

@@ -1,0 +1,68 @@
+import type { Journal, Ticket } from '../store/journal/journal.ts';
+import type { SettlementRow } from '../store/settlement.ts';
+import { encodeFinal, finalType } from './journal-records.ts';
+
+/** A failure that the journal must come to have. */
+interface Note {
+  readonly failed: SettlementRow;
+  /** What stands for the request in the journal. */
+  readonly tickets: Ticket[];
+  /** The last attempt, which is under way or was called lost: it may be found at a replay all the same. */
+  last: Ticket | null;
+  isBeingSaid: boolean;
+}
+
+/**
+ * The failures that took the place of settlements which nobody could make durable. The journal may have kept such a settlement
+ * although it called it lost, and would bill it at the next start; of two settlements of one request, replay believes the later. So
+ * its failure is journaled too, and again until the journal has it or the database does.
+ */
+export class FailureNotes {
+  readonly #journal: Journal;
+  readonly #notes = new Map<string, Note>();
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  /** Takes a failure, with the tickets that are released once it is in the database. */
+  add(failed: SettlementRow, tickets: Ticket[]): void {
+    const note: Note = { failed, tickets, last: null, isBeingSaid: false };
+    this.#notes.set(failed.uuid, note);
+    this.#say(note);
+  }
+
+  /** The database has the failure of this request, or never will. */
+  forget(uuid: string): void {
+    this.#notes.delete(uuid);
+  }
+
+  /** Journals what the journal has refused before. */
+  sayAgain(): void {
+    for (const note of this.#notes.values()) if (!note.isBeingSaid) this.#say(note);
+  }
+
+  #say(note: Note): void {
+    const { failed, tickets } = note;
+    let ticket: Ticket;
+    try {
+      ticket = this.#journal.append(finalType, encodeFinal(failed));
+    } catch {
+      // The journal has said so itself, when it came to that.
+      return;
+    }
+    tickets.push(ticket);
+    if (note.last !== null) {
+      tickets.splice(tickets.indexOf(note.last), 1);
+      this.#journal.release(note.last);
+    }
+    note.last = ticket;
+    note.isBeingSaid = true;
+    this.#journal.durable(ticket).then(
+      () => this.forget(failed.uuid),
+      () => {
+        note.isBeingSaid = false;
+      },
+    );
+  }
+}
