@@ -6,7 +6,7 @@ import { NodeRegistry } from '../../src/nodes/node-registry.ts';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
 import { listNodes, nodeLostMs, registerNode } from '../../src/store/gateway-nodes.ts';
-import { systemClock } from '../../src/time/clock.ts';
+import { pause, systemClock } from '../../src/time/clock.ts';
 import { type Cutter, startCutter } from '../chaos/proxy.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
@@ -172,6 +172,27 @@ test('after the database was away for longer than a node is missed, the nodes re
   const account = await one.office.readAccount(accountId);
   assert.equal(account?.usage, BigInt(answered) * 20_000_000n);
   assert.equal((await nodesOf(one)).length, 2);
+});
+
+test('a node that comes to others has joined once they reckon with it', async (t) => {
+  const owner = await createTestDatabase();
+  const database = new Database(owner.address, 2);
+  t.after(async () => {
+    await database.close();
+    await owner.drop();
+  });
+  const parts = { database, clock: systemClock, log: silentLog, address: '127.0.0.1:1' };
+  const first = await NodeRegistry.join({ ...parts, home: randomUUID() });
+  let hasJoined = false;
+  const second = NodeRegistry.join({ ...parts, home: randomUUID() }).finally(() => {
+    hasJoined = true;
+  });
+  while ((await listNodes(database)).length < 2) await pause(systemClock, 10, new AbortController().signal);
+  await pause(systemClock, 100, new AbortController().signal);
+  assert.equal(hasJoined, false, 'the first one has not looked yet');
+  await first.beat();
+  await second;
+  assert.equal(first.count, 2);
 });
 
 test('a node that joins again admits nothing until what it may spend is published, however often that fails', async (t) => {

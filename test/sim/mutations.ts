@@ -209,12 +209,6 @@ export const mutations: readonly Mutation[] = [
     to: 'const row = { kind, subject, node_id: Number(nodeId), amount: amount / 4n };',
   },
   {
-    name: 'nodes: one that starts admits before the others reckon with it',
-    file: 'src/nodes/node-registry.ts',
-    from: 'await registry.#acquaint();',
-    to: '',
-  },
-  {
     name: 'nodes: one that was taken for lost goes on as before',
     file: 'src/nodes/node-registry.ts',
     from: 'if (beganMs - this.#seenMs >= nodeLostMs) await this.#joinAgain();',
