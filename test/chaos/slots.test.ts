@@ -35,10 +35,12 @@ function fault(name: string, counts: (t: TestContext) => Promise<string>): void 
 
 /** One request to an engine, and the pid that served it. */
 async function once(slots: Slots, name = 'local-a', accountId = 1): Promise<number> {
-  const lease = leased(await slots.acquire(name, me(30_000, accountId)));
+  const answer = await slots.acquire(name, me(30_000, accountId));
+  const lease = answer.kind === 'lease' ? answer : null;
+  assert.ok(lease !== null, `no lane of ${name}: ${JSON.stringify(slots.statuses())}`);
   try {
-    const answer = await fetch(`${lease.baseUrl}/x`);
-    return ((await answer.json()) as { pid: number }).pid;
+    const said = await fetch(`${lease.baseUrl}/x`);
+    return ((await said.json()) as { pid: number }).pid;
   } finally {
     lease.release();
   }
