@@ -1,24 +1,10 @@
 import { type BalanceRow, findBalances } from '../store/accounts.ts';
-import type { Database } from '../store/database.ts';
-import { Remembered } from '../store/remembered.ts';
+import { type MemoryParts, Remembered } from '../store/remembered.ts';
 import type { Sql } from '../store/sql.ts';
-import type { Clock } from '../time/clock.ts';
 import { Account } from './account.ts';
 
 /** What others spend of an account is known after this long at the latest. */
 const currentForMs = 500;
-
-/** What an account book is made of. */
-export interface AccountBookParts {
-  readonly database: Database;
-  readonly clock: Clock;
-  /** Whether other processes spend the same accounts; then memory alone is not to be believed for long. */
-  readonly isShared: () => boolean;
-  /** While not shared: what was asked for earlier than this monotonic instant may be what others had not spent yet. */
-  readonly knownSince: () => number;
-  /** So many accounts are kept in memory although nobody uses them. */
-  readonly kept: number;
-}
 
 const nobody: ReadonlySet<number> = new Set();
 
@@ -27,7 +13,7 @@ const nobody: ReadonlySet<number> = new Set();
  * nodes, by looking again. An account that is forgotten is read again at its next use, as one that was never met.
  */
 export class AccountBook {
-  readonly #parts: AccountBookParts;
+  readonly #parts: MemoryParts;
   readonly #accounts = new Map<number, Account>();
   readonly #remembered: Remembered<Account>;
   /** The accounts of the read that has not begun yet: all who ask meanwhile share it. */
@@ -35,7 +21,7 @@ export class AccountBook {
   /** The accounts of the read that is under way. */
   #inHand = nobody;
 
-  constructor(parts: AccountBookParts) {
+  constructor(parts: MemoryParts) {
     this.#parts = parts;
     this.#remembered = new Remembered(parts.kept, ({ id }) => this.#accounts.delete(id));
   }

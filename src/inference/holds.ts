@@ -12,8 +12,8 @@ const mostTokensPerMediaPart = 3_000;
 
 /**
  * The hold of one request on its account and key: the most it is estimated to cost, counted for as long as it is in flight
- * (decisions.md A-25). From its beginning on neither is forgotten. Admission looks at the holds of the others, so whatever the concurrency, the floor is overrun by one
- * request at most.
+ * (decisions.md A-25). Admission looks at the holds of the others, so whatever the concurrency, the floor is overrun by one request at
+ * most. From its beginning to its end neither account nor key is forgotten.
  */
 export class Hold {
   readonly #account: Account;

@@ -1,10 +1,8 @@
 import type { KeyHash } from '../ids/api-key.ts';
 import type { Krw } from '../money/krw.ts';
-import type { Database } from '../store/database.ts';
 import { findKeyByHash, findKeyById, type KeyRow, readKeySpend, readKeySpends } from '../store/keys.ts';
-import { Remembered } from '../store/remembered.ts';
+import { type MemoryParts, Remembered } from '../store/remembered.ts';
 import type { Sql } from '../store/sql.ts';
-import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import { Key } from './key.ts';
 import { noSpend, type Spend } from './spend.ts';
@@ -12,24 +10,12 @@ import { noSpend, type Spend } from './spend.ts';
 /** How many unknown hashes are remembered as unknown, so that a stream of invented keys does not become a stream of queries. */
 const rememberedUnknown = 10_000;
 
-/** What a key ring is made of. */
-export interface KeyRingParts {
-  readonly database: Database;
-  readonly clock: Clock;
-  /** Whether other processes spend with the same keys; then memory does not know what is spent. */
-  readonly isShared: () => boolean;
-  /** While not shared: what was asked for earlier than this monotonic instant may be what others had not spent yet. */
-  readonly knownSince: () => number;
-  /** So many keys are kept in memory although nobody uses them. */
-  readonly kept: number;
-}
-
 /**
  * The keys this process has met and not forgotten. Answered from memory, kept true by settlements and change events. A key that is
  * forgotten is read again at its next use, as one that was never met.
  */
 export class KeyRing {
-  readonly #parts: KeyRingParts;
+  readonly #parts: MemoryParts;
   readonly #byHash = new Map<KeyHash, Key>();
   readonly #byId = new Map<number, Key>();
   readonly #remembered: Remembered<Key>;
@@ -38,7 +24,7 @@ export class KeyRing {
   /** Charges that the database has, but not what was read of it, by key. */
   readonly #doubtful = new Map<number, { readonly day: number; readonly cost: Krw }[]>();
 
-  constructor(parts: KeyRingParts) {
+  constructor(parts: MemoryParts) {
     this.#parts = parts;
     this.#remembered = new Remembered(parts.kept, ({ row }) => {
       this.#byHash.delete(row.hash);

@@ -1,9 +1,24 @@
+import type { Clock } from '../time/clock.ts';
+import type { Database } from './database.ts';
+
 /** Something that was read from the database and is remembered for its next use. */
 export interface Memory {
   /** Set by each use; taken away by the hand. */
   isUsed: boolean;
   /** Whether anything in this process counts on this very object. */
   readonly isNeeded: boolean;
+}
+
+/** What a memory of the database needs. */
+export interface MemoryParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  /** Whether other processes spend of the same; then memory alone is not to be believed for long. */
+  readonly isShared: () => boolean;
+  /** While not shared: what was asked for earlier than this monotonic instant may be what others had not spent yet. */
+  readonly knownSince: () => number;
+  /** So many are kept although nobody uses them. */
+  readonly kept: number;
 }
 
 /** How many memories the hand passes at a time, and how many of them are forgotten: 0.1 ms and 1 ms of work. */

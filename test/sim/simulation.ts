@@ -8,8 +8,8 @@ import { Faults } from './faults.ts';
 import { startSimGateway } from './gateway.ts';
 import { type Goal, Journey, Violation } from './journey.ts';
 import { MachineDisk } from './memory-disk.ts';
-import { execute } from './model/statements.ts';
-import { Store, type Transaction } from './model/transactions.ts';
+import { sqlIn } from './model/statements.ts';
+import { Store } from './model/transactions.ts';
 import { Link, SimServer } from './network.ts';
 import { Operator } from './operator.ts';
 import { type Forgetting, forgettingOf, type Plan, planOf, quietPlan } from './plan.ts';
@@ -397,11 +397,4 @@ export class Simulation {
     const down = this.machines.filter(({ gateway }) => gateway === null).map(({ process }) => process.name);
     return `running ${running.join(' ')}; down ${down.join(' ')}`;
   }
-}
-
-function sqlIn(tx: Transaction): Sql {
-  return {
-    query: async (text: string, values: readonly unknown[] = []) =>
-      (await execute(tx, text, values)) as never,
-  };
 }

@@ -1,3 +1,4 @@
+import type { Sql } from '../../../src/store/sql.ts';
 import { keyStatements } from './keys.ts';
 import { moneyStatements } from './money.ts';
 import { nodeStatements } from './nodes.ts';
@@ -37,4 +38,12 @@ export async function execute(
     tx.fail();
     throw error;
   }
+}
+
+/** A transaction as what asks the database sees it. */
+export function sqlIn(tx: Transaction): Sql {
+  return {
+    query: async (text: string, values: readonly unknown[] = []) =>
+      (await execute(tx, text, values)) as never,
+  };
 }

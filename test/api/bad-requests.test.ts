@@ -1,0 +1,118 @@
+/** Requests to a model whose body is not what it must be: refused before anything is tried. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertError } from '../harness/answer-rules.ts';
+import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { startUpstream, type Upstream } from '../harness/upstream.ts';
+
+const messages = [{ role: 'user', content: 'hi' }];
+let upstream: Upstream;
+let naru: TestGateway;
+let account: TestAccount;
+
+before(async () => {
+  upstream = await startUpstream();
+  naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
+  account = await naru.account({ credit: '1000000' });
+});
+after(async () => {
+  await naru?.close();
+  await upstream?.close();
+});
+
+const chat = (body: object): Promise<Answered> =>
+  naru.send('POST', '/chat/completions', { key: account.key, body: { messages, ...body } });
+
+// row 213
+test('a body that is no JSON object is refused', async () => {
+  for (const path of ['/chat/completions', '/completions'])
+    for (const body of [
+      '[]',
+      '"x"',
+      '1',
+      'null',
+      '{bad',
+      '',
+      'undefined',
+      '{"model":"test/echo"',
+      '\ufeff',
+      'NaN',
+      Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]),
+    ])
+      assertError(await naru.send('POST', path, { key: account.key, body }), 400, 'invalid_request');
+});
+
+// rows 214, 215, 216
+test('messages that are none are refused', async () => {
+  const { key } = account;
+  const refused = async (body: object): Promise<void> =>
+    void assertError(await naru.send('POST', '/chat/completions', { key, body }), 400, 'invalid_request');
+  await refused({ model: 'test/echo' });
+  for (const bad of [
+    {},
+    'x',
+    [],
+    [1],
+    [null],
+    [[]],
+    null,
+    [{ content: 'x' }],
+    [{ role: '' }],
+    [{ role: 1 }],
+    [{ role: 'user', content: 1 }],
+    [{ role: 'user', content: [1] }],
+    [{ role: 'user', content: [{}] }],
+    [{ role: 'user', content: {} }],
+  ])
+    await refused({ model: 'test/echo', messages: bad });
+  await refused({ model: 'test/echo', messages: [...messages, { content: 'no role' }] });
+});
+
+// row 217
+test('a prompt that is none is refused', async () => {
+  for (const prompt of [
+    undefined,
+    null,
+    {},
+    [],
+    [{}],
+    [[]],
+    [1.5],
+    [-1],
+    ['x', 1],
+    [[1], 'x'],
+    [1, [1]],
+    true,
+  ])
+    assertError(
+      await naru.send('POST', '/completions', { key: account.key, body: { model: 'test/echo', prompt } }),
+      400,
+      'invalid_request',
+    );
+});
+
+test('a parameter with a value that it cannot have is refused and named', async () => {
+  for (const [name, value] of Object.entries({
+    temperature: 3,
+    top_p: -1,
+    max_tokens: 0,
+    n: 0,
+    stream: 'yes',
+    stop: [1],
+    tools: {},
+    logit_bias: [],
+    user: 1,
+    seed: 1.5,
+    top_logprobs: 21,
+    provider: [],
+    models: 'x',
+    session_id: 5,
+    model: 7,
+  })) {
+    const answer = await chat({ model: 'test/echo', [name]: value });
+    assertError(answer, 400, 'invalid_request');
+    assert.ok(answer.json.error.message.includes(`\`${name}`), answer.json.error.message);
+  }
+  assertError(await chat({}), 400, 'invalid_request');
+  assertError(await chat({ models: [] }), 400, 'invalid_request');
+});
