@@ -79,9 +79,10 @@ class Run {
     const heavy = this.#world.standing.filter(({ fault }) => fault.heavy === true);
     const standing = this.#shuffled(this.#world.standing.filter((each) => !heavy.includes(each)));
     const waiting = standing.filter(({ fault }) => fault.takes !== undefined);
-    await this.#waiters(brief ? standing : waiting);
+    const crowd = brief ? standing.filter(({ fault }) => fault.manyTurns !== true) : waiting;
+    await this.#waiters(crowd);
     // By themselves: what is left behind is known to be theirs.
-    const others = brief ? [] : [...standing.filter((each) => !waiting.includes(each)), ...heavy];
+    const others = [...standing.filter((each) => !crowd.includes(each)), ...(brief ? [] : heavy)];
     for (const each of others) await this.#fault(each, true);
     this.#look();
     const order = new Map(this.#world.standing.map((each, at) => [each, at]));

@@ -112,6 +112,7 @@ export const encodings: FaultClass = {
     },
     {
       name: 'gzip byte by byte',
+      manyTurns: true,
       act: either(
         async (wire) => {
           const body = gzipSync(JSON.stringify(answer(korean)));

@@ -79,6 +79,7 @@ const forms: FaultClass = {
     },
     {
       name: 'byte by byte',
+      manyTurns: true,
       act: async (wire) => {
         await wire.send(
           head(200, 'content-type: text/event-stream', `content-length: ${Buffer.byteLength(story(korean))}`),
