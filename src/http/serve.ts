@@ -73,6 +73,9 @@ export interface Served {
 
 const apiPrefix = '/api/v1';
 
+/** Of the request line and the headers together. */
+const maxHeadBytes = 65_536;
+
 /** Starts the server; rejects when the address cannot be had, with the operating system's error. */
 export async function serve(
   parts: ServeParts,
@@ -88,7 +91,7 @@ export async function serve(
       headersTimeout: patience.headersMs,
       requestTimeout: patience.requestMs,
       connectionsCheckingInterval: patience.checkEveryMs,
-      maxHeaderSize: 65_536,
+      maxHeaderSize: maxHeadBytes,
       noDelay: true,
       // Node's own answer to a missing Host would not be in our shape.
       requireHostHeader: false,
@@ -315,12 +318,18 @@ function sendHead(
   return response.writeHead(status, [...commonHeaders(exchange.requestId), ...headers]);
 }
 
+/** What is told about an unreadable request, by the code of Node's error, where there is more to say than that. */
+const unreadableBecause: ReadonlyMap<string | undefined, string> = new Map([
+  ['HPE_HEADER_OVERFLOW', `The request line and the headers are larger than ${maxHeadBytes} bytes.`],
+  ['ERR_HTTP_REQUEST_TIMEOUT', 'The request did not come to its end in time.'],
+]);
+
 /** What Node's parser could not make a request of: answered in our shape, then the connection is closed. */
 function answerUnreadable(error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
   const refusal = spoiltAuthorization(error)
     ? refuse('invalid_api_key', '유효하지 않은 API 키입니다. Invalid API key.')
-    : refuse('invalid_request', 'The request is not valid HTTP.');
+    : refuse('invalid_request', unreadableBecause.get(error.code) ?? 'The request is not valid HTTP.');
   const { status, body, headers } = renderRefusal(refusal);
   const text = JSON.stringify(body);
   const list = [

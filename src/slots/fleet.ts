@@ -30,6 +30,8 @@ export type FleetEffect = { readonly slot: number } & (SlotEffect | { readonly k
 export interface Decision {
   readonly fleet: FleetState;
   readonly effects: readonly FleetEffect[];
+  /** When there is something to do although nothing happens: the time of the next `time`, after this event's; infinite for never. */
+  readonly wakeAtMs: number;
 }
 
 /** A fleet without slots. */
@@ -60,11 +62,12 @@ export function reduce(fleet: FleetState, event: FleetEvent): Decision {
       turns.change(event.slot, (state, turn) => reduceSlot(state, event, turn));
   }
   turns.settle();
-  return { fleet: { members: turns.members, budgets: turns.budgets }, effects: turns.effects };
+  const { members, budgets, effects } = turns;
+  // Told with the decision: asked for a moment later, a residency that ended in between would be nobody's to see.
+  return { fleet: { members, budgets }, effects, wakeAtMs: fleetWakeAtMs({ members, budgets }, event.atMs) };
 }
 
-/** When the fleet has something to do although nothing happens to it: the time of the next `time`; infinite for never. */
-export function fleetWakeAtMs(fleet: FleetState, nowMs: number): number {
+function fleetWakeAtMs(fleet: FleetState, nowMs: number): number {
   let atMs = roomWakeAtMs(fleet, nowMs);
   for (const { state, config } of fleet.members.values()) atMs = Math.min(atMs, wakeAtMs(state, config));
   return atMs;

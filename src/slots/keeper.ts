@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../time/clock.ts';
-import { emptyFleet, type FleetEvent, type FleetHappening, fleetWakeAtMs, reduce } from './fleet.ts';
+import { emptyFleet, type FleetEvent, type FleetHappening, reduce } from './fleet.ts';
 import type { FleetState, Member } from './room.ts';
 import type { Slot } from './slot.ts';
 
@@ -12,6 +12,7 @@ export class Keeper {
   readonly #hands = new Map<number, Slot>();
   readonly #happenings: FleetHappening[] = [];
   #fleet: FleetState = emptyFleet;
+  #wakeAtMs = Number.POSITIVE_INFINITY;
   #deciding = false;
   #timer: { readonly atMs: number; readonly timer: Timer } | null = null;
   readonly #onOut: (slot: number) => void;
@@ -55,8 +56,10 @@ export class Keeper {
 
   #decide(happening: FleetHappening): void {
     const before = this.#fleet;
-    const { fleet, effects } = reduce(before, { ...happening, atMs: this.#clock.monotonic() } as FleetEvent);
+    const event = { ...happening, atMs: this.#clock.monotonic() } as FleetEvent;
+    const { fleet, effects, wakeAtMs } = reduce(before, event);
     this.#fleet = fleet;
+    this.#wakeAtMs = wakeAtMs;
     for (const effect of effects) this.#hands.get(effect.slot)?.perform(effect);
     for (const [slot, { state }] of fleet.members) {
       const was = before.members.get(slot);
@@ -71,11 +74,10 @@ export class Keeper {
 
   /** Sees to it that there is a look at the time when the fleet wants one; a timer that is too early does no harm and stays. */
   #arm(): void {
-    const nowMs = this.#clock.monotonic();
-    const atMs = fleetWakeAtMs(this.#fleet, nowMs);
+    const atMs = this.#wakeAtMs;
     if (atMs === Number.POSITIVE_INFINITY || (this.#timer !== null && this.#timer.atMs <= atMs)) return;
     this.#timer?.timer.cancel();
-    const delayMs = Math.min(timerMaxMs, Math.max(0, Math.ceil(atMs - nowMs)));
+    const delayMs = Math.min(timerMaxMs, Math.max(0, Math.ceil(atMs - this.#clock.monotonic())));
     const timer = this.#clock.after(delayMs, () => {
       this.#timer = null;
       this.happen({ kind: 'time' });

@@ -21,7 +21,7 @@ export interface Drawn {
   /** Members of a JSON body, or the body as it stands. */
   readonly body: Readonly<Record<string, unknown>> | Buffer | null;
   readonly framing: 'length' | 'chunked';
-  /** Made so that it may be no HTTP at all: answered with 400 or 401, and closed. */
+  /** Made so that it may be no HTTP at all, or longer than is read: answered with 400 or 401, and closed. */
   readonly unreadable: boolean;
   /** Whether anything about it was made wrong. */
   readonly spoilt: boolean;
@@ -63,7 +63,12 @@ export function draw(
   let drawn: Drawn = { ...asIntended, spoilt: true };
   for (let spoils = between(random, 1, 3); spoils > 0; spoils -= 1)
     drawn = pick(random, mutations)(random, drawn);
-  return drawn;
+  return { ...drawn, unreadable: drawn.unreadable || hasLongHead(drawn) };
+}
+
+/** Whether its head may be longer than the 64 KiB that are read: what is added here is below 1 KiB. */
+function hasLongHead({ path, query, headers }: Drawn): boolean {
+  return Buffer.byteLength([path, ...query, ...headers].join('\r\n')) > 64_000;
 }
 
 /** Inference has the most to go wrong. */

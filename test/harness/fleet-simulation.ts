@@ -3,7 +3,6 @@ import {
   type FleetEffect,
   type FleetEvent,
   type FleetHappening,
-  fleetWakeAtMs,
   reduce,
 } from '../../src/slots/fleet.ts';
 import { everyone } from '../../src/slots/queue.ts';
@@ -70,6 +69,7 @@ export class FleetSimulation {
   readonly seen = new Set<string>();
   readonly budgets: ReadonlyMap<string, number>;
   starts = 0;
+  #wakeAtMs = Number.POSITIVE_INFINITY;
   #lastId = 0;
   #lastSlot = 0;
 
@@ -99,7 +99,7 @@ export class FleetSimulation {
 
   /** Time passes, not by whole milliseconds; with `toWake` to the very moment for which the fleet asked. */
   pass(ms: number, toWake: boolean): void {
-    const wakeMs = fleetWakeAtMs(this.fleet, this.nowMs);
+    const wakeMs = this.#wakeAtMs;
     this.nowMs = toWake && wakeMs !== Number.POSITIVE_INFINITY ? wakeMs : this.nowMs + ms * 1.000_123;
     this.happen({ kind: 'time' });
   }
@@ -144,9 +144,10 @@ export class FleetSimulation {
   }
 
   happen(happening: FleetHappening): void {
-    const { fleet, effects } = reduce(this.fleet, { ...happening, atMs: this.nowMs } as FleetEvent);
+    const { fleet, effects, wakeAtMs } = reduce(this.fleet, { ...happening, atMs: this.nowMs } as FleetEvent);
     const before = this.fleet;
     this.fleet = fleet;
+    this.#wakeAtMs = wakeAtMs;
     for (const run of this.runs.filter(({ reclaimedByMs }) => (reclaimedByMs ?? Infinity) <= this.nowMs))
       this.#forget(run);
     for (const effect of effects) this.#perform(effect, before);
@@ -165,7 +166,7 @@ export class FleetSimulation {
           this.engine(n, act);
       if (this.asked.length === 0) return;
       // Real time looks at the fleet when the fleet asked for it, and not otherwise.
-      const sleepsOn = fleetWakeAtMs(this.fleet, this.nowMs) === Number.POSITIVE_INFINITY;
+      const sleepsOn = this.#wakeAtMs === Number.POSITIVE_INFINITY;
       idle = sleepsOn && leased < 0 ? idle + 1 : 0;
       claim(idle < 5, 'somebody waits, and nothing will ever happen');
       if (!sleepsOn) this.pass(0, true);
@@ -297,7 +298,7 @@ export class FleetSimulation {
       for (const gpu of gpus) used.set(gpu, (used.get(gpu) ?? 0) + mb);
     for (const [gpu, mb] of used)
       claim(mb <= (this.budgets.get(gpu) ?? Infinity), 'more memory than there is');
-    claim(fleetWakeAtMs(fleet, nowMs) > nowMs, 'a look at the time that would come at once, for ever');
+    claim(this.#wakeAtMs > nowMs, 'a look at the time that would come at once, for ever');
     this.#checkProgress();
     for (const [slot, { state, config }] of fleet.members) {
       const own = this.asked.filter((asked) => asked.slot === slot);
@@ -332,8 +333,7 @@ export class FleetSimulation {
         if (phase.kind === 'ADMITTING') isWanted = true;
         if (phase.kind === 'READY') freeMs = Math.max(freeMs, phase.readyMs + config.minResidentMs);
       }
-    if (isWanted)
-      claim(fleetWakeAtMs(this.fleet, this.nowMs) <= freeMs, 'memory is wanted, and nobody will see it free');
+    if (isWanted) claim(this.#wakeAtMs <= freeMs, 'memory is wanted, and nobody will see it free');
   }
 
   #checkReplica(slot: number, at: number, replica: Replica, config: SlotConfig, waiting: number): void {

@@ -65,7 +65,7 @@ test('a head that does not come to an end, and one that comes a byte at a time, 
   for (const drip of ['', `x-a: ${'b'.repeat(2_000)}`]) {
     const { ms, said } = await closedAfter(port, 'GET / HTTP/1.1\r\nhost: x\r\n', drip);
     assert.ok(ms > 200 && ms < 15_000, `${ms} ms`);
-    assert.match(said, /^HTTP\/1\.1 400 [\s\S]*invalid_request/);
+    assert.match(said, /^HTTP\/1\.1 400 [\s\S]*did not come to its end in time[\s\S]*invalid_request/);
   }
 });
 
@@ -138,8 +138,8 @@ test('too many or too large headers are refused in our shape, and no credential 
   const many = Array.from({ length: 2_000 }, (_, n) => `x-${n}: ${'1'.repeat(20)}\r\n`).join('');
   for (const head of [`x: ${'y'.repeat(65_600)}\r\n`, many.repeat(2).slice(0, 80_000)]) {
     const [answer] = await rawly(port, `GET / HTTP/1.1\r\nhost: x\r\n${head}\r\n`);
-    assert.ok([400, 431].includes(answer?.status ?? 0));
-    assert.match(answer?.body ?? '', /invalid_request/);
+    assert.equal(answer?.status, 400);
+    assert.match(answer?.body ?? '', /larger than 65536 bytes.*invalid_request/);
   }
   const [answer] = await rawly(port, `GET /many HTTP/1.1\r\n${many}host: x\r\nconnection: close\r\n\r\n`);
   assert.equal(answer?.status, 200, 'a Host behind two thousand others is still seen');

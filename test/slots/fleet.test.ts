@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { retryAfterSec } from '../../src/slots/estimate.ts';
-import { type FleetEvent, fleetWakeAtMs, reduce } from '../../src/slots/fleet.ts';
+import { type FleetEvent, reduce } from '../../src/slots/fleet.ts';
 import type { FleetState } from '../../src/slots/room.ts';
 import { coldSlot, type SlotConfig, type SlotHappening } from '../../src/slots/state.ts';
 import { phaseOf, slotConfig } from '../harness/fleet-world.ts';
@@ -11,6 +11,7 @@ class Play {
   fleet: FleetState;
   nowMs = 0;
   readonly log: string[] = [];
+  #wakeAtMs = Number.POSITIVE_INFINITY;
 
   constructor(configs: readonly Partial<SlotConfig>[], histories: readonly (readonly number[])[] = []) {
     const members = configs.map((more, at) => {
@@ -38,7 +39,7 @@ class Play {
   /** Time passes, with a look at the clock whenever the fleet wants one. */
   to(atMs: number): void {
     for (;;) {
-      const wakeMs = fleetWakeAtMs(this.fleet, this.nowMs);
+      const wakeMs = this.#wakeAtMs;
       if (wakeMs > atMs) break;
       this.nowMs = wakeMs;
       this.#happen({ kind: 'time', atMs: wakeMs });
@@ -69,8 +70,9 @@ class Play {
   }
 
   #happen(event: FleetEvent): void {
-    const { fleet, effects } = reduce(this.fleet, event);
+    const { fleet, effects, wakeAtMs } = reduce(this.fleet, event);
     this.fleet = fleet;
+    this.#wakeAtMs = wakeAtMs;
     for (const { slot, kind } of effects)
       if (kind !== 'remember' && kind !== 'probe') this.log.push(`${slot}:${kind}`);
   }

@@ -6,7 +6,9 @@ import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { groupMembers, groupMembersByPs, identify } from '../../src/slots/process-table.ts';
 import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
+import type { Timer } from '../../src/time/clock.ts';
 import { type EngineScript, engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts';
+import { TestClock } from '../harness/test-clock.ts';
 
 const me = () => ({ accountId: 1, signal: new AbortController().signal });
 const engineFile = fileURLToPath(new URL('../harness/fake-engine.ts', import.meta.url));
@@ -152,6 +154,17 @@ describe('a stop', { concurrency: 3 }, () => {
       assert.equal(existsSync(join(dataDir, 'slots', name, 'running.json')), false);
   });
 
+  test('a residency that ends while the time is being looked at is seen to end', async (t) => {
+    const gpu = { gpus: ['0'], vramMb: 6, minResidentMs: 300 };
+    const both = [engineSlot({}, gpu), engineSlot({}, { ...gpu, name: 'local-b' })];
+    const clock = new HastyClock();
+    const slots = await openSlots(t, both, { gpus: new Map([['0', 10]]), nvidiaSmi: '/none', clock });
+    leased(await slots.acquire('local-a', me())).release();
+    leased(await slots.acquire('local-b', me())).release();
+    assert.equal(slots.status('local-a').state, 'COLD');
+    assert.ok(clock.hasty > 0);
+  });
+
   test('where there is no /proc, ps finds the same members of a group', async (t) => {
     const pid = sleeper(t);
     assert.deepEqual(await groupMembersByPs(pid), [pid]);
@@ -175,6 +188,30 @@ describe('a stop', { concurrency: 3 }, () => {
     );
   });
 });
+
+/** A clock whose timers come before their time, as Node's do when a turn is long; only the look after that one is past it. */
+class HastyClock extends TestClock {
+  hasty = 0;
+  #said: number | null = null;
+  #lastMs = 0;
+
+  override monotonic(): number {
+    this.#lastMs = Math.max(this.#lastMs, this.#said ?? super.monotonic());
+    this.#said = null;
+    return this.#lastMs;
+  }
+
+  override after(delayMs: number, task: () => void): Timer {
+    const dueMs = super.monotonic() + delayMs;
+    return super.after(delayMs, () => {
+      while (super.monotonic() < dueMs);
+      this.#said = dueMs - 2;
+      this.hasty += 1;
+      task();
+      this.#said = null;
+    });
+  }
+}
 
 async function lastLine(dir: string): Promise<string> {
   const { readFile } = await import('node:fs/promises');
