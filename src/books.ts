@@ -10,6 +10,7 @@ import { ChangeFeed } from './nodes/change-feed.ts';
 import { nodeHome } from './nodes/node-home.ts';
 import { NodeRegistry } from './nodes/node-registry.ts';
 import { SpendShares } from './nodes/spend-shares.ts';
+import { seenUntilNow } from './store/changes.ts';
 import type { Database } from './store/database.ts';
 import { Journal, type JournalOptions } from './store/journal/journal.ts';
 import type { JournalEvent } from './store/journal/unavailable.ts';
@@ -60,6 +61,7 @@ export interface Books {
 /** Opens the books; what an earlier process left in the journal is settled before anyone can look. */
 export async function openBooks(parts: BooksParts): Promise<Books> {
   const { config, database, dataDir, clock, log, kept = keptInMemory } = parts;
+  const since = await seenUntilNow(database);
   const nodes = await NodeRegistry.join({
     database,
     clock,
@@ -96,6 +98,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     connect: (limitMs) => database.connect(limitMs),
     clock,
     log,
+    since,
     onChange: async ({ topic, subject }) => {
       switch (topic) {
         // Credit may have been taken away, or a limit lowered: shares of what was there before would be spent beyond it.

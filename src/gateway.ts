@@ -30,6 +30,7 @@ import type { Lanes } from './slots/contract.ts';
 import type { Processes } from './slots/processes.ts';
 import { createSlots, type Slots, type SlotsSettings } from './slots/slots.ts';
 import { slotsOf } from './slots-of.ts';
+import { forgetOldChanges } from './store/changes.ts';
 import type { Database } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
 import { type Clock, within } from './time/clock.ts';
@@ -197,6 +198,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },
       { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshDoubtful() },
       { name: 'forget-idle', everyMs: 250, run: async () => books.forgetIdle() },
+      { name: 'forget-old-changes', everyMs: 3_600_000, run: () => forgetOldChanges(database) },
       { name: 'expire-credit', everyMs: 1_000, run: (nowMs) => expireCredit(database, nowMs) },
       { name: 'ensure-partitions', everyMs: 3_600_000, run: (nowMs) => ensurePartitions(database, nowMs) },
       { name: 'sync-datasets', everyMs: 60_000, run: () => datasetSync.syncDue() },

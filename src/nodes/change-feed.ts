@@ -1,6 +1,13 @@
 import type { Client } from 'pg';
 import { describeError, type Log } from '../log/log.ts';
-import { type Change, changeChannel, changesAfter, lastChangeId } from '../store/changes.ts';
+import {
+  type Change,
+  changeChannel,
+  changesAfter,
+  changesKeptMs,
+  lookedBack,
+  type SeenChanges,
+} from '../store/changes.ts';
 import { disconnect } from '../store/connection.ts';
 import type { Clock } from '../time/clock.ts';
 
@@ -13,8 +20,6 @@ const patienceMs = 5_000;
 const reconnectEveryMs = 100;
 /** A look takes a millisecond. After this long nothing will answer, and another connection may: memory is stale meanwhile. */
 const answerWithinMs = 3_000;
-/** Ids are taken before their transactions commit, so one may show up late: this many are looked at again each time. */
-const overlap = 256;
 
 /** What a change feed is made of. */
 export interface ChangeFeedParts {
@@ -22,6 +27,8 @@ export interface ChangeFeedParts {
   readonly connect: (limitMs: number) => Promise<Client>;
   readonly clock: Clock;
   readonly log: Log;
+  /** What memory knows of: taken before anything was read into it. */
+  readonly since: SeenChanges;
   /** Makes a change true in memory; may be called twice for one change. */
   readonly onChange: (change: Change) => Promise<void>;
 }
@@ -30,8 +37,7 @@ export interface ChangeFeedParts {
 export class ChangeFeed {
   readonly #parts: ChangeFeedParts;
   #client: Client | null = null;
-  #lastId = 0;
-  #seen = new Set<number>();
+  #seen: SeenChanges;
   #currentMs = Number.NEGATIVE_INFINITY;
   #pollAgain = false;
   #polling = false;
@@ -41,13 +47,13 @@ export class ChangeFeed {
 
   private constructor(parts: ChangeFeedParts) {
     this.#parts = parts;
+    this.#seen = parts.since;
   }
 
-  /** Starts to follow changes from now on; rejects when the database is not there. */
+  /** Follows changes from `since` on; rejects when the database is not there. */
   static async start(parts: ChangeFeedParts): Promise<ChangeFeed> {
     const feed = new ChangeFeed(parts);
     feed.#client = await feed.#connect();
-    feed.#lastId = await lastChangeId(feed.#client);
     await feed.#poll();
     void feed.#run();
     return feed;
@@ -127,17 +133,33 @@ export class ChangeFeed {
 
   async #look(): Promise<void> {
     const askedMs = this.#parts.clock.monotonic();
-    this.#client ??= await this.#connect();
-    const changes = await changesAfter(this.#client, this.#lastId - overlap);
-    const news = changes.filter((change) => change.id > this.#lastId || !this.#seen.has(change.id));
-    for (const change of news) await this.#parts.onChange(change);
-    this.#lastId = Math.max(this.#lastId, ...changes.map((change) => change.id));
-    this.#seen = new Set(changes.map((change) => change.id));
+    if (askedMs - this.#currentMs > changesKeptMs / 2 && this.#currentMs > Number.NEGATIVE_INFINITY)
+      throw new Error('changes may be lost: there was no database for days; start Naru anew');
+    if (this.#client === null) {
+      this.#client = await this.#connect();
+      this.#seen = lookedBack(this.#seen);
+    }
+    this.#seen = await this.#take(this.#client);
     this.#currentMs = askedMs;
     if (this.#isLost) this.#parts.log.info('change_feed_found');
     this.#isLost = false;
     // An answer that took so long may tell of a time before the request that waits for it: then another look is its answer.
     if (this.isFresh) for (const waiting of this.#waiting) waiting.resolve();
     else this.#pollAgain = true;
+  }
+
+  /** Makes true whatever was not seen yet, and answers what is seen then: what committed when the first page was read. */
+  async #take(client: Client): Promise<SeenChanges> {
+    let afterId = 0;
+    let seen: SeenChanges | undefined;
+    for (;;) {
+      const page = await changesAfter(client, this.#seen, afterId);
+      seen ??= page.seen;
+      for (const change of page.changes) {
+        await this.#parts.onChange(change);
+        afterId = change.id;
+      }
+      if (page.isLast) return seen;
+    }
   }
 }

@@ -20,18 +20,70 @@ export async function recordChange(sql: Sql, topic: ChangeTopic, subject: number
   await sql.query('SELECT pg_notify($1, $2)', [changeChannel, `${topic}/${subject}`]);
 }
 
-/** The highest change id so far; 0 when there is none. */
-export async function lastChangeId(client: Client): Promise<number> {
-  const result = await client.query<{ id: bigint | null }>('SELECT max(id) AS id FROM change_event');
-  return Number(result.rows[0]?.id ?? 0n);
+/** What a reader of the changes has seen: a snapshot of the server, as text. */
+export type SeenChanges = string;
+
+/** Some of the changes that a reader has not seen. */
+export interface ChangePage {
+  /** In the order of their ids. */
+  readonly changes: readonly Change[];
+  readonly isLast: boolean;
+  /** What is seen once all pages are, the first of which was read now. */
+  readonly seen: SeenChanges;
 }
 
-/** Changes with an id above `afterId`, in order. */
-export async function changesAfter(client: Client, afterId: number): Promise<readonly Change[]> {
-  const result = await client.query<{ id: bigint; topic: ChangeTopic; subject: bigint }>({
+/** How long changes are kept for those who have not heard of them. */
+export const changesKeptMs = 7 * 86_400_000;
+
+/** Forgets the changes that are older than they are kept. */
+export async function forgetOldChanges(sql: Sql): Promise<void> {
+  await sql.query("DELETE FROM change_event WHERE at < now() - $1::float8 * interval '1 millisecond'", [
+    changesKeptMs,
+  ]);
+}
+
+const pageSize = 1_000;
+
+/** A reader that has seen all changes up to now. */
+export async function seenUntilNow(sql: Sql): Promise<SeenChanges> {
+  const [row] = await sql.query<{ seen: string }>('SELECT pg_current_snapshot()::text AS seen');
+  return row?.seen ?? '';
+}
+
+/**
+ * A page of the changes with an id above `afterId` that had not committed when `seen` was: those of transactions that began later, and
+ * of those that were under way.
+ */
+export async function changesAfter(client: Client, seen: SeenChanges, afterId: number): Promise<ChangePage> {
+  const { rows } = await client.query<{
+    now: string;
+    id: bigint | null;
+    topic: ChangeTopic;
+    subject: bigint;
+  }>({
     name: 'changes-after',
-    text: 'SELECT id, topic, subject FROM change_event WHERE id > $1 ORDER BY id LIMIT 10000',
-    values: [afterId],
+    text: `SELECT now.seen AS now, late.id, late.topic, late.subject FROM (SELECT pg_current_snapshot()::text AS seen) now
+           LEFT JOIN (
+             SELECT id, topic, subject FROM (
+               SELECT id, topic, subject FROM change_event WHERE tx >= pg_snapshot_xmax($1::pg_snapshot)
+               UNION ALL
+               SELECT id, topic, subject FROM change_event WHERE tx = ANY (ARRAY(SELECT pg_snapshot_xip($1::pg_snapshot)))
+             ) unseen WHERE id > $2 ORDER BY id LIMIT ${pageSize}
+           ) late ON true ORDER BY late.id`,
+    values: [seen, afterId],
   });
-  return result.rows.map((row) => ({ id: Number(row.id), topic: row.topic, subject: Number(row.subject) }));
+  const changes = rows.flatMap(({ id, topic, subject }) =>
+    id === null ? [] : [{ id: Number(id), topic, subject: Number(subject) }],
+  );
+  return { changes, isLast: changes.length < pageSize, seen: rows[0]?.now ?? seen };
+}
+
+/**
+ * The same reader as it was some ten thousand transactions ago. A server that crashed may give a number again that belonged to a
+ * transaction which came to nothing, so whoever has lost his server looks back so far.
+ */
+export function lookedBack(seen: SeenChanges): SeenChanges {
+  const first = BigInt(seen.slice(0, seen.indexOf(':')));
+  const from = first > 10_000n ? first - 10_000n : 1n;
+  return `${from}:${from}:`;
 }

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { silentLog } from '../../src/log/log.ts';
+import { ChangeFeed } from '../../src/nodes/change-feed.ts';
+import { forgetOldChanges, recordChange, seenUntilNow } from '../../src/store/changes.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { TestClock } from '../harness/test-clock.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import { type DeafProxy, startDeafProxy } from './deaf-proxy.ts';
 
@@ -111,6 +115,65 @@ for (const { name, account: options, before: statusBefore, after: statusAfter, c
     }
   });
 }
+
+test('a change that commits late, behind thousands of others, is effective on every node within a second', async (t) => {
+  const { key, hash } = await one.account();
+  for (const node of others.values())
+    assert.equal((await node.send('POST', '/chat/completions', { key, body })).status, 200);
+  const done = Promise.withResolvers<void>();
+  const revoked = one.database.transaction(async (sql) => {
+    const rows = await sql.query<{ id: bigint }>(
+      'UPDATE api_key SET revoked_at = now() WHERE hash = $1 RETURNING id',
+      [Buffer.from(hash, 'hex')],
+    );
+    await recordChange(sql, 'key', Number(rows[0]?.id));
+    await done.promise;
+  });
+  // More than a page of them, in one transaction and in many.
+  await one.database.transaction(async (sql) => {
+    await sql.query(
+      "INSERT INTO change_event (topic, subject) SELECT 'key', 1 FROM generate_series(1, 2500)",
+    );
+  });
+  for (let n = 0; n < 300; n += 1) await one.database.transaction((sql) => recordChange(sql, 'key', 1));
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  for (const node of others.values())
+    assert.equal((await node.send('POST', '/chat/completions', { key, body })).status, 200);
+  done.resolve();
+  await revoked;
+  for (const [kind, node] of others) {
+    const tookMs = await answersWithin(node, key, 401, `a late change, ${kind}`);
+    t.diagnostic(`${kind}: after ${tookMs} ms`);
+  }
+});
+
+test('changes are kept for a week; who had no database for half of one does not trust his memory any more', async (t) => {
+  const { database } = one;
+  await database.query(`INSERT INTO change_event (topic, subject, at) VALUES ('key', 1, now() - interval '8 days'),
+    ('key', 2, now() - interval '6 days')`);
+  await forgetOldChanges(database);
+  const old = await database.query(
+    "SELECT subject::int FROM change_event WHERE at < now() - interval '1 day'",
+  );
+  assert.deepEqual(old, [{ subject: 2 }]);
+  let laterMs = 0;
+  const clock = Object.assign(new TestClock(), { monotonic: () => performance.now() + laterMs });
+  const warned: unknown[] = [];
+  const log = { ...silentLog, warn: (_event: string, fields: unknown) => warned.push(fields) };
+  const connect = (limitMs: number) => database.connect(limitMs);
+  const feed = await ChangeFeed.start({
+    ...{ connect, clock, log },
+    since: await seenUntilNow(database),
+    onChange: async () => {},
+  });
+  t.after(() => feed.close());
+  laterMs = 3 * 86_400_000;
+  await feed.fresh();
+  laterMs += 4 * 86_400_000;
+  assert.equal(feed.isFresh, false);
+  await assert.rejects(feed.fresh() ?? Promise.resolve(), /the database is away/);
+  assert.match(JSON.stringify(warned), /start Naru anew/);
+});
 
 test('the deaf node was deaf indeed', () => {
   assert.ok(proxy.swallowed > 0);

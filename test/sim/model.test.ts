@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import type { Client } from 'pg';
+import { changesAfter, lookedBack, recordChange } from '../../src/store/changes.ts';
 import { connect } from '../../src/store/connection.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { conductOf, operations, sideOf } from './model/conduct.ts';
@@ -104,5 +105,21 @@ test('the model waits where PostgreSQL waits, sees what is committed meanwhile, 
     await one.sql.query('ROLLBACK').catch(() => {});
     await two.sql.query('ROLLBACK').catch(() => {});
     await Promise.all(crossed);
+    // A number that is given first and committed last.
+    const subjects = async (): Promise<readonly number[]> => {
+      const page = await changesAfter(three.client, three.reader.seen, 0);
+      three.reader.seen = page.seen;
+      return page.changes.map(({ subject }) => subject);
+    };
+    await one.sql.query('BEGIN');
+    await two.sql.query('BEGIN');
+    await recordChange(one.sql, 'key', 7);
+    await recordChange(two.sql, 'key', 8);
+    await two.sql.query('COMMIT');
+    assert.deepEqual((await subjects()).slice(-1), [8]);
+    await one.sql.query('COMMIT');
+    assert.deepEqual([await subjects(), await subjects()], [[7], []]);
+    three.reader.seen = lookedBack(three.reader.seen);
+    assert.deepEqual((await subjects()).slice(-2), [7, 8], 'whoever lost his server looks back');
   }
 });

@@ -167,6 +167,12 @@ export const mutations: readonly Mutation[] = [
     to: 'const staleAfterMs = 4_000;',
   },
   {
+    name: 'revocation: who is about to commit is taken for seen',
+    file: 'src/store/changes.ts',
+    from: 'seen: rows[0]?.now ?? seen };',
+    to: "seen: (rows[0]?.now ?? seen).replace(/[^:]*$/, '') };",
+  },
+  {
     name: 'floor: a request is admitted below it',
     file: 'src/inference/holds.ts',
     from: 'if (account.balanceAfterHolds < -debtFloor) throw',

@@ -4,7 +4,7 @@ import { adjustCredit, refundGeneration } from '../../../src/ledger/corrections.
 import { expireCredit, grantCredit } from '../../../src/ledger/credit.ts';
 import { krwOfMicro } from '../../../src/money/krw.ts';
 import { findBalances, insertAccount } from '../../../src/store/accounts.ts';
-import { changesAfter, lastChangeId, recordChange } from '../../../src/store/changes.ts';
+import { changesAfter, lookedBack, recordChange, type SeenChanges } from '../../../src/store/changes.ts';
 import type { Database } from '../../../src/store/database.ts';
 import {
   listNodes,
@@ -42,6 +42,8 @@ export interface Side {
   readonly sql: Sql;
   readonly client: Client;
   readonly database: Database;
+  /** One who reads the changes. */
+  readonly reader: { seen: SeenChanges };
   /** Makes a node have been silent for so long. */
   readonly age: (nodeId: number, ms: number) => Promise<void>;
   /** Every row of every table, as text. */
@@ -191,8 +193,11 @@ export const operations = {
     dropShares(sql, (a % 4) + 1, [{ kind: kindOf(b), subject: (c % 3) + 1 }]),
   'drop all shares': ({ sql }, { a }) => dropAllShares(sql, (a % 4) + 1),
   change: ({ sql }, { a }) => recordChange(sql, 'key', a),
-  'last change': ({ client }) => lastChangeId(client),
-  changes: ({ client }, { a }) => changesAfter(client, a),
+  changes: async ({ client, reader }, { a }) => {
+    const { changes, isLast, seen } = await changesAfter(client, reader.seen, a);
+    reader.seen = a % 5 === 4 ? lookedBack(seen) : seen;
+    return { changes, isLast };
+  },
 } satisfies Readonly<Record<string, (side: Side, draw: Draw) => Promise<unknown>>>;
 
 /** These make a transaction of their own. */
@@ -239,6 +244,7 @@ function realSide(client: Client): Side {
     sql,
     client,
     database: databaseOver(sql),
+    reader: { seen: '1:1:' },
     age: async (nodeId, ms) => {
       await sql.query(
         "UPDATE gateway_node SET seen_at = now() - $2::float8 * interval '1 millisecond' WHERE id = $1",
@@ -295,6 +301,7 @@ function modelSide(store: Store): Side {
     sql,
     client,
     database: databaseOver(sql),
+    reader: { seen: '1:1:' },
     age: async (nodeId, ms) => {
       const row = store.tables.gateway_node.get(String(nodeId));
       if (row !== undefined) store.tables.gateway_node.set(String(nodeId), { ...row, seen_at: atMs - ms });

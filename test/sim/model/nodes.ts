@@ -1,5 +1,5 @@
 import { amountsOf, numbersOf } from './arrays.ts';
-import type { Statement } from './statement.ts';
+import { normalized, type Statement } from './statement.ts';
 import { ServerError, type Transaction } from './transactions.ts';
 
 const lostMs = 5_000;
@@ -62,7 +62,8 @@ export const nodeStatements: readonly Statement[] = [
     text: 'INSERT INTO change_event (topic, subject) VALUES ($1, $2)',
     run: (tx, [topic, subject]) => {
       const id = tx.store.nextNumber('change_event');
-      tx.put('change_event', String(id), { id, topic: String(topic), subject: Number(subject) });
+      const { number } = tx;
+      tx.put('change_event', String(id), { id, topic: String(topic), subject: Number(subject), tx: number });
       return [];
     },
   },
@@ -74,21 +75,30 @@ export const nodeStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT max(id) AS id FROM change_event',
-    run: (tx) => {
-      const ids = [...tx.rows('change_event')].map(([, row]) => row.id);
-      return [{ id: ids.length === 0 ? null : BigInt(Math.max(...ids)) }];
-    },
+    text: 'SELECT pg_current_snapshot()::text AS seen',
+    run: (tx) => [{ seen: tx.store.snapshot() }],
   },
   {
-    text: 'SELECT id, topic, subject FROM change_event WHERE id > $1 ORDER BY id LIMIT 10000',
-    run: (tx, [after]) =>
-      [...tx.rows('change_event')]
+    text: normalized(`SELECT now.seen AS now, late.id, late.topic, late.subject FROM (SELECT pg_current_snapshot()::text AS seen) now
+      LEFT JOIN (
+        SELECT id, topic, subject FROM (
+          SELECT id, topic, subject FROM change_event WHERE tx >= pg_snapshot_xmax($1::pg_snapshot)
+          UNION ALL
+          SELECT id, topic, subject FROM change_event WHERE tx = ANY (ARRAY(SELECT pg_snapshot_xip($1::pg_snapshot)))
+        ) unseen WHERE id > $2 ORDER BY id LIMIT 1000
+      ) late ON true ORDER BY late.id`),
+    run: (tx, [seen, after]) => {
+      const [, most = '', underway = ''] = String(seen).split(':');
+      const unfinished = new Set(underway.split(','));
+      const late = [...tx.rows('change_event')]
         .map(([, row]) => row)
-        .filter(({ id }) => id > Number(after))
+        .filter((row) => row.id > Number(after) && (row.tx >= Number(most) || unfinished.has(String(row.tx))))
         .sort((a, b) => a.id - b.id)
-        .slice(0, 10_000)
-        .map(({ id, topic, subject }) => ({ id: BigInt(id), topic, subject: BigInt(subject) })),
+        .slice(0, 1000)
+        .map(({ id, topic, subject }) => ({ id: BigInt(id), topic, subject: BigInt(subject) }));
+      const now = tx.store.snapshot();
+      return late.length === 0 ? [{ now, id: null }] : late.map((row) => ({ now, ...row }));
+    },
   },
   dropping(
     'DELETE FROM spend_share WHERE node_id IN (SELECT id FROM gateway_node WHERE home = $1::uuid)',

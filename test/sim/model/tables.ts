@@ -70,7 +70,13 @@ export interface Tables {
     /** JSON text. */
     readonly detail: string;
   };
-  readonly change_event: { readonly id: number; readonly topic: string; readonly subject: number };
+  readonly change_event: {
+    readonly id: number;
+    readonly topic: string;
+    readonly subject: number;
+    /** The number of its transaction. */
+    readonly tx: number;
+  };
   readonly gateway_node: {
     readonly id: number;
     readonly home: string;

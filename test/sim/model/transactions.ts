@@ -30,6 +30,8 @@ export class Store {
   };
   readonly #locks = new Map<string, Lock>();
   readonly #numbers = new Map<TableName, number>();
+  readonly #underway = new Set<number>();
+  #lastTransaction = 0;
   /** The time of the server, epoch milliseconds. */
   readonly now: () => number;
 
@@ -42,6 +44,23 @@ export class Store {
     const next = (this.#numbers.get(table) ?? 0) + 1;
     this.#numbers.set(table, next);
     return next;
+  }
+
+  /** The number of a transaction that is about to write. */
+  numberOfWriter(): number {
+    this.#lastTransaction += 1;
+    this.#underway.add(this.#lastTransaction);
+    return this.#lastTransaction;
+  }
+
+  ended(transaction: number): void {
+    this.#underway.delete(transaction);
+  }
+
+  /** What is committed now, as the server writes it: the first under way, the next one that will be, those under way. */
+  snapshot(): string {
+    const next = this.#lastTransaction + 1;
+    return `${Math.min(next, ...this.#underway)}:${next}:${[...this.#underway].join(',')}`;
   }
 
   begin(): Transaction {
@@ -102,11 +121,18 @@ export class Transaction {
   /** A statement of it was refused: it can only be rolled back. */
   failed = false;
   #over = false;
+  #number: number | null = null;
   readonly #written = new Map<TableName, Map<string, AnyRow | null>>();
 
   constructor(store: Store) {
     this.store = store;
     this.nowMs = store.now();
+  }
+
+  /** Its number, which only writers have. */
+  get number(): number {
+    this.#number ??= this.store.numberOfWriter();
+    return this.#number;
   }
 
   /** Committed or rolled back. */
@@ -166,6 +192,7 @@ export class Transaction {
 
   #end(): void {
     this.#over = true;
+    if (this.#number !== null) this.store.ended(this.#number);
     this.store.release(this);
   }
 

@@ -1,0 +1,4 @@
+-- The transaction of a change. Numbers are given before transactions commit, so an order by id would pass over whoever commits late;
+-- what a snapshot has not seen is known by its transaction alone.
+ALTER TABLE change_event ADD COLUMN tx xid8 NOT NULL DEFAULT pg_current_xact_id();
+CREATE INDEX change_event_tx ON change_event (tx);
