@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { CliError } from './cli/shell.ts';
+import { makeFolder } from './store/make-folder.ts';
 import type { SequenceState, SnapshotPlan } from './store/snapshot.ts';
 
 /** A table of a backup: its file is `<name>.copy.gz`. */
@@ -32,8 +33,8 @@ export interface Manifest {
 const manifestName = 'manifest.json';
 
 /** Makes the folder of a backup, which must be new or empty; its files hold hashes of keys and addresses of people. */
-export async function makeFolder(dir: string): Promise<void> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+export async function makeBackupFolder(dir: string): Promise<void> {
+  makeFolder(dir, 0o700);
   if ((await readdir(dir)).length > 0)
     throw new CliError(`${dir} is not empty: a backup wants a folder of its own`);
 }

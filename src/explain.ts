@@ -32,6 +32,11 @@ const fileCodes = new Map([
   ['ENOSPC', 'the disk is full'],
   ['EDQUOT', 'the disk quota is used up'],
   ['ENOTDIR', 'something on the way to it is not a folder'],
+  ['ENOENT', 'it is not there, or cannot be made'],
+  ['EEXIST', 'something else has that name'],
+  ['EISDIR', 'it is a folder'],
+  ['ELOOP', 'its links lead in a circle'],
+  ['ENAMETOOLONG', 'the name is too long'],
 ]);
 
 /**

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from './store/make-folder.ts';
 
 /** A local engine that somebody else runs on this machine, with what it serves. */
 export interface FoundEngine {
@@ -53,7 +54,7 @@ export async function findEngines(
   const file = join(dataDir, foundEnginesFile);
   if (existsSync(file)) return [];
   const found = (await Promise.all(places.map(look))).filter((engine) => engine !== null);
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir, 0o700);
   writeFileSync(file, `${JSON.stringify(found, null, 2)}\n`, { mode: 0o600 });
   return found;
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { builtInConfig } from './built-in-config.ts';
 import { type CheckedConfig, CliError, type Places } from './cli/shell.ts';
@@ -6,6 +6,7 @@ import type { Config } from './config/config.ts';
 import { faultText } from './config/fault.ts';
 import { type ConfigSource, type LoadedConfig, loadConfig } from './config/load.ts';
 import { keepFacts, usualFacts } from './facts-copy.ts';
+import { makeFolder } from './store/make-folder.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** Where things are, after the command line and the defaults. */
@@ -47,7 +48,7 @@ function variable(name: string, { env }: Pick<Surroundings, 'env'>): string | nu
 
 /** Notes the configuration file of this data directory for later commands. */
 export function rememberConfig({ dataDir, configFile }: Settings): void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir, 0o700);
   const file = join(dataDir, rememberedName);
   if (configFile === null) rmSync(file, { force: true });
   else writeFileSync(file, `${configFile}\n`, { mode: 0o600 });

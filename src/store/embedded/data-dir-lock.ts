@@ -1,6 +1,5 @@
 import {
   chmodSync,
-  mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -13,6 +12,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, isoOf, systemClock } from '../../time/clock.ts';
+import { makeFolder } from '../make-folder.ts';
 import { identify } from './process-identity.ts';
 import { codeOf, EmbeddedError, messageOf } from './trouble.ts';
 
@@ -95,7 +95,7 @@ function takeLock(dataDir: string): DatabaseSync | null {
   const path = join(dataDir, lockName);
   let lock: DatabaseSync | null = null;
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir, 0o700);
     lock = new DatabaseSync(path, { timeout: 0 });
     // The lock file stays empty: a transaction that writes nothing holds SQLite's one "reserved" byte, which never waits for readers.
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE');
