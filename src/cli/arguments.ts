@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { type KeyHash, parseKeyHash } from '../ids/api-key.ts';
 import { type GenerationUuid, parseGenerationId } from '../ids/generation-id.ts';
+import { isStorableName, showsSomething, storableName } from '../ids/name.ts';
 import { type Krw, krwFromDecimal } from '../money/krw.ts';
 import { parseInstant } from '../time/clock.ts';
 import { periodAt } from '../time/period.ts';
@@ -95,9 +96,16 @@ export function seconds(text: string): number {
   return value;
 }
 
-/** A name with something to see in it. */
+/** The name of an account or a key, by the rule of the API. */
 export function name(text: string): string {
-  if (text.trim() === '') throw new InvalidArgumentError('must not be empty.');
+  words(text);
+  if (!isStorableName(text)) throw new InvalidArgumentError(storableName);
+  return text;
+}
+
+/** Text with something to see in it. */
+export function words(text: string): string {
+  if (!showsSomething(text)) throw new InvalidArgumentError('must not be empty, or of what nobody can see.');
   return text;
 }
 

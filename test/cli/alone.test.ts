@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { createPlace, type Place } from './naru.ts';
+import { createPlace, naru, type Place } from './naru.ts';
 
 /* Commands without a server: each starts the embedded database for itself, and stops it. */
 
@@ -60,6 +60,9 @@ test('what does not exist is an error of one line and exit code 1', async () => 
     place.run('account', 'show', '99'),
     place.run('credit', 'grant', '--account', '99', '--amount', '1'),
     place.run('key', 'create', '--account', '99', '--name', 'x'),
+    place.run('key', 'list', '--account', '99'),
+    place.run('ledger', 'export', '--account', '99'),
+    place.run('generation', 'export', '--account', '99'),
     place.run('key', 'suspend', hash),
   ]);
   assert.deepEqual(
@@ -68,7 +71,39 @@ test('what does not exist is an error of one line and exit code 1', async () => 
       [1, '', 'naru: there is no account 99\n'],
       [1, '', 'naru: there is no account 99\n'],
       [1, '', 'naru: there is no account 99\n'],
+      [1, '', 'naru: there is no account 99\n'],
+      [1, '', 'naru: there is no account 99\n'],
+      [1, '', 'naru: there is no account 99\n'],
       [1, '', `naru: there is no key with the hash ${hash}\n`],
     ],
   );
+});
+
+test('credit or a key that has expired before it is made is refused, and nothing is made', async () => {
+  const past = ['--expires-at', '2020-01-01T00:00:00Z'];
+  const credit = await place.run('credit', 'grant', '--account', '1', '--amount', '5', ...past);
+  const key = await place.run('key', 'create', '--account', '1', '--name', 'late', ...past);
+  assert.deepEqual(
+    [credit, key].map(({ code, out, err }) => [code, out, err]),
+    [
+      [1, '', 'naru: --expires-at is in the past: the credit would be lost at once\n'],
+      [1, '', 'naru: --expires-at is in the past: the key would never be let in\n'],
+    ],
+  );
+  assert.equal((await place.json('ledger', 'export', '--account', '1')).rows.length, 1);
+  assert.equal((await place.json('key', 'list', '--account', '1')).rows.length, 0);
+});
+
+test('a folder that can never be made is an error at once, and none of the data is touched', async () => {
+  const commands = [
+    ['account', 'list', '--data-dir', '/proc/naru/data'],
+    ['up', '--port', '0', '--data-dir', '/proc/naru'],
+    ['models', 'refresh', '--data-dir', '/proc/naru'],
+    ['backup', '--data-dir', place.dataDir, '--to', '/proc/naru/backup'],
+  ];
+  for (const command of commands) {
+    const { code, out, err } = await naru(...command);
+    assert.deepEqual([code, out], [1, ''], err);
+    assert.match(err, /^naru: [^\n]*\/proc\/naru[^\n]*\n$/);
+  }
 });

@@ -84,6 +84,23 @@ for (const [args, words] of mistakes)
     assert.doesNotMatch(err, /\n {4}at /);
   });
 
+test('a name has something to see in it, and is no longer than the API takes', async () => {
+  const unseen = ['', '\u200b', '\u2060', '\u3164', '\ufeff\u2800', '\u3000'];
+  for (const [name, words] of [
+    ...unseen.map((text) => [text, /argument '.*' is invalid\. must not be empty, or/] as const),
+    ['x'.repeat(501), /must be well-formed text of at most 500 characters/] as const,
+  ]) {
+    for (const command of [
+      ['account', 'create'],
+      ['key', 'create', '--account', '1'],
+    ]) {
+      const { code, out, err } = await naru(...command, `--name=${name}`);
+      assert.deepEqual([code, out], [2, ''], JSON.stringify(name));
+      assert.match(err, words);
+    }
+  }
+});
+
 test('an empty NARU_DATA_DIR or NARU_CONFIG is as if there were none', async () => {
   const empty = { NARU_DATA_DIR: '', NARU_CONFIG: '' };
   const around = { env: empty, cwd: place.folder, root: join(place.folder, 'root') };

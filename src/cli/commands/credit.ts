@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { GenerationUuid } from '../../ids/generation-id.ts';
 import type { CorrectionOutcome } from '../../ledger/corrections.ts';
 import { type Krw, krwToDecimal } from '../../money/krw.ts';
-import { accountId, generationUuid, instant, name, positiveKrw, signedKrw } from '../arguments.ts';
+import { accountId, generationUuid, instant, positiveKrw, signedKrw, words } from '../arguments.ts';
 import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
 import type { Output } from '../output.ts';
 import { CliError, type Shell } from '../shell.ts';
@@ -39,7 +39,7 @@ export function addCreditCommands(program: Command, shell: Shell): void {
     .requiredOption('--amount <won>', 'how much', positiveKrw)
     .addOption(new Option('--kind <kind>', 'what it is').choices(['topup', 'bonus']).default('topup'))
     .option('--expires-at <instant>', 'when what is left of it is lost', instant)
-    .option('--idempotency-key <key>', 'granting twice with one key grants once', name)
+    .option('--idempotency-key <key>', 'granting twice with one key grants once', words)
     .option('--memo <text>', 'a note for the ledger')
     .action((flags: GrantFlags) =>
       inOffice(shell, flags, async (office, output) => {
@@ -52,10 +52,7 @@ export function addCreditCommands(program: Command, shell: Shell): void {
           idempotencyKey: flags.idempotencyKey ?? null,
           memo: flags.memo ?? null,
         });
-        if (!('entryId' in outcome)) {
-          const used = `the idempotency key ${flags.idempotencyKey} was used for another amount or kind`;
-          throw new CliError(outcome.kind === 'conflict' ? used : `there is no account ${account}`);
-        }
+        if (!('entryId' in outcome)) throw new CliError(refusal(outcome.kind, flags));
         const repeated = outcome.kind === 'repeated';
         const won = krwToDecimal(amount);
         const text = repeated
@@ -75,8 +72,8 @@ export function addCreditCommands(program: Command, shell: Shell): void {
     .description('give back what a generation cost; its own entry stays as it is')
     .requiredOption('--generation <id>', 'the generation', generationUuid)
     .option('--amount <won>', 'how much (default: what is left of its cost)', positiveKrw)
-    .requiredOption('--reason <text>', 'why, for the ledger', name)
-    .option('--idempotency-key <key>', 'refunding twice with one key refunds once', name)
+    .requiredOption('--reason <text>', 'why, for the ledger', words)
+    .option('--idempotency-key <key>', 'refunding twice with one key refunds once', words)
     .action((flags: RefundFlags) =>
       inOffice(shell, flags, async (office, output) => {
         const { generation, reason } = flags;
@@ -94,8 +91,8 @@ export function addCreditCommands(program: Command, shell: Shell): void {
     .description("change an account's credit by your own judgement")
     .requiredOption('--account <id>', 'the account', accountId)
     .requiredOption('--amount <won>', 'how much; below zero deducts', signedKrw)
-    .requiredOption('--reason <text>', 'why, for the ledger', name)
-    .option('--idempotency-key <key>', 'adjusting twice with one key adjusts once', name)
+    .requiredOption('--reason <text>', 'why, for the ledger', words)
+    .option('--idempotency-key <key>', 'adjusting twice with one key adjusts once', words)
     .action((flags: AdjustFlags) =>
       inOffice(shell, flags, async (office, output) => {
         const { account, amount, reason } = flags;
@@ -108,6 +105,17 @@ export function addCreditCommands(program: Command, shell: Shell): void {
         await report(output, outcome, flags, 'adjusted by', `there is no account ${account}`);
       }),
     );
+}
+
+function refusal(kind: 'no_account' | 'conflict' | 'expired', flags: GrantFlags): string {
+  switch (kind) {
+    case 'no_account':
+      return `there is no account ${flags.account}`;
+    case 'conflict':
+      return `the idempotency key ${flags.idempotencyKey} was used for another amount or kind`;
+    case 'expired':
+      return '--expires-at is in the past: the credit would be lost at once';
+  }
 }
 
 /** Says what became of a correction; throws what the operator can mend. */
