@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import { z } from 'zod';
 import { CliError } from './cli/shell.ts';
 import { makeFolder } from './store/make-folder.ts';
 import type { SequenceState, SnapshotPlan } from './store/snapshot.ts';
@@ -31,6 +32,27 @@ export interface Manifest {
 }
 
 const manifestName = 'manifest.json';
+
+const manifestForm: z.ZodType<Manifest> = z.object({
+  format: z.literal(1),
+  naru: z.string(),
+  taken_at: z.string(),
+  migrations: z.array(z.object({ name: z.string(), checksum: z.string() })),
+  partitions: z.array(z.object({ name: z.string(), of: z.string(), bound: z.string() })),
+  sequences: z.array(
+    z.object({
+      table: z.string(),
+      column: z.string(),
+      last: z
+        .string()
+        .regex(/^\d{1,18}$/)
+        .nullable(),
+    }),
+  ),
+  tables: z.array(
+    z.object({ name: z.string(), columns: z.array(z.string()), rows: z.number(), sha256: z.string() }),
+  ),
+});
 
 /** Makes the folder of a backup, which must be new or empty; its files hold hashes of keys and addresses of people. */
 export async function makeBackupFolder(dir: string): Promise<void> {
@@ -91,9 +113,7 @@ export async function readManifest(dir: string): Promise<Manifest> {
         : `${dir} is no backup: it has no ${manifestName}`,
     );
   try {
-    const manifest = JSON.parse(await readFile(join(dir, manifestName), 'utf8')) as Manifest;
-    const lists = [manifest.migrations, manifest.partitions, manifest.sequences, manifest.tables];
-    if (manifest.format === 1 && lists.every(Array.isArray)) return manifest;
+    return manifestForm.parse(JSON.parse(await readFile(join(dir, manifestName), 'utf8')));
   } catch {
     // Said below.
   }
