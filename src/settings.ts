@@ -3,9 +3,12 @@ import { join, resolve } from 'node:path';
 import { builtInConfig } from './built-in-config.ts';
 import { type CheckedConfig, CliError, type Places } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
+import { largestFactsBytes } from './config/facts/facts.ts';
 import { faultText } from './config/fault.ts';
 import { type ConfigSource, type LoadedConfig, loadConfig } from './config/load.ts';
 import { keepFacts, usualFacts } from './facts-copy.ts';
+import { showsSomething } from './ids/name.ts';
+import { readText } from './read-text.ts';
 import { makeFolder } from './store/make-folder.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -18,6 +21,9 @@ export interface Settings {
 
 /** Remembers the file with which this data directory was served last, so that other commands need not be told again. */
 const rememberedName = 'config-file';
+
+/** More than a configuration, a secret or public facts may have: each has a limit of its own below it. */
+const largestBytes = 2 * largestFactsBytes;
 
 /** Where the data and the configuration are: the command line, else what was served last, else `naru.yaml` and `.naru`. */
 export function settingsOf(places: Places, around: Pick<Surroundings, 'env' | 'cwd' | 'root'>): Settings {
@@ -43,7 +49,7 @@ export function settingsOf(places: Places, around: Pick<Surroundings, 'env' | 'c
 /** A variable of the environment. An empty one says nothing: the folder it would name is the one in which the command happens to run. */
 function variable(name: string, { env }: Pick<Surroundings, 'env'>): string | null {
   const value = env[name] ?? '';
-  return value === '' ? null : value;
+  return showsSomething(value) ? value : null;
 }
 
 /** Notes the configuration file of this data directory for later commands. */
@@ -93,17 +99,17 @@ function load(settings: Settings, around: Surroundings): { file: string; loaded:
 /** The text of the configuration, and all that it may take from outside of itself. Throws a `CliError` when it cannot be read. */
 export function sourceOf({ configFile, dataDir }: Settings, around: Surroundings): ConfigSource {
   return {
-    text: configFile === null ? builtInConfig(dataDir, around) : readText(configFile),
+    text: configFile === null ? builtInConfig(dataDir, around) : textOfConfig(configFile),
     path: configFile ?? join(around.root, 'naru.yaml'),
     env: around.env,
-    readFile: (file) => readFileSync(file, 'utf8'),
+    readFile: (file) => readText(file, largestBytes),
     facts: usualFacts(dataDir),
   };
 }
 
-function readText(file: string): string {
+function textOfConfig(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readText(file, largestBytes);
   } catch (error) {
     throw new CliError(
       `the configuration file ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,

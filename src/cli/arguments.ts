@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { address } from '../config/forms.ts';
 import { type KeyHash, parseKeyHash } from '../ids/api-key.ts';
 import { type GenerationUuid, parseGenerationId } from '../ids/generation-id.ts';
 import { isStorableName, showsSomething, storableName } from '../ids/name.ts';
@@ -72,6 +73,13 @@ export function seoulMonth(text: string): number {
   return periodAt('monthly', Date.parse(`${text}-01`)).startMs;
 }
 
+/** An IP address or a host name. */
+export function host(text: string): string {
+  const fault = address(text);
+  if (fault !== null) throw new InvalidArgumentError(`${fault}.`);
+  return text;
+}
+
 /** A TCP port; 0 lets the system choose. */
 export function port(text: string): number {
   const value = Number(text);
@@ -96,7 +104,7 @@ export function seconds(text: string): number {
   return value;
 }
 
-/** The name of an account or a key, by the rule of the API. */
+/** The name of something, by the rule of the API. */
 export function name(text: string): string {
   words(text);
   if (!isStorableName(text)) throw new InvalidArgumentError(storableName);

@@ -107,3 +107,27 @@ test('a folder that can never be made is an error at once, and none of the data 
     assert.match(err, /^naru: [^\n]*\/proc\/naru[^\n]*\n$/);
   }
 });
+
+test('what the environment says of PostgreSQL servers is not about the embedded one', async () => {
+  process.env['PGSSLMODE'] = 'require';
+  process.env['PGSSLNEGOTIATION'] = 'direct';
+  try {
+    const { code, err } = await place.run('account', 'list');
+    assert.equal(code, 0, err);
+  } finally {
+    delete process.env['PGSSLMODE'];
+    delete process.env['PGSSLNEGOTIATION'];
+  }
+});
+
+test('an idempotency key is no longer than a name: the index of the books has no room for more', async () => {
+  const order = ['credit', 'grant', '--account', '1', '--amount', '1', '--idempotency-key'];
+  // Nothing that an index could press together: three bytes each, of which none repeats.
+  const most = Array.from({ length: 500 }, (_, n) =>
+    String.fromCharCode(0xac00 + ((n * 7919) % 11_171)),
+  ).join('');
+  assert.equal((await place.run(...order, most)).code, 0);
+  const beyond = await place.run(...order, `${most}가`);
+  assert.equal(beyond.code, 2);
+  assert.match(beyond.err, /must be well-formed text of at most 500 characters/);
+});

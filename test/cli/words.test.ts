@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -63,6 +64,12 @@ const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
   ],
   ['account list --data-dir=', /'--data-dir <dir>' argument '' is invalid. must not be empty/],
   ['account list --config=', /'--config <file>' argument '' is invalid. must not be empty/],
+  ['credit grant --account 1 --amount 5 --amount 500', /'--amount' stands here twice, as '5' and as '500'/],
+  ['ledger export --account=1 --account 2', /'--account' stands here twice/],
+  ['up --host=', /'--host <host>' argument '' is invalid. must be an IP address or a host name/],
+  ['up --host http://127.0.0.1', /must be an IP address or a host name/],
+  ['models refresh --from=', /must not be empty/],
+  ['account create --name x --email=', /must not be empty/],
   ['generation prune', /required option '--before <month>' not specified/],
   ['generation prune --before 2026-13', /must be a month such as 2026-01/],
   ['generation prune --before 2026-01-01', /must be a month such as 2026-01/],
@@ -102,7 +109,7 @@ test('a name has something to see in it, and is no longer than the API takes', a
 });
 
 test('an empty NARU_DATA_DIR or NARU_CONFIG is as if there were none', async () => {
-  const empty = { NARU_DATA_DIR: '', NARU_CONFIG: '' };
+  const empty = { NARU_DATA_DIR: ' ', NARU_CONFIG: '' };
   const around = { env: empty, cwd: place.folder, root: join(place.folder, 'root') };
   const settings = settingsOf({ config: null, dataDir: null }, around);
   assert.deepEqual(settings, { dataDir: join(place.folder, 'root/.naru'), configFile: null });
@@ -128,6 +135,31 @@ test('config check of a file without faults, and of none at all', async () => {
   const missing = await naru('config', 'check', '--config', join(place.folder, 'none.yaml'));
   assert.equal(missing.code, 1);
   assert.match(missing.err, /^naru: there is no configuration file .*none\.yaml\n$/);
+});
+
+test('a file without an end is an error, wherever it is named', async () => {
+  const check = await naru('config', 'check', '--config', '/dev/zero');
+  assert.match(
+    check.err,
+    /^naru: the configuration file \/dev\/zero cannot be read: it has more than \d+ bytes\n$/,
+  );
+  const facts = await place.run('models', 'refresh', '--from', '/dev/zero');
+  assert.match(facts.err, /^naru: no facts from \/dev\/zero: it cannot be read \(EFBIG\)\n$/);
+  const file = place.configure({ database: { url: 'file:/dev/zero' } });
+  const secret = await naru('config', 'check', '--config', file);
+  assert.match(secret.out, /the file \/dev\/zero cannot be read \(EFBIG\)/);
+  assert.deepEqual([check.code, facts.code, secret.code], [1, 1, 1]);
+});
+
+test('a full disk behind the output is told of, and a reader that leaves is not', async () => {
+  const command = `"${process.execPath}" "${join(root, 'src/main.ts')}" models facts`;
+  const full = spawnSync('sh', ['-c', `${command} > /dev/full`], { encoding: 'utf8' });
+  assert.deepEqual(
+    [full.status, full.stderr],
+    [1, 'naru: the output cannot be written (ENOSPC): not all of it was\n'],
+  );
+  const left = spawnSync('sh', ['-c', `${command} | head -1`], { encoding: 'utf8' });
+  assert.equal(left.stderr, '');
 });
 
 test('the doctor names what is wrong and how to mend it, and exits with 1', async () => {

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { GenerationUuid } from '../../ids/generation-id.ts';
 import type { CorrectionOutcome } from '../../ledger/corrections.ts';
 import { type Krw, krwToDecimal } from '../../money/krw.ts';
-import { accountId, generationUuid, instant, positiveKrw, signedKrw, words } from '../arguments.ts';
+import { accountId, generationUuid, instant, name, positiveKrw, signedKrw, words } from '../arguments.ts';
 import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
 import type { Output } from '../output.ts';
 import { CliError, type Shell } from '../shell.ts';
@@ -39,7 +39,7 @@ export function addCreditCommands(program: Command, shell: Shell): void {
     .requiredOption('--amount <won>', 'how much', positiveKrw)
     .addOption(new Option('--kind <kind>', 'what it is').choices(['topup', 'bonus']).default('topup'))
     .option('--expires-at <instant>', 'when what is left of it is lost', instant)
-    .option('--idempotency-key <key>', 'granting twice with one key grants once', words)
+    .option('--idempotency-key <key>', 'granting twice with one key grants once', name)
     .option('--memo <text>', 'a note for the ledger')
     .action((flags: GrantFlags) =>
       inOffice(shell, flags, async (office, output) => {
@@ -73,7 +73,7 @@ export function addCreditCommands(program: Command, shell: Shell): void {
     .requiredOption('--generation <id>', 'the generation', generationUuid)
     .option('--amount <won>', 'how much (default: what is left of its cost)', positiveKrw)
     .requiredOption('--reason <text>', 'why, for the ledger', words)
-    .option('--idempotency-key <key>', 'refunding twice with one key refunds once', words)
+    .option('--idempotency-key <key>', 'refunding twice with one key refunds once', name)
     .action((flags: RefundFlags) =>
       inOffice(shell, flags, async (office, output) => {
         const { generation, reason } = flags;
@@ -92,7 +92,7 @@ export function addCreditCommands(program: Command, shell: Shell): void {
     .requiredOption('--account <id>', 'the account', accountId)
     .requiredOption('--amount <won>', 'how much; below zero deducts', signedKrw)
     .requiredOption('--reason <text>', 'why, for the ledger', words)
-    .option('--idempotency-key <key>', 'adjusting twice with one key adjusts once', words)
+    .option('--idempotency-key <key>', 'adjusting twice with one key adjusts once', name)
     .action((flags: AdjustFlags) =>
       inOffice(shell, flags, async (office, output) => {
         const { account, amount, reason } = flags;
