@@ -79,13 +79,17 @@ export async function holdDataDir(
   };
   const release = (): void => {
     if (!held.delete(lock)) return;
-    rmSync(holderPath, { force: true });
-    lock.close();
+    try {
+      rmSync(holderPath, { force: true });
+    } finally {
+      lock.close();
+    }
   };
   try {
     describe(info.describe);
   } catch (thrown) {
-    release();
+    held.delete(lock);
+    lock.close();
     throw new EmbeddedError(`the data directory ${dataDir} cannot be written to: ${messageOf(thrown)}`);
   }
   return { describe, release };
