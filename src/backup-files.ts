@@ -104,7 +104,10 @@ export async function writeManifest(dir: string, manifest: Manifest): Promise<vo
 
 /** The manifest of a backup; throws a `CliError` when the folder is none, or was not finished. */
 export async function readManifest(dir: string): Promise<Manifest> {
-  const names = await readdir(dir).catch(() => null);
+  const names = await readdir(dir).catch((error: { readonly code?: unknown }) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+    throw error;
+  });
   if (names === null) throw new CliError(`there is no folder ${dir}`);
   if (!names.includes(manifestName))
     throw new CliError(

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { builtInConfig } from './built-in-config.ts';
 import { type CheckedConfig, CliError, type Places } from './cli/shell.ts';
@@ -39,7 +39,7 @@ export function settingsOf(places: Places, around: Pick<Surroundings, 'env' | 'c
   }
   const remembered = join(dataDir, rememberedName);
   if (existsSync(remembered)) {
-    const file = readFileSync(remembered, 'utf8').trim();
+    const file = textOfConfig(remembered).trim();
     if (existsSync(file)) return { dataDir, configFile: file };
   }
   const usual = join(around.root, 'naru.yaml');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createPlace, naru, type Place } from './naru.ts';
@@ -130,4 +130,22 @@ test('an idempotency key is no longer than a name: the index of the books has no
   const beyond = await place.run(...order, `${most}가`);
   assert.equal(beyond.code, 2);
   assert.match(beyond.err, /must be well-formed text of at most 500 characters/);
+});
+
+test('what stands in a data directory in the place of a note of ours is an error of one line, or nothing', async () => {
+  const dataDir = join(place.folder, 'notes');
+  const list = () => naru('account', 'list', '--data-dir', dataDir);
+  mkdirSync(dataDir);
+  for (const note of ['null', '[1, {"models": 5}]', '{}']) {
+    writeFileSync(join(dataDir, 'found-engines.json'), note);
+    const { code, err } = await naru('config', 'check', '--data-dir', dataDir);
+    assert.deepEqual([code, err], [0, ''], note);
+  }
+  for (const name of ['naru.lock.json', 'config-file']) {
+    mkdirSync(join(dataDir, name, 'x'), { recursive: true });
+    const { code, err } = await list();
+    assert.equal(code, 1);
+    assert.match(err, /^naru: [^\n]* cannot be (written to|read): [^\n]*\n$/);
+    rmSync(join(dataDir, name), { recursive: true });
+  }
 });

@@ -158,7 +158,7 @@ test('a full disk behind the output is told of, and a reader that leaves is not'
     [full.status, full.stderr],
     [1, 'naru: the output cannot be written (ENOSPC): not all of it was\n'],
   );
-  const left = spawnSync('sh', ['-c', `${command} | head -1`], { encoding: 'utf8' });
+  const left = spawnSync('sh', ['-c', `${command} --json | head -1`], { encoding: 'utf8' });
   assert.equal(left.stderr, '');
 });
 
