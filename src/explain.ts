@@ -51,7 +51,9 @@ export function explain(error: unknown): string {
   const trouble = fileCodes.get(known);
   if (trouble !== undefined && typeof path === 'string' && isAbsolute(path)) return `${path}: ${trouble}`;
   const isOfDatabase =
-    severity !== undefined || 'errors' in error || /connect|timeout|certificate/i.test(error.message);
+    severity !== undefined ||
+    'errors' in error ||
+    /connect|timeout|certificate|getaddrinfo/i.test(error.message);
   const cause =
     databaseCodes.get(known) ?? (/timeout/i.test(error.message) ? 'it does not answer' : undefined);
   if (isOfDatabase && cause !== undefined)

@@ -92,6 +92,9 @@ function refuseUnclearOptions(program: Command, args: readonly string[]): void {
     const takesValue = option?.required === true;
     isValue = takesValue && !arg.includes('=');
     const value = isValue ? (args[index + 1] ?? '') : arg.slice(flag.length + 1);
+    // A word of our own in the place of a value is a value that was forgotten; `--memo=--kind` says that it is meant.
+    if (isValue && known.includes(value))
+      command.error(`error: option '${flag}' has no value before '${value}'`, { exitCode: 2 });
     const before = said.get(flag);
     if (takesValue && before !== undefined && before !== value && !mayBeSaidAnew(command, flag))
       command.error(`error: option '${flag}' stands here twice, as '${before}' and as '${value}'`, {

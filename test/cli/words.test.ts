@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { explain } from '../../src/explain.ts';
 import { settingsOf } from '../../src/settings.ts';
 import { createPlace, naru, type Place, root } from './naru.ts';
 
@@ -70,6 +71,8 @@ const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
   ['up --host http://127.0.0.1', /must be an IP address or a host name/],
   ['models refresh --from=', /must not be empty/],
   ['account create --name x --email=', /must not be empty/],
+  ['account create --name --json', /option '--name' has no value before '--json'/],
+  ['credit grant --account 1 --amount 5 --memo --kind bonus', /option '--memo' has no value before '--kind'/],
   ['generation prune', /required option '--before <month>' not specified/],
   ['generation prune --before 2026-13', /must be a month such as 2026-01/],
   ['generation prune --before 2026-01-01', /must be a month such as 2026-01/],
@@ -173,6 +176,14 @@ test('the doctor names what is wrong and how to mend it, and exits with 1', asyn
   assert.match(out, /^FAULT +slot gone +there is no program no-such-engine/m);
   assert.match(out, /^ok +node +\d+\./m);
   assert.doesNotMatch(out, /secret-word/);
+});
+
+test('a database whose machine cannot be found is told of in one line', () => {
+  const error = Object.assign(new Error('getaddrinfo ENOTFOUND db.internal'), { code: 'ENOTFOUND' });
+  assert.equal(
+    explain(error),
+    'the database cannot be used: there is no machine of that name (getaddrinfo ENOTFOUND db.internal): see database.url in naru.yaml',
+  );
 });
 
 test('an address of a database as hosts of them print it adds no words of the client to those of a command', async () => {
