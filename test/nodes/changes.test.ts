@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { silentLog } from '../../src/log/log.ts';
 import { ChangeFeed } from '../../src/nodes/change-feed.ts';
-import { forgetOldChanges, recordChange, seenUntilNow } from '../../src/store/changes.ts';
+import { changesAfter, forgetOldChanges, recordChange, seenUntilNow } from '../../src/store/changes.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
@@ -173,6 +173,20 @@ test('changes are kept for a week; who had no database for half of one does not 
   assert.equal(feed.isFresh, false);
   await assert.rejects(feed.fresh() ?? Promise.resolve(), /the database is away/);
   assert.match(JSON.stringify(warned), /start Naru anew/);
+});
+
+test('rows that another server numbered, such as those of a restored copy, are not news at each look', async () => {
+  const { database } = one;
+  const client = await database.connect(3_000);
+  const seen = await seenUntilNow(database);
+  await database.query("INSERT INTO change_event (topic, subject, tx) VALUES ('key', 9, '900000000000')");
+  await recordChange(database, 'key', 10);
+  const { changes } = await changesAfter(client, seen, 0);
+  await client.end();
+  assert.deepEqual(
+    changes.map(({ subject }) => subject),
+    [10],
+  );
 });
 
 test('the deaf node was deaf indeed', () => {
