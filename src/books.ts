@@ -63,7 +63,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   const { config, database, dataDir, clock, log, kept = keptInMemory } = parts;
   // A price may have been published after its configuration was read, which is before the database was there.
   const since = lookedBack(await seenUntilNow(database));
-  let heardEdition = 0;
+  let lastPublication = 0;
   const nodes = await NodeRegistry.join({
     database,
     clock,
@@ -101,7 +101,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     clock,
     log,
     since,
-    onChange: async ({ topic, subject }) => {
+    onChange: async ({ id, topic, subject }) => {
       switch (topic) {
         // Credit may have been taken away, or a limit lowered: shares of what was there before would be spent beyond it.
         case 'account':
@@ -117,8 +117,9 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
         case 'share-of-key':
           return shares.yieldTo('key', subject);
         case 'catalogue':
-          if (subject <= heardEdition) return;
-          heardEdition = subject;
+          // Publications follow one another, so their ids are in order.
+          if (id <= lastPublication) return;
+          lastPublication = id;
           // Not waited for: no revoked key waits until a configuration is read.
           return parts.onPublished?.();
       }
