@@ -61,7 +61,7 @@ export interface SpendSharesParts {
   readonly database: Database;
   readonly clock: Clock;
   /** Who else serves. */
-  readonly nodes: Pick<NodeRegistry, 'id' | 'isAlone' | 'count' | 'acquaintance'>;
+  readonly nodes: Pick<NodeRegistry, 'id' | 'isAlone' | 'count' | 'acquaintance' | 'isSeen' | 'beat'>;
   /** Whether what is known of the other nodes is current. */
   readonly isCurrent: () => boolean;
 }
@@ -117,6 +117,7 @@ export class SpendShares {
   async #askUntilSure(demand: Demand): Promise<Covered> {
     const { database, nodes } = this.#parts;
     for (let waitMs = firstWaitMs; ; ) {
+      if (!nodes.isSeen) await nodes.beat();
       await nodes.acquaintance;
       const covered = await database.line.run((sql) => this.#ask(sql, demand));
       if (covered === null) continue;
@@ -193,7 +194,7 @@ export class SpendShares {
 
   /** A node that was stopped for a while may have been taken for lost, and its shares with it: whoever is not current asks. */
   #isCovered({ spenders, amount }: Demand): boolean {
-    if (!this.#parts.isCurrent()) return false;
+    if (!this.#parts.isCurrent() || !this.#parts.nodes.isSeen) return false;
     const nowMs = this.#parts.clock.monotonic();
     for (const { kind, id, exposure } of spenders) {
       const share = this.#shares.get(nameOf(kind, id));
@@ -205,11 +206,11 @@ export class SpendShares {
 
   /**
    * One turn of the ordered line: the rows contain exactly the settlements that are no longer part of our exposure. Null when the
-   * others have taken this node for lost meanwhile: what it may spend already is published in the next turn, and first.
+   * others may have taken this node for lost meanwhile: what it may spend already is published before it asks again.
    */
   async #ask(sql: Sql, demand: Demand): Promise<Covered | null> {
     const { nodes } = this.#parts;
-    if (nodes.acquaintance !== null) return null;
+    if (nodes.acquaintance !== null || !nodes.isSeen) return null;
     if (this.#isCovered(demand)) {
       demand.place();
       return placed;
@@ -223,7 +224,7 @@ export class SpendShares {
       lefts.push({ spender, left: left - others, others });
     }
     // No wait from here to where the request is placed: what is compared is what is counted.
-    if (nodes.acquaintance !== null) {
+    if (nodes.acquaintance !== null || !nodes.isSeen) {
       await sql.query('ROLLBACK');
       return null;
     }
