@@ -151,6 +151,8 @@ export class SpendShares {
   async publish(spenders: Iterable<Spender>): Promise<void> {
     this.#shares.clear();
     await this.#parts.database.line.run(async (sql) => {
+      // Whoever asked earlier has been given a share since then, and that goes too.
+      this.#shares.clear();
       const { id } = this.#parts.nodes;
       const exposed = [...spenders]
         .filter(({ exposure }) => exposure > 0n)

@@ -158,3 +158,28 @@ test('a node that was lost in the middle of a look joins again', async (t) => {
   await nodes.beat();
   assert.notEqual(nodes.id, id);
 });
+
+test('a share that was being given when this node published what it may spend is not spent', async (t) => {
+  const database = await databaseOf(t);
+  const nodes = {
+    id: 1,
+    isAlone: false,
+    count: 2,
+    acquaintance: null,
+    isSeen: true,
+    beat: async () => {},
+  };
+  const shares = new SpendShares({ database, clock: systemClock, nodes, isCurrent: () => true });
+  const { spender, take } = purseOf(100n);
+  const cover = (amount: bigint) => shares.cover({ spenders: [spender], amount, place: () => take(amount) });
+  // A model that costs nothing: nothing is in flight of what is published.
+  const asked = cover(0n);
+  await new Promise(setImmediate);
+  const published = shares.publish([spender]);
+  await asked;
+  await published;
+  for (const name of ['one', 'two'])
+    await database.query('INSERT INTO gateway_node (home, address) VALUES ($1, $2)', [randomUUID(), name]);
+  await database.query('INSERT INTO spend_share (kind, subject, node_id, amount) VALUES (1, 1, 2, 101)');
+  assert.equal((await cover(10n)).kind, 'exhausted', 'another node has all of it');
+});
