@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { silentLog } from '../../src/log/log.ts';
+import { Offer } from '../../src/offer.ts';
+import { systemClock } from '../../src/time/clock.ts';
 import { startTestGateway, type TestGateway, type TestModel, testConfig } from '../harness/gateway.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { gate } from '../harness/upstream-acts.ts';
@@ -58,6 +61,24 @@ test('a change that takes a restart is refused, and everything stays as it was',
   const wanted = changed([{ id: 'test/c', upstreams: [first.url] }], { keys: { prefix: 'sk-x-' } });
   await assert.rejects(naru.gateway.reload(wanted), /`keys` changed: that takes a restart/);
   assert.equal((await ask(key, 'test/b')).status, 200);
+});
+
+test('of two configurations that are taken at once the later one stays, however long the earlier takes', async () => {
+  const parts = { database: naru.database, clock: systemClock, log: silentLog };
+  const of = (id: string) => changed([{ id, upstreams: [second.url] }]);
+  const offer = await Offer.open(parts, of('test/b'));
+  const prepared = Promise.withResolvers<() => void>();
+  const earlier = offer.change(of('test/c'), () => prepared.promise);
+  const later = offer.change(of('test/d'), async () => () => {});
+  // As long as a change takes that waits for nobody.
+  await Promise.race([later, naru.database.query('SELECT pg_sleep(0.2)')]);
+  prepared.resolve(() => {});
+  await Promise.all([earlier, later]);
+  assert.deepEqual(
+    offer.catalogue.models.map(({ id }) => id),
+    ['test/d'],
+  );
+  await offer.close();
 });
 
 test('a generation keeps the price version that it was billed with', async () => {
