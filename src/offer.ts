@@ -55,11 +55,9 @@ export class Offer {
     return this.#config;
   }
 
-  /** The provider of a candidate. A request that was planned before a change may ask for one that is offered no more. */
-  provider(slug: string): Provider {
-    const provider = this.#providers.get(slug);
-    if (provider === undefined) throw new Error(`no provider ${slug}: it was taken out of the configuration`);
-    return provider;
+  /** The provider of a candidate. A request that was planned before a change may ask for one that is offered no more: null. */
+  provider(slug: string): Provider | null {
+    return this.#providers.get(slug) ?? null;
   }
 
   /**
