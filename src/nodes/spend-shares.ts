@@ -88,6 +88,7 @@ export class SpendShares {
   readonly #parts: SpendSharesParts;
   readonly #shares = new Map<string, Share>();
   readonly #pleas = new Map<string, Promise<void>>();
+  #beating: Promise<void> | null = null;
 
   constructor(parts: SpendSharesParts) {
     this.#parts = parts;
@@ -117,7 +118,7 @@ export class SpendShares {
   async #askUntilSure(demand: Demand): Promise<Covered> {
     const { database, nodes } = this.#parts;
     for (let waitMs = firstWaitMs; ; ) {
-      if (!nodes.isSeen) await nodes.beat();
+      if (!nodes.isSeen) await this.#beat();
       await nodes.acquaintance;
       const covered = await database.line.run((sql) => this.#ask(sql, demand));
       if (covered === null) continue;
@@ -125,6 +126,14 @@ export class SpendShares {
       await this.#plead(covered.by, waitMs);
       waitMs *= 2;
     }
+  }
+
+  /** All who wait to be seen again share one look. */
+  #beat(): Promise<void> {
+    this.#beating ??= this.#parts.nodes.beat().finally(() => {
+      this.#beating = null;
+    });
+    return this.#beating;
   }
 
   /** Asks the other nodes to yield and gives them a moment; who asks for the same meanwhile waits along. */
