@@ -37,7 +37,8 @@ export async function spendTogether(
           return Number(row?.id);
         });
         const held = { exposure: 0n };
-        const registry = { id, isAlone: false, count, acquaintance: null };
+        const alive = { isSeen: true, beat: async () => {} };
+        const registry = { id, isAlone: false, count, acquaintance: null, ...alive };
         const shares = new SpendShares({
           database,
           clock: systemClock,

@@ -10,7 +10,7 @@ import { ChangeFeed } from './nodes/change-feed.ts';
 import { nodeHome } from './nodes/node-home.ts';
 import { NodeRegistry } from './nodes/node-registry.ts';
 import { SpendShares } from './nodes/spend-shares.ts';
-import { seenUntilNow } from './store/changes.ts';
+import { lookedBack, seenUntilNow } from './store/changes.ts';
 import type { Database } from './store/database.ts';
 import { Journal, type JournalOptions } from './store/journal/journal.ts';
 import type { JournalEvent } from './store/journal/unavailable.ts';
@@ -61,7 +61,9 @@ export interface Books {
 /** Opens the books; what an earlier process left in the journal is settled before anyone can look. */
 export async function openBooks(parts: BooksParts): Promise<Books> {
   const { config, database, dataDir, clock, log, kept = keptInMemory } = parts;
-  const since = await seenUntilNow(database);
+  // A price may have been published after its configuration was read, which is before the database was there.
+  const since = lookedBack(await seenUntilNow(database));
+  let lastPublication = 0;
   const nodes = await NodeRegistry.join({
     database,
     clock,
@@ -99,7 +101,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     clock,
     log,
     since,
-    onChange: async ({ topic, subject }) => {
+    onChange: async ({ id, topic, subject }) => {
       switch (topic) {
         // Credit may have been taken away, or a limit lowered: shares of what was there before would be spent beyond it.
         case 'account':
@@ -115,6 +117,9 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
         case 'share-of-key':
           return shares.yieldTo('key', subject);
         case 'catalogue':
+          // Publications follow one another, so their ids are in order.
+          if (id <= lastPublication) return;
+          lastPublication = id;
           // Not waited for: no revoked key waits until a configuration is read.
           return parts.onPublished?.();
       }

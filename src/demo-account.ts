@@ -1,10 +1,13 @@
 import type { Office } from './cli/office.ts';
 import { krwOfMicro } from './money/krw.ts';
 import type { Database } from './store/database.ts';
+import type { Sql } from './store/sql.ts';
 
 /** What the demo account begins with: ₩10,000. */
 const bonus = krwOfMicro(10_000_000_000n);
 const demoName = 'demo';
+/** An arbitrary constant: the advisory lock that lets one process make the demo account. */
+const demoLock = 7_236_482_620;
 
 /** The demo account's keys, in plaintext: shown once. */
 export interface DemoAccount {
@@ -17,8 +20,16 @@ export interface DemoAccount {
  * Creates the demo account when there is no account at all, and finishes one that a first start left without keys because it
  * was killed; null when there is nothing to do.
  */
-export async function createDemoAccount(office: Office, database: Database): Promise<DemoAccount | null> {
-  const accounts = await database.query<{ id: bigint; name: string }>(
+export function createDemoAccount(office: Office, database: Database): Promise<DemoAccount | null> {
+  // Of several nodes that start at once on an empty database one makes it: the others wait, and find it.
+  return database.transaction(async (sql) => {
+    await sql.query('SELECT pg_advisory_xact_lock($1)', [demoLock]);
+    return create(office, sql);
+  });
+}
+
+async function create(office: Office, sql: Sql): Promise<DemoAccount | null> {
+  const accounts = await sql.query<{ id: bigint; name: string }>(
     'SELECT id, name FROM account ORDER BY id LIMIT 2',
   );
   const accountId = await unfinished(office, accounts);

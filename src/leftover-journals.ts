@@ -4,6 +4,7 @@ import { reportJournal } from './books.ts';
 import { Settlements } from './ledger/settlements.ts';
 import type { Log } from './log/log.ts';
 import { nodeHome } from './nodes/node-home.ts';
+import { recordChange } from './store/changes.ts';
 import type { Database } from './store/database.ts';
 import { removeHome } from './store/gateway-nodes.ts';
 import { Journal } from './store/journal/journal.ts';
@@ -29,7 +30,7 @@ export function workerHomes(dataDir: string): readonly string[] {
 
 /**
  * Settles what a process that is gone left in the journal of its home, as its next start would do it. The caller holds the home.
- * What the database refuses stays in the journal and is told to `log.error`.
+ * What the database refuses stays in the journal and is told to `log.error`; what was charged, to the nodes that serve.
  */
 export async function settleJournalOf(
   home: string,
@@ -42,6 +43,7 @@ export async function settleJournalOf(
     clock: systemClock,
     report: (event) => reportJournal(log, event),
   });
+  const charged = { account: new Set<number>(), key: new Set<number>() };
   const settlements = new Settlements({
     database,
     journal,
@@ -49,14 +51,33 @@ export async function settleJournalOf(
     clock: systemClock,
     log,
     spendingNode: () => null,
-    onCommitted: () => {},
+    onCommitted: (rows, { replayed }) => {
+      for (const { uuid, cost, accountId, keyId } of rows) {
+        if (cost === 0n || replayed.has(uuid)) continue;
+        charged.account.add(accountId);
+        charged.key.add(keyId);
+      }
+    },
     onQuarantined: () => {},
   });
   try {
     return await settlements.recover();
   } finally {
     await settlements.close();
+    await tellNodes(database, charged);
   }
+}
+
+/** A node that is alone asks nobody what was spent: it must hear of what was, by whoever is no node. */
+async function tellNodes(
+  database: Database,
+  charged: Readonly<Record<'account' | 'key', ReadonlySet<number>>>,
+): Promise<void> {
+  if (charged.account.size === 0) return;
+  await database.transaction(async (sql) => {
+    for (const topic of ['account', 'key'] as const)
+      for (const subject of charged[topic]) await recordChange(sql, topic, subject);
+  });
 }
 
 /**

@@ -25,15 +25,26 @@ export function openLogFile(
   limitBytes = largestBytes,
 ): LogFile {
   const path = join(dataDir, 'naru.log');
-  let file = openSync(path, appendHere, 0o600);
+  let file: number | null = openSync(path, appendHere, 0o600);
   let bytes = fstatSync(file).size;
-  const write = (line: string): void => {
-    if (bytes > limitBytes) {
-      closeSync(file);
+  // The old file is closed last: its number may be another file's or a socket's in the next moment.
+  const rotate = (old: number): number => {
+    let next: number | null = null;
+    try {
+      next = openSync(`${path}.new`, appendHere, 0o600);
       renameSync(path, `${path}.1`);
-      file = openSync(path, appendHere, 0o600);
-      bytes = 0;
+      renameSync(`${path}.new`, path);
+    } catch {
+      if (next !== null) closeSync(next);
+      return old;
     }
+    closeSync(old);
+    bytes = 0;
+    return next;
+  };
+  const write = (line: string): void => {
+    if (file === null) return;
+    if (bytes > limitBytes) file = rotate(file);
     bytes += writeSync(file, line);
   };
   return {
@@ -47,7 +58,10 @@ export function openLogFile(
       const told = spoken(line);
       if (told !== null) tell(told);
     },
-    close: () => closeSync(file),
+    close() {
+      if (file !== null) closeSync(file);
+      file = null;
+    },
   };
 }
 

@@ -24,6 +24,8 @@ export class Offer {
   #catalogue: Catalogue;
   #providers: Providers;
   readonly #retiring = new Set<Provider>();
+  /** The change asked for last, and all before it. */
+  #changed: Promise<void> = Promise.resolve();
 
   private constructor(
     { database, clock, log }: OfferParts,
@@ -53,19 +55,29 @@ export class Offer {
     return this.#config;
   }
 
-  /** The provider of a candidate. A request that was planned before a change may ask for one that is offered no more. */
-  provider(slug: string): Provider {
-    const provider = this.#providers.get(slug);
-    if (provider === undefined) throw new Error(`no provider ${slug}: it was taken out of the configuration`);
-    return provider;
+  /** The provider of a candidate. A request that was planned before a change may ask for one that is offered no more: null. */
+  provider(slug: string): Provider | null {
+    return this.#providers.get(slug) ?? null;
   }
 
   /**
    * Offers what another configuration says, from the next request on; requests in flight end with what they began with. Throws
    * when something changed that only a restart can change; then everything stays as it is. `prepare` makes whatever else follows
-   * the configuration ready for it; what it resolves with is called in the moment in which the offer changes.
+   * the configuration ready for it; what it resolves with is called in the moment in which the offer changes. One change at a time: a
+   * worker may be told of another one while it takes the one that it missed.
    */
-  async change(config: Config, prepare: () => Promise<() => void>): Promise<void> {
+  change(config: Config, prepare: () => Promise<() => void>): Promise<void> {
+    const turn = this.#changed.then(() => this.#change(config, prepare));
+    this.#changed = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Closes every connection at once, those of replaced providers too. */
+  async close(): Promise<void> {
+    await closeAll([...this.#providers.values(), ...this.#retiring]);
+  }
+
+  async #change(config: Config, prepare: () => Promise<() => void>): Promise<void> {
     for (const part of ['listen', 'admin', 'database', 'keys', 'settlement', 'edge', 'routing'] as const) {
       if (!isSame(this.#config[part], config[part]))
         throw new Error(`\`${part}\` changed: that takes a restart; nothing was changed`);
@@ -80,11 +92,6 @@ export class Offer {
     this.#config = config;
     follow();
     for (const provider of before.values()) this.#retire(provider);
-  }
-
-  /** Closes every connection at once, those of replaced providers too. */
-  async close(): Promise<void> {
-    await closeAll([...this.#providers.values(), ...this.#retiring]);
   }
 
   /** Providers are opened first: what cannot be offered is not published. */

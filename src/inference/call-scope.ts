@@ -31,7 +31,8 @@ export class CallScope implements Patience {
       limits.totalMs === null
         ? null
         : clock.after(limits.totalMs, () => this.#giveUp('the answer took too long'));
-    if (client.aborted) this.#lose(errorOf(client.reason));
+    // Whoever is gone already says so no more: a worker may hear of a lane and of its loss in one turn.
+    if (client.aborted || engine?.aborted === true) this.#onAbort();
   }
 
   /** The first byte is here: from now on silence is limited by the chunk source. */

@@ -9,7 +9,8 @@ import type { AttemptContext } from './outcome.ts';
 
 /** How candidates are reached. */
 export interface Callers {
-  readonly provider: (slug: string) => Provider;
+  /** Null: it was taken out of the configuration. */
+  readonly provider: (slug: string) => Provider | null;
   /** Connections to an engine of ours at this base URL. */
   readonly engine: (baseUrl: string) => { request(written: WrittenAsk): UpstreamRequest };
   readonly slots: Lanes;
@@ -35,15 +36,17 @@ export interface Line {
   heard(): void;
 }
 
-/** A provider takes as many calls as there are, and wants nothing back. */
+/** A provider takes as many calls as there are. */
 class ProviderLine implements Line {
   readonly kind = 'line';
   readonly model: string;
   readonly lost = null;
   readonly #provider: Provider;
+  readonly #letGo: () => void;
 
   constructor(provider: Provider, model: string) {
     this.#provider = provider;
+    this.#letGo = provider.use();
     this.model = model;
   }
 
@@ -63,21 +66,29 @@ class ProviderLine implements Line {
     return this.#provider.conceal(words);
   }
 
-  release(): void {}
+  release(): void {
+    this.#letGo();
+  }
 
   heard(): void {}
 }
 
-/** A line to a candidate: at once to a provider, from the slot's queue to an engine of ours, which may be loading instead. */
+/**
+ * A line to a candidate: at once to a provider, unless that is gone, from the slot's queue to an engine of ours, which may be loading
+ * instead. Whoever has it releases it once.
+ */
 export async function openLine(
   callers: Callers,
   candidate: Candidate,
   context: AttemptContext,
 ): Promise<
-  ({ readonly kind: 'line' } & Line) | { readonly kind: 'loading'; readonly retryAfterSec: number }
+  | ({ readonly kind: 'line' } & Line)
+  | { readonly kind: 'loading'; readonly retryAfterSec: number }
+  | { readonly kind: 'gone' }
 > {
   if (candidate.via.kind === 'provider') {
-    return new ProviderLine(callers.provider(candidate.via.provider), candidate.upstreamModel);
+    const provider = callers.provider(candidate.via.provider);
+    return provider === null ? { kind: 'gone' } : new ProviderLine(provider, candidate.upstreamModel);
   }
   const lease = await callers.slots.acquire(candidate.via.slot, {
     accountId: context.accountId,

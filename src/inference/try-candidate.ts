@@ -23,6 +23,9 @@ const errorBodyMs = 2_000;
 /** Chunks that say nothing, one after another, of which none follows that does. */
 const mostEmptyChunks = 10_000;
 
+/** Its provider was taken out of the configuration after the request was planned. */
+const gone: Outcome = { kind: 'unreachable', status: null, reason: 'it is offered no more' };
+
 type Tried = { readonly outcome: Outcome; readonly waitedMs: number };
 
 /**
@@ -38,6 +41,7 @@ export async function tryCandidate(
   const line = await openLine(callers, candidate, context);
   if (line.kind === 'loading')
     return { outcome: { kind: 'loading', retryAfterSec: line.retryAfterSec }, waitedMs: 0 };
+  if (line.kind === 'gone') return { outcome: gone, waitedMs: 0 };
   const startedMs = callers.clock.monotonic();
   const call = new CallScope(
     callers.clock,

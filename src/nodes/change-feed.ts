@@ -27,7 +27,7 @@ export interface ChangeFeedParts {
   readonly connect: (limitMs: number) => Promise<Client>;
   readonly clock: Clock;
   readonly log: Log;
-  /** What memory knows of: taken before anything was read into it. */
+  /** What memory knows of: from before anything was read into it. */
   readonly since: SeenChanges;
   /** Makes a change true in memory; may be called twice for one change. */
   readonly onChange: (change: Change) => Promise<void>;

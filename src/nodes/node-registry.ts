@@ -74,6 +74,14 @@ export class NodeRegistry {
     return this.#others.length === 0;
   }
 
+  /**
+   * Whether the others cannot have taken this node for lost. Otherwise they may have given its shares to someone, and a `beat` has it
+   * join again.
+   */
+  get isSeen(): boolean {
+    return this.#parts.clock.monotonic() - this.#seenMs < nodeLostMs;
+  }
+
   /** The monotonic instant at which the last other node was found gone; what it spent shows in what is asked for from then on. */
   get aloneSinceMs(): number {
     return this.#aloneSinceMs;
@@ -94,7 +102,7 @@ export class NodeRegistry {
     this.#company = company;
   }
 
-  /** Says that this node lives and looks who else does. One look at a time; rejects when the database is away. */
+  /** Says that this node lives and looks who else does. One look at a time; rejects when the database is away, and after `leave`. */
   beat(): Promise<void> {
     const turn = this.#beating.then(() => this.#look());
     this.#beating = turn.catch(() => {});
@@ -124,11 +132,11 @@ export class NodeRegistry {
   }
 
   async #look(): Promise<void> {
-    if (this.#hasLeft) return;
+    if (this.#hasLeft) throw new Error('this node has left');
     const { database, clock } = this.#parts;
     const beganMs = clock.monotonic();
     // The others have taken us for lost, and may have lost themselves: nobody's memory of who serves is to be believed.
-    if (beganMs - this.#seenMs >= nodeLostMs) await this.#joinAgain();
+    if (!this.isSeen) await this.#joinAgain();
     const nodes = await listNodes(database);
     const others = nodes.filter((node) => node.id !== this.#id && node.silentMs < nodeLostMs);
     const wasAlone = this.isAlone;
@@ -146,7 +154,8 @@ export class NodeRegistry {
     const knows = Math.max(this.#id, ...nodes.map((node) => node.id));
     const isListed = await noteAlive(database, this.#id, knows);
     this.#knows = knows;
-    if (isListed) this.#seenMs = beganMs;
+    // A look may itself take so long that we were lost in the middle of it.
+    if (isListed && this.isSeen) this.#seenMs = beganMs;
     else await this.#joinAgain();
   }
 

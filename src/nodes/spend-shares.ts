@@ -61,7 +61,7 @@ export interface SpendSharesParts {
   readonly database: Database;
   readonly clock: Clock;
   /** Who else serves. */
-  readonly nodes: Pick<NodeRegistry, 'id' | 'isAlone' | 'count' | 'acquaintance'>;
+  readonly nodes: Pick<NodeRegistry, 'id' | 'isAlone' | 'count' | 'acquaintance' | 'isSeen' | 'beat'>;
   /** Whether what is known of the other nodes is current. */
   readonly isCurrent: () => boolean;
 }
@@ -88,6 +88,7 @@ export class SpendShares {
   readonly #parts: SpendSharesParts;
   readonly #shares = new Map<string, Share>();
   readonly #pleas = new Map<string, Promise<void>>();
+  #beating: Promise<void> | null = null;
 
   constructor(parts: SpendSharesParts) {
     this.#parts = parts;
@@ -117,6 +118,7 @@ export class SpendShares {
   async #askUntilSure(demand: Demand): Promise<Covered> {
     const { database, nodes } = this.#parts;
     for (let waitMs = firstWaitMs; ; ) {
+      if (!nodes.isSeen) await this.#beat();
       await nodes.acquaintance;
       const covered = await database.line.run((sql) => this.#ask(sql, demand));
       if (covered === null) continue;
@@ -124,6 +126,14 @@ export class SpendShares {
       await this.#plead(covered.by, waitMs);
       waitMs *= 2;
     }
+  }
+
+  /** All who wait to be seen again share one look. */
+  #beat(): Promise<void> {
+    this.#beating ??= this.#parts.nodes.beat().finally(() => {
+      this.#beating = null;
+    });
+    return this.#beating;
   }
 
   /** Asks the other nodes to yield and gives them a moment; who asks for the same meanwhile waits along. */
@@ -150,6 +160,8 @@ export class SpendShares {
   async publish(spenders: Iterable<Spender>): Promise<void> {
     this.#shares.clear();
     await this.#parts.database.line.run(async (sql) => {
+      // Whoever asked earlier has been given a share since then, and that goes too.
+      this.#shares.clear();
       const { id } = this.#parts.nodes;
       const exposed = [...spenders]
         .filter(({ exposure }) => exposure > 0n)
@@ -193,7 +205,7 @@ export class SpendShares {
 
   /** A node that was stopped for a while may have been taken for lost, and its shares with it: whoever is not current asks. */
   #isCovered({ spenders, amount }: Demand): boolean {
-    if (!this.#parts.isCurrent()) return false;
+    if (!this.#parts.isCurrent() || !this.#parts.nodes.isSeen) return false;
     const nowMs = this.#parts.clock.monotonic();
     for (const { kind, id, exposure } of spenders) {
       const share = this.#shares.get(nameOf(kind, id));
@@ -205,11 +217,11 @@ export class SpendShares {
 
   /**
    * One turn of the ordered line: the rows contain exactly the settlements that are no longer part of our exposure. Null when the
-   * others have taken this node for lost meanwhile: what it may spend already is published in the next turn, and first.
+   * others may have taken this node for lost meanwhile: what it may spend already is published before it asks again.
    */
   async #ask(sql: Sql, demand: Demand): Promise<Covered | null> {
     const { nodes } = this.#parts;
-    if (nodes.acquaintance !== null) return null;
+    if (nodes.acquaintance !== null || !nodes.isSeen) return null;
     if (this.#isCovered(demand)) {
       demand.place();
       return placed;
@@ -223,7 +235,7 @@ export class SpendShares {
       lefts.push({ spender, left: left - others, others });
     }
     // No wait from here to where the request is placed: what is compared is what is counted.
-    if (nodes.acquaintance !== null) {
+    if (nodes.acquaintance !== null || !nodes.isSeen) {
       await sql.query('ROLLBACK');
       return null;
     }

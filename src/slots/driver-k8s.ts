@@ -68,6 +68,8 @@ class ScaledRun implements Run {
   /** Whether the Deployment may have been scaled by this run, or for it. */
   #isRaised = false;
   #hasExited = false;
+  /** What is on its way to the API server. */
+  #raising: Promise<unknown> = Promise.resolve();
   #lookedMs: number;
 
   constructor(options: ScaledDriverOptions, scale: KubeScale, report: (report: RunReport) => void) {
@@ -127,8 +129,14 @@ class ScaledRun implements Run {
       this.#report({ kind: 'spawned', engine: { pid: null, port: null, baseUrl } });
   }
 
+  #raise(): Promise<ScaleAnswer> {
+    const raising = this.#ensure();
+    this.#raising = raising;
+    return raising;
+  }
+
   /** Sees to it that there are to be enough pods; more of them are somebody else's wish, and stay. */
-  async #raise(): Promise<ScaleAnswer> {
+  async #ensure(): Promise<ScaleAnswer> {
     const { replicas } = this.#options.driver.k8s;
     const now = await this.#scale.read();
     if (now.ok && now.scale.wanted >= replicas) this.#isRaised = true;
@@ -141,7 +149,10 @@ class ScaledRun implements Run {
 
   async #end(): Promise<void> {
     const { manage } = this.#options.driver.k8s;
-    const lowered = this.#launched.then(() => (manage && this.#isRaised ? this.#lower() : undefined));
+    // An order for more pods that is still on its way would arrive after the one for none.
+    const lowered = Promise.all([this.#launched, this.#raising]).then(() =>
+      manage && this.#isRaised ? this.#lower() : undefined,
+    );
     const left = new Promise<void>((resolve) => {
       if (this.#leaving.signal.aborted) resolve();
       else this.#leaving.signal.addEventListener('abort', () => resolve(), { once: true });

@@ -52,7 +52,7 @@ export async function seenUntilNow(sql: Sql): Promise<SeenChanges> {
 
 /**
  * A page of the changes with an id above `afterId` that had not committed when `seen` was: those of transactions that began later, and
- * of those that were under way.
+ * of those that were under way. Rows of a restored copy may have numbers that this server has yet to give: they are not new.
  */
 export async function changesAfter(client: Client, seen: SeenChanges, afterId: number): Promise<ChangePage> {
   const { rows } = await client.query<{
@@ -65,7 +65,8 @@ export async function changesAfter(client: Client, seen: SeenChanges, afterId: n
     text: `SELECT now.seen AS now, late.id, late.topic, late.subject FROM (SELECT pg_current_snapshot()::text AS seen) now
            LEFT JOIN (
              SELECT id, topic, subject FROM (
-               SELECT id, topic, subject FROM change_event WHERE tx >= pg_snapshot_xmax($1::pg_snapshot)
+               SELECT id, topic, subject FROM change_event
+               WHERE tx >= pg_snapshot_xmax($1::pg_snapshot) AND tx < pg_snapshot_xmax(pg_current_snapshot())
                UNION ALL
                SELECT id, topic, subject FROM change_event WHERE tx = ANY (ARRAY(SELECT pg_snapshot_xip($1::pg_snapshot)))
              ) unseen WHERE id > $2 ORDER BY id LIMIT ${pageSize}

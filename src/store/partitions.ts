@@ -1,7 +1,7 @@
 import type { Sql } from './sql.ts';
 
 /** An arbitrary constant: IF NOT EXISTS alone lets two nodes make one partition at once, and one of them fails. */
-export const partitionLock = 7_236_482_618;
+export const partitionLock = 7_236_482_619;
 
 /**
  * Makes the monthly partition of `generation` that begins at `fromMs` and ends at `toMs`, unless it is there. Ids are version 7
@@ -14,6 +14,11 @@ export async function ensureGenerationPartition(
   fromMs: number,
   toMs: number,
 ): Promise<void> {
+  // A node that starts does not wait for one that drops the records of another month.
+  const [found] = await sql.query<{ is_there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS is_there', [
+    name,
+  ]);
+  if (found?.is_there === true) return;
   await sql.query('SELECT pg_advisory_xact_lock($1)', [partitionLock]);
   await sql.query(
     `CREATE TABLE IF NOT EXISTS ${name} PARTITION OF generation FOR VALUES FROM ('${smallestIdAt(fromMs)}') TO ('${smallestIdAt(toMs)}')`,

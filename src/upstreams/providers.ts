@@ -15,7 +15,9 @@ export interface Provider {
   request(written: WrittenAsk): UpstreamRequest;
   /** Its words without our credentials, should it repeat them: for the log. */
   conceal(words: string): string;
-  /** Closes its connections when the requests on them have ended. */
+  /** Someone is about to ask it: until the function that comes back is called, once, `retire` closes nothing. */
+  use(): () => void;
+  /** Closes its connections when nobody uses it any more, and the requests on them have ended. */
   retire(): Promise<void>;
   /** Closes its connections at once. */
   close(): Promise<void>;
@@ -83,6 +85,12 @@ export function openProvider(config: ProviderConfig): Provider {
     maxConnections: config.maxConnections,
     headers,
   });
+  const unused = Promise.withResolvers<void>();
+  let users = 0;
+  let isRetired = false;
+  const settle = (): void => {
+    if (isRetired && users === 0) unused.resolve();
+  };
   return {
     slug: config.slug,
     name: config.name,
@@ -90,7 +98,19 @@ export function openProvider(config: ProviderConfig): Provider {
     firstByteTimeoutMs: config.firstByteTimeoutMs,
     request: (written) => connections.request(written),
     conceal: (words) => secrets.reduce((text, each) => text.replaceAll(each, '***'), words),
-    retire: () => connections.retire(),
+    use() {
+      users += 1;
+      return () => {
+        users -= 1;
+        settle();
+      };
+    },
+    async retire() {
+      isRetired = true;
+      settle();
+      await unused.promise;
+      await connections.retire();
+    },
     close: () => connections.close(),
   };
 }

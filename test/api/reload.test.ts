@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { type Callers, openLine } from '../../src/inference/line.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { Offer } from '../../src/offer.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { callUpstream } from '../../src/upstreams/call.ts';
 import { startTestGateway, type TestGateway, type TestModel, testConfig } from '../harness/gateway.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { gate } from '../harness/upstream-acts.ts';
@@ -60,6 +65,24 @@ test('a change that takes a restart is refused, and everything stays as it was',
   assert.equal((await ask(key, 'test/b')).status, 200);
 });
 
+test('of two configurations that are taken at once the later one stays, however long the earlier takes', async () => {
+  const parts = { database: naru.database, clock: systemClock, log: silentLog };
+  const of = (id: string) => changed([{ id, upstreams: [second.url] }]);
+  const offer = await Offer.open(parts, of('test/b'));
+  const prepared = Promise.withResolvers<() => void>();
+  const earlier = offer.change(of('test/c'), () => prepared.promise);
+  const later = offer.change(of('test/d'), async () => () => {});
+  // As long as a change takes that waits for nobody.
+  await Promise.race([later, naru.database.query('SELECT pg_sleep(0.2)')]);
+  prepared.resolve(() => {});
+  await Promise.all([earlier, later]);
+  assert.deepEqual(
+    offer.catalogue.models.map(({ id }) => id),
+    ['test/d'],
+  );
+  await offer.close();
+});
+
 test('a generation keeps the price version that it was billed with', async () => {
   const { key, accountId } = await naru.account();
   const versions: number[] = [];
@@ -92,6 +115,39 @@ test('a reload does not wait for requests in flight, nor does the next one; they
   const answer = await slow;
   assert.equal(answer.json.choices[0].message.content, 'slow');
   assert.equal(answer.json.usage.cost, 10 + 5 * 2);
+});
+
+test('a candidate that was taken out of the configuration before its turn has failed, and its request goes on', async () => {
+  const { key } = await naru.account({ credit: '10000000' });
+  const gone = changed([{ id: 'test/b', upstreams: [first.url, second.url] }]);
+  await naru.gateway.reload(gone);
+  const hold = gate();
+  first.next(reply.status(503).holdAt('head', hold));
+  const asked = ask(key, 'test/b');
+  await hold.reached;
+  await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [first.url] }]));
+  hold.open();
+  const { status, json } = await asked;
+  assert.deepEqual([status, json.error.metadata.error_type], [502, 'provider_error']);
+});
+
+test('a request whose words are being put together when its provider is replaced is answered by that one', async () => {
+  const parts = { database: naru.database, clock: systemClock, log: silentLog };
+  const of = (id: string) => changed([{ id, upstreams: [second.url] }]);
+  const offer = await Offer.open(parts, of('test/b'));
+  const [candidate] = offer.catalogue.models.flatMap(({ candidates }) => candidates);
+  assert.ok(candidate !== undefined);
+  const signal = new AbortController().signal;
+  const callers = { provider: (slug: string) => offer.provider(slug) } as Callers;
+  const line = await openLine(callers, candidate, { accountId: 1, requestId: 'r', signal, attempts: [] });
+  assert.ok(line.kind === 'line');
+  await offer.change(of('test/c'), async () => () => {});
+  const request = line.request({ path: '/chat/completions', headers: {}, body: '{}' });
+  const response = await callUpstream(request, { lost: null, onLost: null });
+  assert.equal(response.status, 200);
+  response.body.cancel(new Error('enough'));
+  line.release('served');
+  await offer.close();
 });
 
 test('a configuration whose providers cannot be opened publishes no price', async () => {

@@ -14,6 +14,8 @@ import type { TestContext } from 'node:test';
 /** What an API server does with one call instead of answering it well. */
 export type Fault =
   | { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
+  /** Carries it out, and answers, when this has come to pass. */
+  | { readonly after: Promise<unknown> }
   | 'hang'
   | 'drop'
   /** Carries it out, and closes the connection without an answer. */
@@ -83,20 +85,22 @@ export async function startKubeApi(t: TestContext, dir: string): Promise<KubeApi
     for await (const piece of request) body += piece;
     const { method = '', url: path = '' } = request;
     const { authorization, 'content-type': type } = request.headers;
-    calls.push({ method, path, authorization, type, body });
+    const call = { method, path, authorization, type, body };
+    calls.push(call);
     const scripted = api.faults.shift();
     const fault = scripted === undefined ? api.fault : scripted;
     if (fault === 'hang') return;
     if (fault === 'drop') return void request.socket.destroy();
-    if (fault === 'lose') answerOf(api, calls.at(-1) as Call);
+    if (fault === 'lose') answerOf(api, call);
     if (fault === 'lose') return void request.socket.destroy();
-    if (fault !== null) {
+    if (fault !== null && 'after' in fault) await fault.after;
+    else if (fault !== null) {
       response
         .writeHead(fault.status, fault.headers)
         .end(fault.body ?? statusBody(fault.status, 'as scripted'));
       return;
     }
-    const [status, answer] = answerOf(api, calls.at(-1) as Call);
+    const [status, answer] = answerOf(api, call);
     response.writeHead(status, { 'content-type': 'application/json' }).end(answer);
   };
   const server = createHttps({ key: readFileSync(key), cert: api.ca }, (request, response) => {

@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { openBooks } from '../../src/books.ts';
 import { silentLog } from '../../src/log/log.ts';
+import { krwOfMicro } from '../../src/money/krw.ts';
 import { ChangeFeed } from '../../src/nodes/change-feed.ts';
-import { forgetOldChanges, recordChange, seenUntilNow } from '../../src/store/changes.ts';
-import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { changesAfter, forgetOldChanges, recordChange, seenUntilNow } from '../../src/store/changes.ts';
+import { Database } from '../../src/store/database.ts';
+import { createTestDatabase } from '../harness/database.ts';
+import { until } from '../harness/fake-engine.ts';
+import { startTestGateway, type TestAccount, type TestGateway, testConfig } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import { type DeafProxy, startDeafProxy } from './deaf-proxy.ts';
@@ -173,6 +181,62 @@ test('changes are kept for a week; who had no database for half of one does not 
   assert.equal(feed.isFresh, false);
   await assert.rejects(feed.fresh() ?? Promise.resolve(), /the database is away/);
   assert.match(JSON.stringify(warned), /start Naru anew/);
+});
+
+test('a start hears of the last publication, and of none a second time, whatever becomes of its connection', async (t) => {
+  const { address, drop } = await createTestDatabase();
+  const database = new Database(address, 4);
+  const dataDir = mkdtempSync(join(tmpdir(), 'naru-changes-'));
+  await recordChange(database, 'catalogue', 1);
+  let heard = 0;
+  const config = testConfig({});
+  const parts = {
+    config,
+    database,
+    dataDir,
+    clock: new TestClock(),
+    log: silentLog,
+    debtFloor: () => krwOfMicro(0n),
+  };
+  const books = await openBooks({ ...parts, onPublished: () => (heard += 1) });
+  t.after(async () => {
+    await books.close();
+    await database.close();
+    await drop();
+    rmSync(dataDir, { recursive: true });
+  });
+  assert.equal(heard, 1);
+  const [was] = await listener(database);
+  assert.ok(was !== undefined);
+  await database.query('SELECT pg_terminate_backend($1)', [was.pid]);
+  await until(
+    'another connection',
+    async () => ![undefined, was.pid].includes((await listener(database))[0]?.pid),
+  );
+  await recordChange(database, 'catalogue', 2);
+  await until('the next one', () => heard > 1);
+  assert.equal(heard, 2);
+});
+
+/** The connection on which changes are heard. */
+function listener(database: Database): Promise<readonly { readonly pid: number }[]> {
+  return database.query(
+    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT now.seen%'",
+  );
+}
+
+test('rows that another server numbered, such as those of a restored copy, are not news at each look', async () => {
+  const { database } = one;
+  const client = await database.connect(3_000);
+  const seen = await seenUntilNow(database);
+  await database.query("INSERT INTO change_event (topic, subject, tx) VALUES ('key', 9, '900000000000')");
+  await recordChange(database, 'key', 10);
+  const { changes } = await changesAfter(client, seen, 0);
+  await client.end();
+  assert.deepEqual(
+    changes.map(({ subject }) => subject),
+    [10],
+  );
 });
 
 test('the deaf node was deaf indeed', () => {

@@ -1,9 +1,68 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { randomUUID } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import type { QueryResultRow } from 'pg';
+import { silentLog } from '../../src/log/log.ts';
+import { NodeRegistry } from '../../src/nodes/node-registry.ts';
 import { type Spender, SpendShares } from '../../src/nodes/spend-shares.ts';
 import { Database } from '../../src/store/database.ts';
-import { systemClock } from '../../src/time/clock.ts';
+import { nodeLostMs } from '../../src/store/gateway-nodes.ts';
+import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
+
+/** A database whose list of nodes may come late. */
+class SlowDatabase extends Database {
+  onList = (): void => {};
+
+  override query<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<readonly R[]> {
+    if (/FROM gateway_node ORDER BY/.test(text)) this.onList();
+    return super.query<R>(text, values);
+  }
+}
+
+async function databaseOf(t: TestContext): Promise<SlowDatabase> {
+  const home = await createTestDatabase();
+  const database = new SlowDatabase(home.address, 4);
+  t.after(async () => {
+    await database.close();
+    await home.drop();
+  });
+  return database;
+}
+
+/** A node whose time can pass without it. */
+async function nodeOf(database: Database) {
+  let passedMs = 0;
+  const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs };
+  const parts = { database, clock, log: silentLog, home: randomUUID(), address: 'here' };
+  const nodes = await NodeRegistry.join(parts);
+  return {
+    nodes,
+    clock,
+    pass(ms: number): void {
+      passedMs += ms;
+    },
+  };
+}
+
+/** The credit of an account of which so much is left, as one node spends it. */
+function purseOf(left: bigint): { readonly spender: Spender; readonly take: (amount: bigint) => void } {
+  let exposure = 0n;
+  return {
+    spender: {
+      kind: 'account',
+      id: 1,
+      get exposure() {
+        return exposure;
+      },
+      readLeft: async () => left,
+      admits: (free) => free >= 0n,
+    },
+    take: (amount) => {
+      exposure += amount;
+    },
+  };
+}
 
 test('a node that was stopped spends nothing of its shares before it has looked at the database: others may have them', async (t) => {
   const home = await createTestDatabase();
@@ -15,7 +74,14 @@ test('a node that was stopped spends nothing of its shares before it has looked 
   let isCurrent = true;
   let left = 1_000n;
   let exposure = 0n;
-  const nodes = { id: 1, isAlone: false, count: 2, acquaintance: null };
+  const nodes = {
+    id: 1,
+    isAlone: false,
+    count: 2,
+    acquaintance: null,
+    isSeen: true,
+    beat: async () => {},
+  };
   const shares = new SpendShares({ database, clock: systemClock, nodes, isCurrent: () => isCurrent });
   const spender: Spender = {
     kind: 'account',
@@ -37,4 +103,83 @@ test('a node that was stopped spends nothing of its shares before it has looked 
   assert.equal(await cover(), 'placed', 'of its share, without a question');
   isCurrent = false;
   assert.equal(await cover(), 'exhausted');
+});
+
+/** Has a node look again and again until the test is over, or told to stop. */
+function looking(t: TestContext, nodes: NodeRegistry): () => void {
+  const timer = setInterval(() => void nodes.beat().catch(() => {}), 25);
+  const stop = (): void => clearInterval(timer);
+  t.after(stop);
+  return stop;
+}
+
+/** More than a node may be silent. */
+const tooLongMs = nodeLostMs + 1_000;
+
+test('a node that was stopped for so long that it is lost spends nothing before it has joined again, however fresh its memory', async (t) => {
+  const database = await databaseOf(t);
+  const start = async () => {
+    const node = await nodeOf(database);
+    const { nodes, clock } = node;
+    const shares = new SpendShares({ database, clock, nodes, isCurrent: () => true });
+    const { spender, take } = purseOf(100n);
+    nodes.onCompany(() => shares.publish([spender]));
+    const cover = async (amount: bigint): Promise<string> =>
+      (await shares.cover({ spenders: [spender], amount, place: () => take(amount) })).kind;
+    return { ...node, cover };
+  };
+  const one = await start();
+  const stop = looking(t, one.nodes);
+  const two = await start();
+  stop();
+  await one.nodes.beat();
+  looking(t, two.nodes);
+  assert.equal(await one.cover(10n), 'placed');
+  const { id } = one.nodes;
+  one.pass(tooLongMs);
+  await database.query(
+    "UPDATE gateway_node SET seen_at = seen_at - $2 * interval '1 millisecond' WHERE id = $1",
+    [id, tooLongMs],
+  );
+  assert.equal(await two.cover(100n), 'placed', 'what a lost node has is not counted');
+  // It has looked for changes, but has not said yet that it lives.
+  assert.equal(await one.cover(10n), 'exhausted');
+  assert.notEqual(one.nodes.id, id);
+});
+
+test('a node that was lost in the middle of a look joins again', async (t) => {
+  const database = await databaseOf(t);
+  const { nodes, pass } = await nodeOf(database);
+  const { id } = nodes;
+  database.onList = () => {
+    database.onList = () => {};
+    pass(tooLongMs);
+  };
+  await nodes.beat();
+  assert.notEqual(nodes.id, id);
+});
+
+test('a share that was being given when this node published what it may spend is not spent', async (t) => {
+  const database = await databaseOf(t);
+  const nodes = {
+    id: 1,
+    isAlone: false,
+    count: 2,
+    acquaintance: null,
+    isSeen: true,
+    beat: async () => {},
+  };
+  const shares = new SpendShares({ database, clock: systemClock, nodes, isCurrent: () => true });
+  const { spender, take } = purseOf(100n);
+  const cover = (amount: bigint) => shares.cover({ spenders: [spender], amount, place: () => take(amount) });
+  // A model that costs nothing: nothing is in flight of what is published.
+  const asked = cover(0n);
+  await new Promise(setImmediate);
+  const published = shares.publish([spender]);
+  await asked;
+  await published;
+  for (const name of ['one', 'two'])
+    await database.query('INSERT INTO gateway_node (home, address) VALUES ($1, $2)', [randomUUID(), name]);
+  await database.query('INSERT INTO spend_share (kind, subject, node_id, amount) VALUES (1, 1, 2, 101)');
+  assert.equal((await cover(10n)).kind, 'exhausted', 'another node has all of it');
 });

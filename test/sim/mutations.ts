@@ -217,8 +217,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'nodes: one that was taken for lost goes on as before',
     file: 'src/nodes/node-registry.ts',
-    from: 'if (beganMs - this.#seenMs >= nodeLostMs) await this.#joinAgain();',
-    to: '',
+    from: 'return this.#parts.clock.monotonic() - this.#seenMs < nodeLostMs;',
+    to: 'return true;',
   },
   {
     name: 'floor: beside other nodes a request is admitted below it',

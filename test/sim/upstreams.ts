@@ -64,6 +64,7 @@ export function simProvider(
     firstByteTimeoutMs: 4_000,
     request: ({ path, headers, body }) => ({ dispatcher, origin: `http://${slug}`, path, headers, body }),
     conceal: (words) => words,
+    use: () => () => {},
     retire: async () => {},
     close: async () => {},
   };

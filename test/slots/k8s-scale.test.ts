@@ -5,8 +5,9 @@ import { describe, type TestContext, test } from 'node:test';
 import { Secret } from '../../src/config/secret.ts';
 import type { KubeTarget, SlotSettings } from '../../src/config/slot.ts';
 import { createLog } from '../../src/log/log.ts';
+import { scaledDriver } from '../../src/slots/driver-k8s.ts';
 import type { SlotLease, Slots, SlotsOptions } from '../../src/slots/slots.ts';
-import { systemClock } from '../../src/time/clock.ts';
+import { type Clock, pause, systemClock } from '../../src/time/clock.ts';
 import { engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts';
 import { type Fault, type KubeApi, kubePath, startKubeApi } from '../harness/kube-api.ts';
 
@@ -101,6 +102,34 @@ describe('a Deployment', { concurrency: 4 }, () => {
     assert.ok(
       api.probes.length > 0 && api.probes.every(({ headers }) => headers.authorization === undefined),
     );
+  });
+
+  test('that was being scaled up again when it was stopped is scaled to nothing after that', async (t) => {
+    const api = await startKubeApi(t, tempDir());
+    let passedMs = 0;
+    const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs };
+    const settings = slotOf(api, {}, {});
+    const { driver } = settings;
+    assert.ok(driver.kind === 'k8s-scale');
+    const log = createLog(() => {}, 'debug', systemClock.now);
+    const told: string[] = [];
+    const run = scaledDriver({ settings, driver, clock, log }).start(({ kind }) => told.push(kind));
+    await until('the start', () => told.includes('spawned'));
+    // Somebody else takes the pods away, and the next look asks for them again: that takes its time.
+    [api.wanted, api.running] = [0, 0];
+    const { promise: after, resolve: arrive } = Promise.withResolvers<void>();
+    api.faults.push(null, { after });
+    passedMs = 6_000;
+    const probing = run.probe();
+    const patches = (): number => api.calls.filter(({ method }) => method === 'PATCH').length;
+    await until('the order for more pods', () => patches() === 2);
+    run.terminate();
+    // As long as an order takes that waits for nobody.
+    await pause(systemClock, 200, new AbortController().signal);
+    arrive();
+    await until('the end', () => told.includes('gone'));
+    await probing;
+    assert.equal(api.wanted, 0);
   });
 
   test('is stopped when it is idle, and started again for the next request', async (t) => {

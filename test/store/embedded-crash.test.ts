@@ -95,6 +95,23 @@ function assertGone(process: number): void {
 
 const ids = (rows: readonly Record<string, unknown>[]): unknown[] => rows.map((row) => row['id']);
 
+test('a server that ends after somebody took its log away is started again', async () => {
+  const exits: string[] = [];
+  const server = await start([], exits);
+  try {
+    rmSync(join(dataDir, 'postgres.log'));
+    const first = pid();
+    process.kill(first, 'SIGQUIT');
+    await eventually('the next one', async () => {
+      assert.notEqual(pid(), first);
+      await run(server.connection, 'SELECT 1');
+    });
+    assert.match(exits.join(), /exit status/);
+  } finally {
+    await server.stop();
+  }
+});
+
 test('a killed server is up again by itself, with every committed row, on the same connection', async (t) => {
   const said: string[] = [];
   const exits: string[] = [];

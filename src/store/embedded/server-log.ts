@@ -12,11 +12,16 @@ export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** What a file holds from `offset` on, at most the last 16 KiB of it. */
+/** What a file holds from `offset` on, at most the last 16 KiB of it; nothing when it is not there, since whoever asks has worse to tell. */
 export function readFrom(path: string, offset: number): string {
   const from = Math.max(offset, sizeOf(path) - 16_384);
   const buffer = Buffer.alloc(16_384);
-  const fd = openSync(path, 'r');
+  let fd: number;
+  try {
+    fd = openSync(path, 'r');
+  } catch {
+    return '';
+  }
   try {
     return buffer.toString('utf8', 0, readSync(fd, buffer, 0, buffer.length, from));
   } finally {

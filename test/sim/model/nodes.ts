@@ -82,7 +82,8 @@ export const nodeStatements: readonly Statement[] = [
     text: normalized(`SELECT now.seen AS now, late.id, late.topic, late.subject FROM (SELECT pg_current_snapshot()::text AS seen) now
       LEFT JOIN (
         SELECT id, topic, subject FROM (
-          SELECT id, topic, subject FROM change_event WHERE tx >= pg_snapshot_xmax($1::pg_snapshot)
+          SELECT id, topic, subject FROM change_event
+          WHERE tx >= pg_snapshot_xmax($1::pg_snapshot) AND tx < pg_snapshot_xmax(pg_current_snapshot())
           UNION ALL
           SELECT id, topic, subject FROM change_event WHERE tx = ANY (ARRAY(SELECT pg_snapshot_xip($1::pg_snapshot)))
         ) unseen WHERE id > $2 ORDER BY id LIMIT 1000

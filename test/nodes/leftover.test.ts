@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { newGenerationUuid } from '../../src/ids/generation-id.ts';
+import { encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
+import { settleJournalOf } from '../../src/leftover-journals.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { Journal } from '../../src/store/journal/journal.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { seoulDayAt } from '../../src/time/period.ts';
+import { tempDir } from '../harness/fake-engine.ts';
+import { startTestGateway } from '../harness/gateway.ts';
+import { reply, startUpstream, usage } from '../harness/upstream.ts';
+
+const body = { model: 'test/echo', max_tokens: 5, messages: [{ role: 'user', content: 'hello there' }] };
+
+test('what a node left in its journal, settled without its start, is known to the node that serves', async (t) => {
+  const upstream = await startUpstream();
+  upstream.always(reply.chat('hello', { usage: usage(10, 5) }));
+  const naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
+  t.after(async () => {
+    await naru.close();
+    await upstream.close();
+  });
+  const { key, hash, accountId } = await naru.account({ credit: '100000', limit: '200' });
+  assert.equal((await naru.send('POST', '/chat/completions', { key, body })).status, 200);
+  await naru.settled();
+  const { id: keyId } = (await naru.office.readKey(hash)) ?? assert.fail('no key');
+  const home = tempDir();
+  const journal = await Journal.open({ dir: join(home, 'journal'), clock: systemClock });
+  const nowMs = Date.now();
+  const settled = {
+    uuid: newGenerationUuid(nowMs),
+    accountId,
+    keyId,
+    createdAtMs: nowMs,
+    settledAtMs: nowMs,
+    day: seoulDayAt(nowMs),
+    status: 200,
+    errorType: null,
+    model: null,
+    provider: null,
+    finishReason: null,
+    promptTokens: 0,
+    completionTokens: 0,
+    cost: 200_000_000n,
+    priceVersion: null,
+    detail: '{}',
+    app: null,
+  };
+  await journal.durable(journal.append(finalType, encodeFinal(settled)));
+  await journal.close();
+  await settleJournalOf(home, { database: naru.database, ack: 'journal', log: silentLog });
+  const known = async (): Promise<readonly number[]> => [
+    (await naru.send('GET', '/key', { key })).json.data.usage,
+    (await naru.send('GET', '/credits', { key })).json.data.total_usage,
+  ];
+  const endMs = performance.now() + 2_000;
+  while ((await known()).some((won) => won !== 220))
+    assert.ok(performance.now() < endMs, `it knows of ${await known()}`);
+  assert.equal((await naru.send('POST', '/chat/completions', { key, body })).status, 402);
+});

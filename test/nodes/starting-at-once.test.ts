@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { publishPrices } from '../../src/catalogue/publish.ts';
+import { createDemoAccount } from '../../src/demo-account.ts';
+import { ensurePartitions } from '../../src/generations/partitions.ts';
+import { openOffice } from '../../src/office.ts';
+import { Database } from '../../src/store/database.ts';
+import { partitionLock } from '../../src/store/partitions.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { createTestDatabase } from '../harness/database.ts';
+import { testConfig } from '../harness/gateway.ts';
+
+async function databaseOf(t: TestContext): Promise<Database> {
+  const home = await createTestDatabase();
+  const database = new Database(home.address);
+  t.after(async () => {
+    await database.close();
+    await home.drop();
+  });
+  return database;
+}
+
+test('of several nodes that start at once on an empty database one makes the demo account', async (t) => {
+  const database = await databaseOf(t);
+  const context = { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} };
+  const office = openOffice(database, context);
+  const made = await Promise.all([1, 2, 3].map(() => createDemoAccount(office, database)));
+  assert.equal(made.filter((demo) => demo !== null).length, 1);
+  const accounts = await office.readAccounts();
+  assert.equal(accounts.length, 1);
+  assert.equal((await office.readKeys(accounts[0]?.accountId ?? 0)).length, 2);
+});
+
+test('a node starts while the records of a month are being dropped, however long that takes', async (t) => {
+  const database = await databaseOf(t);
+  await ensurePartitions(database, systemClock.now());
+  const over = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const dropping = database.transaction(async (sql) => {
+    await sql.query('SELECT pg_advisory_xact_lock($1)', [partitionLock]);
+    held.resolve();
+    await over.promise;
+  });
+  await held.promise;
+  const config = testConfig({ models: [{ id: 'test/a', upstreams: ['http://127.0.0.1:1'] }] });
+  const started = Promise.all([
+    ensurePartitions(database, systemClock.now()),
+    publishPrices(database, config, { atMs: systemClock.now(), announce: false }),
+  ]);
+  const first = await Promise.race([
+    started.then(() => 'started'),
+    database.query('SELECT pg_sleep(1)').then(() => 'waits'),
+  ]);
+  over.resolve();
+  await Promise.all([dropping, started]);
+  assert.equal(first, 'started');
+});

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CallScope } from '../../src/inference/call-scope.ts';
+import { systemClock } from '../../src/time/clock.ts';
+
+const limits = { firstByteMs: 60_000, totalMs: null };
+
+test('a call to an engine that was lost before the call began is lost from its beginning', () => {
+  const call = new CallScope(systemClock, limits, new AbortController().signal, AbortSignal.abort());
+  assert.match(call.lost?.message ?? '', /the engine was lost/);
+  call.end();
+});
+
+test('of a client that has left and an engine that is lost the client is the reason', () => {
+  const left = new Error('the client left');
+  const call = new CallScope(systemClock, limits, AbortSignal.abort(left), AbortSignal.abort());
+  assert.equal(call.lost, left);
+  call.end();
+});
