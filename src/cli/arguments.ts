@@ -4,7 +4,7 @@ import { type KeyHash, parseKeyHash } from '../ids/api-key.ts';
 import { type GenerationUuid, parseGenerationId } from '../ids/generation-id.ts';
 import { isStorableName, showsSomething, storableName } from '../ids/name.ts';
 import { type Krw, krwFromDecimal } from '../money/krw.ts';
-import { parseInstant } from '../time/clock.ts';
+import { parseInstant, systemClock } from '../time/clock.ts';
 import { periodAt } from '../time/period.ts';
 
 /** Won above zero, at most six decimals. */
@@ -64,6 +64,11 @@ export function instant(text: string): number {
   const atMs = parseInstant(text);
   if (atMs === null) throw new InvalidArgumentError('must be an instant such as 2026-12-31T23:59:59+09:00.');
   return atMs;
+}
+
+/** Whether an instant that was given has come: that is no fault, and hardly what was meant. */
+export function isPast(atMs: number | undefined): boolean {
+  return atMs !== undefined && atMs <= systemClock.now();
 }
 
 /** A month `YYYY-MM`, as the instant at which it begins in Seoul, epoch milliseconds. */

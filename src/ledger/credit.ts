@@ -26,13 +26,10 @@ export interface Grant {
   readonly memo: string | null;
 }
 
-/**
- * What became of a grant. `conflict`: the idempotency key was used for another amount or kind. `expired`: its expiry has come, so it
- * would be lost at once; it was not granted.
- */
+/** What became of a grant. `conflict`: the idempotency key was used for another amount or kind. */
 export type GrantOutcome =
   | { readonly kind: 'granted' | 'repeated'; readonly entryId: number }
-  | { readonly kind: 'no_account' | 'conflict' | 'expired' };
+  | { readonly kind: 'no_account' | 'conflict' };
 
 /** Adds credit: a lot, a ledger entry and the totals, in one transaction. */
 export function grantCredit(database: Database, grant: Grant, atMs: number): Promise<GrantOutcome> {
@@ -41,7 +38,6 @@ export function grantCredit(database: Database, grant: Grant, atMs: number): Pro
     if ((await lockBalance(sql, grant.accountId)) === null) return { kind: 'no_account' };
     const earlier = await earlierGrant(sql, grant);
     if (earlier !== null) return earlier;
-    if (grant.expiresAtMs !== null && grant.expiresAtMs <= atMs) return { kind: 'expired' };
     // What was spent before this grant is charged to the lots of before it.
     await chargeLots(sql, grant.accountId);
     const lotId = await insertLot(sql, { ...grant, amountMicro: grant.amount, atMs });

@@ -38,11 +38,11 @@ test('B1: The database refuses a balance that is not its credits less its usage,
 
 test('B2: Grants, expiries, settlements, refunds and adjustments that happen at the same time leave books that agree.', async (t) => {
   const ledger = await openLedger(t);
-  const soonMs = ledger.clock.now() + 60_000;
+  const nowMs = ledger.clock.now();
   const settled = Array.from({ length: 40 }, (_, n) => ledger.generation(BigInt(10 + n)));
   await ledger.settle(...settled.slice(0, 20));
   await Promise.all([
-    ...Array.from({ length: 20 }, (_, n) => ledger.grant(100n, { expiresAtMs: soonMs + (n % 4) * 10 })),
+    ...Array.from({ length: 20 }, (_, n) => ledger.grant(100n, { expiresAtMs: nowMs + (n % 4) * 10 })),
     ...settled.slice(20).map((row) => ledger.settle(row)),
     ...settled.slice(0, 10).map((row) =>
       ledger.office.refundGeneration({
@@ -52,7 +52,7 @@ test('B2: Grants, expiries, settlements, refunds and adjustments that happen at 
         idempotencyKey: null,
       }),
     ),
-    ...Array.from({ length: 10 }, (_, n) => expireCredit(ledger.database, soonMs + n * 5)),
+    ...Array.from({ length: 10 }, (_, n) => expireCredit(ledger.database, nowMs + n * 5)),
     ...Array.from({ length: 10 }, (_, n) =>
       ledger.office.adjustCredit({
         accountId: ledger.accountId,
@@ -62,7 +62,7 @@ test('B2: Grants, expiries, settlements, refunds and adjustments that happen at 
       }),
     ),
   ]);
-  await expireCredit(ledger.database, soonMs + 1_000);
+  await expireCredit(ledger.database, nowMs + 1_000);
   assert.deepEqual(await ledger.differences(), []);
   const entries = await ledger.entries();
   assert.equal(entries.filter(({ kind }) => kind === 'usage').length, 40);
@@ -78,7 +78,7 @@ test('B3: A debit may take a balance below zero: what no lot covers is debt, and
   const ledger = await openLedger(t);
   await ledger.settle(ledger.generation(60n));
   assert.equal((await ledger.money()).balance, -60n);
-  const expiresAtMs = ledger.clock.now() + 60_000;
+  const expiresAtMs = ledger.clock.now() + 10;
   await ledger.grant(100n, { expiresAtMs });
   await expireCredit(ledger.database, expiresAtMs);
   assert.deepEqual(
@@ -94,7 +94,7 @@ test('B3: A debit may take a balance below zero: what no lot covers is debt, and
 test('B4: The verification has its own arithmetic and finds any single number of the books that is wrong.', async (t) => {
   const ledger = await openLedger(t);
   await ledger.grant(1_000n);
-  await ledger.grant(50n, { expiresAtMs: ledger.clock.now() + 60_000 });
+  await ledger.grant(50n, { expiresAtMs: ledger.clock.now() - 1 });
   const row = ledger.generation(123n);
   await ledger.settle(row, ledger.generation(0n));
   await ledger.office.refundGeneration({
@@ -103,7 +103,7 @@ test('B4: The verification has its own arithmetic and finds any single number of
     reason: 'r',
     idempotencyKey: null,
   });
-  await expireCredit(ledger.database, ledger.clock.now() + 60_000);
+  await expireCredit(ledger.database, ledger.clock.now());
   assert.deepEqual(await ledger.differences(), []);
   /** Each makes one number wrong, past the constraints where there is one. */
   const faults: readonly string[] = [
@@ -147,17 +147,4 @@ test('the contract and its tests say the same', () => {
   );
   assert.ok(sentences.length >= 20);
   assert.deepEqual(sentences.toSorted(), tests.toSorted());
-});
-
-test('B5: Credit that has expired is not granted; a grant that is given again after its expiry is still the one it was.', async (t) => {
-  const ledger = await openLedger(t);
-  const atMs = ledger.clock.now() + 60_000;
-  const again = { expiresAtMs: atMs, idempotencyKey: 'k' };
-  const first = await ledger.grant(100n, again);
-  assert.equal(first.kind, 'granted');
-  ledger.clock.freeze(atMs);
-  assert.deepEqual(await ledger.grant(100n, again), { ...first, kind: 'repeated' });
-  assert.deepEqual(await ledger.grant(100n, { expiresAtMs: atMs }), { kind: 'expired' });
-  assert.equal((await ledger.grant(100n, { expiresAtMs: atMs + 1 })).kind, 'granted');
-  assert.equal((await ledger.money()).balance, 200n);
 });

@@ -55,8 +55,7 @@ test('M1: The balance of an account is its total credits less its total usage, a
 test('M2: Every change of a balance is one ledger entry, and the entries add up to the balance.', async (t) => {
   const ledger = await openLedger(t);
   await ledger.grant(100n);
-  await ledger.grant(50n, { expiresAtMs: ledger.clock.now() + 60_000 });
-  ledger.clock.advance(60_000);
+  await ledger.grant(50n, { expiresAtMs: ledger.clock.now() - 1 });
   await ledger.settle(ledger.generation(30n), ledger.generation(20n));
   await expireCredit(ledger.database, ledger.clock.now());
   const entries = await ledger.entries();

@@ -116,7 +116,6 @@ test('T2: A period holds its first instant and not its last, and there is no ins
 test('T3: Credit is lost at the instant of its expiry and not a millisecond before.', async (t) => {
   const ledger = await openLedger(t);
   const atMs = Date.parse('2027-01-01T00:00:00+09:00');
-  ledger.clock.freeze(atMs - 1);
   await ledger.grant(100n, { expiresAtMs: atMs });
   assert.equal(await expireCredit(ledger.database, atMs - 1), 0);
   assert.equal((await ledger.money()).balance, 100n);
@@ -137,7 +136,7 @@ test('T4: Credit is spent in the order of its expiry, then of its age, as if eve
 
 test('T5: A clock that goes back revives nothing that has expired, and one that goes forth and back expires it once.', async (t) => {
   const ledger = await openLedger(t);
-  const atMs = ledger.clock.now() + 60_000;
+  const atMs = ledger.clock.now() + 1_000;
   await ledger.grant(100n, { expiresAtMs: atMs });
   await expireCredit(ledger.database, atMs + 86_400_000);
   await expireCredit(ledger.database, atMs - 86_400_000);

@@ -2,7 +2,16 @@ import { type Command, Option } from 'commander';
 import type { GenerationUuid } from '../../ids/generation-id.ts';
 import type { CorrectionOutcome } from '../../ledger/corrections.ts';
 import { type Krw, krwToDecimal } from '../../money/krw.ts';
-import { accountId, generationUuid, instant, name, positiveKrw, signedKrw, words } from '../arguments.ts';
+import {
+  accountId,
+  generationUuid,
+  instant,
+  isPast,
+  name,
+  positiveKrw,
+  signedKrw,
+  words,
+} from '../arguments.ts';
 import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
 import type { Output } from '../output.ts';
 import { CliError, type Shell } from '../shell.ts';
@@ -52,7 +61,12 @@ export function addCreditCommands(program: Command, shell: Shell): void {
           idempotencyKey: flags.idempotencyKey ?? null,
           memo: flags.memo ?? null,
         });
-        if (!('entryId' in outcome)) throw new CliError(refusal(outcome.kind, flags));
+        if (!('entryId' in outcome)) {
+          const used = `the idempotency key ${flags.idempotencyKey} was used for another amount or kind`;
+          throw new CliError(outcome.kind === 'conflict' ? used : `there is no account ${account}`);
+        }
+        if (isPast(flags.expiresAt))
+          shell.err('naru: --expires-at is in the past: the credit is lost at once\n');
         const repeated = outcome.kind === 'repeated';
         const won = krwToDecimal(amount);
         const text = repeated
@@ -105,17 +119,6 @@ export function addCreditCommands(program: Command, shell: Shell): void {
         await report(output, outcome, flags, 'adjusted by', `there is no account ${account}`);
       }),
     );
-}
-
-function refusal(kind: 'no_account' | 'conflict' | 'expired', flags: GrantFlags): string {
-  switch (kind) {
-    case 'no_account':
-      return `there is no account ${flags.account}`;
-    case 'conflict':
-      return `the idempotency key ${flags.idempotencyKey} was used for another amount or kind`;
-    case 'expired':
-      return '--expires-at is in the past: the credit would be lost at once';
-  }
 }
 
 /** Says what became of a correction; throws what the operator can mend. */

@@ -3,9 +3,9 @@ import type { KeyHash, KeyKind } from '../../ids/api-key.ts';
 import type { KeyRow } from '../../keys/keys.ts';
 import { spendOf } from '../../keys/spend.ts';
 import { type Krw, krwOfMicro, krwToDecimal } from '../../money/krw.ts';
-import { isoOf, systemClock } from '../../time/clock.ts';
+import { isoOf } from '../../time/clock.ts';
 import { type LimitReset, limitResets } from '../../time/period.ts';
-import { accountId, instant, keyHash, limitKrw, name } from '../arguments.ts';
+import { accountId, instant, isPast, keyHash, limitKrw, name } from '../arguments.ts';
 import type { Office } from '../office.ts';
 import { assertAccount, type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
 import type { Row } from '../output.ts';
@@ -52,7 +52,11 @@ export function addKeyCommands(program: Command, shell: Shell): void {
     )
     .option('--expires-at <instant>', 'from when on it is refused', instant)
     .action((flags: CreateFlags) =>
-      inOffice(shell, flags, (office, output) => create(office, flags, output)),
+      inOffice(shell, flags, async (office, output) => {
+        await create(office, flags, output);
+        if (isPast(flags.expiresAt))
+          shell.err('naru: --expires-at is in the past: the key is never let in\n');
+      }),
     );
 
   withCommonOptions(key.command('list'))
@@ -106,8 +110,6 @@ async function create(
   output: { one(text: string, row: object): Promise<void> },
 ): Promise<void> {
   await assertAccount(office, flags.account);
-  if (flags.expiresAt !== undefined && flags.expiresAt <= systemClock.now())
-    throw new CliError('--expires-at is in the past: the key would never be let in');
   const { hash, plaintext } = await office.createKey({
     accountId: flags.account,
     kind: flags.kind,

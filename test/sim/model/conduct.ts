@@ -110,7 +110,7 @@ export const operations = {
         accountId: (a % 3) + 1,
         kind: 'topup',
         amount: krwOfMicro(BigInt(b + 1) * 10_000_000n),
-        expiresAtMs: c % 3 === 0 ? atMs + (c + 1) * 1_000 : null,
+        expiresAtMs: c % 3 === 0 ? atMs + c * 1_000 : null,
         idempotencyKey: c % 2 === 0 ? `key ${b}` : null,
         memo: null,
       },
