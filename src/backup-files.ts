@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import { z } from 'zod';
 import { CliError } from './cli/shell.ts';
+import { makeFolder } from './store/make-folder.ts';
 import type { SequenceState, SnapshotPlan } from './store/snapshot.ts';
 
 /** A table of a backup: its file is `<name>.copy.gz`. */
@@ -31,9 +33,30 @@ export interface Manifest {
 
 const manifestName = 'manifest.json';
 
+const manifestForm: z.ZodType<Manifest> = z.object({
+  format: z.literal(1),
+  naru: z.string(),
+  taken_at: z.string(),
+  migrations: z.array(z.object({ name: z.string(), checksum: z.string() })),
+  partitions: z.array(z.object({ name: z.string(), of: z.string(), bound: z.string() })),
+  sequences: z.array(
+    z.object({
+      table: z.string(),
+      column: z.string(),
+      last: z
+        .string()
+        .regex(/^\d{1,18}$/)
+        .nullable(),
+    }),
+  ),
+  tables: z.array(
+    z.object({ name: z.string(), columns: z.array(z.string()), rows: z.number(), sha256: z.string() }),
+  ),
+});
+
 /** Makes the folder of a backup, which must be new or empty; its files hold hashes of keys and addresses of people. */
-export async function makeFolder(dir: string): Promise<void> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+export async function makeBackupFolder(dir: string): Promise<void> {
+  makeFolder(dir, 0o700);
   if ((await readdir(dir)).length > 0)
     throw new CliError(`${dir} is not empty: a backup wants a folder of its own`);
 }
@@ -81,7 +104,10 @@ export async function writeManifest(dir: string, manifest: Manifest): Promise<vo
 
 /** The manifest of a backup; throws a `CliError` when the folder is none, or was not finished. */
 export async function readManifest(dir: string): Promise<Manifest> {
-  const names = await readdir(dir).catch(() => null);
+  const names = await readdir(dir).catch((error: { readonly code?: unknown }) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+    throw error;
+  });
   if (names === null) throw new CliError(`there is no folder ${dir}`);
   if (!names.includes(manifestName))
     throw new CliError(
@@ -90,9 +116,7 @@ export async function readManifest(dir: string): Promise<Manifest> {
         : `${dir} is no backup: it has no ${manifestName}`,
     );
   try {
-    const manifest = JSON.parse(await readFile(join(dir, manifestName), 'utf8')) as Manifest;
-    const lists = [manifest.migrations, manifest.partitions, manifest.sequences, manifest.tables];
-    if (manifest.format === 1 && lists.every(Array.isArray)) return manifest;
+    return manifestForm.parse(JSON.parse(await readFile(join(dir, manifestName), 'utf8')));
   } catch {
     // Said below.
   }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { askServer, serverIsAway } from './ask-server.ts';
-import { makeFolder, type TableFile, writeManifest, writeTable } from './backup-files.ts';
+import { makeBackupFolder, type TableFile, writeManifest, writeTable } from './backup-files.ts';
 import type { BackupDone } from './cli/backup.ts';
 import { CliError, type Places } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
@@ -32,7 +32,7 @@ export async function backUp(
   const config = readConfig(settings, around);
   const takenAt = isoOf(systemClock.now());
   const dir = resolve(around.cwd, to ?? `naru-backup-${takenAt.slice(0, 19).replaceAll(':', '-')}`);
-  await makeFolder(dir);
+  await makeBackupFolder(dir);
   const isServed = await settleByServer(settings.dataDir);
   const lock =
     isServed || config.database.url === 'embedded'

@@ -32,6 +32,11 @@ const fileCodes = new Map([
   ['ENOSPC', 'the disk is full'],
   ['EDQUOT', 'the disk quota is used up'],
   ['ENOTDIR', 'something on the way to it is not a folder'],
+  ['ENOENT', 'it is not there, or cannot be made'],
+  ['EEXIST', 'something else has that name'],
+  ['EISDIR', 'it is a folder'],
+  ['ELOOP', 'its links lead in a circle'],
+  ['ENAMETOOLONG', 'the name is too long'],
 ]);
 
 /**
@@ -46,7 +51,9 @@ export function explain(error: unknown): string {
   const trouble = fileCodes.get(known);
   if (trouble !== undefined && typeof path === 'string' && isAbsolute(path)) return `${path}: ${trouble}`;
   const isOfDatabase =
-    severity !== undefined || 'errors' in error || /connect|timeout|certificate/i.test(error.message);
+    severity !== undefined ||
+    'errors' in error ||
+    /connect|timeout|certificate|getaddrinfo/i.test(error.message);
   const cause =
     databaseCodes.get(known) ?? (/timeout/i.test(error.message) ? 'it does not answer' : undefined);
   if (isOfDatabase && cause !== undefined)

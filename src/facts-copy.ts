@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { FactsSource } from './config/facts/facts.ts';
 import type { FactsTaken } from './config/facts/fill.ts';
 import { shippedFacts } from './config/facts/shipped.ts';
+import { makeFolder } from './store/make-folder.ts';
 
 /** Where the operator's copy of the public facts is, unless the configuration names another place. */
 export function factsCopyOf(dataDir: string): string {
@@ -31,7 +32,7 @@ export function writeWhole(path: string, text: string): void {
 }
 
 function writeBeside(path: string, text: string, put: (beside: string) => void): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path), 0o700);
   const beside = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     writeFileSync(beside, text, { mode: 0o644, flush: true });

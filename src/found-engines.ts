@@ -1,5 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
+import { makeFolder } from './store/make-folder.ts';
 
 /** A local engine that somebody else runs on this machine, with what it serves. */
 export interface FoundEngine {
@@ -30,6 +32,16 @@ export interface UsualPlace {
 
 const foundEnginesFile = 'found-engines.json';
 
+const modelForm = z.object({
+  id: z.string(),
+  slot: z.string(),
+  engineName: z.string(),
+  contextLength: z.number(),
+});
+const noteForm = z.array(
+  z.object({ name: z.string(), title: z.string(), baseUrl: z.string(), models: z.array(modelForm) }),
+);
+
 const usualPlaces: readonly UsualPlace[] = [
   { title: 'Ollama', name: 'ollama', port: 11_434 },
   { title: 'llama-server', name: 'llama-server', port: 8080 },
@@ -53,7 +65,7 @@ export async function findEngines(
   const file = join(dataDir, foundEnginesFile);
   if (existsSync(file)) return [];
   const found = (await Promise.all(places.map(look))).filter((engine) => engine !== null);
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir, 0o700);
   writeFileSync(file, `${JSON.stringify(found, null, 2)}\n`, { mode: 0o600 });
   return found;
 }
@@ -61,7 +73,7 @@ export async function findEngines(
 /** What the first start of this data directory found; nothing when it has not been, or when the note cannot be read. */
 export function readFoundEngines(dataDir: string): readonly FoundEngine[] {
   try {
-    return JSON.parse(readFileSync(join(dataDir, foundEnginesFile), 'utf8')) as readonly FoundEngine[];
+    return noteForm.parse(JSON.parse(readFileSync(join(dataDir, foundEnginesFile), 'utf8')));
   } catch {
     return [];
   }

@@ -99,7 +99,10 @@ const shell: Shell = {
 
 if (cluster.isPrimary) process.channel?.unref();
 // Whoever reads us may stop reading, as `head` does: that ends the command, and is no fault.
-process.stdout.on('error', () => process.exit(1));
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  if (code !== 'EPIPE') around.err(`naru: the output cannot be written (${code}): not all of it was\n`);
+  process.exit(1);
+});
 process.stderr.on('error', () => {});
 (cluster.isWorker ? runWorker() : runCli(shell, process.argv.slice(2))).then(
   (code) => process.exit(code),

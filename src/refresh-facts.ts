@@ -1,4 +1,3 @@
-import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fetchListing } from './catalogue/fetch-listing.ts';
 import { CliError, type Places, type RefreshedFacts } from './cli/shell.ts';
@@ -14,6 +13,7 @@ import { factsOfListing, type ReadListing } from './config/facts/listing.ts';
 import { shippedFacts } from './config/facts/shipped.ts';
 import { factsFileOf } from './config/load.ts';
 import { factsCopyOf, usualFacts, writeWhole } from './facts-copy.ts';
+import { readText } from './read-text.ts';
 import { type Settings, settingsOf, sourceOf } from './settings.ts';
 import type { Surroundings } from './surroundings.ts';
 import { systemClock } from './time/clock.ts';
@@ -29,7 +29,7 @@ export async function readFacts(
   const source =
     named === null
       ? usualFacts(settings.dataDir)
-      : { read: () => readFileSync(named, 'utf8'), origin: named };
+      : { read: () => readText(named, largestFactsBytes), origin: named };
   return { ...orError(source.origin, () => parseFacts(source.read())), origin: source.origin };
 }
 
@@ -80,17 +80,13 @@ async function fetched(url: string): Promise<string> {
 }
 
 function readSmall(path: string): string {
-  return orError(path, () => {
-    if (statSync(path).size > largestFactsBytes)
-      throw new FactsFault(`it has more than ${largestFactsBytes} bytes`);
-    return readFileSync(path, 'utf8');
-  });
+  return orError(path, () => readText(path, largestFactsBytes));
 }
 
 /** What the copy has now; nothing when there is none, or it is damaged and about to be mended. */
 function oldFacts(path: string): Facts['models'] {
   try {
-    return parseFacts(readFileSync(path, 'utf8')).models;
+    return parseFacts(readText(path, largestFactsBytes)).models;
   } catch {
     return new Map();
   }

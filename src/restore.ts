@@ -7,7 +7,13 @@ import { openDatabaseBeside } from './open-database.ts';
 import { readConfig, settingsOf } from './settings.ts';
 import type { Database } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
-import { openTarget, type SnapshotPlan, type Target } from './store/snapshot.ts';
+import {
+  isPartition,
+  openTarget,
+  type SequenceState,
+  type SnapshotPlan,
+  type Target,
+} from './store/snapshot.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /**
@@ -38,7 +44,7 @@ export async function restore(places: Places, from: string, around: Surroundings
 async function takeAll(database: Database, dir: string, manifest: Manifest): Promise<number> {
   const target = await openTarget(database.address);
   try {
-    assertFits(manifest, target.plan);
+    assertFits(manifest, target.plan, await target.sequences());
     const occupied = await target.occupied();
     if (occupied !== null)
       throw new CliError(
@@ -62,14 +68,14 @@ async function takeTable(target: Target, dir: string, table: Manifest['tables'][
   const damaged = `${table.name}.copy.gz of ${dir} is damaged; nothing was restored`;
   const taken = await target.take(table.name, table.columns, rows).catch((error: unknown) => {
     const { code } = error as { readonly code?: unknown };
-    throw typeof code === 'string' && /^(Z_|ENOENT|22|23)/.test(code) ? new CliError(damaged) : error;
+    throw typeof code === 'string' && /^(Z_|ENOENT|EISDIR|22|23)/.test(code) ? new CliError(damaged) : error;
   });
   if (sha256() !== table.sha256 || taken !== table.rows) throw new CliError(damaged);
   return taken;
 }
 
 /** The same steps of the schema, and the same tables and columns: what these are is no matter of a file's word. */
-function assertFits(manifest: Manifest, plan: SnapshotPlan): void {
+function assertFits(manifest: Manifest, plan: SnapshotPlan, sequences: readonly SequenceState[]): void {
   const names = ({ migrations }: Pick<SnapshotPlan, 'migrations'>): string =>
     migrations.map(({ name, checksum }) => `${name} ${checksum}`).join('\n');
   if (names(manifest) !== names(plan)) {
@@ -81,6 +87,12 @@ function assertFits(manifest: Manifest, plan: SnapshotPlan): void {
   }
   const shapes = (tables: SnapshotPlan['tables']): string =>
     JSON.stringify(tables.map(({ name, columns }) => [name, columns]));
-  if (shapes(manifest.tables) !== shapes(plan.tables))
+  const columns = (states: readonly SequenceState[]): string =>
+    JSON.stringify(states.map(({ table, column }) => [table, column]));
+  if (
+    shapes(manifest.tables) !== shapes(plan.tables) ||
+    columns(manifest.sequences) !== columns(sequences) ||
+    !manifest.partitions.every((partition) => isPartition(partition, plan))
+  )
     throw new CliError('the backup does not have the tables of its schema: its manifest is damaged');
 }

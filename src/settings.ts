@@ -1,11 +1,15 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { builtInConfig } from './built-in-config.ts';
 import { type CheckedConfig, CliError, type Places } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
+import { largestFactsBytes } from './config/facts/facts.ts';
 import { faultText } from './config/fault.ts';
 import { type ConfigSource, type LoadedConfig, loadConfig } from './config/load.ts';
 import { keepFacts, usualFacts } from './facts-copy.ts';
+import { showsSomething } from './ids/name.ts';
+import { readText } from './read-text.ts';
+import { makeFolder } from './store/make-folder.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** Where things are, after the command line and the defaults. */
@@ -17,6 +21,9 @@ export interface Settings {
 
 /** Remembers the file with which this data directory was served last, so that other commands need not be told again. */
 const rememberedName = 'config-file';
+
+/** More than a configuration, a secret or public facts may have: each has a limit of its own below it. */
+const largestBytes = 2 * largestFactsBytes;
 
 /** Where the data and the configuration are: the command line, else what was served last, else `naru.yaml` and `.naru`. */
 export function settingsOf(places: Places, around: Pick<Surroundings, 'env' | 'cwd' | 'root'>): Settings {
@@ -32,7 +39,7 @@ export function settingsOf(places: Places, around: Pick<Surroundings, 'env' | 'c
   }
   const remembered = join(dataDir, rememberedName);
   if (existsSync(remembered)) {
-    const file = readFileSync(remembered, 'utf8').trim();
+    const file = textOfConfig(remembered).trim();
     if (existsSync(file)) return { dataDir, configFile: file };
   }
   const usual = join(around.root, 'naru.yaml');
@@ -42,12 +49,12 @@ export function settingsOf(places: Places, around: Pick<Surroundings, 'env' | 'c
 /** A variable of the environment. An empty one says nothing: the folder it would name is the one in which the command happens to run. */
 function variable(name: string, { env }: Pick<Surroundings, 'env'>): string | null {
   const value = env[name] ?? '';
-  return value === '' ? null : value;
+  return showsSomething(value) ? value : null;
 }
 
 /** Notes the configuration file of this data directory for later commands. */
 export function rememberConfig({ dataDir, configFile }: Settings): void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir, 0o700);
   const file = join(dataDir, rememberedName);
   if (configFile === null) rmSync(file, { force: true });
   else writeFileSync(file, `${configFile}\n`, { mode: 0o600 });
@@ -92,17 +99,17 @@ function load(settings: Settings, around: Surroundings): { file: string; loaded:
 /** The text of the configuration, and all that it may take from outside of itself. Throws a `CliError` when it cannot be read. */
 export function sourceOf({ configFile, dataDir }: Settings, around: Surroundings): ConfigSource {
   return {
-    text: configFile === null ? builtInConfig(dataDir, around) : readText(configFile),
+    text: configFile === null ? builtInConfig(dataDir, around) : textOfConfig(configFile),
     path: configFile ?? join(around.root, 'naru.yaml'),
     env: around.env,
-    readFile: (file) => readFileSync(file, 'utf8'),
+    readFile: (file) => readText(file, largestBytes),
     facts: usualFacts(dataDir),
   };
 }
 
-function readText(file: string): string {
+function textOfConfig(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readText(file, largestBytes);
   } catch (error) {
     throw new CliError(
       `the configuration file ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,

@@ -1,8 +1,10 @@
 import { InvalidArgumentError } from 'commander';
+import { address } from '../config/forms.ts';
 import { type KeyHash, parseKeyHash } from '../ids/api-key.ts';
 import { type GenerationUuid, parseGenerationId } from '../ids/generation-id.ts';
+import { isStorableName, showsSomething, storableName } from '../ids/name.ts';
 import { type Krw, krwFromDecimal } from '../money/krw.ts';
-import { parseInstant } from '../time/clock.ts';
+import { parseInstant, systemClock } from '../time/clock.ts';
 import { periodAt } from '../time/period.ts';
 
 /** Won above zero, at most six decimals. */
@@ -64,11 +66,23 @@ export function instant(text: string): number {
   return atMs;
 }
 
+/** Whether an instant that was given has come: that is no fault, and hardly what was meant. */
+export function isPast(atMs: number | undefined): boolean {
+  return atMs !== undefined && atMs <= systemClock.now();
+}
+
 /** A month `YYYY-MM`, as the instant at which it begins in Seoul, epoch milliseconds. */
 export function seoulMonth(text: string): number {
   if (!/^(19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])$/.test(text))
     throw new InvalidArgumentError('must be a month such as 2026-01.');
   return periodAt('monthly', Date.parse(`${text}-01`)).startMs;
+}
+
+/** An IP address or a host name. */
+export function host(text: string): string {
+  const fault = address(text);
+  if (fault !== null) throw new InvalidArgumentError(`${fault}.`);
+  return text;
 }
 
 /** A TCP port; 0 lets the system choose. */
@@ -95,9 +109,16 @@ export function seconds(text: string): number {
   return value;
 }
 
-/** A name with something to see in it. */
+/** The name of something, by the rule of the API. */
 export function name(text: string): string {
-  if (text.trim() === '') throw new InvalidArgumentError('must not be empty.');
+  words(text);
+  if (!isStorableName(text)) throw new InvalidArgumentError(storableName);
+  return text;
+}
+
+/** Text with something to see in it. */
+export function words(text: string): string {
+  if (!showsSomething(text)) throw new InvalidArgumentError('must not be empty, or of what nobody can see.');
   return text;
 }
 

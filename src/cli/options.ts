@@ -1,8 +1,8 @@
 import { type Command, Help, type Option } from 'commander';
-import { name } from './arguments.ts';
+import { words } from './arguments.ts';
 import type { Office } from './office.ts';
 import { Output } from './output.ts';
-import type { Places, Shell } from './shell.ts';
+import { CliError, type Places, type Shell } from './shell.ts';
 
 /** The options that every command has. */
 export interface CommonOptions {
@@ -14,11 +14,11 @@ export interface CommonOptions {
 /** Adds the options that every command has. */
 export function withCommonOptions(command: Command): Command {
   return command
-    .option('--config <file>', 'the configuration file (default: naru.yaml, or built-in defaults)', name)
+    .option('--config <file>', 'the configuration file (default: naru.yaml, or built-in defaults)', words)
     .option(
       '--data-dir <dir>',
       'where the embedded database, the journal and the slots live (default: .naru)',
-      name,
+      words,
     )
     .option('--json', 'print one JSON object a line and nothing else');
 }
@@ -34,6 +34,11 @@ export function ownOptionsFirst(this: Help, command: Command): Option[] {
 /** Where configuration and data are, as the options say. */
 export function placesOf(options: CommonOptions): Places {
   return { config: options.config ?? null, dataDir: options.dataDir ?? null };
+}
+
+/** Throws a `CliError` when there is no such account. */
+export async function assertAccount(office: Office, accountId: number): Promise<void> {
+  if ((await office.readAccount(accountId)) === null) throw new CliError(`there is no account ${accountId}`);
 }
 
 /** Opens the office for one command and closes it again whatever happens. */

@@ -54,7 +54,7 @@ export async function runCli(shell: Shell, args: readonly string[]): Promise<num
   addDatasetCommands(program, shell, state);
   addNodeCommands(program, shell);
   try {
-    refuseUnknownOptions(program, args);
+    refuseUnclearOptions(program, args);
     await program.parseAsync([...args], { from: 'user' });
     return state.exitCode;
   } catch (error) {
@@ -65,10 +65,16 @@ export async function runCli(shell: Shell, args: readonly string[]): Promise<num
   }
 }
 
-/** Says which option was meant before saying that one is missing: `--amont 5` is a misspelt amount, not a missing one. */
-function refuseUnknownOptions(program: Command, args: readonly string[]): void {
+/** Where things are, and how to serve, a script says and its caller says otherwise. What is done to the books is said once. */
+function mayBeSaidAnew(command: Command, flag: string): boolean {
+  return command.name() === 'up' || flag === '--config' || flag === '--data-dir';
+}
+
+/** Says which option was meant before saying that one is missing: `--amont 5` is a misspelt amount, not a missing one. Two amounts are one too many. */
+function refuseUnclearOptions(program: Command, args: readonly string[]): void {
   let command = program;
   let isValue = false;
+  const said = new Map<string, string>();
   for (const [index, arg] of args.entries()) {
     if (arg === '--') return;
     const below = command.commands.find((one) => one.name() === arg);
@@ -83,6 +89,17 @@ function refuseUnknownOptions(program: Command, args: readonly string[]): void {
     const known = command.options.map(({ long }) => long ?? '');
     if (option === undefined)
       command.error(`error: unknown option '${flag}'${hint(flag, known)}`, { exitCode: 2 });
-    isValue = option?.required === true && !arg.includes('=');
+    const takesValue = option?.required === true;
+    isValue = takesValue && !arg.includes('=');
+    const value = isValue ? (args[index + 1] ?? '') : arg.slice(flag.length + 1);
+    // A word of our own in the place of a value is a value that was forgotten; `--memo=--kind` says that it is meant.
+    if (isValue && known.includes(value))
+      command.error(`error: option '${flag}' has no value before '${value}'`, { exitCode: 2 });
+    const before = said.get(flag);
+    if (takesValue && before !== undefined && before !== value && !mayBeSaidAnew(command, flag))
+      command.error(`error: option '${flag}' stands here twice, as '${before}' and as '${value}'`, {
+        exitCode: 2,
+      });
+    said.set(flag, value);
   }
 }

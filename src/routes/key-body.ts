@@ -1,11 +1,10 @@
 import { refuse } from '../errors/catalogue.ts';
 import { type JsonObject, member } from '../http/json-body.ts';
+import { isStorableName, showsSomething, storableName } from '../ids/name.ts';
 import type { KeyChange } from '../keys/keys.ts';
 import { type Krw, krwFromNumber } from '../money/krw.ts';
 import { parseInstant } from '../time/clock.ts';
 import { type LimitReset, limitResets } from '../time/period.ts';
-
-const longestName = 500;
 
 /** What a new key is to be, as the body of `POST /keys` says (decisions.md §1). */
 export interface NewKeyBody {
@@ -41,15 +40,10 @@ export function readKeyChange(body: JsonObject): KeyChange {
   };
 }
 
-/** A name has something to see in it: spaces and signs without a shape of their own are nothing. */
 function nameOf(value: unknown): string {
   if (typeof value !== 'string') throw invalid('`name`은 문자열이어야 합니다. `name` must be a string.');
-  if (!/[^\s\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u.test(value)) {
-    throw invalid('`name`이 비어 있습니다. `name` must not be empty.');
-  }
-  if (value.length > longestName || value.includes('\0') || !value.isWellFormed()) {
-    throw invalid(`\`name\` must be well-formed text of at most ${longestName} characters.`);
-  }
+  if (!showsSomething(value)) throw invalid('`name`이 비어 있습니다. `name` must not be empty.');
+  if (!isStorableName(value)) throw invalid(`\`name\` ${storableName}`);
   return value;
 }
 
@@ -80,6 +74,7 @@ function limitResetOf(value: unknown): LimitReset {
   return reset;
 }
 
+/** One of the past too, which neither the service nor the original refuses: the key has then expired when it is made. */
 function expiryOf(value: unknown): number | null {
   if (value === null) return null;
   const atMs = typeof value === 'string' ? parseInstant(value) : null;

@@ -40,7 +40,10 @@ export function clientConfig(address: DatabaseAddress, limitMs: number | null = 
   const { connectionString: url } = address;
   const config = {
     ...address,
-    ...(url === undefined ? {} : { connectionString: verifying(url) }),
+    // A server of this machine speaks no TLS, whatever PGSSLMODE says of others.
+    ...(url === undefined
+      ? { ssl: false, sslnegotiation: 'postgres' as const }
+      : { connectionString: verifying(url) }),
     types: parsers,
     application_name: 'naru',
     connectionTimeoutMillis: 5_000,

@@ -58,9 +58,18 @@ export async function openSnapshot(address: DatabaseAddress): Promise<Snapshot> 
   }
 }
 
+/** Whether a partition that a file names is one of a table of ours, and nothing else is in its words. */
+export function isPartition(
+  { name, of, bound }: SnapshotPlan['partitions'][number],
+  { tables }: Pick<SnapshotPlan, 'tables'>,
+): boolean {
+  return plainName.test(name) && tables.some((table) => table.name === of) && monthBound.test(bound);
+}
+
 /** Where a copy goes: everything in one transaction, so that a restore that is killed leaves nothing. */
 export interface Target {
   readonly plan: SnapshotPlan;
+  sequences(): Promise<readonly SequenceState[]>;
   /** The first table that has rows already; null when there is none. */
   occupied(): Promise<string | null>;
   /** Empties what is seeded and makes partitions; no other process can write from here on. */
@@ -93,11 +102,11 @@ export async function openTarget(address: DatabaseAddress): Promise<Target> {
         await client.query(`LOCK TABLE ${tables.join(', ')} IN ACCESS EXCLUSIVE MODE`);
         for (const table of seededTables) await client.query(`DELETE FROM ${table}`);
         for (const { name, of, bound } of partitions) {
-          if (!plainName.test(name) || !tables.includes(of) || !monthBound.test(bound))
-            throw new Error(`${name} is no partition of ours`);
+          if (!isPartition({ name, of, bound }, plan)) throw new Error(`${name} is no partition of ours`);
           await client.query(`CREATE TABLE IF NOT EXISTS ${name} PARTITION OF ${of} ${bound}`);
         }
       },
+      sequences: () => sequencesOf(client),
       take: (table, columns, rows) =>
         copyIn(client, `COPY ${table} (${columns.join(', ')}) FROM STDIN`, rows),
       async setSequences(sequences) {

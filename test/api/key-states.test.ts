@@ -149,6 +149,12 @@ test('a key that was made with an expiry is refused from that millisecond on, an
   }
 });
 
+test('a key whose expiry is past when it is made is made all the same, and is refused as expired', async () => {
+  const owner = await manager(naru);
+  const { key } = await owner.issue({ expires_at: '2020-01-01T00:00:00Z' });
+  assertError(await chat(key), 401, 'expired_api_key');
+});
+
 // rows 63, 241, 242 (A-19)
 test('usage counts anew when the period of the limit begins in Seoul, and the listing, the key and its own view agree', async () => {
   const owner = await manager(naru);

@@ -139,6 +139,7 @@ test('what a key is to be is checked before it is made', async () => {
     { name: 'x', expires_at: 1_800_000_000 },
     { name: 'x', expires_at: '0000-01-01T00:00:00Z' },
     { name: 'x', expires_at: '9999-12-31T23:59:59-14:00' },
+    ...['\u200b', '\u2060', '\u3164'].map((unseen) => ({ name: unseen })),
     { name: 'x'.repeat(501) },
     { name: 'a\0b' },
     '{"name":"\\ud800"}',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { createPlace, type Place } from './naru.ts';
+import { createPlace, naru, type Place } from './naru.ts';
 
 /* Commands without a server: each starts the embedded database for itself, and stops it. */
 
@@ -60,6 +60,9 @@ test('what does not exist is an error of one line and exit code 1', async () => 
     place.run('account', 'show', '99'),
     place.run('credit', 'grant', '--account', '99', '--amount', '1'),
     place.run('key', 'create', '--account', '99', '--name', 'x'),
+    place.run('key', 'list', '--account', '99'),
+    place.run('ledger', 'export', '--account', '99'),
+    place.run('generation', 'export', '--account', '99'),
     place.run('key', 'suspend', hash),
   ]);
   assert.deepEqual(
@@ -68,7 +71,90 @@ test('what does not exist is an error of one line and exit code 1', async () => 
       [1, '', 'naru: there is no account 99\n'],
       [1, '', 'naru: there is no account 99\n'],
       [1, '', 'naru: there is no account 99\n'],
+      [1, '', 'naru: there is no account 99\n'],
+      [1, '', 'naru: there is no account 99\n'],
+      [1, '', 'naru: there is no account 99\n'],
       [1, '', `naru: there is no key with the hash ${hash}\n`],
     ],
   );
+});
+
+test('credit or a key that has expired before it is made is made, with a word about it', async () => {
+  const past = ['--expires-at', '2020-01-01T00:00:00Z'];
+  const credit = await place.run('credit', 'grant', '--account', '1', '--amount', '5', ...past);
+  const key = await place.run('key', 'create', '--account', '1', '--name', 'late', ...past);
+  assert.deepEqual(
+    [credit, key].map(({ code, err }) => [code, err]),
+    [
+      [0, 'naru: --expires-at is in the past: the credit is lost at once\n'],
+      [0, 'naru: --expires-at is in the past: the key is never let in\n'],
+    ],
+  );
+  const soon = await place.run(
+    'key',
+    'create',
+    '--account',
+    '1',
+    '--name',
+    'k',
+    '--expires-at',
+    '2090-01-01T00:00:00Z',
+  );
+  assert.equal(soon.err, '');
+});
+
+test('a folder that can never be made is an error at once, and none of the data is touched', async () => {
+  const commands = [
+    ['account', 'list', '--data-dir', '/proc/naru/data'],
+    ['up', '--port', '0', '--data-dir', '/proc/naru'],
+    ['models', 'refresh', '--data-dir', '/proc/naru'],
+    ['backup', '--data-dir', place.dataDir, '--to', '/proc/naru/backup'],
+  ];
+  for (const command of commands) {
+    const { code, out, err } = await naru(...command);
+    assert.deepEqual([code, out], [1, ''], err);
+    assert.match(err, /^naru: [^\n]*\/proc\/naru[^\n]*\n$/);
+  }
+});
+
+test('what the environment says of PostgreSQL servers is not about the embedded one', async () => {
+  process.env['PGSSLMODE'] = 'require';
+  process.env['PGSSLNEGOTIATION'] = 'direct';
+  try {
+    const { code, err } = await place.run('account', 'list');
+    assert.equal(code, 0, err);
+  } finally {
+    delete process.env['PGSSLMODE'];
+    delete process.env['PGSSLNEGOTIATION'];
+  }
+});
+
+test('an idempotency key is no longer than a name: the index of the books has no room for more', async () => {
+  const order = ['credit', 'grant', '--account', '1', '--amount', '1', '--idempotency-key'];
+  // Nothing that an index could press together: three bytes each, of which none repeats.
+  const most = Array.from({ length: 500 }, (_, n) =>
+    String.fromCharCode(0xac00 + ((n * 7919) % 11_171)),
+  ).join('');
+  assert.equal((await place.run(...order, most)).code, 0);
+  const beyond = await place.run(...order, `${most}가`);
+  assert.equal(beyond.code, 2);
+  assert.match(beyond.err, /must be well-formed text of at most 500 characters/);
+});
+
+test('what stands in a data directory in the place of a note of ours is an error of one line, or nothing', async () => {
+  const dataDir = join(place.folder, 'notes');
+  const list = () => naru('account', 'list', '--data-dir', dataDir);
+  mkdirSync(dataDir);
+  for (const note of ['null', '[1, {"models": 5}]', '{}']) {
+    writeFileSync(join(dataDir, 'found-engines.json'), note);
+    const { code, err } = await naru('config', 'check', '--data-dir', dataDir);
+    assert.deepEqual([code, err], [0, ''], note);
+  }
+  for (const name of ['naru.lock.json', 'config-file']) {
+    mkdirSync(join(dataDir, name, 'x'), { recursive: true });
+    const { code, err } = await list();
+    assert.equal(code, 1);
+    assert.match(err, /^naru: [^\n]* cannot be (written to|read): [^\n]*\n$/);
+    rmSync(join(dataDir, name), { recursive: true });
+  }
 });

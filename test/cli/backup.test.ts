@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { cpSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
@@ -192,6 +201,25 @@ describe('a backup', () => {
       ['swapped', (folder) => cpSync(join(folder, 'account.copy.gz'), join(folder, last)), /is damaged/],
       ['gone', (folder) => rmSync(join(folder, last)), /is damaged/],
       ['counts', (folder) => edit(folder, ({ tables }) => ({ tables: tables.map(oneMore) })), /is damaged/],
+      [
+        'partitions',
+        (folder) => edit(folder, () => ({ partitions: [{ name: 'x', of: 'account', bound: '' }] })),
+        /manifest is damaged/,
+      ],
+      ['ids', (folder) => edit(folder, () => ({ sequences: [] })), /manifest is damaged/],
+      [
+        'nothing',
+        (folder) => edit(folder, () => ({ tables: [null] })),
+        /manifest.json cannot be read: it is damaged/,
+      ],
+      [
+        'folder',
+        (folder) => {
+          rmSync(join(folder, last));
+          mkdirSync(join(folder, last));
+        },
+        /is damaged; nothing was restored/,
+      ],
       ['schema', (folder) => edit(folder, () => ({ migrations: [] })), /has the schema of Naru/],
       [
         'table',

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { explain } from '../../src/explain.ts';
 import { settingsOf } from '../../src/settings.ts';
 import { createPlace, naru, type Place, root } from './naru.ts';
 
@@ -63,6 +65,14 @@ const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
   ],
   ['account list --data-dir=', /'--data-dir <dir>' argument '' is invalid. must not be empty/],
   ['account list --config=', /'--config <file>' argument '' is invalid. must not be empty/],
+  ['credit grant --account 1 --amount 5 --amount 500', /'--amount' stands here twice, as '5' and as '500'/],
+  ['ledger export --account=1 --account 2', /'--account' stands here twice/],
+  ['up --host=', /'--host <host>' argument '' is invalid. must be an IP address or a host name/],
+  ['up --host http://127.0.0.1', /must be an IP address or a host name/],
+  ['models refresh --from=', /must not be empty/],
+  ['account create --name x --email=', /must not be empty/],
+  ['account create --name --json', /option '--name' has no value before '--json'/],
+  ['credit grant --account 1 --amount 5 --memo --kind bonus', /option '--memo' has no value before '--kind'/],
   ['generation prune', /required option '--before <month>' not specified/],
   ['generation prune --before 2026-13', /must be a month such as 2026-01/],
   ['generation prune --before 2026-01-01', /must be a month such as 2026-01/],
@@ -84,8 +94,25 @@ for (const [args, words] of mistakes)
     assert.doesNotMatch(err, /\n {4}at /);
   });
 
+test('a name has something to see in it, and is no longer than the API takes', async () => {
+  const unseen = ['', '\u200b', '\u2060', '\u3164', '\ufeff\u2800', '\u3000'];
+  for (const [name, words] of [
+    ...unseen.map((text) => [text, /argument '.*' is invalid\. must not be empty, or/] as const),
+    ['x'.repeat(501), /must be well-formed text of at most 500 characters/] as const,
+  ]) {
+    for (const command of [
+      ['account', 'create'],
+      ['key', 'create', '--account', '1'],
+    ]) {
+      const { code, out, err } = await naru(...command, `--name=${name}`);
+      assert.deepEqual([code, out], [2, ''], JSON.stringify(name));
+      assert.match(err, words);
+    }
+  }
+});
+
 test('an empty NARU_DATA_DIR or NARU_CONFIG is as if there were none', async () => {
-  const empty = { NARU_DATA_DIR: '', NARU_CONFIG: '' };
+  const empty = { NARU_DATA_DIR: ' ', NARU_CONFIG: '' };
   const around = { env: empty, cwd: place.folder, root: join(place.folder, 'root') };
   const settings = settingsOf({ config: null, dataDir: null }, around);
   assert.deepEqual(settings, { dataDir: join(place.folder, 'root/.naru'), configFile: null });
@@ -113,6 +140,31 @@ test('config check of a file without faults, and of none at all', async () => {
   assert.match(missing.err, /^naru: there is no configuration file .*none\.yaml\n$/);
 });
 
+test('a file without an end is an error, wherever it is named', async () => {
+  const check = await naru('config', 'check', '--config', '/dev/zero');
+  assert.match(
+    check.err,
+    /^naru: the configuration file \/dev\/zero cannot be read: it has more than \d+ bytes\n$/,
+  );
+  const facts = await place.run('models', 'refresh', '--from', '/dev/zero');
+  assert.match(facts.err, /^naru: no facts from \/dev\/zero: it cannot be read \(EFBIG\)\n$/);
+  const file = place.configure({ database: { url: 'file:/dev/zero' } });
+  const secret = await naru('config', 'check', '--config', file);
+  assert.match(secret.out, /the file \/dev\/zero cannot be read \(EFBIG\)/);
+  assert.deepEqual([check.code, facts.code, secret.code], [1, 1, 1]);
+});
+
+test('a full disk behind the output is told of, and a reader that leaves is not', async () => {
+  const command = `"${process.execPath}" "${join(root, 'src/main.ts')}" models facts`;
+  const full = spawnSync('sh', ['-c', `${command} > /dev/full`], { encoding: 'utf8' });
+  assert.deepEqual(
+    [full.status, full.stderr],
+    [1, 'naru: the output cannot be written (ENOSPC): not all of it was\n'],
+  );
+  const left = spawnSync('sh', ['-c', `${command} --json | head -1`], { encoding: 'utf8' });
+  assert.equal(left.stderr, '');
+});
+
 test('the doctor names what is wrong and how to mend it, and exits with 1', async () => {
   const file = place.configure({
     database: { url: 'postgres://naru:secret-word@127.0.0.1:1/naru' },
@@ -124,6 +176,14 @@ test('the doctor names what is wrong and how to mend it, and exits with 1', asyn
   assert.match(out, /^FAULT +slot gone +there is no program no-such-engine/m);
   assert.match(out, /^ok +node +\d+\./m);
   assert.doesNotMatch(out, /secret-word/);
+});
+
+test('a database whose machine cannot be found is told of in one line', () => {
+  const error = Object.assign(new Error('getaddrinfo ENOTFOUND db.internal'), { code: 'ENOTFOUND' });
+  assert.equal(
+    explain(error),
+    'the database cannot be used: there is no machine of that name (getaddrinfo ENOTFOUND db.internal): see database.url in naru.yaml',
+  );
 });
 
 test('an address of a database as hosts of them print it adds no words of the client to those of a command', async () => {

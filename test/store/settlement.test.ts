@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Client } from 'pg';
+import { type Client, Pool } from 'pg';
 import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { insertAccount } from '../../src/store/accounts.ts';
 import { StoredApps } from '../../src/store/apps.ts';
 import { int8ArrayOfNumbers, textArray, timestampArray } from '../../src/store/binary-arrays.ts';
-import { connect } from '../../src/store/connection.ts';
+import { answerWithinMs, connect, isConnectionLoss } from '../../src/store/connection.ts';
+import { Database } from '../../src/store/database.ts';
 import { type SettlementRow, settleBatch } from '../../src/store/settlement.ts';
 import { sqlOver } from '../../src/store/sql.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { startCutter } from '../chaos/proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 
 let home: TestDatabase;
@@ -141,4 +144,34 @@ test('columns in the binary format are what they are made of', async () => {
     { n: numbers.map((each) => (each === null ? null : String(each))), t: texts, i: times },
   ]);
   for (const none of [0.5, Number.NaN, 2 ** 53]) assert.throws(() => int8ArrayOfNumbers([none]), RangeError);
+});
+
+test('a settlement whose COMMIT the network swallows ends at its limit; asked again, it has moved nothing twice', async () => {
+  const cutter = await startCutter(home.address);
+  const limits: (number | null)[] = [];
+  const database = new Database(cutter.address, 1, null, {
+    clock: systemClock,
+    // As the line's own, but for the wait.
+    connect: (address, limitMs) => {
+      limits.push(limitMs);
+      return connect(address, 300);
+    },
+    openPool: () => new Pool(),
+  });
+  const row = rowOf(0);
+  const settle = () => database.line.run((_, line) => settleBatch(line, [row]));
+  try {
+    cutter.onCommit(() => {
+      cutter.hole();
+      return 'answered';
+    });
+    await assert.rejects(settle(), isConnectionLoss);
+    cutter.onCommit(() => 'answered');
+    cutter.up();
+    assert.deepEqual([...(await settle()).replayed], [row.uuid]);
+    assert.deepEqual(limits, [answerWithinMs, answerWithinMs]);
+  } finally {
+    await database.close();
+    await cutter.close();
+  }
 });

@@ -24,7 +24,7 @@ export function addAccountCommands(program: Command, shell: Shell): void {
   withCommonOptions(account.command('create'))
     .description('create an account')
     .requiredOption('--name <name>', 'what it is called', name)
-    .option('--email <address>', 'whom to write to')
+    .option('--email <address>', 'whom to write to', name)
     .action((flags: CommonOptions & { name: string; email?: string }) =>
       inOffice(shell, flags, async (office, output) => {
         const id = await office.createAccount({ name: flags.name, email: flags.email ?? null });

@@ -2,7 +2,16 @@ import { type Command, Option } from 'commander';
 import type { GenerationUuid } from '../../ids/generation-id.ts';
 import type { CorrectionOutcome } from '../../ledger/corrections.ts';
 import { type Krw, krwToDecimal } from '../../money/krw.ts';
-import { accountId, generationUuid, instant, name, positiveKrw, signedKrw } from '../arguments.ts';
+import {
+  accountId,
+  generationUuid,
+  instant,
+  isPast,
+  name,
+  positiveKrw,
+  signedKrw,
+  words,
+} from '../arguments.ts';
 import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
 import type { Output } from '../output.ts';
 import { CliError, type Shell } from '../shell.ts';
@@ -56,6 +65,8 @@ export function addCreditCommands(program: Command, shell: Shell): void {
           const used = `the idempotency key ${flags.idempotencyKey} was used for another amount or kind`;
           throw new CliError(outcome.kind === 'conflict' ? used : `there is no account ${account}`);
         }
+        if (isPast(flags.expiresAt))
+          shell.err('naru: --expires-at is in the past: the credit is lost at once\n');
         const repeated = outcome.kind === 'repeated';
         const won = krwToDecimal(amount);
         const text = repeated
@@ -75,7 +86,7 @@ export function addCreditCommands(program: Command, shell: Shell): void {
     .description('give back what a generation cost; its own entry stays as it is')
     .requiredOption('--generation <id>', 'the generation', generationUuid)
     .option('--amount <won>', 'how much (default: what is left of its cost)', positiveKrw)
-    .requiredOption('--reason <text>', 'why, for the ledger', name)
+    .requiredOption('--reason <text>', 'why, for the ledger', words)
     .option('--idempotency-key <key>', 'refunding twice with one key refunds once', name)
     .action((flags: RefundFlags) =>
       inOffice(shell, flags, async (office, output) => {
@@ -94,7 +105,7 @@ export function addCreditCommands(program: Command, shell: Shell): void {
     .description("change an account's credit by your own judgement")
     .requiredOption('--account <id>', 'the account', accountId)
     .requiredOption('--amount <won>', 'how much; below zero deducts', signedKrw)
-    .requiredOption('--reason <text>', 'why, for the ledger', name)
+    .requiredOption('--reason <text>', 'why, for the ledger', words)
     .option('--idempotency-key <key>', 'adjusting twice with one key adjusts once', name)
     .action((flags: AdjustFlags) =>
       inOffice(shell, flags, async (office, output) => {

@@ -4,7 +4,7 @@ import type { EntryRow, Verdict } from '../../ledger/ledger.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
 import { accountId } from '../arguments.ts';
-import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
+import { assertAccount, type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
 import type { Output, Row } from '../output.ts';
 import type { Shell } from '../shell.ts';
 import { addGenerationPrune, addGenerationShow } from './generation.ts';
@@ -33,9 +33,10 @@ export function addExportCommands(program: Command, shell: Shell, state: { exitC
     .description('every entry, one a line')
     .option('--account <id>', 'only this account', accountId)
     .action((flags: ExportFlags) =>
-      inOffice(shell, flags, (office, output) =>
-        output.rows(entryColumns, entries(office.exportEntries(flags.account ?? null))),
-      ),
+      inOffice(shell, flags, async (office, output) => {
+        if (flags.account !== undefined) await assertAccount(office, flags.account);
+        await output.rows(entryColumns, entries(office.exportEntries(flags.account ?? null)));
+      }),
     );
 
   withCommonOptions(ledger.command('verify'))
@@ -55,9 +56,11 @@ export function addExportCommands(program: Command, shell: Shell, state: { exitC
     .description('every record, one a line')
     .option('--account <id>', 'only this account', accountId)
     .action((flags: ExportFlags) =>
-      inOffice(shell, flags, (office, output) =>
-        output.rows(generationColumns, office.exportGenerations(flags.account ?? null) as AsyncIterable<Row>),
-      ),
+      inOffice(shell, flags, async (office, output) => {
+        if (flags.account !== undefined) await assertAccount(office, flags.account);
+        const records = office.exportGenerations(flags.account ?? null) as AsyncIterable<Row>;
+        await output.rows(generationColumns, records);
+      }),
     );
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { ModelFact } from '../../config/facts/facts.ts';
 import { hint } from '../../config/nearest.ts';
+import { words } from '../arguments.ts';
 import { type CommonOptions, placesOf, withCommonOptions } from '../options.ts';
 import { Output, type Row } from '../output.ts';
 import { CliError, type RefreshedFacts, type Shell } from '../shell.ts';
@@ -29,6 +30,7 @@ export function addFactCommands(models: Command, shell: Shell): void {
     .option(
       '--from <file|url>',
       'a listing such as https://openrouter.ai/api/v1/models (default: what came with Naru)',
+      words,
     )
     .action(async (flags: CommonOptions & { from?: string }) => {
       const refreshed = await shell.refreshFacts(placesOf(flags), flags.from ?? null);

@@ -5,9 +5,9 @@ import { spendOf } from '../../keys/spend.ts';
 import { type Krw, krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
 import { type LimitReset, limitResets } from '../../time/period.ts';
-import { accountId, instant, keyHash, limitKrw, name } from '../arguments.ts';
+import { accountId, instant, isPast, keyHash, limitKrw, name } from '../arguments.ts';
 import type { Office } from '../office.ts';
-import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
+import { assertAccount, type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
 import type { Row } from '../output.ts';
 import { CliError, type Shell } from '../shell.ts';
 
@@ -52,7 +52,11 @@ export function addKeyCommands(program: Command, shell: Shell): void {
     )
     .option('--expires-at <instant>', 'from when on it is refused', instant)
     .action((flags: CreateFlags) =>
-      inOffice(shell, flags, (office, output) => create(office, flags, output)),
+      inOffice(shell, flags, async (office, output) => {
+        await create(office, flags, output);
+        if (isPast(flags.expiresAt))
+          shell.err('naru: --expires-at is in the past: the key is never let in\n');
+      }),
     );
 
   withCommonOptions(key.command('list'))
@@ -60,6 +64,7 @@ export function addKeyCommands(program: Command, shell: Shell): void {
     .requiredOption('--account <id>', 'the account', accountId)
     .action((flags: CommonOptions & { account: number }) =>
       inOffice(shell, flags, async (office, output) => {
+        await assertAccount(office, flags.account);
         const keys = await office.readKeys(flags.account);
         await output.rows(columns, await Promise.all(keys.map((row) => rowOf(office, row))));
       }),
@@ -104,8 +109,7 @@ async function create(
   flags: CreateFlags,
   output: { one(text: string, row: object): Promise<void> },
 ): Promise<void> {
-  if ((await office.readAccount(flags.account)) === null)
-    throw new CliError(`there is no account ${flags.account}`);
+  await assertAccount(office, flags.account);
   const { hash, plaintext } = await office.createKey({
     accountId: flags.account,
     kind: flags.kind,

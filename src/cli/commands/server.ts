@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { FactsTaken } from '../../config/facts/fill.ts';
-import { port, workers } from '../arguments.ts';
+import { host, port, workers } from '../arguments.ts';
 import { type CommonOptions, placesOf, withCommonOptions } from '../options.ts';
 import { Output } from '../output.ts';
 import type { Shell } from '../shell.ts';
@@ -15,7 +15,7 @@ interface UpFlags extends CommonOptions {
 export function addServerCommands(program: Command, shell: Shell, state: { exitCode: number }): void {
   withCommonOptions(program.command('up'))
     .description('serve; the first run also creates the demo account and prints its keys once')
-    .option('--host <host>', 'the address to listen on (default: listen.host, 127.0.0.1)')
+    .option('--host <host>', 'the address to listen on (default: listen.host, 127.0.0.1)', host)
     .option('--port <port>', 'the port to listen on (default: listen.port, 8787)', port)
     .option('--workers <n>', 'processes that share the port, at most one for each core', workers, 1)
     .action(async (flags: UpFlags) => {

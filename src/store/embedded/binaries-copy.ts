@@ -16,6 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { makeFolder } from '../make-folder.ts';
 import { barrier, onlyOursToWrite } from './path-rights.ts';
 import type { ServerUser } from './server-user.ts';
 
@@ -39,7 +40,7 @@ const manifestName = 'naru-manifest.json';
  * but us and root could have put there. Throws with the reason when `root` will not do.
  */
 export async function privateCopy(root: string, options: CopyOptions): Promise<string> {
-  if (mkdirSync(root, { recursive: true }) !== undefined) chmodSync(root, 0o755);
+  if (makeFolder(root)) chmodSync(root, 0o755);
   const home = realpathSync(root);
   if (!onlyOursToWrite(home, options.uid)) throw new Error(`${root} can be changed by other users`);
   const closed = options.user === null ? null : barrier(home, options.user);

@@ -1,6 +1,5 @@
 import {
   chmodSync,
-  mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -13,6 +12,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, isoOf, systemClock } from '../../time/clock.ts';
+import { makeFolder } from '../make-folder.ts';
 import { identify } from './process-identity.ts';
 import { codeOf, EmbeddedError, messageOf } from './trouble.ts';
 
@@ -79,13 +79,17 @@ export async function holdDataDir(
   };
   const release = (): void => {
     if (!held.delete(lock)) return;
-    rmSync(holderPath, { force: true });
-    lock.close();
+    try {
+      rmSync(holderPath, { force: true });
+    } finally {
+      lock.close();
+    }
   };
   try {
     describe(info.describe);
   } catch (thrown) {
-    release();
+    held.delete(lock);
+    lock.close();
     throw new EmbeddedError(`the data directory ${dataDir} cannot be written to: ${messageOf(thrown)}`);
   }
   return { describe, release };
@@ -95,7 +99,7 @@ function takeLock(dataDir: string): DatabaseSync | null {
   const path = join(dataDir, lockName);
   let lock: DatabaseSync | null = null;
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir, 0o700);
     lock = new DatabaseSync(path, { timeout: 0 });
     // The lock file stays empty: a transaction that writes nothing holds SQLite's one "reserved" byte, which never waits for readers.
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE');

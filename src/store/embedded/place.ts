@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { makeFolder } from '../make-folder.ts';
 import { barrier } from './path-rights.ts';
 import type { Progress } from './patience.ts';
 import type { ServerUser } from './server-user.ts';
@@ -70,7 +71,7 @@ function letIn(dataDir: string, user: ServerUser): boolean {
 
 function makeOutside(dataDir: string, user: ServerUser, reachableRoot: string): string {
   try {
-    if (mkdirSync(reachableRoot, { recursive: true }) !== undefined) chmodSync(reachableRoot, 0o711);
+    if (makeFolder(reachableRoot)) chmodSync(reachableRoot, 0o711);
     const home = join(realpathSync(reachableRoot), `${basename(dataDir)}-${randomBytes(4).toString('hex')}`);
     mkdirSync(home);
     chmodSync(home, 0o711);

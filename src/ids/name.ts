@@ -1,0 +1,14 @@
+const longestName = 500;
+
+/** Whether text has something to see in it: spaces, and signs without a shape of their own, are nothing. */
+export function showsSomething(text: string): boolean {
+  return /[^\s\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text);
+}
+
+/** Whether the database can store text as a name: well-formed, without NUL, of at most 500 UTF-16 units. */
+export function isStorableName(text: string): boolean {
+  return text.length <= longestName && !text.includes('\0') && text.isWellFormed();
+}
+
+/** What `isStorableName` asks for, in words. */
+export const storableName = `must be well-formed text of at most ${longestName} characters.`;

@@ -1,0 +1,22 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+
+const partBytes = 262_144;
+
+/** The text of a file. Throws what the file system says, and `EFBIG` above `largestBytes`: a device such as `/dev/zero` has no end. */
+export function readText(path: string, largestBytes: number): string {
+  const file = openSync(path, 'r');
+  try {
+    const parts: Buffer[] = [];
+    for (let bytes = 0; ; ) {
+      const part = Buffer.allocUnsafe(partBytes);
+      const read = readSync(file, part);
+      if (read === 0) return Buffer.concat(parts).toString('utf8');
+      bytes += read;
+      if (bytes > largestBytes)
+        throw Object.assign(new Error(`it has more than ${largestBytes} bytes`), { code: 'EFBIG' });
+      parts.push(part.subarray(0, read));
+    }
+  } finally {
+    closeSync(file);
+  }
+}
