@@ -181,11 +181,12 @@ export class SpendShares {
     await this.#parts.database.line.run((sql) => this.#trim(sql, [...this.#shares.values()].filter(isIdle)));
   }
 
-  /** Gives back what is not in flight of one subject: another node has need of it. Rejects when the database is away. */
-  async yieldTo(kind: ShareKind, subject: number): Promise<void> {
+  /** Gives back what is not in flight of these: another node has need of it. Rejects when the database is away. */
+  async yieldTo(spenders: readonly Spender[]): Promise<void> {
+    if (spenders.length === 0) return;
     await this.#parts.database.line.run(async (sql) => {
-      const share = this.#shares.get(nameOf(kind, subject));
-      if (share !== undefined) await this.#trim(sql, [share]);
+      const shares = spenders.flatMap(({ kind, id }) => this.#shares.get(nameOf(kind, id)) ?? []);
+      if (shares.length > 0) await this.#trim(sql, shares);
     });
   }
 

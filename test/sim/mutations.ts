@@ -157,7 +157,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'revocation: other nodes are not told',
     file: 'src/books.ts',
-    from: 'await keys.refresh(subject);',
+    from: "keys.refreshAll(subjects('key')),",
     to: '',
   },
   {
