@@ -86,8 +86,17 @@ export class Funds {
  */
 export function placeWith(shares: SpendShares, funds: Funds): InferenceParts['place'] {
   return ({ account, key, amount }, count) => {
-    if (!shares.isSole || !funds.isKnown(account, key))
-      return shares.cover({ spenders: funds.of(account, key), amount, place: count });
+    if (!shares.isSole || !funds.isKnown(account, key)) {
+      const demand = {
+        // The key may be given a limit while the request waits.
+        get spenders() {
+          return funds.of(account, key);
+        },
+        amount,
+        place: count,
+      };
+      return shares.cover(demand);
+    }
     count();
     return undefined;
   };
