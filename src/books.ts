@@ -91,6 +91,9 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     clock,
     log,
     spendingNode: () => shares.spendingNode,
+    untilSeen: async () => {
+      if (!nodes.isSeen) await nodes.beat();
+    },
     onCommitted: (...committed) => takeCommitted({ accounts, keys, shares }, ...committed),
     onQuarantined: (row) => giveBack({ accounts, keys }, row),
   });
