@@ -72,7 +72,7 @@ export async function spendTogether(
       }
       let outcome = await covered;
       if (outcome.kind === 'exhausted' && outcome.isShared) {
-        for (const other of nodes) if (other !== node) await other.shares.yieldTo('account', account);
+        for (const other of nodes) if (other !== node) await other.shares.yieldTo([other.spender]);
         questions += count;
         outcome = await shares.cover({
           spenders: [spender],

@@ -10,7 +10,7 @@ import { ChangeFeed } from './nodes/change-feed.ts';
 import { nodeHome } from './nodes/node-home.ts';
 import { NodeRegistry } from './nodes/node-registry.ts';
 import { SpendShares } from './nodes/spend-shares.ts';
-import { lookedBack, seenUntilNow } from './store/changes.ts';
+import { type ChangeTopic, lookedBack, seenUntilNow } from './store/changes.ts';
 import type { Database } from './store/database.ts';
 import { Journal, type JournalOptions } from './store/journal/journal.ts';
 import type { JournalEvent } from './store/journal/unavailable.ts';
@@ -91,6 +91,9 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     clock,
     log,
     spendingNode: () => shares.spendingNode,
+    untilSeen: async () => {
+      if (!nodes.isSeen) await nodes.beat();
+    },
     onCommitted: (...committed) => takeCommitted({ accounts, keys, shares }, ...committed),
     onQuarantined: (row) => giveBack({ accounts, keys }, row),
   });
@@ -101,28 +104,27 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     clock,
     log,
     since,
-    onChange: async ({ id, topic, subject }) => {
-      switch (topic) {
-        // Credit may have been taken away, or a limit lowered: shares of what was there before would be spent beyond it.
-        case 'account':
-          await accounts.refresh(subject);
-          return shares.yieldTo('account', subject);
-        case 'key':
-          await keys.refresh(subject);
-          return shares.yieldTo('key', subject);
-        case 'node':
-          return nodes.beat();
-        case 'share-of-account':
-          return shares.yieldTo('account', subject);
-        case 'share-of-key':
-          return shares.yieldTo('key', subject);
-        case 'catalogue':
-          // Publications follow one another, so their ids are in order.
-          if (id <= lastPublication) return;
-          lastPublication = id;
-          // Not waited for: no revoked key waits until a configuration is read.
-          return parts.onPublished?.();
-      }
+    onChanges: async (changes) => {
+      const subjects = (...topics: ChangeTopic[]): number[] => [
+        ...new Set(changes.filter(({ topic }) => topics.includes(topic)).map(({ subject }) => subject)),
+      ];
+      // Together, or thousands of changes at once would keep this node from looking for longer than it may.
+      await Promise.all([
+        keys.refreshAll(subjects('key')),
+        ...subjects('account').map((id) => accounts.refresh(id)),
+      ]);
+      // Credit may have been taken away, or a limit lowered: shares of what was there before would be spent beyond it.
+      await shares.yieldTo([
+        ...subjects('account', 'share-of-account').map((id) => funds.account(id)),
+        ...subjects('key', 'share-of-key').map((id) => funds.key(id)),
+      ]);
+      if (subjects('node').length > 0) await nodes.beat();
+      // Publications follow one another, so their ids are in order.
+      const publication = changes.findLast(({ topic }) => topic === 'catalogue')?.id ?? 0;
+      if (publication <= lastPublication) return;
+      lastPublication = publication;
+      // Not waited for: no revoked key waits until a configuration is read.
+      parts.onPublished?.();
     },
   });
   return {

@@ -30,8 +30,8 @@ export class Funds {
 
   /** What a request of this key spends of, in the order of its refusals. */
   of(account: Account, key: Key): readonly Spender[] {
-    const ofAccount = this.#account(account.id);
-    return key.limit === null ? [ofAccount] : [ofAccount, this.#key(key.row.id)];
+    const ofAccount = this.account(account.id);
+    return key.limit === null ? [ofAccount] : [ofAccount, this.key(key.row.id)];
   }
 
   /** Whether memory has all that was spent of what this key spends of, while nobody else spends. */
@@ -41,15 +41,15 @@ export class Funds {
 
   /** Everything that this process may be spending of. */
   *all(): Iterable<Spender> {
-    for (const { id } of this.#parts.accounts.all()) yield this.#account(id);
-    for (const key of this.#parts.keys.all()) if (key.limit !== null) yield this.#key(key.row.id);
+    for (const { id } of this.#parts.accounts.all()) yield this.account(id);
+    for (const key of this.#parts.keys.all()) if (key.limit !== null) yield this.key(key.row.id);
   }
 
   /**
    * Credit down to the floor; a balance exactly there is still admitted (decisions.md A-02). A share outlives the requests it was
    * asked for, so it goes by the number: an account that is forgotten has nothing in flight, and may be another object afterwards.
    */
-  #account(id: number): Spender {
+  account(id: number): Spender {
     const { accounts, debtFloor } = this.#parts;
     return {
       kind: 'account',
@@ -63,7 +63,7 @@ export class Funds {
   }
 
   /** What is left below a key's limit in its period; usage at the limit is refused (service.md §8). */
-  #key(id: number): Spender {
+  key(id: number): Spender {
     const { keys, clock } = this.#parts;
     return {
       kind: 'key',
@@ -86,8 +86,17 @@ export class Funds {
  */
 export function placeWith(shares: SpendShares, funds: Funds): InferenceParts['place'] {
   return ({ account, key, amount }, count) => {
-    if (!shares.isSole || !funds.isKnown(account, key))
-      return shares.cover({ spenders: funds.of(account, key), amount, place: count });
+    if (!shares.isSole || !funds.isKnown(account, key)) {
+      const demand = {
+        // The key may be given a limit while the request waits.
+        get spenders() {
+          return funds.of(account, key);
+        },
+        amount,
+        place: count,
+      };
+      return shares.cover(demand);
+    }
     count();
     return undefined;
   };

@@ -112,11 +112,11 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
       return lendLanes({ acquire: async (...order) => opened(own.slots).acquire(...order) }, link);
     },
   });
-  const closing: (() => Promise<void>)[] = [];
+  const closing = new AsyncDisposableStack();
   try {
     own.config = await withPort(serving.config);
     const { database, close } = await openOwnDatabase(own.config, dataDir, around, say);
-    closing.unshift(close);
+    closing.defer(close);
     own.database = database;
     await prepare(serving, database, log);
     const slotMetrics = new SlotMetrics();
@@ -128,13 +128,13 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
       processes: createProcesses(around.kill),
       observer: slotMetrics,
     });
-    closing.unshift(() => slots.close());
+    closing.defer(() => slots.close());
     own.slots = slots;
     const port = await Promise.race([team.serve(log), stop.promise]);
     if (port === undefined) return 0;
     const families = () => slotMetrics.families(slots.statuses());
     const admin = await openAdmin(workerPages(team, dataDir, families), own.config.admin);
-    closing.unshift(() => admin.close());
+    closing.defer(() => admin.close());
     const control = await serveControl({
       dataDir,
       roots: serving.roots,
@@ -146,7 +146,7 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
       },
       log,
     });
-    if (control !== null) closing.unshift(() => control.close());
+    if (control !== null) closing.defer(() => control.close());
     await announce(serving, { database, port, adminPort: admin.port });
     reloading.begin(async () => {
       const { listen } = own.config;
@@ -167,9 +167,12 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
   } finally {
     // However this ends, the workers end before what they stand on.
     await team.stop(0, AbortSignal.abort());
-    for (const close of closing) await close();
-    forget();
-    closeLog();
+    try {
+      await closing.disposeAsync();
+    } finally {
+      forget();
+      closeLog();
+    }
   }
 }
 

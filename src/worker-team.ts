@@ -29,6 +29,8 @@ const longestBackOffMs = 10_000;
 const steadyAfterMs = 30_000;
 /** How long a worker may take to say something about itself. */
 const askForMs = 1_000;
+/** How long a worker may take to follow a configuration: a second is much, so one that takes longer hangs. */
+const reloadWithinMs = 30_000;
 /** How long a worker may take beyond the drain, or after it was told to hurry: settling has 3 s. */
 const endWithinMs = 10_000;
 
@@ -92,7 +94,7 @@ export class WorkerTeam {
       [...this.#members.values()].filter(({ servesSinceMs }) => servesSinceMs !== null);
     const [first] = serving();
     if (first === undefined) throw new Error('no worker serves at the moment; nothing was changed');
-    await first.link.ask('reload', packed);
+    await this.#take(first, packed);
     taken();
     // Whoever serves only now began with what was there before; whoever serves later looks for himself.
     const others = serving().filter((member) => member !== first);
@@ -150,13 +152,21 @@ export class WorkerTeam {
   }
 
   /** Has a worker take what its siblings have taken. Never rejects. */
-  async #follow({ worker, link }: Member, packed: string): Promise<void> {
+  async #follow(member: Member, packed: string): Promise<void> {
     try {
-      await link.ask('reload', packed);
+      await this.#take(member, packed);
     } catch (error) {
-      this.#log?.warn('worker_not_reloaded', { worker_left: worker, detail: String(error) });
-      link.ask('stop').catch(() => {});
+      this.#log?.warn('worker_not_reloaded', { worker_left: member.worker, detail: String(error) });
+      member.link.ask('stop').catch(() => {});
     }
+  }
+
+  /** Rejects when the worker refuses. One that hangs is ended: it might take the configuration after all, when others have another. */
+  async #take({ worker, link, child }: Member, packed: string): Promise<void> {
+    const taken = link.ask('reload', packed).then(() => true);
+    if (await within(this.#parts.clock, reloadWithinMs, taken, false)) return;
+    child.kill();
+    throw new Error(`worker ${worker} does not answer and is replaced`);
   }
 
   /** Starts a successor, which finds the journal of the one that ended. */

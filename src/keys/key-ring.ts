@@ -1,6 +1,13 @@
 import type { KeyHash } from '../ids/api-key.ts';
 import type { Krw } from '../money/krw.ts';
-import { findKeyByHash, findKeyById, type KeyRow, readKeySpend, readKeySpends } from '../store/keys.ts';
+import {
+  findKeyByHash,
+  findKeyById,
+  findKeysById,
+  type KeyRow,
+  readKeySpend,
+  readKeySpends,
+} from '../store/keys.ts';
 import { type MemoryParts, Remembered } from '../store/remembered.ts';
 import type { Sql } from '../store/sql.ts';
 import { seoulDayAt } from '../time/period.ts';
@@ -62,7 +69,8 @@ export class KeyRing {
     await database.readInOrder(async (sql) => {
       const day = this.#today();
       const askedMs = clock.monotonic();
-      const spends = await readKeySpends(sql, accountId, behind, day);
+      const keys = behind.map((id) => ({ id, accountId }));
+      const spends = await readKeySpends(sql, keys, day);
       for (const id of behind) {
         const key = this.#byId.get(id);
         if (key !== undefined) this.#renew(key, key.row, { ...noSpend(day), ...spends.get(id) }, askedMs);
@@ -97,10 +105,23 @@ export class KeyRing {
   }
 
   /** Reads a key again, or for the first time, after another process changed or created it. */
-  async refresh(keyId: number): Promise<void> {
+  refresh(keyId: number): Promise<void> {
+    return this.refreshAll([keyId]);
+  }
+
+  /** The same for many keys: two questions in all. */
+  async refreshAll(keyIds: readonly number[]): Promise<void> {
+    if (keyIds.length === 0) return;
     await this.#parts.database.line.run(async (sql) => {
-      const row = await findKeyById(sql, keyId);
-      if (row !== null && (this.#byId.has(keyId) || this.#unknown.has(row.hash))) await this.#take(sql, row);
+      const maybeKnown = this.#unknown.size > 0 ? keyIds : keyIds.filter((id) => this.#byId.has(id));
+      if (maybeKnown.length === 0) return;
+      const found = await findKeysById(sql, maybeKnown);
+      const rows = found.filter(({ id, hash }) => this.#byId.has(id) || this.#unknown.has(hash));
+      if (rows.length === 0) return;
+      const day = this.#today();
+      const askedMs = this.#parts.clock.monotonic();
+      const spends = await readKeySpends(sql, rows, day);
+      for (const row of rows) this.#learn(row, { ...noSpend(day), ...spends.get(row.id) }, askedMs);
     });
   }
 
@@ -123,7 +144,7 @@ export class KeyRing {
 
   /** Reads every doubted key again; one that cannot be read stays doubted. */
   async refreshDoubtful(): Promise<void> {
-    for (const keyId of [...this.#doubtful.keys()]) await this.refresh(keyId);
+    await this.refreshAll([...this.#doubtful.keys()]);
   }
 
   #today(): number {
@@ -144,7 +165,10 @@ export class KeyRing {
     const { clock } = this.#parts;
     const day = this.#today();
     const askedMs = clock.monotonic();
-    const spend = { day, ...(await readKeySpend(sql, row, day)) };
+    return this.#learn(row, { day, ...(await readKeySpend(sql, row, day)) }, askedMs);
+  }
+
+  #learn(row: KeyRow, spend: Spend, askedMs: number): Key {
     this.#unknown.delete(row.hash);
     const known = this.#byId.get(row.id);
     if (known !== undefined) {

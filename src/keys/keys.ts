@@ -78,7 +78,11 @@ export async function readSpends(
   nowMs: number,
 ): Promise<(keyId: number) => Spend> {
   const day = seoulDayAt(nowMs);
-  const spends = await readKeySpends(database, accountId, keyIds, day);
+  const spends = await readKeySpends(
+    database,
+    keyIds.map((id) => ({ id, accountId })),
+    day,
+  );
   return (keyId) => ({ ...noSpend(day), ...spends.get(keyId) });
 }
 

@@ -1,5 +1,6 @@
 import type { Krw } from '../money/krw.ts';
 import { recordChange } from '../store/changes.ts';
+import { isConnectionLoss } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import { findEntryByIdempotencyKey, insertEntry } from '../store/ledger.ts';
 import {
@@ -50,13 +51,21 @@ export function grantCredit(database: Database, grant: Grant, atMs: number): Pro
 
 /**
  * Takes what is left of every lot whose expiry has come, as `expiry` entries; returns how many lots. Safe to run at the same
- * time on several nodes: whoever locks the balance first does the work, the others find none.
+ * time on several nodes: whoever locks the balance first does the work, the others find none. An account that fails stops no other;
+ * then it throws in the end.
  */
 export async function expireCredit(database: Database, atMs: number): Promise<number> {
   let expired = 0;
+  let failed: Error | null = null;
   for (const accountId of await accountsWithDueLots(database, atMs, 1000)) {
-    expired += await database.transaction((sql) => expireAccount(sql, accountId, atMs));
+    try {
+      expired += await database.transaction((sql) => expireAccount(sql, accountId, atMs));
+    } catch (error) {
+      if (isConnectionLoss(error)) throw error;
+      failed ??= new Error(`the credit of account ${accountId} cannot expire`, { cause: error });
+    }
   }
+  if (failed !== null) throw failed;
   return expired;
 }
 

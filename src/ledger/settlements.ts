@@ -29,6 +29,8 @@ export interface SettlementsParts {
   readonly log: Log;
   /** The node of whose shares settlements spend; null when it has none. */
   readonly spendingNode: () => number | null;
+  /** See `SettlerParts`; not given by who is no node. */
+  readonly untilSeen?: () => Promise<void>;
   readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult, askedMs: number) => void;
   /** Told of a row that was promised and that the database will never take: its money has not moved. */
   readonly onQuarantined: (row: SettlementRow) => void;

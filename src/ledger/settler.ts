@@ -29,6 +29,8 @@ export interface SettlerParts {
   readonly log: Log;
   /** The node of whose shares settlements spend; null when it has none. */
   readonly spendingNode: () => number | null;
+  /** Resolves once the other nodes know that this one serves, before each batch: what is settled unseen they may never look for. */
+  readonly untilSeen?: () => Promise<void>;
   /** Told of every committed batch in the same turn of the event loop. */
   readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult, askedMs: number) => void;
   /** Told of a row that the database will never take. */
@@ -133,6 +135,7 @@ export class Settler {
   async #settle(batch: readonly Queued[]): Promise<void> {
     const rows = batch.map((queued) => queued.row);
     const isLeftover = batch.some((queued) => queued.isLeftover);
+    await this.#parts.untilSeen?.();
     let isCommitting = false;
     let result: SettlementResult;
     let askedMs = 0;

@@ -29,8 +29,8 @@ export interface ChangeFeedParts {
   readonly log: Log;
   /** What memory knows of: from before anything was read into it. */
   readonly since: SeenChanges;
-  /** Makes a change true in memory; may be called twice for one change. */
-  readonly onChange: (change: Change) => Promise<void>;
+  /** Makes changes true in memory, at most a thousand; may be called twice for one change. */
+  readonly onChanges: (changes: readonly Change[]) => Promise<void>;
 }
 
 /** Keeps this process's memory of keys and accounts true to what other processes change (effective within a second). */
@@ -155,10 +155,8 @@ export class ChangeFeed {
     for (;;) {
       const page = await changesAfter(client, this.#seen, afterId);
       seen ??= page.seen;
-      for (const change of page.changes) {
-        await this.#parts.onChange(change);
-        afterId = change.id;
-      }
+      if (page.changes.length > 0) await this.#parts.onChanges(page.changes);
+      afterId = page.changes.at(-1)?.id ?? afterId;
       if (page.isLast) return seen;
     }
   }

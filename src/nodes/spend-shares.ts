@@ -176,31 +176,43 @@ export class SpendShares {
 
   /** Gives back what nothing was spent of lately, but for what is in flight. Rejects when the database is away. */
   async giveBackIdle(): Promise<void> {
-    const isIdle = ({ usedMs }: Share): boolean => this.#parts.clock.monotonic() - usedMs > idleMs;
-    if (![...this.#shares.values()].some(isIdle)) return;
-    await this.#parts.database.line.run((sql) => this.#trim(sql, [...this.#shares.values()].filter(isIdle)));
+    const idle = (): readonly Spender[] =>
+      [...this.#shares.values()]
+        .filter(({ usedMs }) => this.#parts.clock.monotonic() - usedMs > idleMs)
+        .map(({ spender }) => spender);
+    if (idle().length > 0) await this.#parts.database.line.run((sql) => this.#trim(sql, idle()));
   }
 
-  /** Gives back what is not in flight of one subject: another node has need of it. Rejects when the database is away. */
-  async yieldTo(kind: ShareKind, subject: number): Promise<void> {
+  /**
+   * Gives back what is not in flight of these: they changed, or another node has need of it. What is in flight of a key that had no
+   * limit until now becomes a share. Rejects when the database is away.
+   */
+  async yieldTo(spenders: readonly Spender[]): Promise<void> {
+    if (spenders.length === 0) return;
     await this.#parts.database.line.run(async (sql) => {
-      const share = this.#shares.get(nameOf(kind, subject));
-      if (share !== undefined) await this.#trim(sql, [share]);
+      if (this.#parts.nodes.isAlone) return;
+      const concerned = ({ kind, id, exposure }: Spender): boolean =>
+        exposure > 0n || this.#shares.has(nameOf(kind, id));
+      await this.#trim(sql, spenders.filter(concerned));
     });
   }
 
-  /** In a turn of the line, so that nobody is given a share between the look at it and its end. */
-  async #trim(sql: Sql, shares: readonly Share[]): Promise<void> {
-    const trimmed = shares.filter(({ amount, spender }) => amount >= spender.exposure);
-    for (const share of trimmed) {
-      share.amount = share.spender.exposure;
-      if (share.amount === 0n) this.#shares.delete(nameOf(share.spender.kind, share.spender.id));
-    }
-    const rows = trimmed.map(rowOf);
+  /** Makes shares what is in flight, in a turn of the line, so that nobody is given one between the look at it and its end. */
+  async #trim(sql: Sql, spenders: readonly Spender[]): Promise<void> {
+    const next = spenders.map((spender) => ({ spender, amount: spender.exposure }));
+    const raised = next.filter(({ spender, amount }) => amount > this.#least(spender, amount));
+    for (const { spender, amount } of next) this.#put(spender, this.#least(spender, amount));
+    const rows = next.map(rowOf);
     const kept = rows.filter(({ amount }) => amount > 0n);
     const gone = rows.filter(({ amount }) => amount === 0n);
     if (kept.length > 0) await writeShares(sql, this.#parts.nodes.id, kept);
     if (gone.length > 0) await dropShares(sql, this.#parts.nodes.id, gone);
+    // The others may have been given shares that did not reckon with this.
+    for (const { spender } of raised) await recordChange(sql, `share-of-${spender.kind}`, spender.id);
+    for (const { spender, amount } of next) {
+      if (amount > 0n) this.#put(spender, amount);
+      else this.#shares.delete(nameOf(spender.kind, spender.id));
+    }
   }
 
   /** A node that was stopped for a while may have been taken for lost, and its shares with it: whoever is not current asks. */

@@ -1,5 +1,6 @@
 import type { KeyHash, KeyKind } from '../ids/api-key.ts';
 import { isoDay, type LimitReset, limitResets, periodStartDay } from '../time/period.ts';
+import { int8ArrayOfNumbers } from './binary-arrays.ts';
 import type { Sql } from './sql.ts';
 
 /** One API key as stored; amounts in micro-won, instants in epoch milliseconds. */
@@ -99,6 +100,11 @@ export async function findKeyById(sql: Sql, id: number): Promise<KeyRow | null> 
   return row === undefined ? null : keyOf(row);
 }
 
+/** The keys with these ids, whatever their state; those that do not exist are left out. */
+export async function findKeysById(sql: Sql, ids: readonly number[]): Promise<readonly KeyRow[]> {
+  return (await sql.query<RawKey>(`${selectKey} WHERE id = ANY ($1)`, [int8ArrayOfNumbers(ids)])).map(keyOf);
+}
+
 /** Every key of an account, newest first, revoked ones included. */
 export async function listKeys(sql: Sql, accountId: number): Promise<readonly KeyRow[]> {
   return (await sql.query<RawKey>(`${selectKey} WHERE account_id = $1 ORDER BY id DESC`, [accountId])).map(
@@ -136,16 +142,20 @@ export async function setRevoked(sql: Sql, hash: KeyHash, atMs: number): Promise
   return rows.length > 0;
 }
 
-/** What keys of one account have spent, by the id of the key; a key that never spent is not in it. */
+/** What keys have spent, by the id of the key; a key that never spent is not in it. */
 export async function readKeySpends(
   sql: Sql,
-  accountId: number,
-  keyIds: readonly number[],
+  keys: readonly Pick<KeyRow, 'id' | 'accountId'>[],
   day: number,
 ): Promise<ReadonlyMap<number, KeySpendRow>> {
   const rows = await sql.query<{ key_id: bigint } & KeySpendRow>(
-    `SELECT key_id, ${sumsOfSpend} FROM key_usage_day WHERE account_id = $1 AND key_id = ANY ($2) GROUP BY key_id`,
-    [accountId, keyIds, ...daysOf(day)],
+    `SELECT key_id, ${sumsOfSpend} FROM unnest($1::bigint[], $2::bigint[]) k (account, id)
+     JOIN key_usage_day ON account_id = k.account AND key_id = k.id GROUP BY key_id`,
+    [
+      int8ArrayOfNumbers(keys.map(({ accountId }) => accountId)),
+      int8ArrayOfNumbers(keys.map(({ id }) => id)),
+      ...daysOf(day),
+    ],
   );
   return new Map(rows.map(({ key_id, ...spend }) => [Number(key_id), spend]));
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bigInt, property, record } from 'fast-check';
 import { expireCredit } from '../../src/ledger/credit.ts';
+import { krwOfMicro } from '../../src/money/krw.ts';
 import { costOf, type Price, rateOfPico } from '../../src/money/price.ts';
 import { periodAt, seoulDayAt } from '../../src/time/period.ts';
 import { insertPrice } from '../harness/price.ts';
@@ -121,6 +122,22 @@ test('T3: Credit is lost at the instant of its expiry and not a millisecond befo
   assert.equal((await ledger.money()).balance, 100n);
   assert.equal(await expireCredit(ledger.database, atMs), 1);
   assert.equal((await ledger.money()).balance, 0n);
+});
+
+test('an account whose credit cannot expire keeps that of nobody else', async (t) => {
+  const ledger = await openLedger(t);
+  const { database, office, accountId: broken } = ledger;
+  const atMs = ledger.clock.now();
+  const after = await office.createAccount({ name: 'after', email: null });
+  const lot = { kind: 'bonus', idempotencyKey: null, memo: null, expiresAtMs: atMs } as const;
+  for (const accountId of [broken, after])
+    await office.grantCredit({ ...lot, accountId, amount: krwOfMicro(7n) });
+  await database.query(
+    `ALTER TABLE ledger ADD CONSTRAINT broken CHECK (account_id <> ${broken} OR amount > 0)`,
+  );
+  await assert.rejects(expireCredit(database, atMs), new RegExp(`account ${broken}\\b`));
+  const left = await office.readAccount(after);
+  assert.deepEqual([left?.credits, left?.usage], [7n, 7n]);
 });
 
 test('T4: Credit is spent in the order of its expiry, then of its age, as if every debit had been charged at once.', async (t) => {

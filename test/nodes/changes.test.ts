@@ -172,7 +172,7 @@ test('changes are kept for a week; who had no database for half of one does not 
   const feed = await ChangeFeed.start({
     ...{ connect, clock, log },
     since: await seenUntilNow(database),
-    onChange: async () => {},
+    onChanges: async () => {},
   });
   t.after(() => feed.close());
   laterMs = 3 * 86_400_000;

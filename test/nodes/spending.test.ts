@@ -139,6 +139,30 @@ test('a limit that is lowered is not passed by what nodes had shared out before'
   assert.ok(spentWon >= 200 && spentWon < 3 * costWon + 200 + costWon, `spent ${spentWon}`);
 });
 
+test('a limit on a key that had none counts what other nodes have in flight with it', async (t) => {
+  const account = await first().account({ credit: '1000000' });
+  const { key, hash } = account;
+  const management = (await account.another({ kind: 'management' })).key;
+  const [one, two] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail()];
+  const hold = gate();
+  upstream.next(reply.chat('hello there', { usage: usage(10, 5) }).holdAt(0, hold));
+  const large200 = one.send('POST', '/chat/completions', { key, body: { ...body, max_tokens: 20_000 } });
+  await hold.reached;
+  // Below what that request may cost, and far above what others can spend in two seconds.
+  const change = { key: management, body: { limit: 30_000 } };
+  assert.equal((await two.send('PATCH', `/keys/${hash}`, change)).status, 200);
+  const changedMs = performance.now();
+  let status = 200;
+  while (status === 200 && performance.now() - changedMs < 2_000)
+    ({ status } = await two.send('POST', '/chat/completions', { key, body }));
+  t.diagnostic(`${status} after ${Math.round(performance.now() - changedMs)} ms`);
+  hold.open();
+  assert.equal((await large200).status, 200);
+  assert.equal(status, 402);
+  await settled();
+  assert.equal((await two.send('POST', '/chat/completions', { key, body })).status, 200, 'it cost less');
+});
+
 test('credit that is taken away is not spent by what nodes had shared out before', async () => {
   const { key, accountId } = await first().account({ credit: '100000' });
   assert.deepEqual([...(await storm(key, 1))], [[200, 3]]);

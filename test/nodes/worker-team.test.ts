@@ -21,6 +21,7 @@ interface Scripted {
 function teamOf(script: {
   refuses?: (worker: number) => boolean;
   slow?: () => Promise<void>;
+  hangs?: (worker: number) => boolean;
   deaf?: boolean;
   clock?: Clock;
 }) {
@@ -55,7 +56,9 @@ function teamOf(script: {
       },
       reload: (packed: string) => {
         if (script.refuses?.(one.worker)) throw new Error('cannot');
+        if (script.hangs?.(one.worker)) return new Promise(() => {});
         one.configs.push(packed);
+        return null;
       },
       stop: () => script.deaf || setImmediate(() => one.end(0)),
       hurry: () => null,
@@ -98,6 +101,36 @@ test('a worker that cannot follow the first leaves, and its successor begins wit
   assert.deepEqual([all[0]?.configs, all[2]?.worker, all[2]?.configs], [['old', 'new'], 2, ['new']]);
   assert.equal(team.restarts, 1);
 });
+
+for (const hung of [1, 2]) {
+  test(`a worker that hangs holds up no reload: worker ${hung} of two`, async () => {
+    const late: (() => void)[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      after(delayMs, task) {
+        if (delayMs < 10_000) return systemClock.after(delayMs, task);
+        late.push(task);
+        return { cancel: () => {} };
+      },
+    };
+    const isHung = (worker: number): boolean => worker === hung && all.length === 2;
+    const { team, all, take, taken } = teamOf({ clock, hangs: isHung });
+    await team.serve(silentLog);
+    const reloaded = team.reload('new', take).then(
+      () => 'reloaded',
+      (error: Error) => error.message,
+    );
+    const isFirst = hung === 1;
+    await until('it is being waited for', () => late.length === (isFirst ? 1 : 2));
+    late.at(-1)?.();
+    assert.match(await reloaded, isFirst ? /worker 1 does not answer/ : /reloaded/);
+    assert.equal(taken(), !isFirst);
+    await until('its successor serves', () => all.length === 3 && team.serving === 2);
+    assert.deepEqual(all[2]?.configs, [isFirst ? 'old' : 'new']);
+    if (isFirst) await team.reload('new', take);
+    for (const { isEnded, configs } of all) assert.ok(isEnded || configs.at(-1) === 'new');
+  });
+}
 
 test('a successor that starts during a reload ends up with what its siblings serve', async () => {
   let slow = Promise.resolve();

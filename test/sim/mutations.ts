@@ -133,8 +133,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'shares: what is given back may still be spent',
     file: 'src/nodes/spend-shares.ts',
-    from: 'if (kept.length > 0) await writeShares',
-    to: 'for (const { spender, amount } of trimmed) this.#put(spender, amount + 100_000_000n);\n    if (kept.length > 0) await writeShares',
+    from: 'if (amount > 0n) this.#put(spender, amount);',
+    to: 'if (amount >= 0n) this.#put(spender, amount + 100_000_000n);',
   },
   {
     name: 'shares: what is in flight is not published when a node is alone no more',
@@ -157,7 +157,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'revocation: other nodes are not told',
     file: 'src/books.ts',
-    from: 'await keys.refresh(subject);',
+    from: "keys.refreshAll(subjects('key')),",
     to: '',
   },
   {
@@ -193,8 +193,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'shares: what is in flight is yielded as well',
     file: 'src/nodes/spend-shares.ts',
-    from: 'const rows = trimmed.map(rowOf);',
-    to: 'const rows = trimmed.map(({ spender }) => rowOf({ spender, amount: 0n }));',
+    from: 'const rows = next.map(rowOf);',
+    to: 'const rows = next.map(({ spender }) => rowOf({ spender, amount: 0n }));',
   },
   {
     name: 'shares: a share whose COMMIT was lost is spent',

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { connect, isConnectionLoss } from '../connection.ts';
+import { connect, disconnect, isConnectionLoss } from '../connection.ts';
 import { readControl } from './control-file.ts';
 import type { PidFile } from './pid-file.ts';
 import { sameFolder } from './process-identity.ts';
@@ -22,6 +22,9 @@ export function connectionIn(socketDir: string, port: number): EmbeddedConnectio
   return { host: socketDir, port, user: databaseUser, database: 'postgres' };
 }
 
+/** It takes a millisecond; who takes so long hangs, and says nothing. */
+const answerWithinMs = 3_000;
+
 /**
  * `ours`: it answered with our data directory and our system identifier. `other`: it answered with something else. `busy`: it is
  * starting, recovering or shutting down. `silent`: nobody answers.
@@ -32,7 +35,7 @@ export type Answer = 'ours' | 'other' | 'busy' | 'silent';
 export async function askWho(file: PidFile, clusterDir: string): Promise<Answer> {
   if (file.socketDir === '' || !(file.port > 0)) return 'busy';
   try {
-    const client = await connect(connectionIn(file.socketDir, file.port));
+    const client = await connect(connectionIn(file.socketDir, file.port), answerWithinMs);
     try {
       const { rows } = await client.query<{ dir: string; id: string }>(
         `SELECT current_setting('data_directory') AS dir, system_identifier::text AS id FROM pg_control_system()`,
@@ -44,7 +47,7 @@ export async function askWho(file: PidFile, clusterDir: string): Promise<Answer>
         said.id === readControl(clusterDir).systemIdentifier;
       return isOurs ? 'ours' : 'other';
     } finally {
-      await client.end();
+      await disconnect(client);
     }
   } catch (thrown) {
     const code = codeOf(thrown);

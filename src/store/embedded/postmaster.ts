@@ -43,6 +43,9 @@ export type Launch =
   | { readonly kind: 'ready'; readonly running: Running }
   | { readonly kind: 'occupied'; readonly output: string };
 
+/** A shutdown begun during recovery may never end (see `patienceMs` in predecessor.ts); any other takes a checkpoint. */
+export const fastShutdownMs = 20_000;
+
 /** Recovery replays at most about `max_wal_size`; a limit only so that nothing waits for ever. */
 const startLimitMs = 15 * 60_000;
 
@@ -69,7 +72,9 @@ export async function launchPostmaster(
     const waitedMs = site.clock.monotonic() - beganAt;
     if (signal.aborted || waitedMs > startLimitMs) {
       child.kill(signal.aborted ? 'SIGINT' : 'SIGQUIT');
+      const impatience = site.clock.after(fastShutdownMs, () => child.kill('SIGQUIT'));
       await ended;
+      impatience.cancel();
       signal.throwIfAborted();
       throw troubleFrom('PostgreSQL was not ready after 15 minutes', readFrom(site.logPath, logFrom));
     }

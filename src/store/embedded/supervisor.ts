@@ -1,14 +1,12 @@
 import { pause } from '../../time/clock.ts';
 import type { EmbeddedConnection } from './identity.ts';
 import { sayWhenSlow } from './patience.ts';
-import type { Running, Site } from './postmaster.ts';
+import { fastShutdownMs, type Running, type Site } from './postmaster.ts';
 import { bringUp } from './predecessor.ts';
 import { removeSocketDir } from './socket-dir.ts';
 import { messageOf } from './trouble.ts';
 
 const backoffMs = { first: 100, last: 5_000, forgottenAfter: 60_000 };
-/** A shutdown begun during recovery never ends (see `patienceMs` in predecessor.ts); any other takes a checkpoint. */
-const fastShutdownMs = 20_000;
 
 /** Keeps a server running until it is stopped. Its connection stays the same from one server to the next. */
 export class Supervisor {

@@ -18,8 +18,10 @@ import { findGeneration } from '../../../src/store/generations.ts';
 import {
   findKeyByHash,
   findKeyById,
+  findKeysById,
   insertKey,
   readKeySpend,
+  readKeySpends,
   setRevoked,
   updateOwnKey,
 } from '../../../src/store/keys.ts';
@@ -92,8 +94,14 @@ export const operations = {
   balances: ({ sql }, { a, b }) => findBalances(sql, [(a % 3) + 1, (b % 3) + 1]),
   'key by hash': ({ sql }, { a, b }) => findKeyByHash(sql, hashOf(a + 10 * b)),
   'key by id': ({ sql }, { a }) => findKeyById(sql, a),
+  'keys by id': async ({ sql }, { a, b }) =>
+    (await findKeysById(sql, [a, b])).toSorted((one, other) => one.id - other.id),
   'spend of a key': ({ sql }, { a, b }) =>
     readKeySpend(sql, { id: (a % 3) + 1, accountId: (b % 3) + 1 }, day + (a % 4)),
+  'spend of keys': async ({ sql }, { a, b }) => {
+    const keys = [1, 2, 3].map((id) => ({ id, accountId: (b % 3) + 1 }));
+    return [...(await readKeySpends(sql, keys, day + (a % 4)))].toSorted(([one], [other]) => one - other);
+  },
   revoke: ({ sql }, { a, b, c }) => setRevoked(sql, hashOf(a + 10 * b), atMs + c),
   'change a key': ({ sql }, { a, b, c }) =>
     updateOwnKey(

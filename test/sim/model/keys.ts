@@ -1,3 +1,4 @@
+import { numbersOf } from './arrays.ts';
 import type { Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { ServerError, type Transaction } from './transactions.ts';
@@ -11,6 +12,24 @@ function byHash(tx: Transaction, hash: unknown): KeyRow | undefined {
   const hex = (hash as Buffer).toString('hex');
   for (const [, row] of tx.rows('api_key')) if (row.hash === hex) return row;
   return undefined;
+}
+
+const sums =
+  'coalesce(sum(cost) FILTER (WHERE day = $3), 0)::bigint AS daily, coalesce(sum(cost) FILTER (WHERE day >= $4 AND day <= $3), 0)::bigint AS weekly, coalesce(sum(cost) FILTER (WHERE day >= $5 AND day <= $3), 0)::bigint AS monthly, coalesce(sum(cost), 0)::bigint AS total';
+
+/** What a key has spent, and on how many days. */
+function spendOf(tx: Transaction, account: unknown, key: unknown, [today, week, month]: readonly unknown[]) {
+  const spent = { daily: 0n, weekly: 0n, monthly: 0n, total: 0n };
+  let days = 0;
+  for (const [, row] of tx.rows('key_usage_day')) {
+    if (row.account_id !== Number(account) || row.of !== Number(key)) continue;
+    days += 1;
+    if (row.day === today) spent.daily += row.cost;
+    if (row.day >= String(week) && row.day <= String(today)) spent.weekly += row.cost;
+    if (row.day >= String(month) && row.day <= String(today)) spent.monthly += row.cost;
+    spent.total += row.cost;
+  }
+  return { sums: spent, days };
 }
 
 function rawOf(row: KeyRow): object {
@@ -74,6 +93,14 @@ export const keyStatements: readonly Statement[] = [
     },
   },
   {
+    text: `SELECT ${columns} FROM api_key WHERE id = ANY ($1)`,
+    run: (tx, [ids]) =>
+      [...new Set(numbersOf(ids))].flatMap((id) => {
+        const row = tx.get('api_key', String(id));
+        return row === undefined ? [] : [rawOf(row)];
+      }),
+  },
+  {
     text: 'UPDATE api_key SET revoked_at = coalesce(revoked_at, to_timestamp($2::float8 / 1000)), updated_at = greatest(created_at, updated_at, to_timestamp($2::float8 / 1000)) WHERE hash = $1 RETURNING id',
     locks: (tx, [hash]) => lockOf(tx, hash),
     run: (tx, [hash, at]) => {
@@ -105,17 +132,15 @@ export const keyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT coalesce(sum(cost) FILTER (WHERE day = $3), 0)::bigint AS daily, coalesce(sum(cost) FILTER (WHERE day >= $4 AND day <= $3), 0)::bigint AS weekly, coalesce(sum(cost) FILTER (WHERE day >= $5 AND day <= $3), 0)::bigint AS monthly, coalesce(sum(cost), 0)::bigint AS total FROM key_usage_day WHERE account_id = $1 AND key_id = $2',
-    run: (tx, [account, key, today, week, month]) => {
-      const sums = { daily: 0n, weekly: 0n, monthly: 0n, total: 0n };
-      for (const [, row] of tx.rows('key_usage_day')) {
-        if (row.account_id !== Number(account) || row.of !== Number(key)) continue;
-        if (row.day === today) sums.daily += row.cost;
-        if (row.day >= String(week) && row.day <= String(today)) sums.weekly += row.cost;
-        if (row.day >= String(month) && row.day <= String(today)) sums.monthly += row.cost;
-        sums.total += row.cost;
-      }
-      return [sums];
-    },
+    text: `SELECT ${sums} FROM key_usage_day WHERE account_id = $1 AND key_id = $2`,
+    run: (tx, [account, key, ...days]) => [spendOf(tx, account, key, days).sums],
+  },
+  {
+    text: `SELECT key_id, ${sums} FROM unnest($1::bigint[], $2::bigint[]) k (account, id) JOIN key_usage_day ON account_id = k.account AND key_id = k.id GROUP BY key_id`,
+    run: (tx, [accounts, keys, ...days]) =>
+      numbersOf(keys).flatMap((key, at) => {
+        const spent = spendOf(tx, numbersOf(accounts)[at], key, days);
+        return spent.days === 0 ? [] : [{ key_id: BigInt(key), ...spent.sums }];
+      }),
   },
 ];

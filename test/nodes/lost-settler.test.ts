@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Books, openBooks } from '../../src/books.ts';
+import { newGenerationUuid } from '../../src/ids/generation-id.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { krwOfMicro } from '../../src/money/krw.ts';
+import { openOffice } from '../../src/office.ts';
+import { Database } from '../../src/store/database.ts';
+import { nodeLostMs } from '../../src/store/gateway-nodes.ts';
+import { type Clock, systemClock } from '../../src/time/clock.ts';
+import { seoulDayAt } from '../../src/time/period.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { until } from '../harness/fake-engine.ts';
+import { testConfig } from '../harness/gateway.ts';
+
+/** More than a node may be silent. */
+const tooLongMs = nodeLostMs + 1_000;
+
+/** The books of a node that says nothing by itself, and whose time can pass without it. */
+async function nodeOf(t: TestContext, home: TestDatabase) {
+  let passedMs = 0;
+  const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs };
+  const database = new Database(home.address, 4);
+  const dataDir = mkdtempSync(join(tmpdir(), 'naru-lost-'));
+  const books = await openBooks({
+    config: testConfig({}),
+    database,
+    dataDir,
+    clock,
+    log: silentLog,
+    debtFloor: () => krwOfMicro(0n),
+  });
+  t.after(async () => {
+    await books.close();
+    await database.close();
+    rmSync(dataDir, { recursive: true });
+  });
+  /** It was stopped, and nothing was heard of it. */
+  const isSilent = async (): Promise<void> => {
+    await database.query(
+      "UPDATE gateway_node SET seen_at = seen_at - $2 * interval '1 millisecond' WHERE id = $1",
+      [books.nodes.id, tooLongMs],
+    );
+    passedMs += tooLongMs;
+  };
+  return { books, database, isSilent };
+}
+
+async function settle({ settlements }: Books, accountId: number, keyId: number): Promise<void> {
+  const nowMs = Date.now();
+  const uuid = newGenerationUuid(nowMs);
+  const record = { uuid, accountId, keyId, createdAtMs: nowMs, detail: '{}', app: null };
+  await settlements.settle(settlements.open(record), {
+    ...record,
+    settledAtMs: nowMs,
+    day: seoulDayAt(nowMs),
+    status: 200,
+    errorType: null,
+    model: null,
+    provider: null,
+    finishReason: null,
+    promptTokens: 0,
+    completionTokens: 0,
+    cost: 200_000_000n,
+    priceVersion: null,
+  });
+  await settlements.drained();
+}
+
+test('what a node settles that was taken for lost is known to one that is alone, even if it dies at once', async (t) => {
+  const home = await createTestDatabase();
+  t.after(() => home.drop());
+  const one = await nodeOf(t, home);
+  const office = openOffice(one.database, { clock: systemClock, keyPrefix: 'sk-', close: async () => {} });
+  const accountId = await office.createAccount({ name: 'one', email: null });
+  const { hash } = await office.createKey({
+    ...{ accountId, kind: 'inference', name: 'one', limit: null, limitReset: 'never', expiresAtMs: null },
+  });
+  const { id: keyId } = (await office.readKey(hash)) ?? assert.fail('no key');
+  const two = await nodeOf(t, home);
+  await one.books.nodes.beat();
+  assert.equal(one.books.nodes.isAlone, false);
+  await two.isSilent();
+  await one.books.nodes.beat();
+  assert.equal(one.books.nodes.isAlone, true);
+  await one.books.keys.load(hash);
+  assert.equal(one.books.keys.isKnown(keyId), true);
+  await settle(two.books, accountId, keyId);
+  await until('one is in the company of two again', () => !one.books.nodes.isAlone);
+  await two.isSilent();
+  await one.books.nodes.beat();
+  assert.equal(one.books.nodes.isAlone, true);
+  await one.books.keys.catchUp(accountId, [keyId]);
+  assert.equal(one.books.keys.peekId(keyId)?.spendOn(Date.now()).total, 200_000_000n);
+});

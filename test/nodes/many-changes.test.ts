@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openBooks } from '../../src/books.ts';
+import type { KeyHash } from '../../src/ids/api-key.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { krwOfMicro } from '../../src/money/krw.ts';
+import { Database } from '../../src/store/database.ts';
+import { createTestDatabase } from '../harness/database.ts';
+import { until } from '../harness/fake-engine.ts';
+import { testConfig } from '../harness/gateway.ts';
+import { TestClock } from '../harness/test-clock.ts';
+
+const keyCount = 5_000;
+
+test('thousands of keys that change at once are read again together', async (t) => {
+  const { address, drop } = await createTestDatabase();
+  const database = new Database(address, 4);
+  const dataDir = mkdtempSync(join(tmpdir(), 'naru-many-'));
+  const books = await openBooks({
+    config: testConfig({}),
+    database,
+    dataDir,
+    clock: new TestClock(),
+    log: silentLog,
+    debtFloor: () => krwOfMicro(0n),
+  });
+  t.after(async () => {
+    await books.close();
+    await database.close();
+    await drop();
+    rmSync(dataDir, { recursive: true });
+  });
+  const [account] = await database.query<{ id: bigint }>(
+    "INSERT INTO account (name, created_at) VALUES ('many', now()) RETURNING id",
+  );
+  await database.query('INSERT INTO account_balance (account_id) VALUES ($1)', [account?.id]);
+  const rows = await database.query<{ id: bigint; hash: Buffer }>(
+    `INSERT INTO api_key (hash, account_id, kind, name, label, limit_micro, created_at)
+     SELECT sha256(n::text::bytea), $1, 1, 'one', 'one', 1000000, now() FROM generate_series(1, ${keyCount}) n RETURNING id, hash`,
+    [account?.id],
+  );
+  await database.query(
+    `INSERT INTO key_usage_day (account_id, key_id, day, cost) SELECT $1, id, '2026-01-01', id FROM api_key WHERE account_id = $1`,
+    [account?.id],
+  );
+  for (const { hash } of rows) await books.keys.load(hash.toString('hex') as KeyHash);
+  let turns = 0;
+  const { line } = database;
+  const run = line.run.bind(line);
+  line.run = (use) => {
+    turns += 1;
+    return run(use);
+  };
+  const ids = rows.map(({ id }) => Number(id));
+  await database.transaction(async (sql) => {
+    await sql.query('UPDATE api_key SET revoked_at = now() WHERE account_id = $1', [account?.id]);
+    await sql.query(
+      "INSERT INTO change_event (topic, subject) SELECT 'key', id FROM api_key, generate_series(1, 2) WHERE account_id = $1",
+      [account?.id],
+    );
+    await sql.query("SELECT pg_notify('naru_change', '')");
+  });
+  const committedMs = performance.now();
+  await until('every key is revoked in memory', () =>
+    ids.every((id) => books.keys.peekId(id)?.row.revokedAtMs !== null),
+  );
+  t.diagnostic(
+    `known after ${Math.round(performance.now() - committedMs)} ms, in ${turns} turns of the line`,
+  );
+  for (const id of ids) assert.equal(books.keys.peekId(id)?.spendOn(Date.now()).total, BigInt(id));
+  assert.ok(turns < 100, 'one by one');
+});
