@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { newRequestId } from '../ids/request-id.ts';
 import type { LogFields } from '../log/log.ts';
 import { readBody } from './read-body.ts';
@@ -16,6 +17,8 @@ export class Exchange {
   /** Monotonic milliseconds of its arrival. */
   readonly startedMs: number;
   readonly clientIp: string;
+  /** Whether the head of its answer is on its way. */
+  isAnswering = false;
   /** What the request's one log line will say beside the usual. */
   readonly logFields: Record<string, LogFields[string]> = {};
   readonly #request: IncomingMessage;
@@ -35,6 +38,11 @@ export class Exchange {
   /** Aborts when the client leaves before the response is complete, or the server gives the request up. */
   get signal(): AbortSignal {
     return this.#departure.signal;
+  }
+
+  /** The connection that its request came on. */
+  get socket(): Socket {
+    return this.#request.socket;
   }
 
   /** Ends the exchange for everything that waits in it. */
