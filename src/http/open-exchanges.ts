@@ -13,7 +13,8 @@ export class OpenExchanges {
   #whenTaken: (() => void)[] = [];
   #lastEndMs = 0;
   #isStopping = false;
-  #isHurried = false;
+  /** Why everything is given up, once it is. */
+  #hurriedBy: Error | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -28,13 +29,15 @@ export class OpenExchanges {
     return this.#isStopping;
   }
 
+  /** What comes behind `abort`, on a connection that was still open, is given up as well. */
   add(exchange: Exchange): void {
     this.#open.add(exchange);
+    if (this.#hurriedBy !== null) exchange.leave(this.#hurriedBy);
   }
 
   /** It is answered, and stays until its client has taken that, unless nobody waits for clients any more. */
   answered(exchange: Exchange): void {
-    if (this.#isHurried) this.delete(exchange);
+    if (this.#hurriedBy !== null) this.delete(exchange);
     else if (this.#open.has(exchange)) this.#leaving.add(exchange);
   }
 
@@ -50,7 +53,7 @@ export class OpenExchanges {
 
   /** Gives all of them up, and waits for no idle connection any more. */
   abort(reason: Error): void {
-    this.#isHurried = true;
+    this.#hurriedBy = reason;
     this.#hurry.resolve();
     for (const exchange of this.#leaving) this.delete(exchange);
     for (const exchange of this.#open) exchange.leave(reason);
@@ -72,7 +75,7 @@ export class OpenExchanges {
     for (;;) {
       await this.#empty();
       const restMs = this.#lastEndMs + idleMs - this.#clock.monotonic();
-      if (this.size === 0 && (isOver || this.#isHurried || restMs <= 0)) return;
+      if (this.size === 0 && (isOver || this.#hurriedBy !== null || restMs <= 0)) return;
       if (this.size === 0) await within(this.#clock, restMs, over, undefined);
     }
   }

@@ -20,6 +20,7 @@ const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`;
 /** Waits until its client is gone. */
 function gone({ signal }: Exchange): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
+  if (signal.aborted) reject(signal.reason);
   signal.addEventListener('abort', () => reject(signal.reason));
   return promise;
 }
@@ -51,7 +52,11 @@ async function answer(exchange: Exchange): Promise<Reply> {
   }
 }
 
-async function open(t: TestContext, reply: (exchange: Exchange) => Promise<Reply> = answer): Promise<Served> {
+async function open(
+  t: TestContext,
+  reply: (exchange: Exchange) => Promise<Reply> = answer,
+  idleWhileStoppingMs = 0,
+): Promise<Served> {
   const served = await serve(
     {
       answer: reply,
@@ -59,7 +64,7 @@ async function open(t: TestContext, reply: (exchange: Exchange) => Promise<Reply
       rateLimit: null,
       maxBodyBytes: 1_000_000,
       clientStallMs: stallMs,
-      idleWhileStoppingMs: 0,
+      idleWhileStoppingMs,
       metrics: new Metrics(),
       clock: systemClock,
       log: silentLog,
@@ -206,4 +211,29 @@ test('a stopping server in a hurry waits for nobody who takes his answer slowly'
   served.abort(new Error('the server is stopping'));
   await drained;
   assert.ok(performance.now() - beganMs < stallMs);
+});
+
+test('a stopping server in a hurry gives up also what is asked of it just then', async (t) => {
+  const ending = Promise.withResolvers<Reply>();
+  const served = await open(
+    t,
+    (exchange) => (exchange.path === '/ending' ? ending.promise : answer(exchange)),
+    60_000,
+  );
+  const [first, kept] = [await RawClient.open(served.port), await RawClient.open(served.port)];
+  t.after(() => {
+    first.close();
+    kept.close();
+  });
+  first.write(get('/ending'));
+  await until('it is in flight', () => served.inFlight() === 1, 10_000);
+  let isDrained = false;
+  void served.drain().then(() => {
+    isDrained = true;
+  });
+  served.abort(new Error('the server is stopping'));
+  kept.write(get('/wait'));
+  assert.equal((await kept.answer())?.status, 500);
+  ending.resolve({ body: {} });
+  await until('nobody is waited for', () => isDrained, 10_000);
 });
