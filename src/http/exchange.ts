@@ -19,6 +19,8 @@ export class Exchange {
   readonly clientIp: string;
   /** Whether the head of its answer is on its way. */
   isAnswering = false;
+  /** What else is true of the wait for the body: whoever was identified may be nobody when it has come. */
+  whileReading: (body: Promise<Buffer>) => Promise<Buffer> = (body) => body;
   /** What the request's one log line will say beside the usual. */
   readonly logFields: Record<string, LogFields[string]> = {};
   readonly #request: IncomingMessage;
@@ -58,11 +60,11 @@ export class Exchange {
   }
 
   /**
-   * The body, at most `maxBytes` of it. Throws `BodyTooLarge`, a `400` refusal when its shape is hostile, or why the exchange
-   * was given up.
+   * The body, at most `maxBytes` of it. Throws `BodyTooLarge`, a `400` refusal when its shape is hostile, what refuses a key
+   * that is not valid any more, or why the exchange was given up.
    */
   body(maxBytes: number): Promise<Buffer> {
-    return readBody(this.#request, maxBytes, this.signal);
+    return this.whileReading(readBody(this.#request, maxBytes, this.signal));
   }
 }
 
