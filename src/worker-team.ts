@@ -21,6 +21,8 @@ interface Member {
   readonly child: WorkerProcess;
   readonly ended: Promise<number | string>;
   servesSinceMs: number | null;
+  /** It could not follow its siblings, and was told to leave: it only ends what it has. */
+  isLeaving: boolean;
 }
 
 /** A worker that ended is replaced at once, and one that ends again and again less and less often. */
@@ -89,7 +91,7 @@ export class WorkerTeam {
    */
   async reload(packed: string, taken: () => void): Promise<void> {
     const serving = (): readonly Member[] =>
-      [...this.#members.values()].filter(({ servesSinceMs }) => servesSinceMs !== null);
+      [...this.#members.values()].filter((member) => member.servesSinceMs !== null && !member.isLeaving);
     const [first] = serving();
     if (first === undefined) throw new Error('no worker serves at the moment; nothing was changed');
     await first.link.ask('reload', packed);
@@ -135,7 +137,7 @@ export class WorkerTeam {
         resolve(how);
       });
     });
-    const member: Member = { worker, link, child, ended, servesSinceMs: null };
+    const member: Member = { worker, link, child, ended, servesSinceMs: null, isLeaving: false };
     this.#members.set(worker, member);
     return member;
   }
@@ -150,10 +152,12 @@ export class WorkerTeam {
   }
 
   /** Has a worker take what its siblings have taken. Never rejects. */
-  async #follow({ worker, link }: Member, packed: string): Promise<void> {
+  async #follow(member: Member, packed: string): Promise<void> {
+    const { worker, link } = member;
     try {
       await link.ask('reload', packed);
     } catch (error) {
+      member.isLeaving = true;
       this.#log?.warn('worker_not_reloaded', { worker_left: worker, detail: String(error) });
       link.ask('stop').catch(() => {});
     }
