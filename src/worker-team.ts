@@ -21,6 +21,8 @@ interface Member {
   readonly child: WorkerProcess;
   readonly ended: Promise<number | string>;
   servesSinceMs: number | null;
+  /** It could not follow its siblings, and was told to leave: it only ends what it has. */
+  isLeaving: boolean;
 }
 
 /** A worker that ended is replaced at once, and one that ends again and again less and less often. */
@@ -91,7 +93,7 @@ export class WorkerTeam {
    */
   async reload(packed: string, taken: () => void): Promise<void> {
     const serving = (): readonly Member[] =>
-      [...this.#members.values()].filter(({ servesSinceMs }) => servesSinceMs !== null);
+      [...this.#members.values()].filter((member) => member.servesSinceMs !== null && !member.isLeaving);
     const [first] = serving();
     if (first === undefined) throw new Error('no worker serves at the moment; nothing was changed');
     await this.#take(first, packed);
@@ -137,7 +139,7 @@ export class WorkerTeam {
         resolve(how);
       });
     });
-    const member: Member = { worker, link, child, ended, servesSinceMs: null };
+    const member: Member = { worker, link, child, ended, servesSinceMs: null, isLeaving: false };
     this.#members.set(worker, member);
     return member;
   }
@@ -156,6 +158,7 @@ export class WorkerTeam {
     try {
       await this.#take(member, packed);
     } catch (error) {
+      member.isLeaving = true;
       this.#log?.warn('worker_not_reloaded', { worker_left: member.worker, detail: String(error) });
       member.link.ask('stop').catch(() => {});
     }

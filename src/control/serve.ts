@@ -93,13 +93,17 @@ function decoded(segment: string): string {
 function listenAt(server: Server, path: string): Promise<void> {
   rmSync(path, { force: true });
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(path, () => {
-      server.off('error', reject);
+    const failed = (error: Error): void => {
+      server.off('listening', listening);
+      reject(error);
+    };
+    const listening = (): void => {
+      server.off('error', failed);
       // Until here the folder alone kept others out.
       chmodSync(path, 0o600);
       resolve();
-    });
+    };
+    server.once('error', failed).once('listening', listening).listen(path);
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Account } from '../accounts/account.ts';
 import type { AccountBook } from '../accounts/account-book.ts';
-import { assertMayCall, type Credential, hashOfBearer } from '../keys/authenticate.ts';
+import { assertMayCall, assertValid, type Credential, hashOfBearer } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { Clock } from '../time/clock.ts';
@@ -49,6 +49,11 @@ async function identify(
     if (account === null) throw new Error('a key without an account');
     return account.balance;
   });
+  exchange.whileReading = async (body) => {
+    const bytes = await key.during(body);
+    assertValid(key, needs, parts.clock.now());
+    return bytes;
+  };
   exchange.logFields['account_id'] = key.row.accountId;
   exchange.logFields['key_id'] = key.row.id;
   return { key, accountId: key.row.accountId };

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { newRequestId } from '../ids/request-id.ts';
 import type { LogFields } from '../log/log.ts';
 import { readBody } from './read-body.ts';
@@ -16,6 +17,10 @@ export class Exchange {
   /** Monotonic milliseconds of its arrival. */
   readonly startedMs: number;
   readonly clientIp: string;
+  /** Whether the head of its answer is on its way. */
+  isAnswering = false;
+  /** What else is true of the wait for the body: whoever was identified may be nobody when it has come. */
+  whileReading: (body: Promise<Buffer>) => Promise<Buffer> = (body) => body;
   /** What the request's one log line will say beside the usual. */
   readonly logFields: Record<string, LogFields[string]> = {};
   readonly #request: IncomingMessage;
@@ -37,6 +42,11 @@ export class Exchange {
     return this.#departure.signal;
   }
 
+  /** The connection that its request came on. */
+  get socket(): Socket {
+    return this.#request.socket;
+  }
+
   /** Ends the exchange for everything that waits in it. */
   leave(reason: Error): void {
     this.#departure.abort(reason);
@@ -50,11 +60,11 @@ export class Exchange {
   }
 
   /**
-   * The body, at most `maxBytes` of it. Throws `BodyTooLarge`, a `400` refusal when its shape is hostile, or why the exchange
-   * was given up.
+   * The body, at most `maxBytes` of it. Throws `BodyTooLarge`, a `400` refusal when its shape is hostile, what refuses a key
+   * that is not valid any more, or why the exchange was given up.
    */
   body(maxBytes: number): Promise<Buffer> {
-    return readBody(this.#request, maxBytes, this.signal);
+    return this.whileReading(readBody(this.#request, maxBytes, this.signal));
   }
 }
 

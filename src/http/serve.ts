@@ -100,11 +100,12 @@ export async function serve(
   );
   // Node drops what is above its limit without a word, be it the credential; the size of a head bounds their number.
   server.maxHeadersCount = 0;
-  server.on('clientError', answerUnreadable);
+  const unreadable = (error: Error, socket: Socket): void => endUnreadable(parts, open, error, socket);
+  server.on('clientError', unreadable);
   // An unknown expectation is ignored. Upgrades are too, since nobody listens for them: some clients offer one in every request.
   server.on('checkExpectation', answer);
   // Without a listener Node would cut the connection of a CONNECT without a word.
-  server.on('connect', (_request, socket: Socket) => answerUnreadable(new Error('CONNECT'), socket));
+  server.on('connect', (_request, socket: Socket) => unreadable(new Error('CONNECT'), socket));
   await listen(server, address);
   const { port } = server.address() as AddressInfo;
   parts.log.debug('listening', { host: address.host, port });
@@ -118,7 +119,8 @@ export async function serve(
         // The HTTP server's own `close` would cut idle connections.
         NetServer.prototype.close.call(server, () => resolve());
       });
-      if (parts.idleWhileStoppingMs === 0) server.closeIdleConnections();
+      // Node takes a connection for idle as soon as all of its answer is written, whether its client has taken that or not.
+      if (parts.idleWhileStoppingMs === 0) void open.taken().then(() => server.closeIdleConnections());
       return open.drain(parts.idleWhileStoppingMs, noneLeft);
     },
     abort: (reason) => open.abort(reason),
@@ -147,6 +149,7 @@ async function handle(
   if (open.isStopping) response.shouldKeepAlive = false;
   response.on('close', () => {
     if (!response.writableFinished) exchange.leave(new ClientLeft('the client closed the connection'));
+    open.delete(exchange);
   });
   try {
     const late = isApi(exchange.path) ? assertWithinRate(parts, exchange) : null;
@@ -156,15 +159,14 @@ async function handle(
     const reply = await parts.answer(exchange);
     if ('allow' in reply) sendHead(response, 204, exchange, preflightHeaders(reply.allow)).end();
     else if ('stream' in reply) await sendStream(parts, response, exchange, reply);
-    else {
-      sendJson(parts, response, exchange, reply);
-      letGoWhenStalled(parts, response, exchange);
-    }
+    else sendJson(parts, response, exchange, reply);
+    letGoWhenStalled(parts, response, exchange);
   } catch (thrown) {
     if (response.headersSent) response.destroy();
     else sendThrown(parts, response, exchange, thrown);
   } finally {
-    open.delete(exchange);
+    if (exchange.signal.aborted) open.delete(exchange);
+    else open.answered(exchange);
     noteRequest(parts, exchange, response);
   }
 }
@@ -210,7 +212,9 @@ function sendJson(parts: ServeParts, response: ServerResponse, exchange: Exchang
 /** An answer that the kernel did not take whole waits for its client, who has left when he takes nothing of it for too long. */
 function letGoWhenStalled(parts: ServeParts, response: ServerResponse, exchange: Exchange): void {
   const { socket } = response;
-  if (response.writableLength === 0 || socket === null) return;
+  if (response.writableLength === 0) return;
+  // It waits for the answers of earlier requests on its connection.
+  if (socket === null) return void response.once('socket', () => letGoWhenStalled(parts, response, exchange));
   const leave = (): void => {
     exchange.leave(new ClientLeft('the client stopped reading'));
     response.destroy();
@@ -279,7 +283,8 @@ function drained(parts: ServeParts, response: ServerResponse, exchange: Exchange
 }
 
 function sendThrown(parts: ServeParts, response: ServerResponse, exchange: Exchange, thrown: unknown): void {
-  if (thrown instanceof ClientLeft) return void response.destroy();
+  // A connection that was told why it ends has its own end.
+  if (thrown instanceof ClientLeft) return void (exchange.socket.writableEnded || response.destroy());
   if (thrown instanceof BodyTooLarge) return void sendTooLarge(parts, response, exchange);
   const error = renderThrown(thrown, parts.log, exchange.requestId);
   exchange.logFields['error_type'] = error.body.error.metadata.error_type;
@@ -315,6 +320,7 @@ function sendHead(
   exchange: Exchange,
   headers: HeaderList,
 ): ServerResponse {
+  exchange.isAnswering = true;
   return response.writeHead(status, [...commonHeaders(exchange.requestId), ...headers]);
 }
 
@@ -323,6 +329,21 @@ const unreadableBecause: ReadonlyMap<string | undefined, string> = new Map([
   ['HPE_HEADER_OVERFLOW', `The request line and the headers are larger than ${maxHeadBytes} bytes.`],
   ['ERR_HTTP_REQUEST_TIMEOUT', 'The request did not come to its end in time.'],
 ]);
+
+/**
+ * Ends a connection on which came what is no request, or came too late, and gives up what was asked on it before. Nothing is said in
+ * the middle of an answer. A client that goes on is heard as long as its patience lasts, since a close would take our words along.
+ */
+function endUnreadable(parts: ServeParts, open: OpenExchanges, error: Error, socket: Socket): void {
+  const asked = open.on(socket);
+  const isAnswering = asked.some((exchange) => exchange.isAnswering);
+  if (isAnswering) socket.destroy();
+  else answerUnreadable(error, socket);
+  for (const exchange of asked) exchange.leave(new ClientLeft('the connection cannot be read any more'));
+  if (socket.destroyed) return;
+  const patience = parts.clock.after(parts.clientStallMs, () => socket.destroy());
+  socket.once('close', () => patience.cancel());
+}
 
 /** What Node's parser could not make a request of: answered in our shape, then the connection is closed. */
 function answerUnreadable(error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket): void {

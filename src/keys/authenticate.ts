@@ -31,7 +31,13 @@ export function assertMayCall(
   balance: (accountId: number) => Krw,
 ): asserts key is Key {
   if (key === null) throw invalidKey();
-  const { row } = key;
+  assertValid(key, needs, nowMs);
+  const left = balance(key.row.accountId);
+  if (left <= 0n) throw noCredit(left);
+}
+
+/** Refuses a known key by what it is itself: also of a request that was admitted, while its body came, which may take minutes. */
+export function assertValid({ row }: Key, needs: Exclude<Credential, 'none'>, nowMs: number): void {
   if (row.revokedAtMs !== null || row.userDisabled) throw invalidKey();
   if (needs !== 'either' && row.kind !== needs) throw invalidKey();
   if (row.expiresAtMs !== null && nowMs >= row.expiresAtMs) {
@@ -43,8 +49,6 @@ export function assertMayCall(
       '관리자가 정지한 API 키입니다. This API key was suspended by an administrator.',
     );
   }
-  const left = balance(row.accountId);
-  if (left <= 0n) throw noCredit(left);
 }
 
 /** `402 insufficient_credits` with the balance as it is now (service.md 7.3). */

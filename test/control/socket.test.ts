@@ -17,7 +17,7 @@ import { type TestContext, test } from 'node:test';
 import { type ControlCall, callControl } from '../../src/control/call.ts';
 import { type ControlServer, serveControl } from '../../src/control/serve.ts';
 import { answerSlots } from '../../src/control/slots.ts';
-import { createLog } from '../../src/log/log.ts';
+import { createLog, silentLog } from '../../src/log/log.ts';
 import type { SlotLease, Slots } from '../../src/slots/slots.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { engineSlot, openSlots, tempDir } from '../harness/fake-engine.ts';
@@ -110,6 +110,26 @@ test('the socket of a killed server is taken over, in the data directory and in 
   writeFileSync(join(far, 'control', 'main.path'), `${join(runtime, 'main.sock')}\n`);
   const { server } = await open(t, far);
   assert.equal(server?.path, join(runtime, 'main.sock'));
+});
+
+test('behind a place that takes no socket the next one is tried', async (t) => {
+  // Root may write everywhere, so it is somebody else for a while.
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) process.seteuid?.(65_534);
+  try {
+    const dataDir = join(mkdtempSync(join(tmpdir(), 'naru-test-')), 'd'.repeat(100));
+    mkdirSync(join(dataDir, 'control'), { recursive: true });
+    const closed = mkdtempSync(join(tmpdir(), 'naru-'));
+    writeFileSync(join(dataDir, 'control', 'main.path'), `${join(closed, 'main.sock')}\n`);
+    chmodSync(closed, 0o500);
+    const answer = async () => ({ status: 200, body: {} });
+    const server = await serveControl({ dataDir, roots: [tmpdir()], answer, log: silentLog });
+    t.after(() => server?.close());
+    assert.notEqual(dirname(server?.path ?? ''), closed);
+    assert.equal((await call(dataDir, 'GET', '/slots')).status, 200);
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
 });
 
 test('where no place takes a socket the server goes on without one, and says so', async (t) => {

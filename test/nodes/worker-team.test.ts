@@ -147,6 +147,16 @@ test('a successor that starts during a reload ends up with what its siblings ser
   assert.deepEqual(all[2]?.configs, ['old', 'new']);
 });
 
+test('a worker that is leaving is not asked whether a configuration can be taken', async () => {
+  const { team, all, take } = teamOf({ refuses: (worker) => worker === 2, deaf: true });
+  await team.serve(silentLog);
+  await team.reload('new', take);
+  all[0]?.end('SIGKILL');
+  await until('the first has a successor', () => all[2] !== undefined && team.serving === 2);
+  await team.reload('newer', take);
+  assert.deepEqual(all[2]?.configs, ['new', 'newer']);
+});
+
 test('a worker that neither drains nor hurries is killed when its time is over', async () => {
   const waiting: { readonly delayMs: number; readonly task: () => void }[] = [];
   const clock: Clock = {

@@ -1,0 +1,57 @@
+/** A key is looked at again when the body has come, which may be minutes after the head. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { RawClient } from '../harness/raw-client.ts';
+import { startUpstream } from '../harness/upstream.ts';
+
+async function start(t: TestContext): Promise<{ naru: TestGateway; account: TestAccount; manager: string }> {
+  const upstream = await startUpstream();
+  const naru = await startTestGateway({ models: [{ id: 'test/one', upstreams: [upstream.url] }] });
+  t.after(async () => {
+    await naru.close();
+    await upstream.close();
+  });
+  const account = await naru.account();
+  const { key: manager } = await account.another({ kind: 'management' });
+  return { naru, account, manager };
+}
+
+/** The status of a request whose body comes when `meanwhile` is done. */
+async function statusOf(
+  naru: TestGateway,
+  asked: { readonly path: string; readonly key: string; readonly body: object },
+  meanwhile: () => Promise<unknown>,
+): Promise<number | undefined> {
+  const body = JSON.stringify(asked.body);
+  const client = await RawClient.open(naru.gateway.server.port);
+  client.write(
+    `POST /api/v1${asked.path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${asked.key}\r\n` +
+      `content-length: ${body.length}\r\nexpect: 100-continue\r\n\r\n`,
+  );
+  assert.match(await client.some(), /^HTTP\/1\.1 100 /);
+  await meanwhile();
+  const answer = await client.write(body).answer();
+  client.close();
+  return answer?.status;
+}
+
+test('a management key that is revoked before the body has come makes no key', async (t) => {
+  const { naru, account, manager } = await start(t);
+  const { key, hash } = await account.another({ kind: 'management' });
+  const asked = { path: '/keys', key, body: { name: 'late' } };
+  const revoke = () => naru.send('DELETE', `/keys/${hash}`, { key: manager });
+  assert.equal(await statusOf(naru, asked, revoke), 401);
+  const { json } = await naru.send('GET', '/keys', { key: manager });
+  assert.ok(!json.data.some(({ name }: { name: string }) => name === 'late'));
+});
+
+test('a key that is switched off before the body has come is not served', async (t) => {
+  const { naru, account, manager } = await start(t);
+  const { key, hash } = account;
+  const body = { model: 'test/one', messages: [{ role: 'user', content: 'x' }] };
+  const asked = { path: '/chat/completions', key, body };
+  const switchOff = () => naru.send('PATCH', `/keys/${hash}`, { key: manager, body: { disabled: true } });
+  assert.equal(await statusOf(naru, asked, async () => {}), 200);
+  assert.equal(await statusOf(naru, asked, switchOff), 401);
+});

@@ -1,0 +1,239 @@
+/** What a connection leaves behind when its client goes, falls silent or talks nonsense in the middle of an exchange. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { ClientAddresses } from '../../src/http/client-ip.ts';
+import type { Exchange } from '../../src/http/exchange.ts';
+import { Metrics } from '../../src/http/metrics.ts';
+import type { Reply, StreamReply } from '../../src/http/route.ts';
+import { type Served, serve } from '../../src/http/serve.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { until } from '../chaos/naru-process.ts';
+import { RawClient } from '../harness/raw-client.ts';
+
+const stallMs = 500;
+const large = Buffer.alloc(32 * 1024 * 1024, 'x');
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`;
+
+/** Waits until its client is gone. */
+function gone({ signal }: Exchange): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  if (signal.aborted) reject(signal.reason);
+  signal.addEventListener('abort', () => reject(signal.reason));
+  return promise;
+}
+
+/** A stream of one word, and then of nothing until its client is gone. */
+function wordThenNothing(exchange: Exchange): StreamReply {
+  return {
+    headers: {},
+    stream: async (sink) => {
+      await sink.write('word');
+      await gone(exchange).catch(() => {});
+    },
+  };
+}
+
+async function answer(exchange: Exchange): Promise<Reply> {
+  switch (exchange.path) {
+    case '/body':
+      return { body: { bytes: (await exchange.body(1_000_000)).length } };
+    case '/large':
+      return { body: large, contentType: 'text/plain' };
+    case '/later':
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return { body: {} };
+    case '/stream':
+      return wordThenNothing(exchange);
+    default:
+      return gone(exchange);
+  }
+}
+
+async function open(
+  t: TestContext,
+  reply: (exchange: Exchange) => Promise<Reply> = answer,
+  idleWhileStoppingMs = 0,
+): Promise<Served> {
+  const served = await serve(
+    {
+      answer: reply,
+      addresses: new ClientAddresses([]),
+      rateLimit: null,
+      maxBodyBytes: 1_000_000,
+      clientStallMs: stallMs,
+      idleWhileStoppingMs,
+      metrics: new Metrics(),
+      clock: systemClock,
+      log: silentLog,
+    },
+    { host: '127.0.0.1', port: 0 },
+    { headersMs: 300, requestMs: 900, idleMs: 60_000, checkEveryMs: 50 },
+  );
+  t.after(() => served.close());
+  return served;
+}
+
+/** A client that goes on when its server has ended, and reads when it is told to. */
+async function stubborn(t: TestContext, { port }: Served): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => {});
+  t.after(() => socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
+function noneInFlight(served: Served): Promise<number> {
+  return until('nothing is in flight', () => served.inFlight() === 0, 10_000);
+}
+
+test('every request that was sent on a connection is given up when its client leaves', async (t) => {
+  const served = await open(t);
+  const client = await RawClient.open(served.port);
+  client.write(get('/wait') + get('/wait') + get('/stream'));
+  await until('all three are in flight', () => served.inFlight() === 3, 10_000);
+  client.close();
+  await noneInFlight(served);
+});
+
+test('who goes on after he was told that his request is late is let go', async (t) => {
+  const served = await open(t);
+  const client = await stubborn(t, served);
+  client.write('POST /body HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n');
+  const dripping = setInterval(() => client.write('x'), 20);
+  t.after(() => clearInterval(dripping));
+  const [said] = await once(client, 'data');
+  assert.match(String(said), /^HTTP\/1\.1 400 /);
+  await noneInFlight(served);
+  await until('the connection is closed', () => client.closed, 10_000);
+});
+
+test('nonsense behind a request is not answered in the middle of an answer', async (t) => {
+  const served = await open(t);
+  const client = await stubborn(t, served);
+  let said = '';
+  client.on('data', (piece) => {
+    said += String(piece);
+  });
+  client.write(get('/stream'));
+  await until('the stream has begun', () => said.includes('word'), 10_000);
+  client.write('\0\0 nonsense\r\n\r\n');
+  await noneInFlight(served);
+  await until('the connection has ended', () => client.readableEnded || client.closed, 10_000);
+  assert.doesNotMatch(said, /400/);
+});
+
+test('a request with nonsense behind it is given up when that was answered', async (t) => {
+  const served = await open(t);
+  const client = await stubborn(t, served);
+  client.write(`${get('/wait')}\0\0 nonsense\r\n\r\n`);
+  const [said] = await once(client, 'data');
+  assert.match(String(said), /^HTTP\/1\.1 400 /);
+  await noneInFlight(served);
+});
+
+test('who takes nothing of an answer that waited for the one before it is let go', async (t) => {
+  const served = await open(t);
+  const client = await stubborn(t, served);
+  client.pause();
+  client.write(get('/later') + get('/large'));
+  await until('both are in flight', () => served.inFlight() === 2, 10_000);
+  await noneInFlight(served);
+});
+
+test('who takes nothing of the end of a stream is let go', async (t) => {
+  // More than the kernel takes, and less than a stream waits for: how much that is shows when it waits.
+  let mostPieces = Number.POSITIVE_INFINITY;
+  const served = await open(t, async (exchange) => ({
+    headers: {},
+    stream: async (sink) => {
+      const piece = 'x'.repeat(4_096);
+      for (let pieces = 0; pieces < mostPieces && !exchange.signal.aborted; pieces += 1) {
+        const full = sink.write(piece);
+        if (full === undefined) await new Promise(setImmediate);
+        else {
+          mostPieces = pieces - 1;
+          await full;
+        }
+      }
+    },
+  }));
+  for (const _ of ['measured', 'short of it', 'again']) {
+    const client = await stubborn(t, served);
+    client.pause();
+    client.write(get('/'));
+    await until('it is in flight', () => served.inFlight() === 1, 10_000);
+    await noneInFlight(served);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 3 * stallMs));
+  assert.equal(await connectionsOf(served), 0);
+});
+
+async function connectionsOf(served: Served): Promise<number> {
+  // A stopping server waits for whoever is still connected.
+  const isDrained = await Promise.race([
+    served.drain().then(() => true),
+    new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 5_000).unref()),
+  ]);
+  return isDrained ? 0 : 1;
+}
+
+test('a stopping server waits until its clients have taken their answers', async (t) => {
+  const served = await open(t);
+  const client = await stubborn(t, served);
+  client.pause();
+  client.write('GET /large HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+  await until('the answer waits for its client', () => client.bytesWritten > 0, 10_000);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const stopped = served.drain().then(() => served.close());
+  let bytes = 0;
+  client.on('data', (piece) => {
+    bytes += piece.length;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  client.resume();
+  await until('the answer has ended', () => client.readableEnded || client.closed, 10_000);
+  client.destroy();
+  assert.ok(bytes > large.length, `${bytes} of ${large.length} bytes`);
+  await stopped;
+});
+
+test('a stopping server in a hurry waits for nobody who takes his answer slowly', async (t) => {
+  const served = await open(t);
+  const client = await stubborn(t, served);
+  client.pause();
+  client.write(get('/large'));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const beganMs = performance.now();
+  const drained = served.drain();
+  served.abort(new Error('the server is stopping'));
+  await drained;
+  assert.ok(performance.now() - beganMs < stallMs);
+});
+
+test('a stopping server in a hurry gives up also what is asked of it just then', async (t) => {
+  const ending = Promise.withResolvers<Reply>();
+  const served = await open(
+    t,
+    (exchange) => (exchange.path === '/ending' ? ending.promise : answer(exchange)),
+    60_000,
+  );
+  const [first, kept] = [await RawClient.open(served.port), await RawClient.open(served.port)];
+  t.after(() => {
+    first.close();
+    kept.close();
+  });
+  first.write(get('/ending'));
+  await until('it is in flight', () => served.inFlight() === 1, 10_000);
+  let isDrained = false;
+  void served.drain().then(() => {
+    isDrained = true;
+  });
+  served.abort(new Error('the server is stopping'));
+  kept.write(get('/wait'));
+  assert.equal((await kept.answer())?.status, 500);
+  ending.resolve({ body: {} });
+  await until('nobody is waited for', () => isDrained, 10_000);
+});
