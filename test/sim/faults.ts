@@ -194,14 +194,14 @@ export class Faults {
   #corner(machine: Machine): void {
     const { random, timeline } = this.#simulation;
     const { link, disk, process } = machine;
-    const isLate = random.inThousand(400);
+    const isLate = random.inThousand(650);
     const awayMs = isLate ? random.int(17_500, 20_000) : random.int(11_000, 16_000);
     link.cutUntilMs = timeline.nowMs + awayMs;
     const failingMs = isLate ? random.int(10_500, 12_000) : random.pick([awayMs, random.int(50, 2_000)]);
     disk.failingUntilMs = timeline.nowMs + failingMs;
     disk.takesWrites = random.inThousand(700);
     this.#breakLines(process);
-    if (random.inThousand(300)) return;
+    if (random.inThousand(isLate ? 100 : 300)) return;
     timeline.after(isLate ? random.int(16_200, 17_400) : random.int(10_200, 12_500), () => {
       if (machine.process === process && !this.#simulation.isEnding)
         this.#simulation.crash(machine, random.pick(['kill', 'kill', 'power']));

@@ -129,8 +129,8 @@ function slow(random: Random, drawn: Drawn): Plan {
   return {
     ...stormy(random, drawn),
     kind: 'slow',
-    gateways: random.int(1, 2),
-    clients: random.int(4, 6),
+    gateways: 1,
+    clients: random.int(2, 4),
     limited: 100,
     expiring: 0,
     firstGrantWon: [3_000, 6_000],
