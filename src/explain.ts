@@ -10,6 +10,7 @@ const databaseCodes = new Map([
   ['ETIMEDOUT', 'it does not answer'],
   ['EHOSTUNREACH', 'its machine cannot be reached'],
   ['ECONNRESET', 'it closed the connection'],
+  ['EPIPE', 'it closed the connection'],
   ['28P01', 'the password is wrong'],
   ['28000', 'it does not let this user in'],
   ['3D000', 'there is no database of that name'],
@@ -53,7 +54,7 @@ export function explain(error: unknown): string {
   const isOfDatabase =
     severity !== undefined ||
     'errors' in error ||
-    /connect|timeout|certificate|getaddrinfo/i.test(error.message);
+    /connect|timeout|certificate|getaddrinfo|^(read|write) E/i.test(error.message);
   const cause =
     databaseCodes.get(known) ?? (/timeout/i.test(error.message) ? 'it does not answer' : undefined);
   if (isOfDatabase && cause !== undefined)

@@ -186,6 +186,14 @@ test('a database whose machine cannot be found is told of in one line', () => {
   );
 });
 
+test('a database that closes its connections is told of in one line', () => {
+  for (const code of ['ECONNRESET', 'EPIPE'])
+    assert.match(
+      explain(Object.assign(new Error(`write ${code}`), { code })),
+      /^the database cannot be used: it closed the connection \(write \w+\): see database\.url in naru\.yaml$/,
+    );
+});
+
 test('an address of a database as hosts of them print it adds no words of the client to those of a command', async () => {
   for (const mode of ['prefer', 'require', 'verify-ca']) {
     const file = place.configure({ database: { url: `postgres://naru@127.0.0.1:1/naru?sslmode=${mode}` } });
