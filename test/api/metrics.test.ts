@@ -113,7 +113,7 @@ test('requests are counted by the path of their row and their status', async () 
   await naru.send('GET', '/models');
   const { value } = await page();
   assert.equal(value('naru_requests_total', { route: '/api/v1/models', status: '200' }), 1);
-  assert.equal(value('naru_requests_in_flight'), 0);
+  await until('nothing in flight', async () => (await page()).value('naru_requests_in_flight') === 0);
 });
 
 test('an account and its keys are known from their first request on', async () => {

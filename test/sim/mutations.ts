@@ -59,12 +59,6 @@ export const mutations: readonly Mutation[] = [
     to: "return { ...row, status: 500, errorType: 'server' };",
   },
   {
-    name: 'settlement: a failure that the journal refused is not said again',
-    file: 'src/ledger/failure-notes.ts',
-    from: 'if (!note.isBeingSaid) this.#say(note);',
-    to: 'note.isBeingSaid = true;',
-  },
-  {
     name: 'settlement: a failure is not said at once',
     file: 'src/ledger/failure-notes.ts',
     from: 'this.#notes.set(failed.uuid, note);\n    this.#say(note);',

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { FailureNotes } from '../../src/ledger/failure-notes.ts';
+import { decodeFinal, encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
+import { type Disk, systemDisk } from '../../src/store/journal/disk.ts';
+import type { Journal, Ticket } from '../../src/store/journal/journal.ts';
+import { journalDir, openJournal, until } from '../store/journal-harness.ts';
+import { openLedger } from './world.ts';
+
+/* The journal may have kept a settlement that it called lost. Of two settlements of one request a replay believes the later one. */
+
+/** A disk that takes writes and makes none of them durable while it is ill. */
+function illDisk(): { readonly disk: Disk; isIll: boolean } {
+  const fail = (): Promise<never> => Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' }));
+  const ward: { disk: Disk; isIll: boolean } = {
+    isIll: false,
+    disk: {
+      ...systemDisk,
+      open: (path, flags) => (ward.isIll ? fail() : systemDisk.open(path, flags)),
+      syncData: (fd) => (ward.isIll ? fail() : systemDisk.syncData(fd)),
+    },
+  };
+  return ward;
+}
+
+/** Appends until the journal takes nothing any more; the tickets of what it took and called lost. */
+async function loseInto(journal: Journal, payload: string): Promise<Ticket[]> {
+  const lost: Ticket[] = [];
+  while (journal.stats().blocked === null)
+    try {
+      const ticket = journal.append(finalType, payload);
+      await assert.rejects(journal.durable(ticket));
+      lost.push(ticket);
+    } catch {
+      await new Promise(setImmediate);
+    }
+  return lost;
+}
+
+/** What the finals in a journal amount to, as its next start reads them: the cost of the last one. */
+async function believed(t: TestContext, dir: string): Promise<bigint | undefined> {
+  const { journal } = await openJournal(t, { dir });
+  const finals = [...journal.replay()].filter(({ type }) => type === finalType);
+  return finals.map(({ payload }) => decodeFinal(payload.toString())).at(-1)?.cost;
+}
+
+for (const isWell of [true, false])
+  test(`a failure in the place of a settlement that was called lost is what a replay believes, ${isWell ? 'said at once' : 'refused at first and said again'}`, async (t) => {
+    const ledger = await openLedger(t);
+    const dir = journalDir(t);
+    const ward = illDisk();
+    const { journal } = await openJournal(t, { dir, disk: ward.disk });
+    const row = ledger.generation(60n);
+    const failed = { ...row, cost: 0n };
+    ward.isIll = true;
+    const lost = await loseInto(journal, encodeFinal(row));
+    assert.ok(lost.length > 0);
+    const notes = new FailureNotes(journal);
+    const recover = async (): Promise<void> => {
+      ward.isIll = false;
+      await until(() => journal.stats().blocked === null);
+    };
+    if (isWell) await recover();
+    notes.add(failed, lost);
+    if (!isWell) {
+      await recover();
+      notes.sayAgain();
+    }
+    await journal.close();
+    assert.equal(await believed(t, dir), 0n);
+  });
