@@ -79,7 +79,10 @@ test('requests in flight and in the queue are the demand, and their waits are me
     received.path.startsWith('/v1/chat') ? reply.chat('네').holdAt(0, hold) : reply.json({ data: [] }),
   );
   const answers = Array.from({ length: 3 }, () => ask('test/lane', key));
-  await until('the queue', () => naru.gateway.slots.status('lane').queued === 2);
+  await until('the queue', () => {
+    const { inFlight, queued } = naru.gateway.slots.status('lane');
+    return inFlight === 1 && queued === 2;
+  });
   const busy = await page();
   const slot = 'lane';
   assert.deepEqual(

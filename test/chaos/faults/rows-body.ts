@@ -170,6 +170,7 @@ const framing: FaultClass = {
     { name: 'trailers', act: chunked(framed(text), '0\r\nx-checksum: 1\r\n\r\n'), ...both(answered()) },
     {
       name: 'chunks of one byte',
+      manyTurns: true,
       act: chunked(...[...Buffer.from(text)].map((byte) => framed(Buffer.from([byte]))), lastChunk),
       ...both(answered()),
     },

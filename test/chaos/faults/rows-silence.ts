@@ -148,7 +148,12 @@ const slow: FaultClass = {
       takes: ['total', 'firstByte'],
       ...streamed(silent()),
     },
-    { name: 'a byte at a time, but fast', act: (wire) => wire.drip(whole, 1), ...both(answered()) },
+    {
+      name: 'a byte at a time, but fast',
+      manyTurns: true,
+      act: (wire) => wire.drip(whole, 1),
+      ...both(answered()),
+    },
   ],
 };
 
