@@ -205,12 +205,16 @@ test('a whole answer that is none is a failed candidate', async () => {
 // rows 221, 255 (A-04)
 test('an upstream that stays silent is a 408 at the limit, give or take 5 per cent', async () => {
   for (const stream of [false, true]) {
-    up(0).next(reply.hang());
-    const startMs = naru.clock.monotonic();
-    const metadata = assertError(await chat({ model: 'test/echo', stream }), 408, 'timeout');
-    const tookMs = naru.clock.monotonic() - startMs;
-    assert.equal(metadata['timeout_sec'], 0.3);
-    assert.ok(tookMs >= 299 && tookMs < 300 * 1.05 + 100, `${tookMs} ms`);
+    const tookMs: number[] = [];
+    // A machine that is busy with something else makes one late, and none early.
+    while (tookMs.length < 5 && !tookMs.some((ms) => ms < 300 * 1.05 + 20)) {
+      up(0).next(reply.hang());
+      const startMs = naru.clock.monotonic();
+      const metadata = assertError(await chat({ model: 'test/echo', stream }), 408, 'timeout');
+      tookMs.push(naru.clock.monotonic() - startMs);
+      assert.equal(metadata['timeout_sec'], 0.3);
+    }
+    assert.ok(Math.min(...tookMs) >= 298 && Math.min(...tookMs) < 300 * 1.05 + 20, `${tookMs} ms`);
   }
 });
 
