@@ -35,8 +35,9 @@ import {
   writeShares,
 } from '../../../src/store/spend-shares.ts';
 import { type Sql, sqlOver } from '../../../src/store/sql.ts';
+import { columnsOf, modelColumns } from './columns.ts';
 import { execute } from './statements.ts';
-import { type TableName, type Tables, tableNames } from './tables.ts';
+import { type TableName, tableNames } from './tables.ts';
 import { Store, type Transaction } from './transactions.ts';
 
 /** One of the two that are compared: PostgreSQL, or the model of it. */
@@ -332,73 +333,6 @@ function modelSide(store: Store): Side {
 function lineOf(table: TableName, values: readonly unknown[]): string {
   return `${table} ${values.map((value) => (Buffer.isBuffer(value) ? value.toString('hex') : String(value).replaceAll('-', ''))).join(' ')}`;
 }
-
-/** What the model keeps of each table, but for instants of the server. */
-const modelColumns: { readonly [Name in TableName]: readonly (keyof Tables[Name] & string)[] } = {
-  account: ['id', 'name'],
-  account_balance: ['account_id', 'credits', 'usage', 'lot_applied', 'entries', 'version'],
-  credit_lot: ['id', 'account_id', 'amount', 'remaining', 'expires_at'],
-  ledger: [
-    'id',
-    'account_id',
-    'kind',
-    'amount',
-    'generation_id',
-    'key_id',
-    'lot_id',
-    'idempotency_key',
-    'memo',
-    'refund_of',
-    'created_at',
-  ],
-  api_key: [
-    'id',
-    'hash',
-    'account_id',
-    'kind',
-    'name',
-    'label',
-    'user_disabled',
-    'admin_suspended',
-    'revoked_at',
-    'expires_at',
-    'limit_micro',
-    'limit_reset',
-    'created_at',
-    'updated_at',
-  ],
-  key_usage_day: ['account_id', 'of', 'day', 'cost', 'requests', 'prompt_tokens', 'completion_tokens'],
-  app_usage_day: ['account_id', 'of', 'day', 'cost', 'requests', 'prompt_tokens', 'completion_tokens'],
-  model_usage_day: ['account_id', 'of', 'day', 'cost', 'requests', 'prompt_tokens', 'completion_tokens'],
-  app: ['account_id', 'id'],
-  generation: [
-    'account_id',
-    'id',
-    'key_id',
-    'status',
-    'day',
-    'cost',
-    'prompt_tokens',
-    'completion_tokens',
-    'price_version',
-    'app_id',
-    'detail',
-  ],
-  change_event: ['id', 'topic', 'subject'],
-  gateway_node: ['id', 'home', 'address', 'knows'],
-  spend_share: ['kind', 'subject', 'node_id', 'amount'],
-};
-
-const columnsOf = Object.fromEntries(
-  tableNames.map((name) => {
-    const of =
-      { key_usage_day: 'key_id', app_usage_day: 'app_id', model_usage_day: 'model' }[name as string] ?? 'of';
-    const columns = (modelColumns[name] as readonly string[]).map((column) =>
-      column === 'of' ? of : column === 'detail' ? 'detail::text' : column,
-    );
-    return [name, columns.join(', ')];
-  }),
-) as Readonly<Record<TableName, string>>;
 
 /** Transactions over one connection, none of which is tried again. */
 function databaseOver(sql: Sql): Database {
