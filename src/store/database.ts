@@ -36,6 +36,8 @@ const systemMeans: DatabaseMeans = {
   openPool(address, size, limitMs) {
     const pool = new Pool({ ...clientConfig(address, limitMs), max: size, idleTimeoutMillis: 30_000 });
     pool.on('error', () => {});
+    // The pool listens while a connection is idle only: a loss inside a transaction would end the process.
+    pool.on('connect', (client) => client.on('error', () => {}));
     return pool;
   },
 };

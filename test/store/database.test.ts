@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Database } from '../../src/store/database.ts';
+import { createTestDatabase } from '../harness/database.ts';
+
+test('a connection that the server ends between two statements fails its transaction, not the process', async (t) => {
+  const home = await createTestDatabase();
+  const [database, other] = [new Database(home.address, 1), new Database(home.address, 1)];
+  t.after(async () => {
+    await database.close();
+    await other.close();
+    await home.drop();
+  });
+  let ended = 0;
+  const work = database.transaction(async (sql) => {
+    const [row] = await sql.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    const isGone = async (): Promise<boolean> =>
+      (await other.query('SELECT 1 FROM pg_stat_activity WHERE pid = $1', [row?.pid])).length === 0;
+    await other.query('SELECT pg_terminate_backend($1)', [row?.pid]);
+    while (!(await isGone())) await new Promise(setImmediate);
+    // The server has sent its last words by now; each turn of the event loop reads what has come.
+    for (let turns = 0; turns < 5; turns += 1) await new Promise(setImmediate);
+    ended += 1;
+    await sql.query('SELECT 1');
+  });
+  await assert.rejects(work, /terminat|not queryable|Connection/);
+  assert.equal(ended, 1);
+  assert.deepEqual(await database.query('SELECT 1 AS one'), [{ one: 1 }]);
+});
