@@ -1,6 +1,7 @@
 import type { Books } from './books.ts';
 import type { Config } from './config/config.ts';
 import { openaiDialect } from './dialects/openai/index.ts';
+import { rulesOf } from './dialects/openai/providers.ts';
 import { placeWith } from './funds.ts';
 import { readGeneration } from './generations/generations.ts';
 import type { AnyRoute } from './http/route.ts';
@@ -98,7 +99,7 @@ function inferenceOf({
         provider: (slug) => offer.provider(slug),
         engine: (baseUrl) => engines.at(baseUrl),
         slots: lanes,
-        engineDialect: openaiDialect,
+        engineDialect: openaiDialect(rulesOf('generic')),
         clock,
         log,
         get streamIdleTimeoutMs() {

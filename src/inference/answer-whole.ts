@@ -1,4 +1,4 @@
-import { type WholeChoice, wholeBody } from '../wire/answer.ts';
+import { reasoningContent, type WholeChoice, wholeBody } from '../wire/answer.ts';
 import { type AnswerChunk, type ChunkChoice, saysSomething, type ToolCallDelta } from '../wire/chat.ts';
 import { usageBody } from '../wire/usage.ts';
 import { type Answering, answerHeaders, envelopeOf, noteEnd } from './answering.ts';
@@ -49,6 +49,7 @@ function wholeChoice(choice: ChunkChoice, generationId: string): WholeChoice {
       content: content ?? null,
       refusal: refusal ?? null,
       reasoning: reasoning ?? null,
+      ...reasoningContent(reasoning),
       ...(calls === undefined
         ? {}
         : { tool_calls: calls.map((call, at) => wholeCall(call, at, callIdOf(generationId, index, at))) }),

@@ -6,6 +6,7 @@ import type {
   ToolCallDelta,
   UsageClaim,
 } from '../wire/chat.ts';
+import { joinDetails } from '../wire/reasoning-details.ts';
 import { ToolCalls } from './tool-calls.ts';
 
 /** A choice as far as it has been said. */
@@ -63,7 +64,10 @@ export class Fold {
     if (reasoning !== undefined) into.reasoning = (into.reasoning ?? '') + reasoning;
     if (refusal !== undefined) into.refusal = (into.refusal ?? '') + refusal;
     if (audio !== undefined) into.audio = { ...into.audio, ...audio };
-    for (const name of ['reasoning_details', 'images', 'annotations'] as const) {
+    const { reasoning_details: details } = lists;
+    if (details !== undefined)
+      into.reasoning_details = joinDetails([...(into.reasoning_details ?? []), ...details]);
+    for (const name of ['images', 'annotations'] as const) {
       const more = lists[name];
       if (more !== undefined) into[name] = [...(into[name] ?? []), ...more];
     }

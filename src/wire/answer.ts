@@ -101,11 +101,16 @@ const emptyChoice: ChunkChoice = {
 function chatChunkChoice(choice: ChunkChoice): object {
   return {
     index: choice.index,
-    delta: { role: 'assistant', ...choice.delta },
+    delta: { role: 'assistant', ...choice.delta, ...reasoningContent(choice.delta.reasoning) },
     finish_reason: choice.finish_reason,
     native_finish_reason: choice.native_finish_reason,
     logprobs: choice.logprobs,
   };
+}
+
+/** Thoughts under the name that DeepSeek gave them: many clients read, and send back, no other. */
+export function reasoningContent(reasoning: string | undefined): { readonly reasoning_content?: string } {
+  return reasoning === undefined ? {} : { reasoning_content: reasoning };
 }
 
 function textChoice(choice: ChunkChoice): object {

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { openaiDialect } from '../../src/dialects/openai/index.ts';
+import { rulesOf } from '../../src/dialects/openai/providers.ts';
 import type { Provider } from '../../src/upstreams/providers.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
@@ -60,7 +61,7 @@ export function simProvider(
   return {
     slug,
     name: slug,
-    dialect: openaiDialect,
+    dialect: openaiDialect(rulesOf('generic')),
     firstByteTimeoutMs: 4_000,
     request: ({ path, headers, body }) => ({ dispatcher, origin: `http://${slug}`, path, headers, body }),
     conceal: (words) => words,

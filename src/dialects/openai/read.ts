@@ -10,6 +10,7 @@ import type {
 import { answerLimits, isHostile } from '../../wire/json-guard.ts';
 import { doneData } from '../../wire/sse.ts';
 import type { Heard } from '../dialect.ts';
+import { readThoughts } from './thoughts.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -95,9 +96,7 @@ function readDelta(said: Json): Delta {
   const delta: { -readonly [K in keyof Delta]: Delta[K] } = {};
   if (typeof said['content'] === 'string') delta.content = said['content'];
   else if (Array.isArray(said['content'])) delta.content = textOfParts(said['content']);
-  const reasoning = nonEmpty(said['reasoning']) ?? nonEmpty(said['reasoning_content']);
-  if (reasoning !== null) delta.reasoning = reasoning;
-  if (isFilled(said['reasoning_details'])) delta.reasoning_details = said['reasoning_details'];
+  Object.assign(delta, readThoughts(said));
   const calls = isFilled(said['tool_calls']) ? said['tool_calls'].filter(isObject) : [];
   if (calls.length > 0) delta.tool_calls = calls.map(readToolCall);
   const refusal = nonEmpty(said['refusal']);

@@ -1,5 +1,5 @@
 import type { Delta, ToolCallDelta } from '../../wire/chat.ts';
-import { joinDetails, type ReasoningDetail } from './reasoning-details.ts';
+import { joinDetails, type ReasoningDetail } from '../../wire/reasoning-details.ts';
 
 /** All that deltas say, as one. */
 export function joinDeltas(deltas: readonly Delta[]): Delta {

@@ -37,6 +37,7 @@ const toolCall = z.strictObject({
 });
 
 const parts = {
+  reasoning_content: z.string().optional(),
   reasoning_details: z.array(z.unknown()).min(1).optional(),
   tool_calls: z.array(toolCall).min(1).optional(),
   images: z.array(z.unknown()).min(1).optional(),

@@ -1,0 +1,96 @@
+import type { Delta } from '../../wire/chat.ts';
+import { detailOfText, saysMoreThanText, textOfDetails } from '../../wire/reasoning-details.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The fields of an assistant message in which clients return what a model thought. */
+const returnedFields = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
+
+/** How an upstream takes the thoughts of earlier turns. */
+export interface ThoughtRules {
+  /** The text of the thoughts, in each of these fields. */
+  readonly fields: readonly ('reasoning_content' | 'reasoning')[];
+  /** `reasoning_details`: all of them, those that hold more than their text, or none. */
+  readonly details: 'all' | 'beyond text' | 'none';
+  /** Thoughts become a part of `content`, of the type `thinking`. */
+  readonly asPart?: boolean;
+  /** What a message with tool calls gets in place of thoughts that it lacks, where the upstream refuses a message without. */
+  readonly placeholder?: string;
+}
+
+/** What a message or a delta of an upstream says of its thoughts: text always has an entry, and an entry's text is the text. */
+export function readThoughts(said: Json): Pick<Delta, 'reasoning' | 'reasoning_details'> {
+  const { reasoning_details: details, content } = said;
+  if (
+    details == null &&
+    said['reasoning'] == null &&
+    said['reasoning_content'] == null &&
+    !Array.isArray(content)
+  )
+    return {};
+  const given = Array.isArray(details) ? (details as readonly unknown[]) : [];
+  const inDetails = textOfDetails(given);
+  const text = nonEmpty(said['reasoning']) ?? nonEmpty(said['reasoning_content']) ?? partsText(content);
+  const all = text !== null && inDetails === '' ? [detailOfText(text), ...given] : given;
+  const reasoning = text ?? nonEmpty(inDetails);
+  return {
+    ...(reasoning === null ? {} : { reasoning }),
+    ...(all.length === 0 ? {} : { reasoning_details: all }),
+  };
+}
+
+/** The messages with the thoughts of assistants in the fields that the upstream reads, whichever of them the client used. */
+export function writeThoughts(messages: readonly Json[], rules: ThoughtRules): readonly Json[] {
+  return messages.map((message) =>
+    message['role'] === 'assistant' ? writeMessage(message, rules) : message,
+  );
+}
+
+function writeMessage(message: Json, rules: ThoughtRules): Json {
+  const { placeholder } = rules;
+  const isReturned = returnedFields.some((name) => name in message);
+  const needed = placeholder !== undefined && Array.isArray(message['tool_calls']);
+  if (!isReturned && !needed) return message;
+  const { reasoning, reasoning_content: content, reasoning_details: details, ...rest } = message;
+  const text = nonEmpty(content) ?? nonEmpty(reasoning) ?? nonEmpty(textOfDetails(details));
+  const empty = typeof content === 'string' || typeof reasoning === 'string' ? '' : null;
+  const said = text ?? (needed ? placeholder : empty);
+  const written: Record<string, unknown> = rest;
+  if (rules.asPart === true && text !== null)
+    written['content'] = [thinkingPart(text), ...contentParts(rest['content'])];
+  if (said !== null) for (const field of rules.fields) written[field] = said;
+  const keeps = rules.details === 'all' || (rules.details === 'beyond text' && saysMoreThanText(details));
+  if (keeps && Array.isArray(details)) written['reasoning_details'] = details;
+  return written;
+}
+
+/** A thought as Mistral has it: a part of the content. */
+function thinkingPart(text: string): Json {
+  return { type: 'thinking', thinking: [{ type: 'text', text }] };
+}
+
+function contentParts(content: unknown): readonly unknown[] {
+  if (Array.isArray(content)) return content;
+  return typeof content === 'string' && content !== '' ? [{ type: 'text', text: content }] : [];
+}
+
+/** The thoughts among the parts of a content; null when there are none. */
+function partsText(content: unknown): string | null {
+  if (!Array.isArray(content)) return null;
+  const texts = content.flatMap((part: unknown) => {
+    const thinking = isObject(part) && part['type'] === 'thinking' ? part['thinking'] : [];
+    if (typeof thinking === 'string') return [thinking];
+    return Array.isArray(thinking)
+      ? thinking.map((piece: unknown) => (isObject(piece) ? piece['text'] : ''))
+      : [];
+  });
+  return nonEmpty(texts.filter((text) => typeof text === 'string').join(''));
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function nonEmpty(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,71 @@
+/**
+ * An entry of `reasoning_details` in the original's shapes. A stream gives a thought in pieces, each with the thought's `index`;
+ * a client sends them back as they came, or joined.
+ */
+export interface ReasoningDetail {
+  readonly type: 'reasoning.text' | 'reasoning.summary' | 'reasoning.encrypted';
+  readonly text?: string;
+  readonly summary?: string;
+  readonly signature?: string;
+  readonly data?: string;
+  /** The tool call that an encrypted thought belongs to. */
+  readonly id?: string;
+  readonly format: string;
+  readonly index: number;
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** A thought that is text and nothing else, as an entry. Clients that send back only entries return the thought then. */
+export function detailOfText(text: string): ReasoningDetail {
+  return { type: 'reasoning.text', text, format: 'unknown', index: 0 };
+}
+
+/** The text of the entries, joined: `text` of texts, `summary` of summaries. Empty when there is none. */
+export function textOfDetails(details: unknown): string {
+  if (!Array.isArray(details)) return '';
+  return details.map((detail) => (isEntry(detail) ? (textIn(detail) ?? '') : '')).join('');
+}
+
+/** Whether some entry holds what its text alone does not say: a signature, encrypted data, a format of its own. */
+export function saysMoreThanText(details: unknown): boolean {
+  if (!Array.isArray(details)) return false;
+  return details.some(
+    (detail) =>
+      isEntry(detail) &&
+      (detail['type'] === 'reasoning.encrypted' ||
+        detail['signature'] != null ||
+        (detail['format'] != null && detail['format'] !== 'unknown')),
+  );
+}
+
+/** Joins the pieces of each thought: neighbours of the same type and index. Entries of other kinds stay as they are. */
+export function joinDetails<T>(details: readonly T[]): readonly T[] {
+  const joined: T[] = [];
+  for (const detail of details) {
+    const last = joined.at(-1);
+    const both = isEntry(last) && isEntry(detail) ? joinedEntry(last, detail) : null;
+    if (both === null) joined.push(detail);
+    else joined[joined.length - 1] = both as T;
+  }
+  return joined;
+}
+
+function joinedEntry(one: Entry, other: Entry): Entry | null {
+  const { type } = one;
+  if (type !== other['type'] || one['index'] !== other['index']) return null;
+  const member = type === 'reasoning.text' ? 'text' : type === 'reasoning.summary' ? 'summary' : null;
+  if (member === null) return null;
+  const text = [one[member], other[member]].filter((piece) => typeof piece === 'string').join('');
+  const signature = other['signature'] ?? one['signature'];
+  return { ...one, [member]: text, ...(signature === undefined ? {} : { signature }) };
+}
+
+function textIn(detail: Entry): string | null {
+  const text = detail['type'] === 'reasoning.summary' ? detail['summary'] : detail['text'];
+  return typeof text === 'string' ? text : null;
+}
+
+function isEntry(value: unknown): value is Entry {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
