@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { finished } from 'node:stream';
 import { refuse } from '../errors/catalogue.ts';
@@ -13,7 +13,7 @@ import { commonHeaders, flat, type HeaderList, preflightHeaders } from './header
 import type { Metrics } from './metrics.ts';
 import { OpenExchanges } from './open-exchanges.ts';
 import type { RateGate } from './rate-limit.ts';
-import { BodyTooLarge, declaresTooLarge } from './read-body.ts';
+import { BodyTooLarge, declaresTooLarge, isShredded } from './read-body.ts';
 import { renderThrown } from './render-error.ts';
 import type { JsonReply, Reply, StreamReply } from './route.ts';
 import { untilAccepted } from './until-accepted.ts';
@@ -76,6 +76,17 @@ const apiPrefix = '/api/v1';
 /** Of the request line and the headers together. */
 const maxHeadBytes = 65_536;
 
+/** Bytes of a body that wait for a reader before its connection is not read any more; one-byte pieces take 400 times as much memory. */
+const unreadBodyBytes = 4_096;
+
+/** A request as Node reads it, which keeps less of a body that nobody reads yet. */
+class Request extends IncomingMessage {
+  constructor(socket: Socket) {
+    super({ readableHighWaterMark: unreadBodyBytes } as Socket);
+    this.socket = socket;
+  }
+}
+
 /** Starts the server; rejects when the address cannot be had, with the operating system's error. */
 export async function serve(
   parts: ServeParts,
@@ -95,6 +106,7 @@ export async function serve(
       noDelay: true,
       // Node's own answer to a missing Host would not be in our shape.
       requireHostHeader: false,
+      IncomingMessage: Request,
     },
     answer,
   );
@@ -304,13 +316,26 @@ function sendTooLarge(parts: ServeParts, response: ServerResponse, exchange: Exc
  */
 function endBehindBody(parts: ServeParts, response: ServerResponse, last: Buffer | string): void {
   const { req: request } = response;
-  if (response.shouldKeepAlive || request.complete) return void response.end(last);
+  if (request.complete) return void response.end(last);
+  refuseShreds(request);
+  if (response.shouldKeepAlive) return void response.end(last);
   response.flushHeaders();
   response.write(last);
   const patience = parts.clock.after(parts.clientStallMs, () => response.end());
   finished(request.resume(), { writable: false }, () => {
     patience.cancel();
     response.end();
+  });
+}
+
+/** Ends the connection of a request that is answered when the rest of its body comes in so many pieces that it costs too much. */
+function refuseShreds(request: IncomingMessage): void {
+  let pieces = 0;
+  let bytes = 0;
+  request.on('data', (piece: Buffer) => {
+    pieces += 1;
+    bytes += piece.length;
+    if (isShredded(pieces, bytes)) request.socket.destroy();
   });
 }
 

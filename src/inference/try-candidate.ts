@@ -6,6 +6,7 @@ import { callUpstream, Unreachable, type UpstreamResponse } from '../upstreams/c
 import { retryAfterOf } from '../upstreams/cool-down.ts';
 import type { AnswerChunk, Ask } from '../wire/chat.ts';
 import { isMeaningful } from '../wire/chat.ts';
+import { GatheredBytes } from '../wire/gathered-bytes.ts';
 import { CallScope } from './call-scope.ts';
 import { ChunkSource } from './chunk-source.ts';
 import { Fold } from './fold.ts';
@@ -237,19 +238,17 @@ async function wholeOf(
 
 /** Joins a body of at most `most` bytes; cancels and throws beyond that. */
 async function collect(body: ByteStream, most: number, onBytes: () => void = () => {}): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
+  const gathered = new GatheredBytes(most);
   for (let taken = await body.next(); taken !== null; taken = await body.next()) {
     onBytes();
-    for (const piece of taken) bytes += piece.length;
-    pieces.push(...taken);
-    if (bytes > most) {
+    for (const piece of taken) gathered.push(piece);
+    if (gathered.length > most) {
       const error = new UpstreamBroke('the upstream sent too much');
       body.cancel(error);
       throw error;
     }
   }
-  return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces, bytes);
+  return gathered.take();
 }
 
 /** A candidate that failed inside a successful response has that response's status, unless it named one itself. */

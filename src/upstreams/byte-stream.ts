@@ -1,5 +1,9 @@
+import { GatheredBytes } from '../wire/gathered-bytes.ts';
+
 /** Bytes waiting for their reader above this stop the upstream until they are taken: back-pressure through the gateway. */
 const highWaterBytes = 64 * 1024;
+/** Pieces smaller than this are copied together while they wait: each that is kept costs some 400 bytes, and pins what it came in. */
+const smallPieceBytes = 1024;
 
 /** What a stream needs of the connection it comes from. */
 export interface Source {
@@ -15,6 +19,8 @@ export interface Source {
 export class ByteStream {
   #source: Source | null = null;
   #waiting: Buffer[] = [];
+  /** Small pieces that follow what waits. */
+  #small: GatheredBytes | null = null;
   #waitingBytes = 0;
   #paused = false;
   #ended = false;
@@ -34,7 +40,13 @@ export class ByteStream {
 
   push(bytes: Buffer): void {
     if (this.#failure !== null) return;
-    this.#waiting.push(bytes);
+    if (bytes.length < smallPieceBytes && this.#reader === null) {
+      this.#small ??= new GatheredBytes(Number.POSITIVE_INFINITY);
+      this.#small.push(bytes);
+    } else {
+      this.#closeSmall();
+      this.#waiting.push(bytes);
+    }
     this.#waitingBytes += bytes.length;
     if (this.#reader !== null) this.#hand();
     else if (this.#waitingBytes > highWaterBytes && !this.#paused) {
@@ -68,7 +80,7 @@ export class ByteStream {
     if (this.#reader !== null) throw new Error('a byte stream has one reader at a time');
     const reader = Promise.withResolvers<readonly Buffer[] | null>();
     this.#reader = reader;
-    if (this.#waiting.length > 0 || this.#ended || this.#failure !== null) this.#hand();
+    if (this.#waitingBytes > 0 || this.#ended || this.#failure !== null) this.#hand();
     return reader.promise;
   }
 
@@ -79,10 +91,16 @@ export class ByteStream {
     this.#source?.cancel(reason);
   }
 
+  #closeSmall(): void {
+    if (this.#small !== null) this.#waiting.push(this.#small.take());
+    this.#small = null;
+  }
+
   #hand(): void {
     const reader = this.#reader;
     if (reader === null) return;
     this.#reader = null;
+    this.#closeSmall();
     if (this.#waiting.length > 0) {
       const taken = this.#waiting;
       this.#waiting = [];

@@ -1,0 +1,96 @@
+/** Bodies in pieces of one byte: what they cost is bounded by their bytes, not by their pieces. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { ClientAddresses } from '../../src/http/client-ip.ts';
+import { Metrics } from '../../src/http/metrics.ts';
+import type { Reply } from '../../src/http/route.ts';
+import { type Served, serve } from '../../src/http/serve.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { RawClient } from '../harness/raw-client.ts';
+
+const head = 'POST /read HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n';
+
+async function open(t: TestContext, beforeReading: Promise<void> = Promise.resolve()): Promise<Served> {
+  const served = await serve(
+    {
+      answer: async (exchange): Promise<Reply> => {
+        if (exchange.path === '/unread') return { body: {} };
+        await beforeReading;
+        return { body: { bytes: (await exchange.body(26_214_400)).length } };
+      },
+      addresses: new ClientAddresses([]),
+      rateLimit: null,
+      maxBodyBytes: 26_214_400,
+      clientStallMs: 20_000,
+      idleWhileStoppingMs: 0,
+      metrics: new Metrics(),
+      clock: systemClock,
+      log: silentLog,
+    },
+    { host: '127.0.0.1', port: 0 },
+  );
+  t.after(() => served.close());
+  return served;
+}
+
+/** `count` chunks of `bytes` letters each. */
+function chunks(count: number, bytes = 1): string {
+  return `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`.repeat(count);
+}
+
+test('a body in too many small chunks is refused before its end, and what follows is not read for long', async (t) => {
+  const { port } = await open(t);
+  const client = await RawClient.open(port);
+  client.write(`${head}${chunks(30_000)}`);
+  const answer = await client.answer();
+  assert.equal(answer?.status, 400);
+  assert.match(answer.body, /too many small pieces.*invalid_request/);
+  client.write(chunks(100_000));
+  await client.closed();
+});
+
+test('a body that is refused unread is not read on in small chunks either', async (t) => {
+  const { port } = await open(t);
+  const client = await RawClient.open(port);
+  client.write(`${head.replace('/read', '/unread')}1\r\nx\r\n`);
+  assert.equal((await client.answer())?.status, 200);
+  client.write(chunks(100_000));
+  await client.closed();
+});
+
+test('small chunks in a number that clients may send are read, and so are many that are not so small', async (t) => {
+  const { port } = await open(t);
+  for (const [count, bytes] of [
+    [8_000, 1],
+    [40_000, 80],
+  ] as const) {
+    const client = await RawClient.open(port);
+    client.write(`${head}${chunks(count, bytes)}0\r\n\r\n`);
+    const answer = await client.answer();
+    assert.deepEqual(JSON.parse(answer?.body ?? ''), { bytes: count * bytes });
+    client.close();
+  }
+});
+
+test('a body of small chunks that waits for its reader takes little memory', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const { port, inFlight } = await open(t, gate.promise);
+  const before = process.memoryUsage();
+  const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.open(port)));
+  for (const client of clients) client.write(`${head}${chunks(60_000)}`);
+  while (inFlight() < clients.length) await new Promise(setImmediate);
+  // The last of them has been read from for as long as it will be when another client has had two turns.
+  for (let turn = 0; turn < 2; turn += 1) {
+    const other = await RawClient.open(port);
+    other.write('POST /unread HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n');
+    assert.equal((await other.answer())?.status, 200);
+    other.close();
+  }
+  const { heapUsed, external } = process.memoryUsage();
+  const perClient = (heapUsed + external - before.heapUsed - before.external) / clients.length;
+  gate.resolve();
+  for (const client of clients) client.close();
+
+  assert.ok(perClient < 6_000_000, `${Math.round(perClient)} bytes for each client`);
+});
