@@ -53,6 +53,8 @@ const around: Surroundings = {
     cluster.setupPrimary({ args: ['worker'] });
     const worker = cluster.fork();
     worker.process.on('error', () => {});
+    // Node repeats it here: a message to a worker that was just killed would end its parent.
+    worker.on('error', () => {});
     return {
       pid: worker.process.pid ?? 0,
       send: (message) => void (worker.isConnected() && worker.process.send(message, () => {})),

@@ -45,6 +45,8 @@ export async function serveControl(options: ControlOptions): Promise<ControlServ
       try {
         await listenAt(server, path);
         rememberPlace(dataDir, path);
+        // A connection that cannot be accepted is no reason to stop.
+        server.on('error', (thrown) => log.error('control.accept_failed', { error: describeError(thrown) }));
         return { path, close: () => closeServer(server, () => removePlace(dataDir, path)) };
       } catch (thrown) {
         trouble = thrown;

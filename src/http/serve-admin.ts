@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Refusal } from '../errors/catalogue.ts';
 import { statusOf } from '../errors/error-body.ts';
@@ -15,7 +15,8 @@ export type AdminPage = (query: URLSearchParams) => string | object | Promise<st
 
 interface AdminAnswer {
   readonly status: number;
-  readonly said: string | object;
+  readonly text: string;
+  readonly isJson?: boolean;
 }
 
 /**
@@ -25,26 +26,15 @@ export function serveAdmin(
   pages: Readonly<Record<string, AdminPage>>,
   address: { readonly host: string; readonly port: number },
 ): Promise<AdminServer> {
-  const server = createServer(async (request, response) => {
-    const [path = '', query = ''] = (request.url ?? '').split('?');
-    const page = request.method === 'GET' && Object.hasOwn(pages, path) ? pages[path] : undefined;
-    const { status, said } = !isLocalCaller(request.headers, address.host)
-      ? { status: 403, said: 'only this machine may ask, by one of its own names\n' }
-      : page === undefined
-        ? nothing(pages)
-        : await answered(page, query);
-    const isText = typeof said === 'string';
-    response.writeHead(status, {
-      'Content-Type': isText ? 'text/plain; version=0.0.4; charset=utf-8' : 'application/json',
-      'X-Content-Type-Options': 'nosniff',
-      'Cache-Control': 'no-store',
-    });
-    response.end(isText ? said : `${JSON.stringify(said)}\n`);
+  const server = createServer((request, response) => {
+    response.on('error', () => {});
+    handle(pages, address.host, request, response).catch(() => response.destroy());
   });
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(address.port, address.host, () => {
-      server.off('error', reject);
+      // A connection that cannot be accepted is no reason to stop.
+      server.off('error', reject).on('error', () => {});
       resolve({
         port: (server.address() as AddressInfo).port,
         close: () =>
@@ -57,16 +47,42 @@ export function serveAdmin(
   });
 }
 
+async function handle(
+  pages: Readonly<Record<string, AdminPage>>,
+  host: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const [path = '', query = ''] = (request.url ?? '').split('?');
+  const page = request.method === 'GET' && Object.hasOwn(pages, path) ? pages[path] : undefined;
+  const { status, text, isJson } = !isLocalCaller(request.headers, host)
+    ? { status: 403, text: 'only this machine may ask, by one of its own names\n' }
+    : page === undefined
+      ? nothing(pages)
+      : await answered(page, query);
+  response.writeHead(status, {
+    'Content-Type': isJson === true ? 'application/json' : 'text/plain; version=0.0.4; charset=utf-8',
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'no-store',
+  });
+  response.end(text);
+}
+
 function nothing(pages: Readonly<Record<string, AdminPage>>): AdminAnswer {
-  return { status: 404, said: `only GET ${Object.keys(pages).join(', ')} are here\n` };
+  return { status: 404, text: `only GET ${Object.keys(pages).join(', ')} are here\n` };
 }
 
 /** A question that cannot be answered is the fault of who asked, who may read why. */
 async function answered(page: AdminPage, query: string): Promise<AdminAnswer> {
   try {
-    return { status: 200, said: await page(new URLSearchParams(query)) };
+    const said = await page(new URLSearchParams(query));
+    return typeof said === 'string' ? { status: 200, text: said } : { status: 200, ...json(said) };
   } catch (error) {
-    if (!(error instanceof Refusal)) return { status: 500, said: 'this page cannot be written now\n' };
-    return { status: statusOf(error.failure), said: { error: error.message } };
+    if (!(error instanceof Refusal)) return { status: 500, text: 'this page cannot be written now\n' };
+    return { status: statusOf(error.failure), ...json({ error: error.message }) };
   }
+}
+
+function json(value: object): Pick<AdminAnswer, 'text' | 'isJson'> {
+  return { text: `${JSON.stringify(value)}\n`, isJson: true };
 }

@@ -5,7 +5,7 @@ import { refuse } from '../errors/catalogue.ts';
 import { renderRefusal } from '../errors/error-body.ts';
 import { ClientLeft } from '../errors/given-up.ts';
 import { newRequestId } from '../ids/request-id.ts';
-import type { Log } from '../log/log.ts';
+import { describeError, type Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';
 import { type ClientAddresses, limitedAs } from './client-ip.ts';
 import { Exchange } from './exchange.ts';
@@ -94,8 +94,15 @@ export async function serve(
   patience: Patience = usualPatience,
 ): Promise<Served> {
   const open = new OpenExchanges(parts.clock);
-  const answer = (request: IncomingMessage, response: ServerResponse): void =>
-    void handle(parts, open, request, response);
+  /** Connections that Node handed over with a CONNECT: its server does not close them. */
+  const detached = new Set<Socket>();
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    response.on('error', () => {});
+    handle(parts, open, request, response).catch((thrown: unknown) => {
+      parts.log.error('request_failed', { detail: describeError(thrown) });
+      response.destroy();
+    });
+  };
   const server = createServer(
     {
       keepAliveTimeout: patience.idleMs,
@@ -116,9 +123,19 @@ export async function serve(
   server.on('clientError', unreadable);
   // An unknown expectation is ignored. Upgrades are too, since nobody listens for them: some clients offer one in every request.
   server.on('checkExpectation', answer);
-  // Without a listener Node would cut the connection of a CONNECT without a word.
-  server.on('connect', (_request, socket: Socket) => unreadable(new Error('CONNECT'), socket));
+  // Without a listener Node closes the connection of a CONNECT without an answer.
+  server.on('connect', (_request, socket: Socket) => {
+    // Node no longer watches or counts this connection.
+    socket.on('error', () => {});
+    detached.add(socket);
+    socket.once('close', () => detached.delete(socket));
+    // What the client still sends is discarded, so that its end is noticed.
+    socket.resume();
+    unreadable(new Error('CONNECT'), socket);
+  });
   await listen(server, address);
+  // A connection that cannot be accepted, for lack of a file descriptor, is no reason to stop.
+  server.on('error', (error) => parts.log.error('accept_failed', { detail: error.message }));
   const { port } = server.address() as AddressInfo;
   parts.log.debug('listening', { host: address.host, port });
   return {
@@ -140,6 +157,7 @@ export async function serve(
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
+        for (const socket of detached) socket.destroy();
       }),
   };
 }

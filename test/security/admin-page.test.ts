@@ -7,7 +7,8 @@ import { RawClient, rawly } from '../harness/raw-client.ts';
 let admin: AdminServer;
 
 before(async () => {
-  admin = await serveAdmin({ '/metrics': () => 'secret 1\n' }, { host: '127.0.0.1', port: 0 });
+  const pages = { '/metrics': () => 'secret 1\n', '/unwritable': () => ({ count: 1n }) };
+  admin = await serveAdmin(pages, { host: '127.0.0.1', port: 0 });
 });
 after(() => admin?.close());
 
@@ -72,4 +73,10 @@ test('the operator page takes no body and changes nothing: other methods are ref
     assert.equal((await client.answer())?.status, 404, method);
     client.close();
   }
+});
+
+test('a page of the operator that cannot be written as JSON is a 500, and others are served on', async () => {
+  const head = 'HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n';
+  assert.equal((await rawly(admin.port, `GET /unwritable ${head}`))[0]?.status, 500);
+  assert.equal((await rawly(admin.port, `GET /metrics ${head}`))[0]?.status, 200);
 });
