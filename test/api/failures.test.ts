@@ -30,6 +30,7 @@ before(async () => {
       { id: 'test/dead', upstreams: ['http://127.0.0.1:1/v1'] },
     ],
     config: { limits: { upstream_timeout_ms: 300 } },
+    expectsInternalErrors: true,
   });
   account = await naru.account({ credit: '1000000' });
 });
@@ -162,8 +163,14 @@ test('the last candidate saves the request, and its record lists the three attem
       ['Upstream 3', 200, false],
     ],
   );
-  assert.equal(record.request_id, answer.headers.get('x-service-request-id'));
+  const requestId = answer.headers.get('x-service-request-id');
+  assert.equal(record.request_id, requestId);
   assert.doesNotMatch(JSON.stringify(record), /secret words/);
+  assert.deepEqual(
+    naru.logged.flatMap((line) => (line['request_id'] === requestId ? [line['event']] : [])),
+    ['attempt_failed', 'attempt_failed', 'request'],
+    'the log has the same id for both failed attempts and for the request',
+  );
 });
 
 // rows 231, 232, 233
@@ -252,7 +259,7 @@ test('a candidate whose context is too small is never tried; with none left it i
   assert.deepEqual(none, [0, 0, 0]);
 });
 
-// row 230 (A-24)
+// rows 220, 230 (A-24)
 test('an image for a model without image input drops the candidate', async () => {
   const image = [
     { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }] },

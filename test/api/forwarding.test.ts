@@ -273,7 +273,7 @@ test('members that name a prototype change nothing', async () => {
 });
 
 // rows 22, 23, 262
-test('neither a key of a client nor that of the provider is in any response, log line or table', async () => {
+test('neither a key of a client nor that of the provider is in any response, log line, metric or table', async () => {
   for (const stream of [false, true]) {
     upstream.next(
       reply.leak(401),
@@ -298,9 +298,12 @@ test('neither a key of a client nor that of the provider is in any response, log
   const dump = await dumpOf(naru);
   assert.ok(dump.includes(account.hash), 'the dump sees the keys');
   const logged = JSON.stringify(naru.logged);
+  const metrics = await (await fetch(`http://127.0.0.1:${naru.gateway.admin.port}/metrics`)).text();
+  assert.ok(metrics.includes('# TYPE '), 'the metrics are there to look at');
   for (const secret of [account.key, account.key.slice('sk-naru-v1-'.length), providerKey]) {
     assert.ok(!dump.includes(secret), 'no table has it');
     assert.ok(!logged.includes(secret), `no log line has ${secret.slice(0, 12)}`);
+    assert.ok(!metrics.includes(secret), 'no metric has it');
   }
 });
 
@@ -326,7 +329,7 @@ const naughty = [
   '%00%n%s',
 ];
 
-// row 257
+// half of 257: no page shows them yet
 test('no text in user, session, model or title breaks a request, its record or the books', async () => {
   const own = await naru.account({ credit: '100000000' });
   for (const text of naughty) {
@@ -360,7 +363,7 @@ test('no text in user, session, model or title breaks a request, its record or t
   assert.deepEqual((await naru.office.verifyLedger()).differences, []);
 });
 
-// rows 107, 257
+// row 107 (and half of 257: no page shows them yet)
 test('titles and referers of any bytes are accepted, Korean ones kept, and never longer than 500', async () => {
   const body = JSON.stringify({ model: 'test/echo', messages });
   for (const [sent, kept] of [

@@ -1,13 +1,12 @@
 /** Creating, reading and listing keys, and what a stranger can learn of them (service.md 2.1, 4.1, 5, 7.4.1). */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { Agent, request } from 'node:http';
 import { after, before, test } from 'node:test';
 import { keyBody } from '../../src/routes/key-object.ts';
 import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { type Manager, manager } from '../harness/management.ts';
-import { rawly } from '../harness/raw-client.ts';
+import { RawClient, rawly } from '../harness/raw-client.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
@@ -408,36 +407,43 @@ function areaUnderCurve(some: readonly number[], others: readonly number[]): num
   return Math.max(area, 1 - area);
 }
 
+/** A connection of its own that sends one request after the other and measures each: the least that a client can cost. */
+async function timingClient(port: number, bearer: string) {
+  const client = await RawClient.open(port);
+  return {
+    async time(hash: string): Promise<number> {
+      const head = `GET /api/v1/keys/${hash} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${bearer}\r\n\r\n`;
+      const startMs = performance.now();
+      client.write(head);
+      const answer = await client.answer();
+      const ms = performance.now() - startMs;
+      assert.equal(answer?.status, 404);
+      return ms;
+    },
+    close: () => client.close(),
+  };
+}
+
 // row 136
 test("another account's key and a key that does not exist cannot be told apart by time", async (t) => {
   const { hash } = await theirs.issue();
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const time = (of: string): Promise<number> =>
-    new Promise((resolve, reject) => {
-      const startMs = performance.now();
-      const path = `/api/v1/keys/${of}`;
-      const sent = request(
-        { agent, port: naru.gateway.server.port, path, headers: { authorization: `Bearer ${mine.key}` } },
-        (response) => {
-          response.resume().on('end', () => resolve(performance.now() - startMs));
-        },
-      );
-      sent.on('error', reject).end();
-    });
-  const pairs = Number(process.env['NARU_TIMING_PAIRS'] ?? 1500);
-  const times: { foreign: number[]; unknown: number[] } = { foreign: [], unknown: [] };
-  for (let n = 0; n < 200; n += 1) await time(hash);
-  for (let n = 0; n < pairs; n += 1) {
-    // Which one comes first takes turns, so that whatever the first one warms up helps both.
-    for (const kind of n % 2 === 0 ? (['foreign', 'unknown'] as const) : (['unknown', 'foreign'] as const)) {
-      const of = kind === 'foreign' ? hash : hexOf(`nobody ${n}`);
-      times[kind].push(await time(of));
+  const client = await timingClient(naru.gateway.server.port, mine.key);
+  for (let n = 0; n < 200; n += 1) await client.time(hash);
+  /** Interleaved; which kind comes first alternates, so that both profit alike from what the first one warms up. */
+  const areaOfRound = async (): Promise<number> => {
+    const times: { foreign: number[]; unknown: number[] } = { foreign: [], unknown: [] };
+    for (let n = 0; n < 5_000; n += 1) {
+      for (const kind of n % 2 === 0 ? (['foreign', 'unknown'] as const) : (['unknown', 'foreign'] as const))
+        times[kind].push(await client.time(kind === 'foreign' ? hash : hexOf(`nobody ${n}`)));
     }
-  }
-  agent.destroy();
-  const area = areaUnderCurve(times.foreign, times.unknown);
-  t.diagnostic(`AUC ${area.toFixed(4)} over ${2 * pairs} requests`);
-  assert.ok(area <= 0.55, `AUC ${area}`);
+    return areaUnderCurve(times.foreign, times.unknown);
+  };
+  // 10,000 samples of one distribution are above 0.52 about once in 2,000 rounds; a real difference is in every round.
+  const areas: number[] = [];
+  while (areas.length < 3 && !areas.some((area) => area <= 0.52)) areas.push(await areaOfRound());
+  client.close();
+  t.diagnostic(`AUC ${areas.map((area) => area.toFixed(4)).join(', ')} of 10,000 requests each`);
+  assert.ok(Math.min(...areas) <= 0.52, `AUC ${areas}`);
 });
 
 // row 22

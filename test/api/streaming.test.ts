@@ -139,7 +139,7 @@ test('every line end and a byte order mark are read', async () => {
   }
 });
 
-// rows 204, 205, 206, 207, 208
+// rows 204, 205, 206, 207, 208, 227, 228
 for (const [how, script] of Object.entries({
   'is closed': reply.stream(words).cutAt(-500, 'fin'),
   'is reset': reply.stream(words).cutAt(-500, 'rst'),

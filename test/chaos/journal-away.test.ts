@@ -82,6 +82,7 @@ test(
   },
 );
 
+// rows 227, 228
 test(
   'when neither journal nor database can be written, an answer ends as a failure and costs nothing',
   options,

@@ -6,14 +6,15 @@ import {
   conformanceFile,
   conformanceRows,
   holdingTests,
+  waitingRows,
 } from '../../scripts/conformance.ts';
 
-test('every row of the conformance checklist is held by a test', () => {
+test('every row of the conformance checklist is held by a test, or waits for what does not exist yet', () => {
   const held = new Set(holdingTests().flatMap((each) => each.rows));
   const rows = Array.from({ length: conformanceRows }, (_, index) => index + 1);
   assert.deepEqual(
     rows.filter((row) => !held.has(row)),
-    [],
+    [...waitingRows.keys()],
   );
   assert.deepEqual(
     [...held].filter((row) => row < 1 || row > conformanceRows),

@@ -146,7 +146,7 @@ async function probe(port: number, path: string): Promise<string> {
   return JSON.parse(answer?.body ?? '').error.metadata.path;
 }
 
-// row 257
+// half of 257: no page shows them yet
 test('no value of a client becomes a header of an answer, with nginx and without', async () => {
   for (const port of [naru.gateway.server.port, nginx.port]) {
     for (const [name, value] of [

@@ -101,6 +101,8 @@ export interface TestGatewayOptions {
   readonly address?: DatabaseAddress;
   /** A gateway whose database this one shares as another node, with a data directory of its own. */
   readonly beside?: TestGateway;
+  /** The test makes it fail inside. Otherwise `close` throws when any request ended as an internal error (row 19). */
+  readonly expectsInternalErrors?: boolean;
 }
 
 /** What test models cost unless told otherwise: 1 won per prompt token, 2 per completion token. */
@@ -206,8 +208,16 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       await database.close();
       await testDatabase?.drop();
       if (options.after === undefined) rmSync(dataDir, { recursive: true, force: true });
+      if (options.expectsInternalErrors !== true) assertNoInternalErrors(logged);
     },
   };
+}
+
+/** A request that ends as an internal error is a defect, whatever the test looks at (conformance row 19). */
+function assertNoInternalErrors(logged: readonly Record<string, unknown>[]): void {
+  const internal = logged.filter((line) => line['event'] === 'internal_error');
+  if (internal.length === 0) return;
+  throw new Error(`${internal.length} internal errors, the first: ${JSON.stringify(internal[0])}`);
 }
 
 async function createTestAccount(office: Office, options: AccountOptions): Promise<TestAccount> {
