@@ -25,6 +25,8 @@ export class EventHearing implements Hearing {
       return heard;
     }
     for (const piece of pieces) for (const data of this.#decoder.push(piece)) heard.push(this.#read(data));
+    // Last: the events before it are whole.
+    if (this.#decoder.isTooLong) heard.push({ kind: 'garbage', reason: 'an event that is too long' });
     return heard;
   }
 }

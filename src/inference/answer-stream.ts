@@ -93,17 +93,21 @@ function put(
 ): Promise<void> | undefined {
   const { tally, writer, toolCalls, sink, silence } = passing;
   let out = '';
+  let isTooMuch = false;
   for (const chunk of chunks) {
     tally.take(chunk);
     const event = writer.chunk(toolCalls.ordered(chunk));
-    if (tally.hasFinished(choices)) passing.held += event;
-    else out += event;
+    const isHeld = tally.hasFinished(choices);
+    if (isHeld) passing.held += event;
+    isTooMuch = tally.isTooLong || passing.held.length > longestAfterEnd;
+    if (isTooMuch) break;
+    if (!isHeld) out += event;
   }
-  if (tally.isTooLong || passing.held.length > longestAfterEnd)
-    answer.rest?.fail(new UpstreamBroke('the upstream sent too much'));
-  if (out === '') return undefined;
-  silence.pat();
-  return sink.write(out);
+  if (out !== '') silence.pat();
+  const full = out === '' ? undefined : sink.write(out);
+  // What came before belongs to the client, also when one read brought it and what was too much.
+  if (isTooMuch) answer.rest?.fail(new UpstreamBroke('the upstream sent too much'));
+  return full;
 }
 
 /** Settles a complete answer; its last events come after that is durable. */

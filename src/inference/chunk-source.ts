@@ -9,16 +9,27 @@ import { Watchdog } from './watchdog.ts';
 
 /** How long an upstream may keep its connection after it said that it is done, before it is closed. */
 const closingMs = 1_000;
+/** How long a complete answer whose usage has come waits for `[DONE]` or the end of the stream. */
+const endGraceMs = 1_000;
 
-/** The chunks of a streamed answer, in the groups in which they arrive. */
+/**
+ * The chunks of a streamed answer, in the groups in which they arrive. What the answer comes to depends on the sequence of the
+ * upstream's events only, never on how they are grouped (docs/decisions/end-of-an-answer.md): chunks that came before an error are
+ * returned before it is thrown, also when one read brought both.
+ */
 export class ChunkSource {
   readonly #body: ByteStream;
   readonly #hearing: Hearing;
   readonly #clock: Clock;
   readonly #idle: Watchdog;
   readonly #heard: () => void;
+  readonly #choices: number;
   #done = false;
   #ended = false;
+  /** An error of the upstream behind the chunks that were returned last. */
+  #failure: UpstreamBroke | null = null;
+  /** Set while a complete answer waits for the end of its stream. */
+  #grace: Watchdog | null = null;
 
   constructor(
     body: ByteStream,
@@ -27,6 +38,8 @@ export class ChunkSource {
       readonly answerId: string | null;
       readonly clock: Clock;
       readonly idleTimeoutMs: number;
+      /** How many choices were asked for. */
+      readonly choices: number;
       /** Called when something came. */
       readonly heard: () => void;
     },
@@ -35,6 +48,7 @@ export class ChunkSource {
     this.#clock = how.clock;
     this.#hearing = how.exchange.readStream({ next: () => this.#read() }, how.answerId);
     this.#heard = how.heard;
+    this.#choices = how.choices;
     this.#idle = new Watchdog(how.clock, how.idleTimeoutMs, () => {
       // While the client is slow to take what came, the upstream is held back and cannot say anything.
       if (body.isAwaited)
@@ -48,8 +62,9 @@ export class ChunkSource {
   }
 
   /**
-   * The next chunks of an answer of which `tally` has what came before; null at its end. An upstream that breaks off after it said
-   * the end has said everything but what it used; one that stops before has broken off.
+   * The next chunks of an answer of which `tally` has what came before; null at its end. An answer is complete when every choice that
+   * was asked for is at its end: then an error, a broken connection and a silence are its end. Before that they fail it. A stream that
+   * ends by itself is complete when every choice that was begun is.
    */
   nextAfter(tally: Tally): Promise<readonly AnswerChunk[] | null> {
     return this.#next(tally);
@@ -57,7 +72,11 @@ export class ChunkSource {
 
   /** Not an `async` function: one that waits takes four times as much, and this waits in each of thousands of silent streams. */
   #next(tally: Tally | null): Promise<readonly AnswerChunk[] | null> {
+    const failure = this.#failure;
+    if (failure !== null) return Promise.try(() => this.#break(failure, tally));
     if (this.#done || this.#ended) return Promise.try(() => this.#end(tally));
+    if (this.#grace === null && tally?.hasUsageAtEnd === true && tally.hasFinished(this.#choices))
+      this.#grace = new Watchdog(this.#clock, endGraceMs, () => this.#endGrace());
     return this.#hearing.next().then(
       (heard) => this.#take(heard, tally),
       (error: unknown) => this.#break(error, tally),
@@ -67,13 +86,23 @@ export class ChunkSource {
   #take(heard: readonly Heard[] | null, tally: Tally | null): readonly AnswerChunk[] | null {
     this.#heard();
     const chunks: AnswerChunk[] = [];
-    try {
-      for (const one of heard ?? []) if (!this.#done) this.#hear(one, chunks);
-    } catch (error) {
-      return this.#break(error, tally);
+    for (const one of heard ?? []) {
+      if (this.#done || this.#failure !== null) break;
+      this.#hear(one, chunks);
     }
-    const isLast = heard === null || (this.#done && chunks.length === 0);
-    return isLast ? this.#end(tally) : chunks;
+    if (chunks.length > 0) {
+      this.#grace?.pat();
+      return chunks;
+    }
+    if (this.#failure !== null) return this.#break(this.#failure, tally);
+    return heard === null || this.#done ? this.#end(tally) : chunks;
+  }
+
+  /** Nothing more belongs to the answer: its end is taken as said. */
+  #endGrace(): void {
+    // While the client is slow to take what came, the upstream is held back and cannot send anything.
+    if (this.#body.isAwaited)
+      this.#body.cancel(new UpstreamBroke('the upstream kept the stream open after its end'));
   }
 
   #end(tally: Tally | null): null {
@@ -86,13 +115,14 @@ export class ChunkSource {
   #break(error: unknown, tally: Tally | null): null {
     const broke = brokenBy(error);
     this.#giveUp(broke);
-    if (broke instanceof UpstreamBroke && tally?.isComplete) return null;
+    if (broke instanceof UpstreamBroke && tally?.hasFinished(this.#choices)) return null;
     throw broke;
   }
 
   /** Ends the silence limit, and the connection if the upstream does not end it itself. */
   close(): void {
     this.#idle.stop();
+    this.#grace?.stop();
     if (this.#ended) return;
     this.#ended = true;
     const timer = this.#clock.after(closingMs, () =>
@@ -115,9 +145,10 @@ export class ChunkSource {
         this.#done = true;
         return;
       case 'error':
-        throw new UpstreamBroke(heard.reason, { status: heard.status });
+        this.#failure = new UpstreamBroke(heard.reason, { status: heard.status });
+        return;
       case 'garbage':
-        throw new UpstreamBroke(`the upstream sent ${heard.reason}`);
+        this.#failure = new UpstreamBroke(`the upstream sent ${heard.reason}`);
     }
   }
 
@@ -129,6 +160,7 @@ export class ChunkSource {
 
   #giveUp(error: UpstreamBroke | GivenUp): void {
     this.#idle.stop();
+    this.#grace?.stop();
     this.#ended = true;
     this.#body.cancel(error);
   }

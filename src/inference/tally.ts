@@ -20,6 +20,7 @@ export class Tally {
   spoke = false;
   /** How long the text was when the answer was complete for the first time. */
   #endedAt: number | null = null;
+  #hasUsageAtEnd = false;
   readonly #seen = new Indices();
   readonly #finished = new Indices();
 
@@ -42,11 +43,18 @@ export class Tally {
       this.nativeFinishReason = native_finish_reason;
     }
     if (this.#endedAt === null && this.isComplete) this.#endedAt = this.text.length;
+    // Usage that came before belongs to a part of the answer: some send it with every chunk.
+    this.#hasUsageAtEnd ||= chunk.usage !== null && this.isComplete;
   }
 
   /** Whether more was said than belongs to any answer. */
   get isTooLong(): boolean {
     return this.text.length > (this.#endedAt === null ? longestAnswer : this.#endedAt + longestAfterEnd);
+  }
+
+  /** Whether the usage came with the end of the answer or after it. */
+  get hasUsageAtEnd(): boolean {
+    return this.#hasUsageAtEnd;
   }
 
   /** Whether every choice that was begun is at its end: an upstream may give fewer than were asked for. */

@@ -79,7 +79,7 @@ async function callOnce(
     response = await callUpstream(line.request(exchange.request), call);
     if (response.status < 200 || response.status > 299) return await refusedBy(callers, line, response);
     const spoken = isStreamOf(exchange, response)
-      ? await (ask.stream ? firstOfStream : foldedStream)(callers, exchange, line, response)
+      ? await (ask.stream ? firstOfStream : foldedStream)(callers, exchange, line, response, ask.choices)
       : await wholeOf(callers, exchange, line, response);
     if ('outcome' in spoken) return { ...spoken.outcome, ...statusIfNone(spoken.outcome, response.status) };
     call.answered();
@@ -163,16 +163,18 @@ async function firstOfStream(
   exchange: Exchange,
   line: Line,
   response: UpstreamResponse,
+  choices: number,
 ): Promise<Spoken> {
-  const source = sourceOf(callers, exchange, line, response);
+  const source = sourceOf(callers, exchange, line, response, choices);
   const first: AnswerChunk[] = [];
   for (;;) {
     const chunks = await source.next();
     if (chunks === null) return saidNothing;
-    for (const chunk of chunks) first.push(chunk);
-    if (chunks.some(isMeaningful)) return { first, rest: source };
-    if (first.length > mostEmptyChunks)
+    const meaningful = chunks.findIndex(isMeaningful);
+    if (first.length + (meaningful === -1 ? chunks.length : meaningful) > mostEmptyChunks)
       source.fail(new UpstreamBroke('the upstream says nothing, and that at length'));
+    for (const chunk of chunks) first.push(chunk);
+    if (meaningful !== -1) return { first, rest: source };
   }
 }
 
@@ -182,8 +184,9 @@ async function foldedStream(
   exchange: Exchange,
   line: Line,
   response: UpstreamResponse,
+  choices: number,
 ): Promise<Spoken> {
-  const source = sourceOf(callers, exchange, line, response);
+  const source = sourceOf(callers, exchange, line, response, choices);
   const fold = new Fold();
   const tally = new Tally();
   let empty = 0;
@@ -194,19 +197,26 @@ async function foldedStream(
       tally.take(chunk);
       fold.take(chunk);
       empty = isMeaningful(chunk) ? 0 : empty + 1;
+      if (tally.isTooLong || empty > mostEmptyChunks)
+        source.fail(new UpstreamBroke('the upstream sent too much'));
     }
-    if (tally.isTooLong || empty > mostEmptyChunks)
-      source.fail(new UpstreamBroke('the upstream sent too much'));
   }
   return tally.spoke || tally.finishReason !== null ? { first: [fold.whole()], rest: null } : saidNothing;
 }
 
-function sourceOf(callers: Callers, exchange: Exchange, line: Line, response: UpstreamResponse): ChunkSource {
+function sourceOf(
+  callers: Callers,
+  exchange: Exchange,
+  line: Line,
+  response: UpstreamResponse,
+  choices: number,
+): ChunkSource {
   return new ChunkSource(response.body, {
     exchange,
     answerId: headerOf(response, 'x-amzn-requestid') ?? headerOf(response, 'request-id'),
     clock: callers.clock,
     idleTimeoutMs: callers.streamIdleTimeoutMs,
+    choices,
     heard: () => line.heard(),
   });
 }

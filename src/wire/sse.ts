@@ -17,10 +17,16 @@ export class SseDecoder {
   #data: string | null = null;
   #atStart = true;
   #lastWasCarriageReturn = false;
+  #isTooLong = false;
 
-  /** Takes the next bytes and returns the data of the events they complete. Throws `RangeError` when a line or event is too long. */
+  /** Whether a line or an event was longer than `longestEventData`. Nothing after it is decoded. */
+  get isTooLong(): boolean {
+    return this.#isTooLong;
+  }
+
+  /** Takes the next bytes and returns the data of the events they complete. */
   push(bytes: Buffer): readonly string[] {
-    let text = this.#decode(bytes);
+    let text = this.#isTooLong ? '' : this.#decode(bytes);
     if (text === '') return [];
     if (this.#atStart) {
       this.#atStart = false;
@@ -34,15 +40,17 @@ export class SseDecoder {
       this.#pending = '';
       from = end + 1;
       this.#takeLine(line, events);
+      if (this.#isTooLong) return events;
     }
     this.#pending += text.slice(from);
-    assertLength(this.#pending);
+    this.#checkLength(this.#pending);
     return events;
   }
 
   /** The data of a last event that no blank line ended: upstreams that close at once after it mean it. */
   end(): readonly string[] {
     const events: string[] = [];
+    if (this.#isTooLong) return events;
     if (this.#pending !== '') this.#takeLine(this.#pending, events);
     this.#pending = '';
     this.#takeLine('', events);
@@ -55,12 +63,18 @@ export class SseDecoder {
       this.#data = null;
       return;
     }
+    this.#checkLength(line);
     if (!line.startsWith('data')) return;
     // "data:x" and "data: x" are the same field; "data" alone is an empty line of data.
     if (line.length > 4 && line.charCodeAt(4) !== 0x3a) return;
     const value = line.charCodeAt(5) === 0x20 ? line.slice(6) : line.slice(5);
     this.#data = this.#data === null ? value : `${this.#data}\n${value}`;
-    assertLength(this.#data);
+    this.#checkLength(this.#data);
+  }
+
+  /** A whole line is held to the same limit as one whose end has not come, so that the result does not depend on how bytes are read. */
+  #checkLength(text: string): void {
+    this.#isTooLong ||= text.length > longestEventData;
   }
 
   #decode(bytes: Buffer): string {
@@ -77,10 +91,6 @@ export class SseDecoder {
     this.#lastWasCarriageReturn = text.endsWith('\r');
     return continued.includes('\r') ? continued.replace(/\r\n?/g, '\n') : continued;
   }
-}
-
-function assertLength(text: string): void {
-  if (text.length > longestEventData) throw new RangeError('an event of the stream is too long');
 }
 
 /** One event. `data` must not contain a line break; JSON text never does. */

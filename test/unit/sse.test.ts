@@ -80,12 +80,27 @@ test('a last event that no blank line ended is read at the end', () => {
 test('a line or an event without an end is not collected for ever', () => {
   const block = Buffer.alloc(1024 * 1024, 'x');
   const blocks = longestEventData / block.length + 1;
-  const line = new SseDecoder();
-  assert.throws(() => {
-    for (let n = 0; n < blocks; n += 1) line.push(block);
-  }, RangeError);
-  const lines = new SseDecoder();
-  assert.throws(() => {
-    for (let n = 0; n < blocks; n += 1) lines.push(Buffer.from(`data: ${block}\n`));
-  }, RangeError);
+  for (const piece of [block, Buffer.from(`data: ${block}\n`)]) {
+    const decoder = new SseDecoder();
+    for (let n = 0; n < blocks; n += 1) assert.deepEqual(decoder.push(piece), []);
+    assert.ok(decoder.isTooLong);
+    assert.deepEqual(decoder.push(Buffer.from('\n\ndata: more\n\n')), [], 'nothing is decoded after it');
+    assert.deepEqual(decoder.end(), []);
+  }
+});
+
+test('the events before one that is too long are read, however its bytes are cut', () => {
+  const long = Buffer.alloc(longestEventData + 1, 'x');
+  for (const line of [
+    Buffer.concat([Buffer.from('data: '), long]),
+    Buffer.concat([Buffer.from(': '), long]),
+  ]) {
+    const bytes = Buffer.concat([Buffer.from('data: a\n\n'), line, Buffer.from('\n\ndata: b\n\n')]);
+    for (const cuts of [[], [9], [100], [bytes.length - 11], [bytes.length - 12, bytes.length - 10]]) {
+      const decoder = new SseDecoder();
+      const places = [0, ...cuts, bytes.length];
+      const events = places.slice(1).flatMap((end, at) => decoder.push(bytes.subarray(places[at], end)));
+      assert.deepEqual([events, decoder.isTooLong], [['a'], true], `cut at ${cuts}`);
+    }
+  }
 });

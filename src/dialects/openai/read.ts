@@ -21,7 +21,7 @@ const shortText = 4096;
 
 /** Reads one event of a stream. */
 export function readEvent(kind: AskKind, data: string): Heard {
-  if (data === doneData) return { kind: 'done' };
+  if (data === doneData || (data.length < 64 && data.trim() === doneData)) return { kind: 'done' };
   return readObject(kind, data, 'delta');
 }
 
