@@ -24,6 +24,8 @@ export async function startBehindCutter(t: TestContext, ownRole = false): Promis
   upstream.answer(({ body }) => scriptedReply(body));
   const opened: { cutter?: Cutter; direct?: Database } = {};
   const naru = await startTestGateway({
+    // Without its database a gateway answers 500.
+    expectsInternalErrors: true,
     models: [{ id: 'test/echo', upstreams: [upstream.url] }],
     through: async (address) => {
       opened.direct = new Database(address, 2);

@@ -14,6 +14,7 @@ async function open(t: TestContext, ack: 'journal' | 'database'): Promise<TestGa
   const naru = await startTestGateway({
     models: [{ id: 'test/echo', upstreams: [upstream.url] }],
     config: { settlement: { ack } },
+    expectsInternalErrors: ack === 'database',
   });
   t.after(() => naru.close());
   await naru.database.query(
