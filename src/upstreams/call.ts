@@ -1,10 +1,13 @@
 import type { Dispatcher } from 'undici';
 import { ByteStream, type Source } from './byte-stream.ts';
+import type { Connection, ConnectionUser, Sending } from './connection.ts';
 import { decoded } from './decode.ts';
 
 /** One request to an upstream. */
 export interface UpstreamRequest {
   readonly dispatcher: Dispatcher;
+  /** A dispatcher with a connection of its own for one request, which nobody has used before. */
+  readonly fresh: () => Dispatcher;
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -33,16 +36,14 @@ export class Unreachable extends Error {
 
 /**
  * Sends a request and resolves with the head of the answer. Rejects with `Unreachable`, or with why it was given up; whoever
- * gives it up closes the connection, also while the body is being read. This file alone knows the HTTP client.
+ * gives it up closes the connection, also while the body is being read. A request that got not one byte of a response on a connection
+ * that had carried another one before is sent once more, on a new connection (docs/decisions/stale-connections.md). This file alone
+ * knows the HTTP client.
  */
 export function callUpstream(request: UpstreamRequest, patience: Patience): Promise<UpstreamResponse> {
   if (patience.lost !== null) return Promise.reject(patience.lost);
   return new Promise((resolve, reject) => {
-    const { dispatcher, origin, path, headers, body } = request;
-    dispatcher.dispatch(
-      { origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
-      new Call(patience, { resolve, reject }),
-    );
+    new Call(request, patience, { resolve, reject }).send(request.dispatcher);
   });
 }
 
@@ -52,7 +53,11 @@ interface Head {
 }
 
 /** A call from its request to the end of its answer. It lives as long as a stream does, so it keeps nothing that it has handed on. */
-class Call implements Dispatcher.DispatchHandler, Source {
+class Call implements ConnectionUser, Source {
+  connection: Connection | null = null;
+  /** Null once there is a head, or when it was sent again: then it is sent no more. */
+  #request: UpstreamRequest | null;
+  #sending: Sending | null = null;
   readonly #patience: Patience;
   readonly #body = new ByteStream();
   /** Null once there is one. */
@@ -60,14 +65,26 @@ class Call implements Dispatcher.DispatchHandler, Source {
   #controller: Dispatcher.DispatchController | null = null;
   #over = false;
 
-  constructor(patience: Patience, head: Head) {
+  constructor(request: UpstreamRequest, patience: Patience, head: Head) {
+    this.#request = request;
     this.#patience = patience;
     this.#head = head;
     patience.onLost = (reason) => this.#giveUp(reason);
   }
 
+  send(dispatcher: Dispatcher): void {
+    const request = this.#request;
+    if (request === null) return;
+    const { origin, path, headers, body } = request;
+    dispatcher.dispatch(
+      { origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
+      this,
+    );
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    this.#sending = this.connection?.begin() ?? null;
     if (this.#patience.lost !== null) controller.abort(this.#patience.lost);
     this.#body.attach(this);
   }
@@ -83,6 +100,7 @@ class Call implements Dispatcher.DispatchHandler, Source {
     // First: a body that cannot be decoded ends the call at once, and then it has been answered all the same.
     const head = this.#head;
     this.#head = null;
+    this.#request = null;
     const encoding = headers['content-encoding'];
     const body = encoding === undefined ? this.#body : decoded(this.#body, String(encoding));
     head?.resolve({ status, headers, body });
@@ -98,6 +116,12 @@ class Call implements Dispatcher.DispatchHandler, Source {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const request = this.#request;
+    if (request !== null && this.#patience.lost === null && this.#sending?.isStale() === true) {
+      // A connection of its own is not stale: the request is sent twice at most.
+      this.send(request.fresh());
+      return;
+    }
     this.#finish();
     this.#head?.reject(this.#patience.lost ?? new Unreachable(error.message, { cause: error }));
     this.#head = null;

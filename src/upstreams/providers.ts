@@ -1,7 +1,9 @@
+import type Client from 'undici/lib/dispatcher/client.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import type { ProviderConfig } from '../config/config.ts';
 import type { Dialect, WrittenAsk } from '../dialects/dialect.ts';
 import type { UpstreamRequest } from './call.ts';
+import { clientFactory } from './connection.ts';
 import { openDialect, secretsOf } from './open-dialect.ts';
 
 /** An upstream provider: a row of configuration, its dialect and its connections. */
@@ -30,9 +32,12 @@ export interface ConnectionOptions {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The connections of one provider or engine; redirects are never followed, nothing is sent twice. */
+/** The connections of one provider or engine; redirects are never followed. */
 export class Connections {
   readonly #pool: Pool;
+  /** Connections beside the pool, each for one request that a stale connection lost. */
+  readonly #fresh = new Set<Client>();
+  readonly #open: () => Client;
   readonly #origin: string;
   readonly #basePath: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -47,19 +52,16 @@ export class Connections {
       'user-agent': 'naru',
       ...options.headers,
     };
-    this.#pool = new Pool(url.origin, {
-      connections: options.maxConnections,
-      pipelining: 1,
-      connect: { timeout: options.connectTimeoutMs },
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      maxHeaderSize: 65_536,
-    });
+    const factory = clientFactory(options.connectTimeoutMs);
+    const limits = { pipelining: 1, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: 65_536 };
+    this.#pool = new Pool(url.origin, { ...limits, connections: options.maxConnections, factory });
+    this.#open = () => factory(url.origin, limits);
   }
 
   request({ path, headers, body }: WrittenAsk): UpstreamRequest {
     return {
       dispatcher: this.#pool,
+      fresh: () => this.#openFresh(),
       origin: this.#origin,
       path: `${this.#basePath}${path}`,
       headers: { ...this.#headers, ...headers },
@@ -71,8 +73,16 @@ export class Connections {
     return this.#pool.close();
   }
 
-  close(): Promise<void> {
-    return this.#pool.destroy();
+  async close(): Promise<void> {
+    await Promise.all([this.#pool, ...this.#fresh].map((each) => each.destroy()));
+  }
+
+  /** A client for the one request that is dispatched to it in this turn; it closes behind that. */
+  #openFresh(): Client {
+    const client = this.#open();
+    this.#fresh.add(client);
+    queueMicrotask(() => void client.close().finally(() => this.#fresh.delete(client)));
+    return client;
   }
 }
 

@@ -92,9 +92,7 @@ const versions: FaultClass = {
       ...streamed(answered()),
     },
     { name: 'no reason phrase', act: sends(whole.toString().replace('200 X', '200')), ...both(answered()) },
-    // The HTTP library takes 100 and 101 for the end of a connection when nobody asked for them.
-    { name: '100 first', act: sends(head(100), whole), ...both(failed(null)) },
-    ...[102, 103].map(
+    ...[100, 102, 103].map(
       (status): Fault => ({
         name: `${status} first`,
         act: sends(head(status, 'link: </a>; rel=preload'), whole),

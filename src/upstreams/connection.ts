@@ -1,0 +1,68 @@
+import type { Socket } from 'node:net';
+import type { Dispatcher } from 'undici';
+import buildConnector from 'undici/lib/core/connect.js';
+import Client from 'undici/lib/dispatcher/client.js';
+import { InterimFilter } from './interim.ts';
+
+/** What is known of the connection that a request is sent on. */
+export interface Connection {
+  /** A request is about to be sent. */
+  begin(): Sending;
+}
+
+/** One request on a connection. */
+export interface Sending {
+  /** Whether the connection had carried a request before and nothing has arrived on it since this one was sent. */
+  readonly isStale: () => boolean;
+}
+
+/** A handler of a request that is told its connection before the request is sent. */
+export interface ConnectionUser extends Dispatcher.DispatchHandler {
+  connection: Connection | null;
+}
+
+/** Makes the clients of a pool, each with one connection at a time that `ConnectionUser`s are told of. */
+export function clientFactory(connectTimeoutMs: number): (origin: URL | string, options: object) => Client {
+  const connector = buildConnector({ timeout: connectTimeoutMs });
+  return (origin, options) => {
+    const connection = new ClientConnection();
+    const client = new Client(origin, {
+      ...options,
+      connect: (target, done) =>
+        connector(target, (...result) => {
+          const [error, socket] = result;
+          if (error === null) connection.opened(socket);
+          done(...result);
+        }),
+    });
+    const dispatch = client.dispatch.bind(client);
+    client.dispatch = (request, handler) => {
+      if ('connection' in handler) (handler as ConnectionUser).connection = connection;
+      return dispatch(request, handler);
+    };
+    return client;
+  };
+}
+
+class ClientConnection implements Connection {
+  #socket: Socket | null = null;
+  #filter: InterimFilter | null = null;
+  #requests = 0;
+
+  opened(socket: Socket): void {
+    this.#socket = socket;
+    this.#requests = 0;
+    // HTTP/2 has frames of its own for them.
+    const isHttp2 = 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';
+    this.#filter = isHttp2 ? null : new InterimFilter(socket);
+  }
+
+  begin(): Sending {
+    const socket = this.#socket;
+    const readBytes = socket?.bytesRead ?? 0;
+    const isReused = this.#requests > 0;
+    this.#requests += 1;
+    this.#filter?.expectResponse();
+    return { isStale: () => isReused && socket?.bytesRead === readBytes };
+  }
+}

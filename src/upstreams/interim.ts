@@ -1,0 +1,63 @@
+import type { Socket } from 'node:net';
+
+/** Interim responses that are dropped before one final response. */
+const maxInterimResponses = 100;
+const maxInterimHeadBytes = 64 * 1024;
+/** `HTTP/1.1 100`: as much as has to be read to know a status. */
+const statusLineBytes = 12;
+const headEnd = Buffer.from('\r\n\r\n');
+
+/**
+ * Drops interim responses (1xx) from what a connection reads: an upstream may send any of them unasked (RFC 9110, section 15.2), but
+ * the HTTP client takes `100 Continue` for the end of the connection. `101` stays, since nobody asked to switch protocols.
+ */
+export class InterimFilter {
+  readonly #socket: Socket;
+  /** What was read of a response whose status is not known yet; null while bytes pass as they come. */
+  #held: Buffer | null = null;
+  #dropped = 0;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
+    socket.read = (size?: number) => this.#filter(read(size));
+  }
+
+  /** A request is about to be sent: the next bytes are the beginning of a response. */
+  expectResponse(): void {
+    this.#held = Buffer.alloc(0);
+    this.#dropped = 0;
+  }
+
+  #filter(bytes: Buffer | null): Buffer | null {
+    if (this.#held === null || bytes === null) return bytes;
+    let held = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
+    for (;;) {
+      if (held.length < statusLineBytes) return this.#hold(held);
+      if (!isInterim(held)) return this.#pass(held);
+      const end = held.indexOf(headEnd);
+      if (end === -1) return held.length > maxInterimHeadBytes ? this.#pass(held) : this.#hold(held);
+      held = held.subarray(end + headEnd.length);
+      this.#dropped += 1;
+      if (this.#dropped > maxInterimResponses) {
+        this.#socket.destroy(new Error('too many interim responses'));
+        return null;
+      }
+    }
+  }
+
+  #hold(held: Buffer): null {
+    this.#held = held;
+    return null;
+  }
+
+  #pass(held: Buffer): Buffer {
+    this.#held = null;
+    return held;
+  }
+}
+
+function isInterim(bytes: Buffer): boolean {
+  const [, status = ''] = /^HTTP\/1\.[01] (1\d\d)$/.exec(bytes.toString('latin1', 0, statusLineBytes)) ?? [];
+  return status !== '' && status !== '101';
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { wholeAnswer } from '../chaos/faults/speech.ts';
+import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+
+/** What an upstream does with the n-th request of a connection, counted from 1. */
+type Conduct = (socket: Socket, nth: number) => void;
+
+interface RawUpstream {
+  readonly port: number;
+  conduct: Conduct;
+  /** Requests of each connection, whole ones only. */
+  readonly requests: number[];
+  close(): Promise<void>;
+}
+
+const answers: Conduct = (socket) => void socket.write(wholeAnswer('hello'));
+
+async function startRawUpstream(): Promise<RawUpstream> {
+  const sockets = new Set<Socket>();
+  const upstream = { conduct: answers, requests: [] as number[] };
+  const server = createServer({ noDelay: true }, (socket) => {
+    const connection = upstream.requests.push(0) - 1;
+    let inbox = Buffer.alloc(0);
+    sockets.add(socket);
+    socket.on('error', () => {}).once('close', () => sockets.delete(socket));
+    socket.on('data', (data) => {
+      inbox = Buffer.concat([inbox, data as Buffer]);
+      const headEnd = inbox.indexOf('\r\n\r\n');
+      const length = Number(/content-length: (\d+)/i.exec(inbox.toString('latin1'))?.[1] ?? 0);
+      if (headEnd === -1 || inbox.length < headEnd + 4 + length) return;
+      inbox = Buffer.alloc(0);
+      const nth = (upstream.requests[connection] ?? 0) + 1;
+      upstream.requests[connection] = nth;
+      upstream.conduct(socket, nth);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return Object.assign(upstream, {
+    port: address.port,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  });
+}
+
+describe('a connection that the upstream closed under a request', () => {
+  let upstream: RawUpstream;
+  let naru: TestGateway;
+  let account: TestAccount;
+  before(async () => {
+    upstream = await startRawUpstream();
+    naru = await startTestGateway({
+      models: [{ id: 'test/m', upstreams: [`http://127.0.0.1:${upstream.port}/v1`] }],
+    });
+    account = await naru.account({ credit: '1000000000' });
+  });
+  after(async () => {
+    await naru.close();
+    await upstream.close();
+  });
+
+  function ask(): Promise<Answered> {
+    naru.gateway.health.keepOnly(new Set());
+    const body = { model: 'test/m', messages: [{ role: 'user', content: 'hi' }] };
+    return naru.send('POST', '/chat/completions', { key: account.key, body });
+  }
+
+  for (const [how, close] of [
+    ['closed', (socket: Socket) => void socket.end()],
+    ['reset', (socket: Socket) => void socket.resetAndDestroy()],
+  ] as const) {
+    test(`a request on a reused connection that is ${how} without a byte is sent once more, on a new one`, async () => {
+      upstream.conduct = (socket, nth) => (nth === 1 ? answers(socket, nth) : close(socket));
+      upstream.requests.length = 0;
+      for (let n = 0; n < 6; n += 1) assert.equal((await ask()).status, 200, `request ${n}`);
+      assert.ok(upstream.requests.includes(2), 'a connection was reused');
+      const sent = upstream.requests.reduce((sum, count) => sum + count, 0);
+      assert.equal(
+        sent - 6,
+        upstream.requests.filter((count) => count === 2).length,
+        'one more try for each',
+      );
+    });
+
+    test(`an upstream whose connections are always ${how} is tried exactly once more`, async () => {
+      upstream.conduct = answers;
+      assert.equal((await ask()).status, 200);
+      upstream.requests.length = 0;
+      let tries = 0;
+      upstream.conduct = (socket) => {
+        tries += 1;
+        close(socket);
+      };
+      assert.equal((await ask()).status, 502);
+      assert.equal(tries, 2);
+      assert.equal((await ask()).status, 502);
+      assert.equal(tries, 3, 'a new connection is not stale');
+    });
+  }
+
+  test('a request that got a byte of a response is not sent again', async () => {
+    for (const bytes of ['H', 'HTTP/1.1 103 Early\r\n\r\n', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n']) {
+      upstream.conduct = answers;
+      assert.equal((await ask()).status, 200);
+      let tries = 0;
+      upstream.conduct = (socket) => {
+        tries += 1;
+        socket.end(bytes);
+      };
+      assert.equal((await ask()).status, 502);
+      assert.equal(tries, 1, bytes);
+    }
+  });
+
+  test('an upstream that closes idle connections after 50 ms fails none of 600 requests', async () => {
+    upstream.conduct = (socket) => {
+      answers(socket, 1);
+      socket.setTimeout(50, () => socket.end());
+    };
+    const statuses: number[] = [];
+    const lane = async (): Promise<void> => {
+      for (let n = 0; n < 20; n += 1) {
+        statuses.push((await ask()).status);
+        await sleep(48 + (n % 5));
+      }
+    };
+    await Promise.all(Array.from({ length: 30 }, lane));
+    assert.equal(statuses.length, 600);
+    assert.deepEqual([...new Set(statuses)], [200]);
+  });
+
+  test('interim responses that nobody asked for are passed over, in any number and however they are cut', async () => {
+    const interim = (status: number): string =>
+      `HTTP/1.1 ${status} Interim\r\nlink: </a>; rel=preload\r\n\r\n`;
+    const final = wholeAnswer('hello').toString('latin1');
+    for (const before of [
+      [100],
+      [102],
+      [103],
+      [100, 100, 103, 102, 100],
+      Array.from({ length: 90 }, () => 100),
+    ]) {
+      const bytes = Buffer.from(before.map(interim).join('') + final, 'latin1');
+      upstream.conduct = (socket) => void socket.write(bytes);
+      assert.equal((await ask()).status, 200, `${before}`);
+      for (const at of [1, 9, 11, 12, 20, 30]) {
+        upstream.conduct = (socket) => {
+          socket.write(bytes.subarray(0, at));
+          setImmediate(() => setImmediate(() => void socket.write(bytes.subarray(at))));
+        };
+        assert.equal((await ask()).status, 200, `${before} cut at ${at}`);
+      }
+    }
+  });
+
+  test('interim responses without an end are given up', async () => {
+    upstream.conduct = (socket) => void socket.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(200));
+    assert.equal((await ask()).status, 502);
+    upstream.conduct = (socket) =>
+      void socket.write(`HTTP/1.1 103 Early\r\n${'link: </a>\r\n'.repeat(20_000)}\r\n`);
+    assert.equal((await ask()).status, 502);
+  });
+});
