@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { refuse } from '../errors/catalogue.ts';
 import { ClientLeft } from '../errors/given-up.ts';
 import { GatheredBytes } from '../wire/gathered-bytes.ts';
-import { JsonGuard } from '../wire/json-guard.ts';
+import { type JsonFault, JsonGuard } from '../wire/json-guard.ts';
 
 /** The body is larger than the service takes: the one error that is not JSON (service.md §8). */
 export class BodyTooLarge extends Error {
@@ -63,10 +63,16 @@ export function readBody(request: IncomingMessage, maxBytes: number, signal: Abo
   });
 }
 
+const because: Readonly<Record<JsonFault, string>> = {
+  too_deep: 'The body is nested too deeply.',
+  too_many_parts: 'The body is made of too many parts.',
+  too_many_shapes: 'The body has too many different member names.',
+  too_many_escapes: 'The body has too many escaped characters.',
+};
+
 /** Why a body of a hostile shape, or in hostile pieces, is refused. */
-function refusalOf(fault: ReturnType<JsonGuard['push']>, pieces: number, bytes: number): Error | null {
-  if (fault === 'too_deep') return refuse('invalid_request', 'The body is nested too deeply.');
-  if (fault === 'too_many_parts') return refuse('invalid_request', 'The body is made of too many parts.');
+function refusalOf(fault: JsonFault | null, pieces: number, bytes: number): Error | null {
+  if (fault !== null) return refuse('invalid_request', because[fault]);
   if (!isShredded(pieces, bytes)) return null;
   return refuse(
     'invalid_request',

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { array, integer, json, property } from 'fast-check';
-import { JsonGuard, type JsonLimits } from '../../src/wire/json-guard.ts';
+import { array, constantFrom, integer, json, property } from 'fast-check';
+import { bodyLimits, JsonGuard, type JsonLimits } from '../../src/wire/json-guard.ts';
 import { check } from '../harness/property.ts';
 
 /** What a guard says of bytes that come in these pieces. */
-function judge(text: string | Buffer, limits?: JsonLimits, cuts: readonly number[] = []): string | null {
+function judge(
+  text: string | Buffer,
+  limits: Partial<JsonLimits> = {},
+  cuts: readonly number[] = [],
+): string | null {
   const bytes = Buffer.from(text);
-  const guard = new JsonGuard(limits);
+  const guard = new JsonGuard({ ...bodyLimits, ...limits });
   const places = [0, ...cuts.filter((cut) => cut <= bytes.length).sort((a, b) => a - b), bytes.length];
   for (const [at, end] of places.slice(1).entries()) {
     const fault = guard.push(bytes.subarray(places[at], end));
@@ -40,6 +44,58 @@ test('the guard sees exactly the depth and the parts that JSON.parse sees, where
   );
 });
 
+/** The distinct sequences of names that objects of a value begin with. */
+function shapesOf(value: unknown, found = new Set<string>()): Set<string> {
+  if (typeof value !== 'object' || value === null) return found;
+  if (!Array.isArray(value)) {
+    const names = Object.keys(value);
+    for (const at of names.keys()) found.add(JSON.stringify(names.slice(0, at + 1)));
+  }
+  for (const inner of Object.values(value)) shapesOf(inner, found);
+  return found;
+}
+
+test('the guard counts every sequence of names once, wherever the bytes are cut', () => {
+  check(
+    property(json({ maxDepth: 6 }), array(integer({ min: 0, max: 300 })), (text, cuts) => {
+      const plain = JSON.stringify(JSON.parse(text));
+      const shapes = shapesOf(JSON.parse(plain)).size;
+      assert.equal(judge(plain, { shapes }, cuts), null);
+      if (shapes > 0) assert.equal(judge(plain, { shapes: shapes - 1 }, cuts), 'too_many_shapes');
+      assert.equal(judge(`[${plain},${plain}]`, { shapes }, cuts), null, 'a second time they cost nothing');
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('names are told apart however they are put together, and in an order of their own', () => {
+  const alike = ['{"a":1,"b":1}', '{"ab":1}', '{"b":1,"a":1}', '{"a":{"b":1}}', '{"a,b":1}', '{"":1,"a":1}'];
+  assert.equal(judge(`[${alike.join()}]`, { shapes: 8 }), null);
+  assert.equal(judge(`[${alike.join()}]`, { shapes: 7 }), 'too_many_shapes');
+});
+
+test('the guard counts what is written as an escape again, a lone surrogate as six, wherever the bytes are cut', () => {
+  const units = [0x22, 0x5c, 0x0a, 0x01, 0x1f, 0x2f, 0x41, 0xd55c, 0xd83d, 0xde00, 0xdbff, 0xdc00, 0xe000];
+  const piece = constantFrom(
+    ...units.flatMap((unit) => {
+      const hex = unit.toString(16).padStart(4, '0');
+      return [`\\u${hex}`, `\\u${hex.toUpperCase()}`];
+    }),
+    ...['\\"', '\\\\', '\\/', '\\n', 'x', '한', '😀', 'y'.repeat(100)],
+  );
+  check(
+    property(array(piece, { maxLength: 12 }), array(integer({ min: 0, max: 300 })), (pieces, cuts) => {
+      const text = `["${pieces.join('')}"]`;
+      const written = JSON.stringify(JSON.parse(text));
+      const found = [...written.matchAll(/\\(u[dD][0-9a-f]{3}|.)/g)];
+      const escapes = found.reduce((sum, [, what = '']) => sum + (what.length > 1 ? 6 : 1), 0);
+      assert.equal(judge(text, { escapes }, cuts), null, text);
+      if (escapes > 0) assert.equal(judge(text, { escapes: escapes - 1 }, cuts), 'too_many_escapes', text);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
 test('what stands in a string is no shape, escaped quotes and cut escapes included', () => {
   const strings = ['[[[[{{{{,,,,', '\\', '\\\\', '"', '\\"[', '\\\\"', '한\\u005b', '\n\t', '\\\\\\"{'];
   const text = JSON.stringify(strings);
@@ -61,6 +117,12 @@ test('hostile shapes are refused after their first part, ordinary large ones are
   assert.equal(judge('['.repeat(129)), 'too_deep');
   assert.equal(judge(`${'['.repeat(128)}${']'.repeat(128)}`), null);
   assert.equal(judge('{},'.repeat(130_000)), 'too_many_parts');
+  assert.equal(
+    judge(`{${Array.from({ length: 249_000 }, (_, n) => `"k${n}":1`).join()}}`),
+    'too_many_shapes',
+  );
+  assert.equal(judge(`{"a":"${'\\"'.repeat(12_000_000)}"}`), 'too_many_escapes');
+  assert.equal(judge(`{"a":"${'\\ud55c'.repeat(4_000_000)}"}`), null);
   assert.equal(judge(`{"a":"${'[{,'.repeat(8_000_000)}"}`), null);
   assert.equal(
     judge(

@@ -1,0 +1,107 @@
+import { type Transferable, Worker } from 'node:worker_threads';
+import { describeError, type Log } from '../log/log.ts';
+import type { Clock, Timer } from '../time/clock.ts';
+
+/** What a thread is sent, and what it answers, once for each job. */
+export interface ThreadJob<Job> {
+  readonly id: number;
+  readonly job: Job;
+}
+export interface ThreadAnswer<Answer> {
+  readonly id: number;
+  readonly answer: Answer;
+}
+
+/** After a thread died no other is begun for this long. */
+const afterCrashMs = 60_000;
+
+/** What a thread is made of. */
+export interface JobThreadParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly name: string;
+  /** Its program: takes each `ThreadJob` in turn and posts its `ThreadAnswer`. */
+  readonly script: URL;
+  /** A thread that has had nothing to do for this long is ended. */
+  readonly idleMs: number;
+}
+
+/** One thread for work that would block this one. It begins with the first job, and ends when there is none for a while. */
+export class JobThread<Job, Answer> {
+  readonly #parts: JobThreadParts;
+  #worker: Worker | null = null;
+  #idle: Timer | null = null;
+  #restMs = Number.NEGATIVE_INFINITY;
+  readonly #waiting = new Map<number, (answer: Answer | null) => void>();
+  #lastId = 0;
+  #closed = false;
+
+  constructor(parts: JobThreadParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether it is running. */
+  get isRunning(): boolean {
+    return this.#worker !== null;
+  }
+
+  /** Does a job; null when the thread cannot or did not do it. Never rejects. What is transferred is lost here either way. */
+  async ask(job: Job, transfer: readonly Transferable[] = []): Promise<Answer | null> {
+    const worker = this.#worker ?? this.#begin();
+    if (worker === null) return null;
+    this.#idle?.cancel();
+    this.#idle = null;
+    this.#lastId += 1;
+    const message: ThreadJob<Job> = { id: this.#lastId, job };
+    return new Promise((resolve) => {
+      this.#waiting.set(message.id, resolve);
+      worker.postMessage(message, transfer);
+    });
+  }
+
+  /** Ends the thread; jobs that it had not done are answered with null. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#end(this.#worker);
+  }
+
+  #begin(): Worker | null {
+    const { clock, log, name, script } = this.#parts;
+    if (this.#closed || clock.monotonic() < this.#restMs) return null;
+    const worker = new Worker(script, { name: `naru ${name}`, env: {}, argv: [], execArgv: [] });
+    worker.on('message', ({ id, answer }: ThreadAnswer<Answer>) => this.#settle(id, answer));
+    worker.on('error', (error) => log.warn('thread_failed', { thread: name, error: describeError(error) }));
+    worker.on('exit', () => this.#gone(worker));
+    this.#worker = worker;
+    return worker;
+  }
+
+  #settle(id: number, answer: Answer | null): void {
+    const resolve = this.#waiting.get(id);
+    if (resolve === undefined) return;
+    this.#waiting.delete(id);
+    resolve(answer);
+    if (this.#waiting.size > 0) return;
+    this.#idle = this.#parts.clock.after(this.#parts.idleMs, () => void this.#end(this.#worker));
+  }
+
+  /** It ended without being told to. */
+  #gone(worker: Worker): void {
+    if (this.#worker !== worker) return;
+    this.#restMs = this.#parts.clock.monotonic() + afterCrashMs;
+    this.#forget();
+  }
+
+  async #end(worker: Worker | null): Promise<void> {
+    if (worker === null) return;
+    this.#forget();
+    await worker.terminate();
+  }
+
+  #forget(): void {
+    this.#worker = null;
+    for (const id of [...this.#waiting.keys()]) this.#settle(id, null);
+    this.#idle?.cancel();
+    this.#idle = null;
+  }
+}
