@@ -37,6 +37,7 @@ import { type Clock, within } from './time/clock.ts';
 import { Health } from './upstreams/health.ts';
 import { Engines } from './upstreams/providers.ts';
 import type { HealthLimits } from './upstreams/standing.ts';
+import { JsonParser } from './wire/json-parser.ts';
 
 /** What a gateway is made of. */
 export interface GatewayParts {
@@ -128,6 +129,8 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   const engines = new Engines(() => limits().connectTimeoutMs);
   const tokens = new TokenCounts({ clock, log });
   onFailure(() => tokens.close());
+  const parser = new JsonParser({ clock, log });
+  onFailure(() => parser.close());
   const health = new Health(clock, healthLimits(config));
 
   const desk = new KeyDesk({ database, ring: keys, clock, keyPrefix: config.keys.prefix });
@@ -173,6 +176,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       },
       idleWhileStoppingMs:
         config.edge.trustedProxies.length > 0 ? proxyIdleMs : parent === undefined ? 0 : leavingIdleMs,
+      parser,
       metrics,
       clock,
       log,
@@ -225,6 +229,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       await datasetSync.close();
       await server.close();
       await tokens.close();
+      await parser.close();
       await admin.close();
       await slots.close();
       await within(clock, settleOnCloseMs, settlements.drained(), undefined);

@@ -50,9 +50,9 @@ async function identify(
     return account.balance;
   });
   exchange.whileReading = async (body) => {
-    const bytes = await key.during(body);
+    const read = await key.during(body);
     assertValid(key, needs, parts.clock.now());
-    return bytes;
+    return read;
   };
   exchange.logFields['account_id'] = key.row.accountId;
   exchange.logFields['key_id'] = key.row.id;

@@ -3,6 +3,8 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { newRequestId } from '../ids/request-id.ts';
 import type { LogFields } from '../log/log.ts';
+import type { JsonParser } from '../wire/json-parser.ts';
+import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
 import { readBody } from './read-body.ts';
 
 /** One request and its client, as the handlers see them. */
@@ -20,14 +22,24 @@ export class Exchange {
   /** Whether the head of its answer is on its way. */
   isAnswering = false;
   /** What else is true of the wait for the body: whoever was identified may be nobody when it has come. */
-  whileReading: (body: Promise<Buffer>) => Promise<Buffer> = (body) => body;
+  whileReading: <T>(body: Promise<T>) => Promise<T> = (body) => body;
   /** What the request's one log line will say beside the usual. */
   readonly logFields: Record<string, LogFields[string]> = {};
   readonly #request: IncomingMessage;
+  readonly #parser: Pick<JsonParser, 'parse'> | null;
   readonly #departure = new AbortController();
 
-  constructor(request: IncomingMessage, at: { readonly clientIp: string; readonly startedMs: number }) {
+  constructor(
+    request: IncomingMessage,
+    at: {
+      readonly clientIp: string;
+      readonly startedMs: number;
+      /** Without one bodies are parsed here. */
+      readonly parser?: Pick<JsonParser, 'parse'>;
+    },
+  ) {
     this.#request = request;
+    this.#parser = at.parser ?? null;
     this.method = request.method ?? 'GET';
     const [path, queryText] = splitTarget(request.url ?? '/');
     this.path = path;
@@ -63,8 +75,23 @@ export class Exchange {
    * The body, at most `maxBytes` of it. Throws `BodyTooLarge`, a `400` refusal when its shape is hostile, what refuses a key
    * that is not valid any more, or why the exchange was given up.
    */
-  body(maxBytes: number): Promise<Buffer> {
-    return this.whileReading(readBody(this.#request, maxBytes, this.signal));
+  async body(maxBytes: number): Promise<Buffer> {
+    const { bytes } = await this.whileReading(readBody(this.#request, maxBytes, this.signal));
+    return bytes;
+  }
+
+  /** The body as JSON, and how many bytes it had. Throws as `body` does; what cannot be parsed is a value. */
+  json(maxBytes: number): Promise<{ readonly parsed: ParsedJson; readonly bytes: number }> {
+    return this.whileReading(this.#readJson(maxBytes));
+  }
+
+  async #readJson(maxBytes: number): Promise<{ readonly parsed: ParsedJson; readonly bytes: number }> {
+    const body = await readBody(this.#request, maxBytes, this.signal);
+    const bytes = body.bytes.length;
+    const parser = this.#parser;
+    const parsed =
+      parser === null ? parseJson(body.bytes) : await parser.parse(body, this.clientIp, this.signal);
+    return { parsed, bytes };
   }
 }
 

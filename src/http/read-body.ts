@@ -3,6 +3,7 @@ import { refuse } from '../errors/catalogue.ts';
 import { ClientLeft } from '../errors/given-up.ts';
 import { GatheredBytes } from '../wire/gathered-bytes.ts';
 import { type JsonFault, JsonGuard } from '../wire/json-guard.ts';
+import type { JsonBody } from '../wire/json-parser.ts';
 
 /** The body is larger than the service takes: the one error that is not JSON (service.md §8). */
 export class BodyTooLarge extends Error {
@@ -35,7 +36,7 @@ export function declaresTooLarge(request: IncomingMessage, maxBytes: number): bo
  * parsed. Throws `BodyTooLarge`, `400 invalid_request`, or the signal's reason when that aborts before its end: the client may be
  * gone already when this is called.
  */
-export function readBody(request: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
+export function readBody(request: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<JsonBody> {
   const guard = new JsonGuard();
   const body = new GatheredBytes(declaredBytes(request) ?? maxBytes);
   let pieces = 0;
@@ -53,7 +54,7 @@ export function readBody(request: IncomingMessage, maxBytes: number, signal: Abo
       if (refusal !== null) settle(() => reject(refusal));
       else body.push(piece);
     };
-    const onEnd = (): void => settle(() => resolve(body.take()));
+    const onEnd = (): void => settle(() => resolve({ bytes: body.take(), parseMs: guard.parseMs }));
     const onAbort = (): void => settle(() => reject(signal.reason));
     const onError = (): void =>
       settle(() => reject(new ClientLeft('the client left while sending the body')));

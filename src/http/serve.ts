@@ -7,6 +7,7 @@ import { ClientLeft } from '../errors/given-up.ts';
 import { newRequestId } from '../ids/request-id.ts';
 import { describeError, type Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';
+import type { JsonParser } from '../wire/json-parser.ts';
 import { type ClientAddresses, limitedAs } from './client-ip.ts';
 import { Exchange } from './exchange.ts';
 import { commonHeaders, flat, type HeaderList, preflightHeaders } from './headers.ts';
@@ -29,6 +30,8 @@ export interface ServeParts {
   readonly clientStallMs: number;
   /** A stopping server leaves idle connections this long to the proxies that hold them; 0 closes them at once. */
   readonly idleWhileStoppingMs: number;
+  /** Without one bodies are parsed as they come. */
+  readonly parser?: Pick<JsonParser, 'parse'>;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
@@ -174,7 +177,11 @@ async function handle(
     request.socket.remoteAddress,
     typeof forwarded === 'string' ? forwarded : null,
   );
-  const exchange = new Exchange(request, { clientIp, startedMs });
+  const exchange = new Exchange(request, {
+    clientIp,
+    startedMs,
+    ...(parts.parser === undefined ? {} : { parser: parts.parser }),
+  });
   open.add(exchange);
   if (open.isStopping) response.shouldKeepAlive = false;
   response.on('close', () => {

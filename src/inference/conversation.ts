@@ -1,5 +1,6 @@
 import type { Key } from '../keys/key.ts';
 import type { LogFields } from '../log/log.ts';
+import type { ParsedJson } from '../wire/parse-json.ts';
 
 /** A request as the path of a call needs it; the transport has one such for each. */
 export interface Asked {
@@ -13,8 +14,8 @@ export interface Asked {
   readonly logFields: Record<string, LogFields[string]>;
   /** The first value of a header by its lower-case name, or null; what is UTF-8 is read as such. */
   header(name: string): string | null;
-  /** The body, at most `maxBytes` of it; throws what the transport refuses. */
-  body(maxBytes: number): Promise<Buffer>;
+  /** The body as JSON, at most `maxBytes` of it, and how many bytes it had; throws what the transport refuses. */
+  json(maxBytes: number): Promise<{ readonly parsed: ParsedJson; readonly bytes: number }>;
 }
 
 /** An identified caller. */

@@ -15,7 +15,7 @@ import type { Asked, Asker, StreamedAnswer, WholeAnswer } from './conversation.t
 import { type CountTexts, countPrompt } from './count-tokens.ts';
 import { admit, estimate, exhausted } from './holds.ts';
 import { chainOf, countingLimit, type Plan, plan } from './plan.ts';
-import { readAsk } from './read.ts';
+import { readParsedAsk } from './read.ts';
 import { routeDetail } from './request-record.ts';
 import { seedOf } from './seed.ts';
 import { Session } from './session.ts';
@@ -64,7 +64,7 @@ export async function infer(
   const admitted = (): void => admit(account, key, parts.debtFloor, seoulDayAt(clock.now()));
   try {
     admitted();
-    const ask = readAsk(kind, await exchange.body(parts.maxBodyBytes), exchange.header('x-session-id'));
+    const ask = readParsedAsk(kind, await exchange.json(parts.maxBodyBytes), exchange.header('x-session-id'));
     session.ask = ask;
     const planned = await planFor(parts, ask, { uuid: session.uuid, accountId });
     session.route = routeDetail(ask, planned);

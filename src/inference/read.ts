@@ -1,6 +1,6 @@
-import { isUtf8 } from 'node:buffer';
 import { refuse } from '../errors/catalogue.ts';
 import type { Ask, AskKind } from '../wire/chat.ts';
+import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
 import { measureInput } from './measure-input.ts';
 import { parametersOf } from './parameters.ts';
 import { readPreferences } from './preferences.ts';
@@ -11,9 +11,21 @@ type Body = Readonly<Record<string, unknown>>;
 const mostModels = 16;
 const longestSessionId = 256;
 
-/** Reads the body of an inference request. Refuses with `400 invalid_request` whatever violates the schema (service.md 7.2). */
+/** Reads the body of an inference request, as `readParsedAsk` does. */
 export function readAsk(kind: AskKind, bytes: Buffer, sessionHeader: string | null): Ask {
-  const body = parseObject(bytes);
+  return readParsedAsk(kind, { parsed: parseJson(bytes), bytes: bytes.length }, sessionHeader);
+}
+
+/**
+ * Reads the parsed body of an inference request, which had so many bytes. Refuses with `400 invalid_request` whatever violates the
+ * schema (service.md 7.2).
+ */
+export function readParsedAsk(
+  kind: AskKind,
+  { parsed, bytes }: { readonly parsed: ParsedJson; readonly bytes: number },
+  sessionHeader: string | null,
+): Ask {
+  const body = objectOf(parsed);
   const models = readModels(body);
   const stream = optional(body, 'stream', 'boolean') ?? false;
   const parameters = readParameters(kind, body);
@@ -28,23 +40,18 @@ export function readAsk(kind: AskKind, bytes: Buffer, sessionHeader: string | nu
     parameters,
     maxTokens: asNumber(parameters['max_completion_tokens'] ?? parameters['max_tokens']),
     choices: asNumber(parameters['n']) ?? 1,
-    ...measureInput(input, parameters, bytes.length),
+    ...measureInput(input, parameters, bytes),
     provider: readPreferences(provider, body['route']),
     user: optional(body, 'user', 'string'),
     sessionId: (optional(body, 'session_id', 'string') ?? sessionHeader)?.slice(0, longestSessionId) ?? null,
   };
 }
 
-function parseObject(bytes: Buffer): Body {
-  if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8.');
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(bytes.toString('utf8'));
-  } catch {
-    throw invalid('The body is not valid JSON.');
-  }
-  if (!isObject(parsed)) throw invalid('The body must be a JSON object.');
-  return parsed;
+function objectOf(parsed: ParsedJson): Body {
+  if (parsed.kind === 'not_utf8') throw invalid('The body is not valid UTF-8.');
+  if (parsed.kind === 'not_json') throw invalid('The body is not valid JSON.');
+  if (!isObject(parsed.value)) throw invalid('The body must be a JSON object.');
+  return parsed.value;
 }
 
 /** `model` first, then `models`, each once. */

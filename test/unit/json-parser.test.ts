@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { silentLog } from '../../src/log/log.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { JsonParser } from '../../src/wire/json-parser.ts';
+
+const opened: JsonParser[] = [];
+function parser(script?: URL): JsonParser {
+  const made = new JsonParser({ clock: systemClock, log: silentLog }, script);
+  opened.push(made);
+  return made;
+}
+after(async () => {
+  for (const one of opened) await one.close();
+});
+
+const { signal } = new AbortController();
+const large = { text: '한글은 "quoted" \ud83d\ude00 '.repeat(20_000), list: [1, 2.5, null, true, { a: [] }] };
+
+function bodyOf(value: unknown, parseMs = 1_000): { bytes: Buffer; parseMs: number } {
+  return { bytes: Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), parseMs };
+}
+
+test('a large body is parsed in a thread to what it would be here, and a small one needs none', async () => {
+  const json = parser();
+  assert.deepEqual(json.parse(bodyOf({ a: 1 }, 1), 'c', signal), { kind: 'value', value: { a: 1 } });
+  assert.equal(json.hasThread, false);
+  assert.deepEqual(await json.parse(bodyOf(large), 'c', signal), { kind: 'value', value: large });
+  assert.deepEqual(await json.parse(bodyOf({ __proto__: 1, a: 2 }), 'c', signal), {
+    kind: 'value',
+    value: { a: 2 },
+  });
+  assert.equal(json.hasThread, true);
+});
+
+test('what cannot be parsed is said in the thread as it is here', async () => {
+  const json = parser();
+  for (const parseMs of [1, 1_000]) {
+    assert.deepEqual(await json.parse(bodyOf('{"a":', parseMs), 'c', signal), { kind: 'not_json' });
+    const latin = { bytes: Buffer.from('"\xe4"', 'latin1'), parseMs };
+    assert.deepEqual(await json.parse(latin, 'c', signal), { kind: 'not_utf8' });
+  }
+});
+
+test('a member called __proto__ is a member, and nothing else, also when it comes from the thread', async () => {
+  const json = parser();
+  const parsed = await json.parse(bodyOf('{"__proto__":{"polluted":1},"constructor":2}'), 'c', signal);
+  assert.ok(parsed.kind === 'value');
+  const value = parsed.value as object;
+  assert.deepEqual(Object.keys(value), ['__proto__', 'constructor']);
+  assert.equal((value as { polluted?: unknown }).polluted, undefined);
+  assert.equal(Object.getPrototypeOf(value), Object.prototype);
+});
+
+test('the bodies of one client do not keep that of another waiting', async () => {
+  const json = parser();
+  const order: string[] = [];
+  const many = Array.from({ length: 20 }, () =>
+    Promise.resolve(json.parse(bodyOf(large), 'many', signal)).then(() => order.push('many')),
+  );
+  await Promise.resolve(json.parse(bodyOf(large), 'one', signal)).then(() => order.push('one'));
+  await Promise.all(many);
+  assert.ok(order.indexOf('one') <= 2, order.join());
+});
+
+test('who leaves before his turn is not parsed for', async () => {
+  const json = parser();
+  const first = json.parse(bodyOf(large), 'c', signal);
+  const left = new AbortController();
+  const second = json.parse(bodyOf(large), 'c', left.signal);
+  left.abort(new Error('left'));
+  await assert.rejects(Promise.resolve(second), /left/);
+  assert.equal((await first).kind, 'value');
+});
+
+test('a thread that dies fails the body that it had, and the next one is parsed here', async () => {
+  const json = parser(new URL('data:text/javascript,process.exit(3)'));
+  await assert.rejects(Promise.resolve(json.parse(bodyOf(large), 'c', signal)), /died/);
+  assert.deepEqual(await json.parse(bodyOf(large), 'c', signal), { kind: 'value', value: large });
+});
