@@ -296,7 +296,11 @@ test('a client that leaves before or while sending its body leaves nothing behin
 });
 
 test('a server that is told to hurry ends every request, whatever its client does', async () => {
-  const stopping = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
+  const stopping = await startTestGateway({
+    models: [{ id: 'test/echo', upstreams: [upstream.url] }],
+    // A request that is cut off ends as one.
+    expectsInternalErrors: true,
+  });
   const { key } = await stopping.account({ credit: '100000000' });
   const { port } = stopping.gateway.server;
   const head = `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`;
