@@ -22,7 +22,7 @@ before(async () => {
   strict = await startTestGateway({
     config: { edge: { rate_limit: 'builtin' }, limits: { burst: 1, requests_per_second: 1 } },
   });
-  broken = await startTestGateway();
+  broken = await startTestGateway({ expectsInternalErrors: true });
   await broken.database.query('ALTER TABLE api_key RENAME TO lost');
 });
 after(async () => {
