@@ -41,8 +41,8 @@ function usage(table: string, of: string, value: string): string {
 
 const whole = [
   insert,
-  'UPDATE account_balance SET balance = balance - :cost, usage = usage + :cost, entries = entries + 1, version = version + 1 WHERE account_id = :a RETURNING account_id, credits, usage, version;',
-  `INSERT INTO ledger (account_id, kind, amount, generation_id, key_id, created_at) VALUES (:a, ${entryKindNumber('usage')}, - (:cost::bigint), uuidv7(), :k, now());`,
+  'UPDATE account_balance SET balance = balance - :cost, usage = usage + :cost, entries = entries + 1, version = version + 1, chain = sha256(chain || sha256(convert_to(account_id::text, $$UTF8$$))) WHERE account_id = :a RETURNING account_id, credits, usage, version;',
+  `INSERT INTO ledger (account_id, id, kind, amount, generation_id, key_id, created_at, record_digest, link_rest) SELECT :a, entry_base + entries, ${entryKindNumber('usage')}, - (:cost::bigint), uuidv7(), :k, now(), 1, 0 FROM account_balance WHERE account_id = :a;`,
   usage('key_usage_day', 'key_id', ':k'),
   usage('app_usage_day', 'app_id', ':app'),
   usage('model_usage_day', 'model', ':model'),

@@ -124,7 +124,11 @@ async function rates(database: Database, address: DatabaseAddress, folder: strin
 
 async function sizes(database: Database, address: DatabaseAddress): Promise<void> {
   await database.transaction((sql) =>
-    sql.query('TRUNCATE generation, ledger, key_usage_day, app_usage_day, model_usage_day'),
+    sql.query(
+      `${['generation', 'ledger', 'key_usage_day', 'app_usage_day', 'model_usage_day']
+        .map((table) => `ALTER TABLE ${table} DISABLE TRIGGER USER`)
+        .join('; ')}; TRUNCATE generation, ledger, key_usage_day, app_usage_day, model_usage_day`,
+    ),
   );
   const client = await connect(address);
   const beganMs = performance.now();

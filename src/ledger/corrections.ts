@@ -2,8 +2,8 @@ import type { GenerationUuid } from '../ids/generation-id.ts';
 import { type Krw, krwOfMicro } from '../money/krw.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
-import { findEntryByIdempotencyKey, insertEntry, refundedOf } from '../store/ledger.ts';
-import { findCost, insertLot, lockBalance, moveTotals } from '../store/lots.ts';
+import { findEntryByIdempotencyKey, post, refundedOf } from '../store/ledger.ts';
+import { findCost, insertLot, lockBalance } from '../store/lots.ts';
 import type { Sql } from '../store/sql.ts';
 import { chargeLots } from './credit.ts';
 
@@ -84,25 +84,33 @@ interface Order {
 async function credit(sql: Sql, order: Order, atMs: number): Promise<number> {
   const { accountId, amount, kind } = order;
   await chargeLots(sql, accountId);
-  const lotId = await insertLot(sql, { accountId, kind, amountMicro: amount, expiresAtMs: null, atMs });
-  return append(sql, order, lotId, { credits: amount, usage: 0n }, atMs);
+  const lot = await insertLot(sql, { accountId, kind, amountMicro: amount, expiresAtMs: null, atMs });
+  return append(sql, order, lot, { credits: amount, usage: 0n }, atMs);
 }
 
 /** Usage that no generation caused; the lots are charged with it when they are next looked at. */
 async function debit(sql: Sql, order: Order, atMs: number): Promise<number> {
-  return append(sql, order, null, { credits: 0n, usage: -order.amount }, atMs);
+  return append(sql, order, { lotId: null }, { credits: 0n, usage: -order.amount }, atMs);
 }
 
 async function append(
   sql: Sql,
   { accountId, amount, kind, reason, refundOf, idempotencyKey }: Order,
-  lotId: number | null,
+  lot: { readonly lotId: number | null; readonly lotDigest?: bigint },
   moved: { readonly credits: bigint; readonly usage: bigint },
   atMs: number,
 ): Promise<number> {
-  const entry = { accountId, kind, amountMicro: amount, lotId, idempotencyKey, memo: reason, refundOf, atMs };
-  const entryId = await insertEntry(sql, entry);
-  await moveTotals(sql, accountId, { ...moved, lotApplied: 0n, entries: 1 });
+  const entry = {
+    ...lot,
+    accountId,
+    kind,
+    amountMicro: amount,
+    idempotencyKey,
+    memo: reason,
+    refundOf,
+    atMs,
+  };
+  const [entryId = 0] = await post(sql, [{ accountId, ...moved, lotApplied: 0n }], [entry]);
   await recordChange(sql, 'account', accountId);
   return entryId;
 }

@@ -2,15 +2,8 @@ import type { Krw } from '../money/krw.ts';
 import { recordChange } from '../store/changes.ts';
 import { isConnectionLoss } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
-import { findEntryByIdempotencyKey, insertEntry } from '../store/ledger.ts';
-import {
-  accountsWithDueLots,
-  insertLot,
-  lockBalance,
-  moveTotals,
-  openLots,
-  setRemainders,
-} from '../store/lots.ts';
+import { findEntryByIdempotencyKey, post } from '../store/ledger.ts';
+import { accountsWithDueLots, insertLot, lockBalance, openLots, setRemainders } from '../store/lots.ts';
 import type { Sql } from '../store/sql.ts';
 import { dueAt, spend } from './lots.ts';
 
@@ -41,9 +34,9 @@ export function grantCredit(database: Database, grant: Grant, atMs: number): Pro
     if (earlier !== null) return earlier;
     // What was spent before this grant is charged to the lots of before it.
     await chargeLots(sql, grant.accountId);
-    const lotId = await insertLot(sql, { ...grant, amountMicro: grant.amount, atMs });
-    const entryId = await insertEntry(sql, { ...grant, amountMicro: grant.amount, lotId, atMs });
-    await moveTotals(sql, grant.accountId, { credits: grant.amount, usage: 0n, lotApplied: 0n, entries: 1 });
+    const lot = await insertLot(sql, { ...grant, amountMicro: grant.amount, atMs });
+    const move = { accountId: grant.accountId, credits: grant.amount, usage: 0n, lotApplied: 0n };
+    const [entryId = 0] = await post(sql, [move], [{ ...grant, ...lot, amountMicro: grant.amount, atMs }]);
     await recordChange(sql, 'account', grant.accountId);
     return { kind: 'granted', entryId };
   });
@@ -79,26 +72,19 @@ async function earlierGrant(sql: Sql, grant: Grant): Promise<GrantOutcome | null
 
 async function expireAccount(sql: Sql, accountId: number, atMs: number): Promise<number> {
   await chargeLots(sql, accountId);
-  const due = dueAt(await openLots(sql, accountId), atMs);
+  const due = dueAt(await openLots(sql, [accountId]), atMs);
   if (due.length === 0) return 0;
   const lost = due.reduce((sum, lot) => sum + lot.remaining, 0n);
-  for (const lot of due) {
-    await insertEntry(sql, {
-      accountId,
-      kind: 'expiry',
-      amountMicro: -lot.remaining,
-      lotId: lot.id,
-      idempotencyKey: null,
-      memo: null,
-      atMs,
-    });
-  }
   await setRemainders(
     sql,
-    accountId,
-    due.map((lot) => ({ id: lot.id, remaining: 0n })),
+    due.map(({ id }) => ({ accountId, id, remaining: 0n })),
   );
-  await moveTotals(sql, accountId, { credits: 0n, usage: lost, lotApplied: lost, entries: due.length });
+  const expiry = { accountId, kind: 'expiry', idempotencyKey: null, memo: null, atMs } as const;
+  await post(
+    sql,
+    [{ accountId, credits: 0n, usage: lost, lotApplied: lost }],
+    due.map((lot) => ({ ...expiry, amountMicro: -lot.remaining, lotId: lot.id })),
+  );
   await recordChange(sql, 'account', accountId);
   return due.length;
 }
@@ -107,8 +93,11 @@ async function expireAccount(sql: Sql, accountId: number, atMs: number): Promise
 export async function chargeLots(sql: Sql, accountId: number): Promise<void> {
   const balance = await lockBalance(sql, accountId);
   if (balance === null || balance.usage === balance.lotApplied) return;
-  const charged = spend(await openLots(sql, accountId), balance.usage - balance.lotApplied);
+  const charged = spend(await openLots(sql, [accountId]), balance.usage - balance.lotApplied);
   if (charged.lots.length === 0) return;
-  await setRemainders(sql, accountId, charged.lots);
-  await moveTotals(sql, accountId, { credits: 0n, usage: 0n, lotApplied: charged.taken, entries: 0 });
+  await setRemainders(
+    sql,
+    charged.lots.map(({ id, remaining }) => ({ accountId, id, remaining })),
+  );
+  await post(sql, [{ accountId, credits: 0n, usage: 0n, lotApplied: charged.taken }], []);
 }

@@ -67,6 +67,18 @@ export function uuidArray(hexDigits: readonly string[]): Buffer {
   return buffer;
 }
 
+/** `bytea[]`. */
+export function byteaArray(values: readonly Buffer[]): Buffer {
+  const bytes = values.reduce((sum, value) => sum + 4 + value.length, 0);
+  const { buffer, view } = allocate(values.length, 17, bytes, false);
+  let offset = headerBytes;
+  for (const value of values) {
+    view.setInt32(offset, value.length);
+    offset += 4 + value.copy(buffer, offset + 4);
+  }
+  return buffer;
+}
+
 /** `text[]`; null stays null. */
 export function textArray(values: readonly (string | null)[]): Buffer {
   let bytes = 0;

@@ -1,3 +1,4 @@
+import { editionTextSql } from './digests.ts';
 import type { Sql } from './sql.ts';
 
 /** One candidate of one model, as an edition of the catalogue offers it. */
@@ -46,7 +47,10 @@ export async function insertEdition(
     ({ model, candidate, priceVersion }): RawOffer => ({ model, candidate, price_version: priceVersion }),
   );
   const [row] = await sql.query<{ id: bigint }>(
-    'INSERT INTO catalogue_edition (offers, published_at) VALUES ($1::jsonb, to_timestamp($2::float8 / 1000)) RETURNING id',
+    `WITH added AS (
+       INSERT INTO catalogue_edition (offers, published_at) VALUES ($1::jsonb, to_timestamp($2::float8 / 1000)) RETURNING *)
+     UPDATE catalogue_head h SET editions = editions + 1, edition_chain = sha256(edition_chain || convert_to(a.text, 'UTF8'))
+     FROM (SELECT added.id, ${editionTextSql} AS text FROM added) a RETURNING a.id`,
     [JSON.stringify(raw), atMs],
   );
   if (row === undefined) throw new Error('INSERT INTO catalogue_edition returned no row');

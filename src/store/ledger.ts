@@ -1,3 +1,12 @@
+import {
+  byteaArray,
+  int4Array,
+  int8Array,
+  int8ArrayOfNumbers,
+  textArray,
+  timestampArray,
+} from './binary-arrays.ts';
+import { type ChainedEntry, entryText, linkOf, microseconds } from './digests.ts';
 import type { Sql } from './sql.ts';
 
 /** Kinds of ledger entries, in the order of their stored numbers (from 1). Credits are positive, debits negative, an adjustment is either. */
@@ -73,38 +82,103 @@ export async function refundedOf(sql: Sql, accountId: number, generationUuid: st
   return row?.amount ?? 0n;
 }
 
-/** Appends an entry and returns its id. */
-export async function insertEntry(
+/** An entry that no generation caused. */
+export interface NewEntry {
+  readonly accountId: number;
+  readonly kind: EntryKind;
+  readonly amountMicro: bigint;
+  /** The lot that the entry made or emptied; null when it touches none. */
+  readonly lotId: number | null;
+  readonly idempotencyKey: string | null;
+  readonly memo: string | null;
+  /** The generation whose cost a refund gives back, 32 hex digits. */
+  readonly refundOf?: string | null;
+  /** Of the lot that the entry made. */
+  readonly lotDigest?: bigint | null;
+  readonly atMs: number;
+}
+
+/** What the totals of an account move by. */
+export interface Move {
+  readonly accountId: number;
+  readonly credits: bigint;
+  readonly usage: bigint;
+  readonly lotApplied: bigint;
+}
+
+/**
+ * Moves the totals of accounts, each at most once, and appends the entries that say why; returns the ids of the entries in the order of
+ * the accounts' moves. Every account with an entry has a move. The balances are locked (`lockBalances`); the database checks that a
+ * balance follows and that nothing shrinks below zero.
+ */
+export async function post(
   sql: Sql,
-  entry: {
-    readonly accountId: number;
-    readonly kind: EntryKind;
-    readonly amountMicro: bigint;
-    /** The lot that the entry made or emptied; null when it touches none. */
-    readonly lotId: number | null;
-    readonly idempotencyKey: string | null;
-    readonly memo: string | null;
-    /** The generation whose cost a refund gives back. */
-    readonly refundOf?: string | null;
-    readonly atMs: number;
-  },
-): Promise<number> {
-  const [row] = await sql.query<{ id: bigint }>(
-    `INSERT INTO ledger (account_id, kind, amount, lot_id, idempotency_key, memo, created_at, refund_of)
-     VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000), $8) RETURNING id`,
+  moves: readonly Move[],
+  entries: readonly NewEntry[],
+): Promise<readonly number[]> {
+  const entriesOf = Map.groupBy(entries, (entry) => entry.accountId);
+  const links = moves.map(({ accountId }) => {
+    const own = entriesOf.get(accountId) ?? [];
+    return own.map((entry, at) => ({ entry, rest: own.length - 1 - at }));
+  });
+  await sql.query(
+    `UPDATE account_balance b
+     SET balance = b.balance + m.credits - m.usage, credits = b.credits + m.credits, usage = b.usage + m.usage,
+         lot_applied = b.lot_applied + m.lot_applied, entries = b.entries + m.entries, version = b.version + 1,
+         chain = CASE m.entries WHEN 0 THEN b.chain ELSE sha256(b.chain || m.link) END
+     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[])
+          m (account_id, credits, usage, lot_applied, entries, link)
+     WHERE b.account_id = m.account_id`,
     [
-      entry.accountId,
-      entryKindNumber(entry.kind),
-      entry.amountMicro,
-      entry.lotId,
-      entry.idempotencyKey,
-      entry.memo,
-      entry.atMs,
-      entry.refundOf ?? null,
+      int8ArrayOfNumbers(moves.map((move) => move.accountId)),
+      int8Array(moves.map((move) => move.credits)),
+      int8Array(moves.map((move) => move.usage)),
+      int8Array(moves.map((move) => move.lotApplied)),
+      int8ArrayOfNumbers(links.map((link) => link.length)),
+      byteaArray(
+        links.map((link) => linkOf(link.map(({ entry, rest }) => entryText(chainedOf(entry), rest)))),
+      ),
     ],
   );
-  if (row === undefined) throw new Error('INSERT INTO ledger returned no row');
-  return Number(row.id);
+  if (entries.length === 0) return [];
+  const rows = links.flat();
+  const inserted = await sql.query<{ id: bigint }>(
+    `INSERT INTO ledger (account_id, id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest)
+     SELECT e.account_id, b.entry_base + b.entries - e.link_rest, e.kind, e.amount, e.lot_id, e.idempotency_key, e.memo, e.refund_of::uuid,
+            e.created_at, e.record_digest::bigint, e.link_rest
+     FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::text[],
+                 $10::int[]) e (account_id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest)
+     JOIN account_balance b ON b.account_id = e.account_id RETURNING id`,
+    [
+      int8ArrayOfNumbers(rows.map(({ entry }) => entry.accountId)),
+      int4Array(rows.map(({ entry }) => entryKindNumber(entry.kind))),
+      int8Array(rows.map(({ entry }) => entry.amountMicro)),
+      int8ArrayOfNumbers(rows.map(({ entry }) => entry.lotId)),
+      textArray(rows.map(({ entry }) => entry.idempotencyKey)),
+      textArray(rows.map(({ entry }) => entry.memo)),
+      textArray(rows.map(({ entry }) => entry.refundOf ?? null)),
+      timestampArray(rows.map(({ entry }) => entry.atMs)),
+      textArray(rows.map(({ entry }) => entry.lotDigest?.toString() ?? null)),
+      int4Array(rows.map(({ rest }) => rest)),
+    ],
+  );
+  return inserted.map(({ id }) => Number(id));
+}
+
+function chainedOf(entry: NewEntry): ChainedEntry {
+  return {
+    accountId: entry.accountId,
+    kind: entryKindNumber(entry.kind),
+    amount: entry.amountMicro,
+    generationUuid: null,
+    keyId: null,
+    lotId: entry.lotId,
+    idempotencyKey: entry.idempotencyKey,
+    memo: entry.memo,
+    createdUs: microseconds(entry.atMs),
+    refundOf: entry.refundOf ?? null,
+    recordDigest: entry.lotDigest ?? null,
+  };
 }
 
 function entryOf(row: RawEntry): EntryRow {

@@ -1,8 +1,11 @@
+import { int8Array, int8ArrayOfNumbers } from './binary-arrays.ts';
+import { lotDigest, microseconds } from './digests.ts';
 import { type EntryKind, entryKindNumber } from './ledger.ts';
 import type { Sql } from './sql.ts';
 
 /** The balance row of an account, locked until the transaction ends. */
 export interface LockedBalance {
+  readonly accountId: number;
   readonly credits: bigint;
   readonly usage: bigint;
   readonly lotApplied: bigint;
@@ -10,6 +13,7 @@ export interface LockedBalance {
 
 /** A lot that still has a remainder. */
 export interface OpenLot {
+  readonly accountId: number;
   readonly id: number;
   readonly remaining: bigint;
   readonly expiresAtMs: number | null;
@@ -17,50 +21,58 @@ export interface OpenLot {
 
 /** Locks an account's balance row; null when there is no such account. */
 export async function lockBalance(sql: Sql, accountId: number): Promise<LockedBalance | null> {
-  const [row] = await sql.query<{ credits: bigint; usage: bigint; lot_applied: bigint }>(
-    'SELECT credits, usage, lot_applied FROM account_balance WHERE account_id = $1 FOR UPDATE',
-    [accountId],
-  );
-  return row === undefined ? null : { credits: row.credits, usage: row.usage, lotApplied: row.lot_applied };
+  return (await lockBalances(sql, [accountId]))[0] ?? null;
 }
 
-/** Open lots in the order in which they are spent: first to expire first, then the oldest. */
-export async function openLots(sql: Sql, accountId: number): Promise<readonly OpenLot[]> {
-  const rows = await sql.query<{ id: bigint; remaining: bigint; expires_at: number | null }>(
-    'SELECT id, remaining, expires_at FROM credit_lot WHERE account_id = $1 AND remaining > 0 ORDER BY expires_at NULLS LAST, id',
-    [accountId],
+/** Locks the balance rows of accounts in the order in which everybody does; one that does not exist is left out. */
+export async function lockBalances(
+  sql: Sql,
+  accountIds: readonly number[],
+): Promise<readonly LockedBalance[]> {
+  const rows = await sql.query<{ account_id: bigint; credits: bigint; usage: bigint; lot_applied: bigint }>(
+    'SELECT account_id, credits, usage, lot_applied FROM account_balance WHERE account_id = ANY($1::bigint[]) ORDER BY account_id FOR UPDATE',
+    [int8ArrayOfNumbers(accountIds)],
   );
-  return rows.map((row) => ({ id: Number(row.id), remaining: row.remaining, expiresAtMs: row.expires_at }));
+  return rows.map((row) => ({
+    accountId: Number(row.account_id),
+    credits: row.credits,
+    usage: row.usage,
+    lotApplied: row.lot_applied,
+  }));
+}
+
+/** Open lots of accounts; of each account in the order in which they are spent: first to expire first, then the oldest. */
+export async function openLots(sql: Sql, accountIds: readonly number[]): Promise<readonly OpenLot[]> {
+  const rows = await sql.query<{
+    account_id: bigint;
+    id: bigint;
+    remaining: bigint;
+    expires_at: number | null;
+  }>(
+    'SELECT account_id, id, remaining, expires_at FROM credit_lot WHERE account_id = ANY($1::bigint[]) AND remaining > 0 ORDER BY account_id, expires_at NULLS LAST, id',
+    [int8ArrayOfNumbers(accountIds)],
+  );
+  return rows.map((row) => ({
+    accountId: Number(row.account_id),
+    id: Number(row.id),
+    remaining: row.remaining,
+    expiresAtMs: row.expires_at,
+  }));
 }
 
 /** Writes the new remainders of lots. */
 export async function setRemainders(
   sql: Sql,
-  accountId: number,
-  lots: readonly { readonly id: number; readonly remaining: bigint }[],
+  lots: readonly Pick<OpenLot, 'accountId' | 'id' | 'remaining'>[],
 ): Promise<void> {
   await sql.query(
-    `UPDATE credit_lot l SET remaining = u.remaining FROM unnest($2::bigint[], $3::bigint[]) u (id, remaining)
-     WHERE l.account_id = $1 AND l.id = u.id`,
-    [accountId, lots.map((lot) => lot.id), lots.map((lot) => lot.remaining)],
-  );
-}
-
-/** Moves an account's totals; the database checks that the balance follows and that nothing shrinks below zero. */
-export async function moveTotals(
-  sql: Sql,
-  accountId: number,
-  by: {
-    readonly credits: bigint;
-    readonly usage: bigint;
-    readonly lotApplied: bigint;
-    readonly entries: number;
-  },
-): Promise<void> {
-  await sql.query(
-    `UPDATE account_balance SET balance = balance + $2 - $3, credits = credits + $2, usage = usage + $3,
-            lot_applied = lot_applied + $4, entries = entries + $5, version = version + 1 WHERE account_id = $1`,
-    [accountId, by.credits, by.usage, by.lotApplied, by.entries],
+    `UPDATE credit_lot l SET remaining = u.remaining FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) u (account_id, id, remaining)
+     WHERE l.account_id = u.account_id AND l.id = u.id`,
+    [
+      int8ArrayOfNumbers(lots.map((lot) => lot.accountId)),
+      int8ArrayOfNumbers(lots.map((lot) => lot.id)),
+      int8Array(lots.map((lot) => lot.remaining)),
+    ],
   );
 }
 
@@ -76,7 +88,7 @@ export async function findCost(
   return row === undefined ? null : { accountId: Number(row.account_id), cost: row.cost };
 }
 
-/** Stores a lot and returns its id. */
+/** Stores a lot; returns its id and the digest of it. */
 export async function insertLot(
   sql: Sql,
   lot: {
@@ -86,14 +98,23 @@ export async function insertLot(
     readonly expiresAtMs: number | null;
     readonly atMs: number;
   },
-): Promise<number> {
+): Promise<{ readonly lotId: number; readonly lotDigest: bigint }> {
   const [row] = await sql.query<{ id: bigint }>(
     `INSERT INTO credit_lot (account_id, kind, amount, remaining, expires_at, granted_at)
      VALUES ($1, $2, $3, $3, to_timestamp($4::float8 / 1000), to_timestamp($5::float8 / 1000)) RETURNING id`,
     [lot.accountId, entryKindNumber(lot.kind), lot.amountMicro, lot.expiresAtMs, lot.atMs],
   );
   if (row === undefined) throw new Error('INSERT INTO credit_lot returned no row');
-  return Number(row.id);
+  const lotId = Number(row.id);
+  const digest = lotDigest({
+    accountId: lot.accountId,
+    id: lotId,
+    kind: entryKindNumber(lot.kind),
+    amount: lot.amountMicro,
+    expiresUs: lot.expiresAtMs === null ? null : microseconds(lot.expiresAtMs),
+    grantedUs: microseconds(lot.atMs),
+  });
+  return { lotId, lotDigest: digest };
 }
 
 /** Accounts that have a lot with a remainder past its expiry at `atMs`, at most `limit` of them. */

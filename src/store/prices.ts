@@ -1,4 +1,5 @@
 import type { StatedPrice } from '../config/config.ts';
+import { priceTextSql } from './digests.ts';
 import type { Sql } from './sql.ts';
 
 /** The rates of a price, pico-won per unit. */
@@ -84,9 +85,12 @@ export async function insertPrice(
   const { currency, per, usdKrw, marginPercent, factsAsOf, ...amounts } = stated;
   const rates = [price.prompt, price.completion, price.request, price.cacheRead, price.cacheWrite];
   const [row] = await sql.query<{ id: bigint }>(
-    `INSERT INTO price_version (model, candidate, prompt, completion, request, cache_read, cache_write, published_at,
-       currency, per, stated, usd_krw, margin_percent, facts_as_of)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), $9, $10, $11::jsonb, $12, $13, $14::date) RETURNING id`,
+    `WITH added AS (
+       INSERT INTO price_version (model, candidate, prompt, completion, request, cache_read, cache_write, published_at,
+         currency, per, stated, usd_krw, margin_percent, facts_as_of)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), $9, $10, $11::jsonb, $12, $13, $14::date) RETURNING *)
+     UPDATE catalogue_head h SET prices = prices + 1, price_chain = sha256(price_chain || convert_to(a.text, 'UTF8'))
+     FROM (SELECT added.id, ${priceTextSql} AS text FROM added) a RETURNING a.id`,
     [
       ...[model, candidate, ...rates, publishedAtMs],
       ...[currency, per, JSON.stringify(amounts), usdKrw, marginPercent, factsAsOf],

@@ -1,3 +1,4 @@
+import { generationDigestSql, prunedMonthDigestSql } from './digests.ts';
 import { partitionLock, smallestIdAt } from './partitions.ts';
 import type { Sql } from './sql.ts';
 
@@ -55,16 +56,19 @@ export async function dropMonth(
   // Whatever still comes for this month waits, and finds its place in the default partition.
   await sql.query(`LOCK TABLE ${partition} IN SHARE MODE`);
   await sql.query(
-    `INSERT INTO pruned_usage (account_id, month, key_id, app_id, model, day, cost, requests, billed, prompt_tokens, completion_tokens)
+    `INSERT INTO pruned_usage (account_id, month, key_id, app_id, model, day, cost, requests, billed, prompt_tokens, completion_tokens,
+       records_digest)
      SELECT account_id, $1::date, key_id, app_id, coalesce(model, ''), day, sum(cost), count(*), count(*) FILTER (WHERE cost > 0),
-            sum(prompt_tokens), sum(completion_tokens)
-     FROM ${partition} GROUP BY account_id, key_id, app_id, model, day`,
+            sum(prompt_tokens), sum(completion_tokens), bit_xor(${generationDigestSql('g')})
+     FROM ${partition} g GROUP BY account_id, key_id, app_id, model, day`,
     [month],
   );
   const sums = await sumMonth(sql, month);
   await sql.query(
-    `INSERT INTO pruned_month (month, from_id, to_id, records, cost, pruned_at)
-     VALUES ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000))`,
+    `INSERT INTO pruned_month (month, from_id, to_id, records, cost, pruned_at, digest)
+     SELECT m.*, ${prunedMonthDigestSql}
+     FROM (VALUES ($1::date, $2::uuid, $3::uuid, $4::bigint, $5::bigint, to_timestamp($6::float8 / 1000)))
+          m (month, from_id, to_id, records, cost, pruned_at)`,
     [month, smallestIdAt(startMs), smallestIdAt(endMs), sums.records, sums.costMicro, nowMs],
   );
   await detach(sql, partition);

@@ -1,4 +1,5 @@
 import {
+  byteaArray,
   dateArray,
   int4Array,
   int8Array,
@@ -7,9 +8,12 @@ import {
   timestampArray,
   uuidArray,
 } from './binary-arrays.ts';
+import { type ChainedEntry, entryText, linkOf, microseconds } from './digests.ts';
 import type { GenerationRow } from './generation-row.ts';
 import { entryKindNumber } from './ledger.ts';
 import type { Statement } from './pipeline.ts';
+
+const usageKind = entryKindNumber('usage');
 
 const columns =
   'account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail, app_id';
@@ -39,18 +43,22 @@ ON CONFLICT DO NOTHING RETURNING id`;
 
 /** Accounts in id order: batches that lock them in any other order deadlock with one another. */
 const debitAccounts = `
-INSERT INTO account_balance AS a (account_id, balance, usage, entries, version)
-SELECT account_id, -cost, cost, entries, 1 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) d (account_id, cost, entries)
+INSERT INTO account_balance AS a (account_id, balance, usage, entries, version, chain)
+SELECT account_id, -cost, cost, entries, 1, link
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[]) d (account_id, cost, entries, link)
 ORDER BY account_id
 ON CONFLICT (account_id) DO UPDATE
 SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, entries = a.entries + excluded.entries,
-    version = a.version + 1
+    version = a.version + 1, chain = sha256(a.chain || excluded.chain)
 RETURNING a.account_id, a.credits, a.usage, a.version`;
 
+/** Behind the debit, which has counted these entries: the last of an account's gets the number of its count. */
 const insertEntries = `
-INSERT INTO ledger (account_id, kind, amount, generation_id, key_id, created_at)
-SELECT account_id, ${entryKindNumber('usage')}, -cost, generation_id, key_id, created_at
-FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::bigint[], $5::timestamptz[]) e (account_id, cost, generation_id, key_id, created_at)`;
+INSERT INTO ledger (account_id, id, kind, amount, generation_id, key_id, created_at, record_digest, link_rest)
+SELECT e.account_id, b.entry_base + b.entries - e.link_rest, ${usageKind}, -e.cost, e.generation_id, e.key_id, e.created_at, e.record_digest, e.link_rest
+FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::bigint[], $5::timestamptz[], $6::bigint[], $7::int[])
+     e (account_id, cost, generation_id, key_id, created_at, record_digest, link_rest)
+JOIN account_balance b ON b.account_id = e.account_id`;
 
 const selectBalances =
   'SELECT account_id, credits, usage, version FROM account_balance WHERE account_id = ANY($1::bigint[])';
@@ -114,29 +122,64 @@ function readable(json: string): string {
   return json;
 }
 
-/** Takes what the rows cost from their accounts, and returns the balances. */
-export function debit(billed: readonly GenerationRow[]): Statement {
-  const sums = new Map<number, { cost: bigint; entries: number }>();
-  for (const row of billed) {
-    const sum = sums.get(row.accountId) ?? { cost: 0n, entries: 0 };
-    sum.cost += row.cost;
-    sum.entries += 1;
-    sums.set(row.accountId, sum);
-  }
-  const accounts = [...sums].sort(([a], [b]) => a - b);
+/** What an account pays in a batch. */
+export interface Bill<Row extends GenerationRow = GenerationRow> {
+  readonly accountId: number;
+  readonly rows: readonly Row[];
+  /** The link that the entries make in the account's chain. */
+  readonly link: Buffer;
+}
+
+/** The bills of the rows that cost something, in the order of their accounts. */
+export function billsOf<Row extends GenerationRow>(
+  billed: readonly Row[],
+  digestOf: (row: Row) => bigint,
+): readonly Bill<Row>[] {
+  return [...Map.groupBy(billed, (row) => row.accountId)]
+    .sort(([a], [b]) => a - b)
+    .map(([accountId, rows]) => ({
+      accountId,
+      rows,
+      link: linkOf(rows.map((row, at) => entryText(usageOf(row, digestOf(row)), rows.length - 1 - at))),
+    }));
+}
+
+function usageOf(row: GenerationRow, recordDigest: bigint): ChainedEntry {
+  return {
+    accountId: row.accountId,
+    kind: usageKind,
+    amount: -row.cost,
+    generationUuid: row.uuid,
+    keyId: row.keyId,
+    lotId: null,
+    idempotencyKey: null,
+    memo: null,
+    createdUs: microseconds(row.settledAtMs),
+    refundOf: null,
+    recordDigest,
+  };
+}
+
+/** Takes what was billed from the accounts, and returns the balances. */
+export function debit(bills: readonly Bill[]): Statement {
   return {
     name: 'settle-debit',
     text: debitAccounts,
     values: [
-      int8ArrayOfNumbers(accounts.map(([id]) => id)),
-      int8Array(accounts.map(([, sum]) => sum.cost)),
-      int8ArrayOfNumbers(accounts.map(([, sum]) => sum.entries)),
+      int8ArrayOfNumbers(bills.map((bill) => bill.accountId)),
+      int8Array(bills.map((bill) => bill.rows.reduce((sum, row) => sum + row.cost, 0n))),
+      int8ArrayOfNumbers(bills.map((bill) => bill.rows.length)),
+      byteaArray(bills.map((bill) => bill.link)),
     ],
   };
 }
 
-/** Notes in the ledger what the rows cost. */
-export function entries(billed: readonly GenerationRow[]): Statement {
+/** Notes in the ledger what was billed. */
+export function entries<Row extends GenerationRow>(
+  bills: readonly Bill<Row>[],
+  digestOf: (row: Row) => bigint,
+): Statement {
+  const billed = bills.flatMap((bill) => bill.rows);
   return {
     name: 'settle-entries',
     text: insertEntries,
@@ -146,6 +189,8 @@ export function entries(billed: readonly GenerationRow[]): Statement {
       uuidArray(billed.map((row) => row.uuid)),
       int8ArrayOfNumbers(billed.map((row) => row.keyId)),
       timestampArray(billed.map((row) => row.settledAtMs)),
+      int8Array(billed.map(digestOf)),
+      int4Array(bills.flatMap(({ rows }) => rows.map((_row, at) => rows.length - 1 - at))),
     ],
   };
 }

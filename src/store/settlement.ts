@@ -2,9 +2,17 @@ import type { Client, QueryResult } from 'pg';
 import { type BalanceRow, balanceOf, type RawBalance } from './accounts.ts';
 import { type App, countedApps, type StoredApps } from './apps.ts';
 import { isDuplicate } from './connection.ts';
+import { generationDigest } from './digests.ts';
 import type { GenerationRow } from './generation-row.ts';
 import { Pipeline } from './pipeline.ts';
-import { debit, entries, insertNew, insertUnlessThere, readBalances } from './settlement-statements.ts';
+import {
+  billsOf,
+  debit,
+  entries,
+  insertNew,
+  insertUnlessThere,
+  readBalances,
+} from './settlement-statements.ts';
 import { type ShareRow, spendShares } from './spend-shares.ts';
 import { usageAdditions } from './usage.ts';
 
@@ -103,12 +111,15 @@ function sendMoves(
   const billed = fresh.filter((row) => row.cost > 0n);
   const balances: Promise<QueryResult<RawBalance>>[] = [];
   const others = new Set(rows.map((row) => row.accountId));
+  const digests = new Map(fresh.map((row) => [row, generationDigest(row, appIdOf(row))]));
+  const digestOf = (row: SettlementRow): bigint => digests.get(row) ?? 0n;
   if (billed.length > 0) {
-    for (const row of billed) others.delete(row.accountId);
-    balances.push(sent.ask(debit(billed)));
-    sent.send(entries(billed));
+    const bills = billsOf(billed, digestOf);
+    for (const { accountId } of bills) others.delete(accountId);
+    balances.push(sent.ask(debit(bills)));
+    sent.send(entries(bills, digestOf));
   }
-  for (const addition of usageAdditions(fresh, appIdOf)) sent.send(addition);
+  for (const addition of usageAdditions(fresh, { appIdOf, digestOf })) sent.send(addition);
   if (billed.length > 0 && nodeId !== null) sent.send(spendShares(nodeId, spentOf(billed)));
   if (others.size > 0) balances.push(sent.ask(readBalances([...others])));
   return balances;

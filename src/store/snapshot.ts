@@ -34,8 +34,8 @@ const plainName = /^[a-z_][a-z0-9_]{0,62}$/;
 const monthBound = /^FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\)$/;
 /** The schema itself, which the target has already. */
 const ownTable = 'schema_migration';
-/** Has a row as soon as it is made. */
-const seededTables = ['dataset_source'];
+/** Have a row as soon as they are made. */
+const seededTables = ['dataset_source', 'catalogue_head'];
 
 /** Opens a snapshot: whatever is committed from now on is not in it. */
 export async function openSnapshot(address: DatabaseAddress): Promise<Snapshot> {

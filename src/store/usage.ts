@@ -22,9 +22,11 @@ interface UsageSum {
   requests: number;
   promptTokens: number;
   completionTokens: number;
+  /** The exclusive or of the digests of the records. */
+  digest: bigint;
 }
 
-const addKeyUsage = addition('key_usage_day', 'key_id', 'bigint');
+const addKeyUsage = addition('key_usage_day', 'key_id', 'bigint', true);
 const addAppUsage = addition('app_usage_day', 'app_id', 'bigint');
 const addModelUsage = addition('model_usage_day', 'model', 'text');
 
@@ -34,14 +36,12 @@ const addModelUsage = addition('model_usage_day', 'model', 'text');
  */
 export function* usageAdditions<Row extends Used>(
   fresh: readonly Row[],
-  appIdOf: (row: Row) => number,
+  { appIdOf, digestOf }: { readonly appIdOf: (row: Row) => number; readonly digestOf: (row: Row) => bigint },
 ): Generator<Statement> {
   if (fresh.length === 0) return;
-  yield add(
-    'settle-usage',
-    addKeyUsage,
-    sumsBy(fresh, (row) => row.keyId),
-  );
+  const byKey = sumsBy(fresh, (row) => row.keyId, digestOf);
+  const { name, text, values } = add('settle-usage', addKeyUsage, byKey);
+  yield { name, text, values: [...values, int8Array(byKey.map((sum) => sum.digest))] };
   yield add('settle-app-usage', addAppUsage, sumsBy(fresh, appIdOf));
   const models = sumsBy(fresh, (row) => row.model);
   if (models.length > 0) yield add('settle-model-usage', addModelUsage, models);
@@ -50,6 +50,7 @@ export function* usageAdditions<Row extends Used>(
 function sumsBy<Row extends Used>(
   rows: readonly Row[],
   ofRow: (row: Row) => number | string | null,
+  digestOf: (row: Row) => bigint = () => 0n,
 ): readonly UsageSum[] {
   // An account has few sums in a batch: looking through them is quicker than making a name of each.
   const sumsOf = new Map<number, UsageSum[]>();
@@ -64,13 +65,14 @@ function sumsBy<Row extends Used>(
     }
     let sum = sums.find((each) => each.of === of && each.day === day);
     if (sum === undefined) {
-      sum = { accountId, of, day, cost: 0n, requests: 0, promptTokens: 0, completionTokens: 0 };
+      sum = { accountId, of, day, cost: 0n, requests: 0, promptTokens: 0, completionTokens: 0, digest: 0n };
       sums.push(sum);
     }
     sum.cost += row.cost;
     sum.requests += 1;
     sum.promptTokens += row.promptTokens;
     sum.completionTokens += row.completionTokens;
+    sum.digest ^= digestOf(row);
   }
   return [...sumsOf.values()]
     .flat()
@@ -95,13 +97,15 @@ function add(name: string, text: string, sums: readonly UsageSum[]): Statement {
 }
 
 /** The statement that adds sums to a table of usage by day. */
-function addition(table: string, of: string, type: string): string {
-  const columns = `account_id, ${of}, day, cost, requests, prompt_tokens, completion_tokens`;
+function addition(table: string, of: string, type: string, hasDigest = false): string {
+  const columns = `account_id, ${of}, day, cost, requests, prompt_tokens, completion_tokens${hasDigest ? ', records_digest' : ''}`;
   return `
 INSERT INTO ${table} AS t (${columns})
 SELECT ${columns}
-FROM unnest($1::bigint[], $2::${type}[], $3::date[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]) u (${columns})
+FROM unnest($1::bigint[], $2::${type}[], $3::date[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]${hasDigest ? ', $8::bigint[]' : ''}) u (${columns})
 ON CONFLICT (account_id, ${of}, day) DO UPDATE
 SET cost = t.cost + excluded.cost, requests = t.requests + excluded.requests,
-    prompt_tokens = t.prompt_tokens + excluded.prompt_tokens, completion_tokens = t.completion_tokens + excluded.completion_tokens`;
+    prompt_tokens = t.prompt_tokens + excluded.prompt_tokens, completion_tokens = t.completion_tokens + excluded.completion_tokens${
+      hasDigest ? ',\n    records_digest = t.records_digest # excluded.records_digest' : ''
+    }`;
 }

@@ -1,12 +1,15 @@
+import {
+  chained,
+  editionTextSql,
+  generationDigestSql,
+  lotDigestSql,
+  priceTextSql,
+  prunedMonthDigestSql,
+} from './digests.ts';
+import { type Anchor, type Difference, walkChecks, walkLedger } from './ledger-walk.ts';
 import type { Sql } from './sql.ts';
 
-/** One disagreement that the books must not have. */
-export interface Difference {
-  readonly check: string;
-  readonly subject: string;
-  readonly expected: string;
-  readonly found: string;
-}
+export type { Anchor, Difference } from './ledger-walk.ts';
 
 /**
  * The books against themselves, each check an independent sum over the rows that the money came from. Every query returns the
@@ -35,6 +38,33 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
     check: 'every account of the ledger exists',
     sql: `SELECT DISTINCT 'account ' || l.account_id AS subject, 'an account' AS expected, 'none' AS found
           FROM ledger l WHERE NOT EXISTS (SELECT 1 FROM account a WHERE a.id = l.account_id)`,
+  },
+  {
+    check: 'a balance for each account, and an account for each balance',
+    sql: `SELECT 'account ' || account_id AS subject, 'an account and a balance' AS expected,
+                 CASE WHEN b.n IS NULL THEN 'no balance' ELSE 'no account' END AS found
+          FROM (SELECT id AS account_id, 1 AS n FROM account) a FULL JOIN (SELECT account_id, 1 AS n FROM account_balance) b USING (account_id)
+          WHERE a.n IS NULL OR b.n IS NULL`,
+  },
+  {
+    check: 'an account without entries has an empty chain',
+    sql: `SELECT 'account ' || b.account_id AS subject, 'an empty chain' AS expected, concat_ws(' / ', b.entry_base, encode(b.chain, 'hex')) AS found
+          FROM account_balance b WHERE (b.chain <> '' OR b.entry_base <> 0) AND NOT EXISTS (SELECT 1 FROM ledger l WHERE l.account_id = b.account_id)`,
+  },
+  {
+    check: 'an entry of usage, and no other, names a generation and its key',
+    sql: `SELECT 'entry ' || id || ' of account ' || account_id AS subject, 'a generation and a key with usage only' AS expected,
+                 concat_ws(' / ', 'kind ' || kind, generation_id, key_id) AS found
+          FROM ledger WHERE (kind = 3) <> (generation_id IS NOT NULL) OR (kind = 3) <> (key_id IS NOT NULL)`,
+  },
+  {
+    check: 'an entry of usage has the key, the instant and the digest of its generation',
+    sql: `SELECT 'entry ' || l.id || ' of account ' || l.account_id AS subject,
+                 concat_ws(' / ', g.key_id, g.settled_at, CASE WHEN l.record_digest IS NOT NULL THEN g.digest END) AS expected,
+                 concat_ws(' / ', l.key_id, l.created_at, l.record_digest) AS found
+          FROM ledger l JOIN (SELECT account_id, id, key_id, settled_at, ${generationDigestSql('g')} AS digest FROM generation g WHERE cost > 0) g
+            ON g.account_id = l.account_id AND g.id = l.generation_id
+          WHERE l.kind = 3 AND (l.key_id <> g.key_id OR l.created_at <> g.settled_at OR l.record_digest <> g.digest)`,
   },
   {
     check: 'one entry of its cost for each billed generation',
@@ -105,7 +135,7 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
   },
   {
     check: 'usage of the key on the day = sum of its generations',
-    sql: usageCheck('key_usage_day', 'key_id', 'key', 'true'),
+    sql: usageCheck('key_usage_day', 'key_id', 'key', 'true', true),
   },
   {
     check: 'usage of the app on the day = sum of its generations',
@@ -129,8 +159,26 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
   {
     check: 'a lot is as large as the entry that made it',
     sql: `SELECT 'lot ' || id || ' of account ' || account_id AS subject, coalesce(l.amount::text, 'no entry') AS expected, coalesce(c.amount::text, 'no lot') AS found
-          FROM credit_lot c FULL JOIN (SELECT account_id, lot_id AS id, amount FROM ledger WHERE amount > 0) l USING (account_id, id)
+          FROM credit_lot c FULL JOIN (SELECT account_id, lot_id AS id, amount FROM ledger WHERE amount > 0 AND kind <> 4) l USING (account_id, id)
           WHERE c.amount IS DISTINCT FROM l.amount`,
+  },
+  {
+    check: 'a lot has the kind, the instant and the digest of the entry that made it',
+    sql: `SELECT 'lot ' || c.id || ' of account ' || c.account_id AS subject, concat_ws(' / ', l.kind, l.created_at, l.record_digest) AS expected,
+                 concat_ws(' / ', c.kind, c.granted_at, ${lotDigestSql('c')}) AS found
+          FROM credit_lot c JOIN ledger l ON l.account_id = c.account_id AND l.lot_id = c.id AND l.amount > 0 AND l.kind <> 4
+          WHERE c.kind <> l.kind OR c.granted_at <> l.created_at OR l.record_digest IS DISTINCT FROM ${lotDigestSql('c')}`,
+  },
+  {
+    check: 'a dropped month is as it was when it was dropped',
+    sql: `SELECT 'month ' || m.month AS subject, encode(digest, 'hex') AS expected, encode(${prunedMonthDigestSql}, 'hex') AS found
+          FROM pruned_month m WHERE digest <> ${prunedMonthDigestSql}`,
+  },
+  {
+    check: 'every price that an edition of the catalogue offers exists',
+    sql: `SELECT 'edition ' || e.id AS subject, 'price version ' || (o->>'price_version') AS expected, 'none' AS found
+          FROM catalogue_edition e, jsonb_array_elements(e.offers) o
+          WHERE NOT EXISTS (SELECT 1 FROM price_version p WHERE p.id = (o->>'price_version')::bigint)`,
   },
   {
     check: 'every key that spent belongs to the account that paid',
@@ -139,24 +187,71 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
   },
 ];
 
+/** The chains of what the catalogue had and offered. */
+const catalogueChains: readonly {
+  readonly check: string;
+  readonly rows: string;
+  readonly head: string;
+}[] = [
+  {
+    check: 'the chain of the prices = the hashes of the price versions',
+    rows: `SELECT ${priceTextSql} AS text FROM price_version ORDER BY id`,
+    head: 'SELECT prices AS count, price_chain AS chain FROM catalogue_head',
+  },
+  {
+    check: 'the chain of the editions = the hashes of the editions of the catalogue',
+    rows: `SELECT ${editionTextSql} AS text FROM catalogue_edition ORDER BY id`,
+    head: 'SELECT editions AS count, edition_chain AS chain FROM catalogue_head',
+  },
+];
+
 /** The names of all checks. */
-export const checkNames: readonly string[] = checks.map((row) => row.check);
+export const checkNames: readonly string[] = [
+  ...[...checks, ...catalogueChains].map((row) => row.check),
+  ...Object.values(walkChecks),
+];
 
 /** Has a transaction see the database as it is at its next statement, whatever others commit meanwhile. */
 export async function freezeView(sql: Sql): Promise<void> {
   await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
 }
 
-/** Runs every check in the transaction at hand; at most 100 differences of each. Nothing when the books agree. */
-export async function findDifferences(sql: Sql): Promise<readonly Difference[]> {
+/** How many differences of one check are told. */
+const mostDifferences = 100;
+
+/**
+ * Runs every check in the transaction at hand; at most 100 differences of each. Nothing when the books agree. `anchors`: where the chains
+ * stood when a backup was made, by account.
+ */
+export async function findDifferences(
+  sql: Sql,
+  anchors: ReadonlyMap<number, Anchor> = new Map(),
+): Promise<readonly Difference[]> {
   const found: Difference[] = [];
   for (const row of checks) {
     const differences = await sql.query<{ subject: string; expected: string; found: string }>(
-      `${row.sql} LIMIT 100`,
+      `${row.sql} LIMIT ${mostDifferences}`,
     );
     found.push(...differences.map((difference) => ({ check: row.check, ...difference })));
   }
+  for (const chain of catalogueChains) found.push(...(await walkCatalogue(sql, chain)));
+  const byCheck = Map.groupBy(await walkLedger(sql, anchors), (difference) => difference.check);
+  for (const differences of byCheck.values()) found.push(...differences.slice(0, mostDifferences));
   return found;
+}
+
+async function walkCatalogue(
+  sql: Sql,
+  { check, rows, head }: (typeof catalogueChains)[number],
+): Promise<readonly Difference[]> {
+  const texts = await sql.query<{ text: string }>(rows);
+  let chain: Buffer = Buffer.alloc(0);
+  for (const { text } of texts) chain = chained(chain, Buffer.from(text));
+  const [found] = await sql.query<{ count: bigint; chain: Buffer }>(head);
+  if (found?.count === BigInt(texts.length) && found.chain.equals(chain)) return [];
+  const expected = `${texts.length} rows, ${chain.toString('hex')}`;
+  const told = found === undefined ? 'none' : `${found.count} rows, ${found.chain.toString('hex')}`;
+  return [{ check, subject: 'catalogue', expected, found: told }];
 }
 
 /** How much the books hold, for the report beside a verdict. */
@@ -174,15 +269,26 @@ export async function countRows(
 }
 
 /** Where a table of usage by day differs from the generations that it sums: `counted` says which of them. */
-function usageCheck(table: string, column: string, subject: string, counted: string): string {
+function usageCheck(
+  table: string,
+  column: string,
+  subject: string,
+  counted: string,
+  hasDigest = false,
+): string {
+  const [digest, dropped] = hasDigest ? [generationDigestSql('generation'), 'records_digest'] : ['0', '0'];
+  const kept = hasDigest ? 'u.records_digest' : '0';
   return `SELECT '${subject} ' || ${column} || ' of account ' || account_id || ' on ' || day AS subject,
-                 concat_ws(' / ', g.cost, g.n, g.p, g.c) AS expected, concat_ws(' / ', u.cost, u.requests, u.prompt_tokens, u.completion_tokens) AS found
+                 concat_ws(' / ', g.cost, g.n, g.p, g.c, g.digest) AS expected,
+                 concat_ws(' / ', u.cost, u.requests, u.prompt_tokens, u.completion_tokens, ${kept}) AS found
           FROM ${table} u FULL JOIN (
-            SELECT account_id, ${column}, day, sum(cost) AS cost, sum(n) AS n, sum(prompt_tokens) AS p, sum(completion_tokens) AS c FROM (
-              SELECT account_id, key_id, app_id, model, day, cost, 1 AS n, prompt_tokens, completion_tokens FROM generation
+            SELECT account_id, ${column}, day, sum(cost) AS cost, sum(n) AS n, sum(prompt_tokens) AS p, sum(completion_tokens) AS c,
+                   bit_xor(digest::bigint) AS digest FROM (
+              SELECT account_id, key_id, app_id, model, day, cost, 1 AS n, prompt_tokens, completion_tokens, ${digest} AS digest FROM generation
               UNION ALL
-              SELECT account_id, key_id, app_id, nullif(model, ''), day, cost, requests, prompt_tokens, completion_tokens FROM pruned_usage) r
+              SELECT account_id, key_id, app_id, nullif(model, ''), day, cost, requests, prompt_tokens, completion_tokens, ${dropped}
+              FROM pruned_usage) r
             WHERE ${counted} GROUP BY 1, 2, 3) g USING (account_id, ${column}, day)
-          WHERE u.cost IS DISTINCT FROM g.cost OR u.requests IS DISTINCT FROM g.n
-             OR u.prompt_tokens IS DISTINCT FROM g.p OR u.completion_tokens IS DISTINCT FROM g.c`;
+          WHERE u.cost IS DISTINCT FROM g.cost OR u.requests IS DISTINCT FROM g.n OR u.prompt_tokens IS DISTINCT FROM g.p
+             OR u.completion_tokens IS DISTINCT FROM g.c OR ${kept} IS DISTINCT FROM g.digest`;
 }

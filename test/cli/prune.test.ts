@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
+import { tamper } from '../harness/tamper.ts';
 import { openLedger } from '../ledger/world.ts';
 import { createPlace } from './naru.ts';
 
@@ -48,7 +49,7 @@ test('records of old months are dropped by name; the books and a backup of them 
   const restored = await target.json('restore', dir, '--config', other);
   assert.deepEqual([restored.code, restored.rows[0]?.differences], [0, 0], restored.err);
 
-  await ledger.database.query('UPDATE pruned_usage SET cost = cost + 1 WHERE cost > 0');
+  await tamper(ledger.database, 'UPDATE pruned_usage SET cost = cost + 1 WHERE cost > 0');
   const refused = await place.run('generation', 'prune', '--before', '2024-04', '--config', file);
   assert.deepEqual([refused.code, refused.err.includes('naru ledger verify')], [1, true]);
 });

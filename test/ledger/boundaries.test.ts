@@ -21,15 +21,15 @@ test('B1: The database refuses a balance that is not its credits less its usage,
       /totals_only_grow_from_zero/,
     ],
     [
-      'INSERT INTO ledger (account_id, kind, amount, created_at) VALUES ($1, 1, 0, now())',
+      'INSERT INTO ledger (account_id, id, kind, amount, created_at, link_rest) VALUES ($1, 1, 1, 0, now(), 0)',
       /entry_moves_money/,
     ],
     [
-      'INSERT INTO ledger (account_id, kind, amount, created_at) VALUES ($1, 1, -5, now())',
+      'INSERT INTO ledger (account_id, id, kind, amount, created_at, link_rest) VALUES ($1, 1, 1, -5, now(), 0)',
       /entry_sign_follows_kind/,
     ],
     [
-      'INSERT INTO ledger (account_id, kind, amount, created_at) VALUES ($1, 3, 5, now())',
+      'INSERT INTO ledger (account_id, id, kind, amount, created_at, link_rest) VALUES ($1, 1, 3, 5, now(), 0)',
       /entry_sign_follows_kind/,
     ],
   ];
@@ -138,7 +138,7 @@ test('the contract and its tests say the same', () => {
   const sentences = [
     ...readFileSync(join(root, 'src/ledger/README.md'), 'utf8').matchAll(/^- ([A-Z]\d+: .+)$/gm),
   ].map(([, one]) => one);
-  const tests = ['meaning', 'time-and-rounding', 'boundaries', 'retention'].flatMap((file) =>
+  const tests = ['meaning', 'time-and-rounding', 'boundaries', 'corruption', 'retention'].flatMap((file) =>
     [
       ...readFileSync(join(import.meta.dirname, `${file}.test.ts`), 'utf8').matchAll(
         /^test\('([A-Z]\d+: .+?)',/gm,

@@ -9,6 +9,7 @@ import { findDifferences } from '../../src/store/verification.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { insertPrice } from '../harness/price.ts';
+import { liftGuards } from '../harness/tamper.ts';
 import { TestClock } from '../harness/test-clock.ts';
 
 /** A ledger with one account and one key, without a gateway around it. */
@@ -125,6 +126,7 @@ export async function openLedger(t: TestContext): Promise<LedgerWorld> {
     },
     async differencesAfter(fault) {
       const undone = database.transaction(async (sql) => {
+        await sql.query(liftGuards);
         await sql.query(fault);
         throw Object.assign(new Error('undo'), { found: (await findDifferences(sql)).length });
       });

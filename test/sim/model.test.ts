@@ -38,7 +38,18 @@ const preamble = (['account', 'account', 'key', 'key', 'grant', 'register', 'reg
   }),
 );
 
-const empty = `TRUNCATE ${tableNames.join(', ')} RESTART IDENTITY`;
+/** Past the rule that rows of the books stay. */
+const empty = `${[
+  'ledger',
+  'credit_lot',
+  'account_balance',
+  'key_usage_day',
+  'app_usage_day',
+  'model_usage_day',
+  'generation',
+]
+  .map((name) => `ALTER TABLE ${name} DISABLE TRIGGER USER;`)
+  .join(' ')} TRUNCATE ${tableNames.join(', ')} RESTART IDENTITY`;
 
 test('the model answers random sequences of every statement as PostgreSQL does, and is left with the same rows', async (t) => {
   const asked = new Map<string, number>();

@@ -253,8 +253,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'expiry: what expired stays in its lot',
     file: 'src/ledger/credit.ts',
-    from: '({ id: lot.id, remaining: 0n })',
-    to: '({ id: lot.id, remaining: lot.remaining })',
+    from: 'due.map(({ id }) => ({ accountId, id, remaining: 0n })),',
+    to: 'due.map(({ id, remaining }) => ({ accountId, id, remaining })),',
   },
   {
     name: 'expiry: credit expires before its time',

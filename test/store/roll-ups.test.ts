@@ -10,6 +10,7 @@ import { type SettlementRow, settleBatch } from '../../src/store/settlement.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { insertPrice } from '../harness/price.ts';
+import { tamper } from '../harness/tamper.ts';
 
 let naru: TestGateway;
 /** Prices of a request, whatever its size, by what it costs. */
@@ -207,7 +208,7 @@ test('verification finds usage that was changed, lost or invented, and an app th
   ];
   const known = new Set<string>();
   for (const [sql, check] of faults) {
-    await naru.database.query(sql, [of.accountId]);
+    await tamper(naru.database, sql, [of.accountId]);
     const news = (await differences()).filter((each) => !known.has(`${each.check} ${each.subject}`));
     assert.equal(news.length, 1, sql);
     assert.match(news[0]?.check ?? '', check);

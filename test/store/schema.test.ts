@@ -19,7 +19,7 @@ after(async () => {
   await testDatabase?.drop();
 });
 
-/** Columns, constraints and indexes of every table, in an order of their own: what the migrations amount to. */
+/** Columns, constraints, indexes and triggers of every table, in an order of their own: what the migrations amount to. */
 async function schema(): Promise<string> {
   const columns = await database.query<{ line: string }>(
     `SELECT format('%s.%s %s%s%s%s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
@@ -37,7 +37,10 @@ async function schema(): Promise<string> {
     `SELECT indexdef || coalesce(' ' || array_to_string(c.reloptions, ','), '') AS line
      FROM pg_indexes i JOIN pg_class c ON c.relname = i.tablename WHERE i.schemaname = 'public' ORDER BY 1`,
   );
-  return `${[...columns, ...constraints, ...indexes].map((row) => row.line).join('\n')}\n`;
+  const triggers = await database.query<{ line: string }>(
+    `SELECT format('%s %s', pg_get_triggerdef(oid), tgenabled) AS line FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1`,
+  );
+  return `${[...columns, ...constraints, ...indexes, ...triggers].map((row) => row.line).join('\n')}\n`;
 }
 
 test('the migrations amount to the schema of the snapshot', async () => {

@@ -30,6 +30,8 @@ export function amountsOf(value: unknown): readonly bigint[] {
 
 function cellOf(oid: number, bytes: Buffer): unknown {
   switch (oid) {
+    case 17:
+      return bytes;
     case 20:
       return bytes.readBigInt64BE();
     case 23:

@@ -3,7 +3,7 @@ import { type TableName, type Tables, tableNames } from './tables.ts';
 /** What the model keeps of each table, but for instants of the server. */
 export const modelColumns: { readonly [Name in TableName]: readonly (keyof Tables[Name] & string)[] } = {
   account: ['id', 'name'],
-  account_balance: ['account_id', 'credits', 'usage', 'lot_applied', 'entries', 'version'],
+  account_balance: ['account_id', 'credits', 'usage', 'lot_applied', 'entries', 'version', 'chain'],
   credit_lot: ['id', 'account_id', 'amount', 'remaining', 'expires_at'],
   ledger: [
     'id',
@@ -17,6 +17,8 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
     'memo',
     'refund_of',
     'created_at',
+    'record_digest',
+    'link_rest',
   ],
   api_key: [
     'id',
@@ -34,7 +36,16 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
     'created_at',
     'updated_at',
   ],
-  key_usage_day: ['account_id', 'of', 'day', 'cost', 'requests', 'prompt_tokens', 'completion_tokens'],
+  key_usage_day: [
+    'account_id',
+    'of',
+    'day',
+    'cost',
+    'requests',
+    'prompt_tokens',
+    'completion_tokens',
+    'records_digest',
+  ],
   app_usage_day: ['account_id', 'of', 'day', 'cost', 'requests', 'prompt_tokens', 'completion_tokens'],
   model_usage_day: ['account_id', 'of', 'day', 'cost', 'requests', 'prompt_tokens', 'completion_tokens'],
   app: ['account_id', 'id'],

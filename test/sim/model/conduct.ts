@@ -25,7 +25,7 @@ import {
   setRevoked,
   updateOwnKey,
 } from '../../../src/store/keys.ts';
-import { moveTotals } from '../../../src/store/lots.ts';
+import { post } from '../../../src/store/ledger.ts';
 import { settleBatch } from '../../../src/store/settlement.ts';
 import {
   dropAllShares,
@@ -150,12 +150,7 @@ export const operations = {
     ),
   record: ({ sql }, { a, b }) => findGeneration(sql, (b % 3) + 1, uuidOf(a, 0)),
   move: ({ sql }, { a, b, c }) =>
-    moveTotals(sql, (a % 3) + 1, {
-      credits: BigInt(b - 2),
-      usage: BigInt(c - 1),
-      lotApplied: 0n,
-      entries: 1,
-    }),
+    post(sql, [{ accountId: (a % 3) + 1, credits: BigInt(b - 2), usage: BigInt(c - 1), lotApplied: 0n }], []),
   settle: async ({ client }, { a, b, c }) => {
     const rows = Array.from({ length: (b % 4) + 1 }, (_none, n) => {
       const cost = n === c % 4 ? 0n : BigInt((a + n) * 1_000_000);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { amountsOf, arrayOf, numbersOf } from './arrays.ts';
 import { dashed, type Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
@@ -16,15 +17,26 @@ function rawBalance({ account_id, credits, usage, version }: Balance): object {
   return { account_id: BigInt(account_id), credits, usage, version };
 }
 
+/** The chain when one more link is at its end. */
+function chained(chain: Buffer, link: unknown): Buffer {
+  return createHash('sha256')
+    .update(chain)
+    .update(link as Buffer)
+    .digest();
+}
+
+/** Behind the change of the balance, which has counted the entry. */
 function putEntry(tx: Transaction, entry: Omit<Tables['ledger'], 'id'>): number {
   if (entry.amount === 0n) throw new ServerError('23514', 'entry_moves_money');
   if (entry.kind !== 6 && [1, 2, 5].includes(entry.kind) !== entry.amount > 0n)
     throw new ServerError('23514', 'entry_sign_follows_kind');
   if ((entry.kind === 5) !== (entry.refund_of !== null))
     throw new ServerError('23514', 'refund_names_its_generation');
-  const id = tx.store.nextNumber('ledger');
+  const balance = tx.get('account_balance', String(entry.account_id));
+  const id = (balance?.entries ?? 0) - entry.link_rest;
   // One entry per generation: its key is the unique index.
-  const key = entry.generation_id === null ? String(id) : `${entry.account_id}/${entry.generation_id}`;
+  const key =
+    entry.generation_id === null ? `${entry.account_id}:${id}` : `${entry.account_id}/${entry.generation_id}`;
   if (tx.get('ledger', key) !== undefined) throw new ServerError('23505', 'ledger_one_entry_per_generation');
   if (entry.idempotency_key !== null)
     for (const [, { account_id, idempotency_key }] of tx.rows('ledger'))
@@ -44,20 +56,23 @@ function usageAddition(
   of: string,
   type: string,
 ): Statement {
-  const columns = `account_id, ${of}, day, cost, requests, prompt_tokens, completion_tokens`;
+  const isKey = table === 'key_usage_day';
+  const columns = `account_id, ${of}, day, cost, requests, prompt_tokens, completion_tokens${isKey ? ', records_digest' : ''}`;
   const keysOf = ([accounts, ofs, days]: readonly unknown[]): readonly string[] =>
     arrayOf(accounts).map(
       (account, at) => `${String(account)}/${String(arrayOf(ofs)[at])}/${String(arrayOf(days)[at])}`,
     );
   return {
-    text: `INSERT INTO ${table} AS t (${columns}) SELECT ${columns} FROM unnest($1::bigint[], $2::${type}[], $3::date[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]) u (${columns}) ON CONFLICT (account_id, ${of}, day) DO UPDATE SET cost = t.cost + excluded.cost, requests = t.requests + excluded.requests, prompt_tokens = t.prompt_tokens + excluded.prompt_tokens, completion_tokens = t.completion_tokens + excluded.completion_tokens`,
+    text: `INSERT INTO ${table} AS t (${columns}) SELECT ${columns} FROM unnest($1::bigint[], $2::${type}[], $3::date[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]${isKey ? ', $8::bigint[]' : ''}) u (${columns}) ON CONFLICT (account_id, ${of}, day) DO UPDATE SET cost = t.cost + excluded.cost, requests = t.requests + excluded.requests, prompt_tokens = t.prompt_tokens + excluded.prompt_tokens, completion_tokens = t.completion_tokens + excluded.completion_tokens${isKey ? ', records_digest = t.records_digest # excluded.records_digest' : ''}`,
     locks: (_tx, values) => keysOf(values).map((key) => `${table} ${key}`),
     run: (tx, values) => {
       const [accounts, ofs, days] = values.slice(0, 3).map(arrayOf);
-      const [cost, requests, prompt, completion] = values.slice(3).map(amountsOf);
+      const [cost, requests, prompt, completion, digests] = values.slice(3).map(amountsOf);
       keysOf(values).forEach((key, at) => {
         const before = tx.get(table, key);
+        const digest = isKey ? ((before as Tables['key_usage_day'] | undefined)?.records_digest ?? 0n) : 0n;
         tx.put(table, key, {
+          records_digest: digest ^ (digests?.[at] ?? 0n),
           account_id: Number(accounts?.[at]),
           of: of === 'model' ? String(ofs?.[at]) : Number(ofs?.[at]),
           day: String(days?.[at]),
@@ -128,7 +143,14 @@ export const moneyStatements: readonly Statement[] = [
     run: (tx, [id]) => {
       if (tx.get('account_balance', String(id)) !== undefined)
         throw new ServerError('23505', 'account_balance_pkey');
-      const zero = { credits: 0n, usage: 0n, lot_applied: 0n, entries: 0, version: 0n };
+      const zero = {
+        credits: 0n,
+        usage: 0n,
+        lot_applied: 0n,
+        entries: 0,
+        version: 0n,
+        chain: Buffer.alloc(0),
+      };
       putBalance(tx, { account_id: Number(id), ...zero });
       return [];
     },
@@ -144,28 +166,42 @@ export const moneyStatements: readonly Statement[] = [
         }),
   },
   {
-    text: 'SELECT credits, usage, lot_applied FROM account_balance WHERE account_id = $1 FOR UPDATE',
-    locks: (_tx, [id]) => [`balance ${String(id)}`],
-    run: (tx, [id]) => {
-      const row = tx.get('account_balance', String(id));
-      return row === undefined
-        ? []
-        : [{ credits: row.credits, usage: row.usage, lot_applied: row.lot_applied }];
-    },
+    text: 'SELECT account_id, credits, usage, lot_applied FROM account_balance WHERE account_id = ANY($1::bigint[]) ORDER BY account_id FOR UPDATE',
+    locks: (_tx, [ids]) =>
+      numbersOf(ids)
+        .toSorted((a, b) => a - b)
+        .map((id) => `balance ${id}`),
+    run: (tx, [ids]) =>
+      numbersOf(ids)
+        .toSorted((a, b) => a - b)
+        .flatMap((id) => {
+          const row = tx.get('account_balance', String(id));
+          if (row === undefined) return [];
+          const { credits, usage, lot_applied } = row;
+          return [{ account_id: BigInt(id), credits, usage, lot_applied }];
+        }),
   },
   {
-    text: 'SELECT id, remaining, expires_at FROM credit_lot WHERE account_id = $1 AND remaining > 0 ORDER BY expires_at NULLS LAST, id',
-    run: (tx, [account]) =>
+    text: 'SELECT account_id, id, remaining, expires_at FROM credit_lot WHERE account_id = ANY($1::bigint[]) AND remaining > 0 ORDER BY account_id, expires_at NULLS LAST, id',
+    run: (tx, [accounts]) =>
       [...tx.rows('credit_lot')]
         .map(([, row]) => row)
-        .filter((row) => row.account_id === Number(account) && row.remaining > 0n)
+        .filter((row) => numbersOf(accounts).includes(row.account_id) && row.remaining > 0n)
         .sort(
-          (a, b) => (a.expires_at ?? Number.MAX_VALUE) - (b.expires_at ?? Number.MAX_VALUE) || a.id - b.id,
+          (a, b) =>
+            a.account_id - b.account_id ||
+            (a.expires_at ?? Number.MAX_VALUE) - (b.expires_at ?? Number.MAX_VALUE) ||
+            a.id - b.id,
         )
-        .map(({ id, remaining, expires_at }) => ({ id: BigInt(id), remaining, expires_at })),
+        .map(({ account_id, id, remaining, expires_at }) => ({
+          account_id: BigInt(account_id),
+          id: BigInt(id),
+          remaining,
+          expires_at,
+        })),
   },
   {
-    text: 'UPDATE credit_lot l SET remaining = u.remaining FROM unnest($2::bigint[], $3::bigint[]) u (id, remaining) WHERE l.account_id = $1 AND l.id = u.id',
+    text: 'UPDATE credit_lot l SET remaining = u.remaining FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) u (account_id, id, remaining) WHERE l.account_id = u.account_id AND l.id = u.id',
     run: (tx, [, ids, remainders]) => {
       numbersOf(ids).forEach((id, at) => {
         const row = tx.get('credit_lot', String(id));
@@ -177,18 +213,24 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'UPDATE account_balance SET balance = balance + $2 - $3, credits = credits + $2, usage = usage + $3, lot_applied = lot_applied + $4, entries = entries + $5, version = version + 1 WHERE account_id = $1',
-    locks: (_tx, [id]) => [`balance ${String(id)}`],
-    run: (tx, [id, credits, usage, lots, entries]) => {
-      const row = tx.get('account_balance', String(id));
-      if (row === undefined) return [];
-      putBalance(tx, {
-        account_id: row.account_id,
-        credits: row.credits + BigInt(credits as bigint),
-        usage: row.usage + BigInt(usage as bigint),
-        lot_applied: row.lot_applied + BigInt(lots as bigint),
-        entries: row.entries + Number(entries),
-        version: row.version + 1n,
+    text: 'UPDATE account_balance b SET balance = b.balance + m.credits - m.usage, credits = b.credits + m.credits, usage = b.usage + m.usage, lot_applied = b.lot_applied + m.lot_applied, entries = b.entries + m.entries, version = b.version + 1, chain = CASE m.entries WHEN 0 THEN b.chain ELSE sha256(b.chain || m.link) END FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[]) m (account_id, credits, usage, lot_applied, entries, link) WHERE b.account_id = m.account_id',
+    locks: (_tx, [ids]) => numbersOf(ids).map((id) => `balance ${id}`),
+    run: (tx, [ids, ...moved]) => {
+      const [credits, usage, lots, entries] = moved.slice(0, 4).map(amountsOf);
+      const links = arrayOf(moved[4]);
+      numbersOf(ids).forEach((id, at) => {
+        const row = tx.get('account_balance', String(id));
+        if (row === undefined) return;
+        const added = Number(entries?.[at]);
+        putBalance(tx, {
+          account_id: row.account_id,
+          credits: row.credits + (credits?.[at] ?? 0n),
+          usage: row.usage + (usage?.[at] ?? 0n),
+          lot_applied: row.lot_applied + (lots?.[at] ?? 0n),
+          entries: row.entries + added,
+          version: row.version + 1n,
+          chain: added === 0 ? row.chain : chained(row.chain, links[at]),
+        });
       });
       return [];
     },
@@ -237,21 +279,28 @@ export const moneyStatements: readonly Statement[] = [
         })),
   },
   {
-    text: 'INSERT INTO ledger (account_id, kind, amount, lot_id, idempotency_key, memo, created_at, refund_of) VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000), $8) RETURNING id',
-    run: (tx, [account, kind, amount, lot, idempotencyKey, memo, at, refundOf]) => {
-      const id = putEntry(tx, {
-        account_id: Number(account),
-        kind: Number(kind),
-        amount: BigInt(amount as bigint),
-        generation_id: null,
-        key_id: null,
-        lot_id: lot === null ? null : Number(lot),
-        idempotency_key: idempotencyKey === null ? null : String(idempotencyKey),
-        memo: memo === null ? null : String(memo),
-        refund_of: refundOf === null ? null : String(refundOf).replaceAll('-', ''),
-        created_at: Number(at),
+    text: 'INSERT INTO ledger (account_id, id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest) SELECT e.account_id, b.entry_base + b.entries - e.link_rest, e.kind, e.amount, e.lot_id, e.idempotency_key, e.memo, e.refund_of::uuid, e.created_at, e.record_digest::bigint, e.link_rest FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::text[], $10::int[]) e (account_id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest) JOIN account_balance b ON b.account_id = e.account_id RETURNING id',
+    run: (tx, values) => {
+      const columns = values.map(arrayOf);
+      const cell = (column: number, at: number): unknown => columns[column]?.[at] ?? null;
+      return (columns[0] ?? []).map((account, at) => {
+        const [lot, refundOf, digest] = [cell(3, at), cell(6, at), cell(8, at)];
+        const id = putEntry(tx, {
+          account_id: Number(account),
+          kind: Number(cell(1, at)),
+          amount: BigInt(cell(2, at) as bigint),
+          generation_id: null,
+          key_id: null,
+          lot_id: lot === null ? null : Number(lot),
+          idempotency_key: textOrNull(cell(4, at)),
+          memo: textOrNull(cell(5, at)),
+          refund_of: refundOf === null ? null : String(refundOf).replaceAll('-', ''),
+          created_at: Number(cell(7, at)),
+          record_digest: digest === null ? null : BigInt(String(digest)),
+          link_rest: Number(cell(9, at)),
+        });
+        return { id: BigInt(id) };
       });
-      return [{ id: BigInt(id) }];
     },
   },
   {
@@ -294,9 +343,9 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'INSERT INTO account_balance AS a (account_id, balance, usage, entries, version) SELECT account_id, -cost, cost, entries, 1 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) d (account_id, cost, entries) ORDER BY account_id ON CONFLICT (account_id) DO UPDATE SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, entries = a.entries + excluded.entries, version = a.version + 1 RETURNING a.account_id, a.credits, a.usage, a.version',
+    text: 'INSERT INTO account_balance AS a (account_id, balance, usage, entries, version, chain) SELECT account_id, -cost, cost, entries, 1, link FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[]) d (account_id, cost, entries, link) ORDER BY account_id ON CONFLICT (account_id) DO UPDATE SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, entries = a.entries + excluded.entries, version = a.version + 1, chain = sha256(a.chain || excluded.chain) RETURNING a.account_id, a.credits, a.usage, a.version',
     locks: (_tx, [accounts]) => numbersOf(accounts).map((id) => `balance ${id}`),
-    run: (tx, [accounts, costs, counts]) => {
+    run: (tx, [accounts, costs, counts, links]) => {
       return numbersOf(accounts).map((id, at) => {
         const before = tx.get('account_balance', String(id));
         const row = {
@@ -306,6 +355,8 @@ export const moneyStatements: readonly Statement[] = [
           lot_applied: before?.lot_applied ?? 0n,
           entries: (before?.entries ?? 0) + (numbersOf(counts)[at] ?? 0),
           version: (before?.version ?? 0n) + 1n,
+          chain:
+            before === undefined ? (arrayOf(links)[at] as Buffer) : chained(before.chain, arrayOf(links)[at]),
         };
         putBalance(tx, row);
         return rawBalance(row);
@@ -313,9 +364,9 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'INSERT INTO ledger (account_id, kind, amount, generation_id, key_id, created_at) SELECT account_id, 3, -cost, generation_id, key_id, created_at FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::bigint[], $5::timestamptz[]) e (account_id, cost, generation_id, key_id, created_at)',
+    text: 'INSERT INTO ledger (account_id, id, kind, amount, generation_id, key_id, created_at, record_digest, link_rest) SELECT e.account_id, b.entry_base + b.entries - e.link_rest, 3, -e.cost, e.generation_id, e.key_id, e.created_at, e.record_digest, e.link_rest FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::bigint[], $5::timestamptz[], $6::bigint[], $7::int[]) e (account_id, cost, generation_id, key_id, created_at, record_digest, link_rest) JOIN account_balance b ON b.account_id = e.account_id',
     run: (tx, values) => {
-      const [accounts, costs, ids, keys, times] = values.map(arrayOf);
+      const [accounts, costs, ids, keys, times, digests, rests] = values.map(arrayOf);
       (ids ?? []).forEach((id, at) => {
         putEntry(tx, {
           account_id: Number(accounts?.[at]),
@@ -328,6 +379,8 @@ export const moneyStatements: readonly Statement[] = [
           memo: null,
           refund_of: null,
           created_at: Number(times?.[at]),
+          record_digest: BigInt(digests?.[at] as bigint),
+          link_rest: Number(rests?.[at]),
         });
       });
       return [];

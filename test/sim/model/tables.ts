@@ -8,6 +8,7 @@ export interface Tables {
     readonly lot_applied: bigint;
     readonly entries: number;
     readonly version: bigint;
+    readonly chain: Buffer;
   };
   readonly credit_lot: {
     readonly id: number;
@@ -29,6 +30,8 @@ export interface Tables {
     readonly memo: string | null;
     readonly refund_of: string | null;
     readonly created_at: number;
+    readonly record_digest: bigint | null;
+    readonly link_rest: number;
   };
   readonly api_key: {
     readonly id: number;
@@ -46,7 +49,7 @@ export interface Tables {
     readonly created_at: number;
     readonly updated_at: number | null;
   };
-  readonly key_usage_day: UsageRow;
+  readonly key_usage_day: UsageRow & { readonly records_digest: bigint };
   readonly app_usage_day: UsageRow;
   readonly model_usage_day: UsageRow;
   readonly app: { readonly account_id: number; readonly id: number };

@@ -1,0 +1,134 @@
+import { hash } from 'node:crypto';
+import type { GenerationRow } from './generation-row.ts';
+
+/*
+ * What the hashes of the books are taken of (docs/decisions/ledger-chain.md). A row is written as the text of a JSON array, as PostgreSQL's
+ * json_build_array writes it, so that a settlement can hash it here and a verification there. Instants are microseconds.
+ */
+
+/** An entry as it is hashed; its number follows from its place in the chain. */
+export interface ChainedEntry {
+  readonly accountId: number;
+  /** The stored number of its kind. */
+  readonly kind: number;
+  readonly amount: bigint;
+  /** 32 hex digits. */
+  readonly generationUuid: string | null;
+  readonly keyId: number | null;
+  readonly lotId: number | null;
+  readonly idempotencyKey: string | null;
+  readonly memo: string | null;
+  readonly createdUs: number;
+  /** 32 hex digits. */
+  readonly refundOf: string | null;
+  readonly recordDigest: bigint | null;
+}
+
+/** The columns of a lot that never change. */
+export interface LotColumns {
+  readonly accountId: number;
+  readonly id: number;
+  readonly kind: number;
+  readonly amount: bigint;
+  readonly expiresUs: number | null;
+  readonly grantedUs: number;
+}
+
+/** Milliseconds as the microseconds that the database keeps. */
+export function microseconds(epochMs: number): number {
+  return Math.round(epochMs * 1000);
+}
+
+/** The text of an entry of which `linkRest` entries of the same link follow. */
+export function entryText(entry: ChainedEntry, linkRest: number): string {
+  const { accountId, kind, amount, keyId, lotId, createdUs, recordDigest } = entry;
+  const [generation, refundOf] = [quoted(entry.generationUuid), quoted(entry.refundOf)];
+  const words = `${quoted(entry.idempotencyKey)}, ${quoted(entry.memo)}`;
+  return `[${accountId}, ${kind}, ${amount}, ${generation}, ${keyId}, ${lotId}, ${words}, ${createdUs}, ${refundOf}, ${recordDigest}, ${linkRest}]`;
+}
+
+/** The text of an entry of the first link, which was made of entries that were there before there were chains. */
+export function firstEntryText(entry: ChainedEntry, id: bigint): string {
+  return `[${id}, ${entryText(entry, -1).slice(1)}`;
+}
+
+/** The link that an account's entries of one transaction make together, from their texts in order. */
+export function linkOf(texts: readonly string[]): Buffer {
+  return sha256(texts.length === 1 ? (texts[0] ?? '') : texts.join(''));
+}
+
+/** The chain when one more link, or row, is at its end. */
+export function chained(chain: Buffer, link: Buffer): Buffer {
+  return sha256(Buffer.concat([chain, link]));
+}
+
+/** The sha256 of bytes, or of a text in UTF-8. */
+export function sha256(data: string | Buffer): Buffer {
+  return hash('sha256', data, 'buffer');
+}
+
+/** The digest of the record of a request. */
+export function generationDigest(row: GenerationRow, appId: number): bigint {
+  const times = `${microseconds(row.createdAtMs)}, ${microseconds(row.settledAtMs)}, ${row.day}`;
+  const outcome = `${row.status}, ${quoted(row.errorType)}, ${quoted(row.model)}, ${quoted(row.provider)}, ${quoted(row.finishReason)}`;
+  const counts = `${row.promptTokens}, ${row.completionTokens}, ${row.cost}, ${row.priceVersion}, ${appId}`;
+  return digestOf(
+    `[${row.accountId}, "${row.uuid}", ${row.keyId}, ${times}, ${outcome}, ${counts}]${row.detail}`,
+  );
+}
+
+/** The digest of a lot. */
+export function lotDigest({ accountId, id, kind, amount, expiresUs, grantedUs }: LotColumns): bigint {
+  return digestOf(`[${accountId}, ${id}, ${kind}, ${amount}, ${expiresUs}, ${grantedUs}]`);
+}
+
+/** An instant of the database in microseconds. */
+export function microsecondsSql(column: string): string {
+  return `(extract(epoch FROM ${column}) * 1000000)::bigint`;
+}
+
+/** `generationDigest` of the rows of `generation`, computed by the database. */
+export function generationDigestSql(alias: string): string {
+  const of = (columns: string): string => columns.replace(/\w+/g, `${alias}.$&`);
+  const times = `${microsecondsSql(`${alias}.created_at`)}, ${microsecondsSql(`${alias}.settled_at`)}, ${alias}.day - date '1970-01-01'`;
+  const rest = of(
+    'status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, app_id',
+  );
+  return digestSql(
+    `json_build_array(${alias}.account_id, replace(${alias}.id::text, '-', ''), ${alias}.key_id, ${times}, ${rest})::text || ${alias}.detail::text`,
+  );
+}
+
+/** `lotDigest` of the rows of `credit_lot`, computed by the database. */
+export function lotDigestSql(alias: string): string {
+  const columns = `${alias}.account_id, ${alias}.id, ${alias}.kind, ${alias}.amount`;
+  const times = `${microsecondsSql(`${alias}.expires_at`)}, ${microsecondsSql(`${alias}.granted_at`)}`;
+  return digestSql(`json_build_array(${columns}, ${times})::text`);
+}
+
+/** What a row of `price_version` adds to the chain of prices, as text. */
+export const priceTextSql = `json_build_array(id, model, candidate, prompt, completion, request, cache_read, cache_write, ${microsecondsSql('published_at')},
+  currency, per, stated::text, usd_krw, margin_percent, facts_as_of::text)::text`;
+
+/** What a row of `catalogue_edition` adds to the chain of editions, as text. */
+export const editionTextSql = `json_build_array(id, offers::text, ${microsecondsSql('published_at')})::text`;
+
+/** The digest of a row of `pruned_month` and of what its records left. */
+export const prunedMonthDigestSql = `sha256(convert_to(json_build_array(
+    month::text, from_id::text, to_id::text, records, cost, ${microsecondsSql('pruned_at')})::text || coalesce((
+  SELECT string_agg(json_build_array(account_id, key_id, app_id, model, day::text, cost, requests, billed, prompt_tokens, completion_tokens,
+      records_digest)::text, '' ORDER BY account_id, key_id, app_id, model, day)
+  FROM pruned_usage u WHERE u.month = m.month), ''), 'UTF8'))`;
+
+function digestSql(text: string): string {
+  return `('x' || encode(substring(sha256(convert_to(${text}, 'UTF8')) FROM 1 FOR 8), 'hex'))::bit(64)::bigint`;
+}
+
+function digestOf(text: string): bigint {
+  return sha256(text).readBigInt64BE();
+}
+
+/** Half of a surrogate pair is stored as the replacement character. */
+function quoted(text: string | null): string {
+  return text === null ? 'null' : JSON.stringify(text.toWellFormed());
+}

@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ensurePartitions } from '../../src/generations/partitions.ts';
+import { expireCredit } from '../../src/ledger/credit.ts';
+import { krwOfMicro } from '../../src/money/krw.ts';
+import { insertEdition } from '../../src/store/editions.ts';
+import type { Sql } from '../../src/store/sql.ts';
+import { findDifferences } from '../../src/store/verification.ts';
+import { seoulDayAt } from '../../src/time/period.ts';
+import { liftGuards, tamper } from '../harness/tamper.ts';
+import { type LedgerWorld, openLedger } from './world.ts';
+
+// src/ledger/README.md
+
+/** The tables of the books, and which of their columns are not part of them, with the reason. */
+const books: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  account: {
+    name: 'what the operator calls it, and may change',
+    email: 'what the operator knows of it, and may change',
+    created_at: 'no sum depends on it, and the account is in each of its entries by number',
+  },
+  account_balance: { version: 'orders what a process knows of the row; it counts no money' },
+  app: {
+    name: 'what clients call themselves',
+    url: 'what clients call themselves',
+    first_seen_at: 'for display',
+  },
+  app_usage_day: {},
+  catalogue_edition: {},
+  catalogue_head: {},
+  credit_lot: {},
+  generation: {},
+  key_usage_day: {},
+  ledger: {},
+  model_usage_day: {},
+  price_version: {},
+  pruned_month: {},
+  pruned_usage: {},
+};
+
+/** Books with a row of every kind in each table. */
+async function fullBooks(t: Parameters<typeof openLedger>[0]): Promise<LedgerWorld> {
+  const ledger = await openLedger(t);
+  const { clock, database, office, accountId } = ledger;
+  clock.freeze('2026-02-10T12:00:00+09:00');
+  await ensurePartitions(database, clock.now());
+  const app = { id: 7, name: 'an app', url: 'https://app.example' };
+  await ledger.grant(1_000n, { idempotencyKey: 'first' });
+  // Their month is dropped below.
+  await ledger.settle(
+    ledger.generation(10n, { app }),
+    ledger.generation(20n),
+    ledger.generation(0n, { status: 502, errorType: 'provider_error', model: null }),
+  );
+  clock.freeze('2026-06-10T12:00:00+09:00');
+  await ensurePartitions(database, clock.now());
+  await office.pruneGenerations({ beforeMs: Date.parse('2026-03-01T00:00:00+09:00'), dryRun: false });
+  await ledger.grant(300n, { expiresAtMs: clock.now() + 1_000 });
+  await ledger.grant(200n, { expiresAtMs: clock.now() + 1_000 });
+  await office.grantCredit({
+    accountId,
+    kind: 'bonus',
+    amount: krwOfMicro(50n),
+    expiresAtMs: clock.now() + 86_400_000,
+    idempotencyKey: null,
+    memo: 'welcome',
+  });
+  const billed = ledger.generation(333n, {
+    app,
+    detail: '{"cache_read_tokens": 3, "ü": "\\u2028 \\"x\\""}',
+    finishReason: 'a "quoted"\treason\u007f',
+    model: '모델/하나',
+  });
+  await ledger.settle(
+    billed,
+    ledger.generation(44n),
+    ledger.generation(0n, { app }),
+    ledger.generation(0n, { status: 400, errorType: 'invalid_request', model: null, provider: null }),
+  );
+  await office.refundGeneration({
+    generation: billed.uuid as never,
+    amount: krwOfMicro(33n),
+    reason: 'r',
+    idempotencyKey: 'back',
+  });
+  for (const amount of [5n, -6n])
+    await office.adjustCredit({ accountId, amount: krwOfMicro(amount), reason: 'j', idempotencyKey: null });
+  await expireCredit(database, clock.now() + 2_000);
+  await ledger.settle(ledger.generation(1n));
+  const [price] = await database.query<{ id: bigint }>('SELECT id FROM price_version');
+  for (const model of ['a', 'b'])
+    await database.transaction((sql) =>
+      insertEdition(sql, [{ model, candidate: 'c', priceVersion: Number(price?.id) }], clock.now()),
+    );
+  // A second account, so that rows can belong to another one.
+  const other = await office.createAccount({ name: 'other', email: null });
+  const grant = { kind: 'topup', expiresAtMs: null, idempotencyKey: 'first', memo: null } as const;
+  await office.grantCredit({ ...grant, accountId: other, amount: krwOfMicro(1_000n) });
+  assert.deepEqual(await ledger.differences(), []);
+  return ledger;
+}
+
+interface Column {
+  readonly table: string;
+  readonly column: string;
+  readonly type: string;
+  readonly isNullable: boolean;
+}
+
+async function columnsOf(sql: Sql): Promise<readonly Column[]> {
+  const rows = await sql.query<{ table: string; column: string; type: string; nullable: string }>(
+    `SELECT table_name AS table, column_name AS column, data_type AS type, is_nullable AS nullable FROM information_schema.columns
+     WHERE table_schema = 'public' AND table_name = ANY ($1) ORDER BY 1, ordinal_position`,
+    [Object.keys(books)],
+  );
+  return rows.map(({ nullable, ...row }) => ({ ...row, isNullable: nullable === 'YES' }));
+}
+
+/** Another value of the column, as SQL. */
+function changed({ column, type }: Column): string {
+  switch (type) {
+    case 'bigint':
+    case 'integer':
+    case 'smallint':
+      return `coalesce(${column}, 0) + 1`;
+    case 'text':
+      return `coalesce(${column}, '') || 'x'`;
+    case 'uuid':
+      return `overlay(coalesce(${column}, gen_random_uuid())::text placing CASE WHEN right(${column}::text, 1) = '0' THEN '1' ELSE '0' END from 36)::uuid`;
+    case 'date':
+      return `coalesce(${column}, date '2026-01-01') + 1`;
+    case 'timestamp with time zone':
+      return `coalesce(${column}, now()) + interval '1 microsecond'`;
+    case 'json':
+    case 'jsonb':
+      return `'[{"model":"x","candidate":"y","price_version":1}]'::${type}`;
+    case 'bytea':
+      return `${column} || '\\x00'::bytea`;
+    default:
+      throw new Error(`no other value of type ${type}`);
+  }
+}
+
+/** Runs statements and undoes them; whether a constraint of the database refused them, or what the verification found. */
+async function foundAfter(ledger: LedgerWorld, ...statements: readonly string[]): Promise<number> {
+  const undone = ledger.database.transaction(async (sql) => {
+    await sql.query(liftGuards);
+    for (const statement of statements) await sql.query(statement);
+    throw Object.assign(new Error('undo'), { found: (await findDifferences(sql)).length });
+  });
+  return undone.catch((error: { readonly found?: number; readonly code?: string }) => {
+    if (/^(22|23)/.test(error.code ?? '')) return 1;
+    if (error.found === undefined) throw error;
+    return error.found;
+  });
+}
+
+/** Up to five rows of a table that differ in kind, by their place. */
+async function rowsOf({ database }: LedgerWorld, table: string): Promise<readonly string[]> {
+  const kinds: Readonly<Record<string, string>> = {
+    ledger: "kind || '/' || (amount > 0)",
+    generation: "(cost > 0) || '/' || status",
+    credit_lot: "kind || '/' || (remaining > 0) || '/' || (expires_at IS NULL)",
+  };
+  const rows = await database.query<{ place: string }>(
+    `SELECT DISTINCT ON (${kinds[table] ?? 'ctid'}) format('tableoid = %s AND ctid = %L', tableoid, ctid) AS place
+     FROM ${table} ORDER BY ${kinds[table] ?? 'ctid'}, tableoid, ctid DESC LIMIT ${kinds[table] === undefined ? 2 : 8}`,
+  );
+  assert.ok(rows.length > 0, `${table} has no rows`);
+  return rows.map(({ place }) => place);
+}
+
+test('B5: The verification finds any single column of the books that was changed, and any row that was removed, added or swapped.', async (t) => {
+  const ledger = await fullBooks(t);
+  const columns = await columnsOf(ledger.database);
+  let tried = 0;
+  for (const table of Object.keys(books)) {
+    const own = columns.filter((each) => each.table === table);
+    assert.ok(own.length > 0, `${table} has no columns`);
+    const places = await rowsOf(ledger, table);
+    for (const place of places) {
+      const statements = [`DELETE FROM ${table} WHERE ${place}`];
+      for (const column of own) {
+        if (books[table]?.[column.column] !== undefined) continue;
+        const identity = `ALTER TABLE ${table} ALTER COLUMN ${column.column}`;
+        const set = (value: string) => `UPDATE ${table} SET ${column.column} = ${value} WHERE ${place}`;
+        const isIdentity =
+          column.column === 'id' &&
+          ['account', 'credit_lot', 'price_version', 'catalogue_edition'].includes(table);
+        statements.push(`${isIdentity ? `${identity} DROP IDENTITY; ` : ''}${set(changed(column))}`);
+        if (column.isNullable) {
+          const [{ empty } = { empty: true }] = await ledger.database.query<{ empty: boolean }>(
+            `SELECT ${column.column} IS NULL AS empty FROM ${table} WHERE ${place}`,
+          );
+          if (!empty) statements.push(set('NULL'));
+        }
+      }
+      for (const statement of statements) {
+        assert.ok((await foundAfter(ledger, statement)) > 0, `not found: ${statement}`);
+        tried += 1;
+      }
+    }
+  }
+  t.diagnostic(`${tried} corruptions`);
+
+  const names = (table: string, ...without: readonly string[]): string =>
+    columns
+      .filter((each) => each.table === table && !without.includes(each.column))
+      .map((each) => each.column)
+      .join(', ');
+  const usage = 'ctid = (SELECT max(ctid) FROM ledger WHERE kind = 3 AND account_id = 1)';
+  const added: readonly string[] = [
+    `INSERT INTO ledger (id, generation_id, ${names('ledger', 'id', 'generation_id')}) SELECT id + 1, gen_random_uuid(), ${names('ledger', 'id', 'generation_id')} FROM ledger WHERE ${usage}`,
+    'INSERT INTO ledger (account_id, id, kind, amount, memo, created_at, link_rest) SELECT account_id, entry_base + entries + 1, 6, 5, $$m$$, now(), 0 FROM account_balance WHERE account_id = 1',
+    'INSERT INTO account_balance (account_id) VALUES (99)',
+    `INSERT INTO credit_lot (account_id, kind, amount, remaining, granted_at) VALUES (1, 1, 5, 0, now())`,
+    `INSERT INTO generation (id, ${names('generation', 'id')}) SELECT overlay(id::text placing 'ffff' from 33)::uuid, ${names('generation', 'id')} FROM generation WHERE cost = 0 LIMIT 1`,
+    `INSERT INTO price_version (${names('price_version', 'id')}) SELECT ${names('price_version', 'id')} FROM price_version LIMIT 1`,
+    `INSERT INTO catalogue_edition (${names('catalogue_edition', 'id')}) SELECT ${names('catalogue_edition', 'id')} FROM catalogue_edition LIMIT 1`,
+    ...['key_id', 'app_id'].map(
+      (of) => `INSERT INTO ${of.slice(0, 3)}_usage_day (account_id, ${of}, day) VALUES (1, 5, '2026-06-11')`,
+    ),
+  ];
+  for (const statement of added)
+    assert.ok((await foundAfter(ledger, statement)) > 0, `not found: ${statement}`);
+
+  /** Exchanges what two rows of an account say, but for the columns to keep. */
+  const swap = async (table: string, which: string, ...keep: readonly string[]): Promise<string> => {
+    const rows = await ledger.database.query<{ id: string }>(
+      `SELECT quote_literal(id::text) AS id FROM ${table} WHERE account_id = 1 AND ${which} ORDER BY id LIMIT 2`,
+    );
+    assert.equal(rows.length, 2, `${table} has two such rows`);
+    const pair = rows.map(({ id }) => id).join(', ');
+    const set = names(table, 'account_id', 'id', ...keep).replaceAll(/\w+/g, '$& = o.$&');
+    return `UPDATE ${table} t SET ${set} FROM ${table} o
+            WHERE t.account_id = 1 AND o.account_id = 1 AND t.id IN (${pair}) AND o.id IN (${pair}) AND o.id <> t.id`;
+  };
+  const swaps = [
+    // The unique indexes look at each row: what is unique stays.
+    await swap('ledger', 'kind = 1', 'idempotency_key', 'generation_id'),
+    await swap('ledger', 'kind = 3 AND record_digest IS NOT NULL', 'generation_id'),
+    await swap('credit_lot', 'amount IN (200, 300)'),
+    await swap('generation', 'cost = 0'),
+    await swap('generation', 'cost > 0'),
+  ];
+  for (const statement of swaps)
+    assert.ok((await foundAfter(ledger, statement)) > 0, `not found: ${statement}`);
+  // What is left of two lots, exchanged: every sum stays as it was.
+  const lots =
+    'account_id = 1 AND id IN (SELECT id FROM credit_lot WHERE account_id = 1 AND amount > 5 ORDER BY remaining DESC LIMIT 2)';
+  assert.ok(
+    (await foundAfter(
+      ledger,
+      `UPDATE credit_lot SET remaining = remaining - 1 WHERE id = (SELECT max(id) FROM credit_lot WHERE ${lots})`,
+      `UPDATE credit_lot SET remaining = remaining + 1 WHERE id = (SELECT min(id) FROM credit_lot WHERE ${lots})`,
+    )) > 0,
+  );
+});
+
+test('B6: A ledger that was rewritten as a whole, chains and all, is found by a backup from before.', async (t) => {
+  const ledger = await openLedger(t);
+  await ledger.grant(1_000n);
+  await ledger.settle(ledger.generation(10n), ledger.generation(20n));
+  const [head] = await ledger.database.query<{ entries: bigint; chain: Buffer }>(
+    'SELECT entries, chain FROM account_balance WHERE account_id = $1',
+    [ledger.accountId],
+  );
+  assert.ok(head !== undefined);
+  const anchors = new Map([[ledger.accountId, head]]);
+  await ledger.settle(ledger.generation(30n));
+  const differences = () => ledger.database.transaction((sql) => findDifferences(sql, anchors));
+  assert.deepEqual(await differences(), []);
+  // Somebody with every right begins the account anew, by the program's own means.
+  for (const table of [
+    'ledger',
+    'generation',
+    'credit_lot',
+    'key_usage_day',
+    'app_usage_day',
+    'model_usage_day',
+  ])
+    await tamper(ledger.database, `DELETE FROM ${table}`);
+  await tamper(
+    ledger.database,
+    "UPDATE account_balance SET balance = 0, credits = 0, usage = 0, lot_applied = 0, entries = 0, chain = ''",
+  );
+  await ledger.grant(2_000n);
+  await ledger.settle(
+    ledger.generation(10n, { day: seoulDayAt(ledger.clock.now()) }),
+    ledger.generation(20n),
+  );
+  assert.deepEqual(await ledger.differences(), [], 'in itself it is whole');
+  assert.ok((await differences()).length > 0);
+});
