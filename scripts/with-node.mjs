@@ -1,11 +1,13 @@
 // Runs a file of the project on the project's own Node, after making sure that what the lockfile names is installed.
-// This is the one file that the machine's own Node (18 or later) runs: `npm start` and `npm test` begin here.
+// It stays as the parent: a server that crashes is started again. Only this file and restart-policy.mjs run on the machine's own Node
+// (18 or later): `npm start` and `npm test` begin here.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { RestartPolicy } from './restart-policy.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
@@ -24,6 +26,9 @@ const want = createHash('sha256')
 /** What runs now, npm or the project's own Node. */
 let child = null;
 let asked = null;
+/** Whether what runs is to end and not to be started again. SIGHUP asks a server to read its configuration. */
+let isEnding = false;
+let endPause = () => {};
 let isOurTurn = false;
 process.on('exit', () => {
   if (isOurTurn) rmSync(lockDir, { recursive: true, force: true });
@@ -32,6 +37,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
     asked = signal;
     child?.kill(signal);
+    if (signal !== 'SIGHUP') stopRestarting();
   });
 }
 
@@ -52,8 +58,24 @@ function nodePackage() {
   );
 }
 
-/** Runs the file until it ends; ends as it does. */
+/** Runs the file until it ends, and ends as it does. A server that crashed is started again. */
 async function run() {
+  watchParent();
+  const policy = new RestartPolicy();
+  for (;;) {
+    const { code, signal, servedMs } = await runOnce();
+    const delayMs = isEnding ? null : policy.ended({ code, servedMs });
+    if (delayMs === null) end(code, signal);
+    say(
+      `the server ended by itself (${signal ?? `exit code ${code}`}); starting it again in ${delayMs / 1000} s`,
+    );
+    await pause(delayMs);
+    if (isEnding) process.exit(0);
+  }
+}
+
+/** Resolves with how the file ended, and for how long it has served: null when it never said so. */
+function runOnce() {
   const started = spawn(node, [...flags(), join(root, file), ...rest], {
     // The channel tells the child when this process is gone, even by SIGKILL: nothing then serves on unowned.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
@@ -63,9 +85,33 @@ async function run() {
     },
   });
   child = started;
-  watchParent();
-  started.on('error', (error) => fail(`cannot start ${node}: ${error.message}`));
-  started.on('exit', (code, signal) => end(code, signal));
+  let servesSinceMs = null;
+  started.on('message', (message) => {
+    if (message?.event === 'serving') servesSinceMs = performance.now();
+  });
+  return new Promise((resolve) => {
+    started.on('error', (error) => fail(`cannot start ${node}: ${error.message}`));
+    started.on('exit', (code, signal) => {
+      const servedMs = servesSinceMs === null ? null : performance.now() - servesSinceMs;
+      resolve({ code, signal, servedMs });
+    });
+  });
+}
+
+function stopRestarting() {
+  isEnding = true;
+  endPause();
+}
+
+/** Resolves after so many milliseconds, or when nothing is to be started again. */
+function pause(delayMs) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, delayMs);
+    endPause = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
 }
 
 /**
@@ -85,7 +131,8 @@ function watchParent() {
   const timer = setInterval(() => {
     if (process.ppid === parent) return;
     clearInterval(timer);
-    child.kill('SIGTERM');
+    child?.kill('SIGTERM');
+    stopRestarting();
   }, 500);
   timer.unref();
 }

@@ -41,6 +41,8 @@ export interface EndpointsParts {
   readonly engines: Engines;
   readonly lanes: Lanes;
   readonly tokens: TokenCounts;
+  /** Whether the server ends: it takes no new connections. */
+  readonly isStopping: () => boolean;
 }
 
 /** How long a probe waits for the database: a load balancer wants an answer, not patience. */
@@ -128,7 +130,8 @@ function inferenceOf({
   };
 }
 
-async function readiness({ books, database, clock }: EndpointsParts): Promise<Readiness> {
+async function readiness({ books, database, clock, isStopping }: EndpointsParts): Promise<Readiness> {
+  if (isStopping()) return { ready: false, reason: 'the server is stopping' };
   const away: Readiness = { ready: false, reason: 'the database does not answer' };
   if (!books.feed.isFresh) return away;
   const asked = database.query<{ n: bigint }>('SELECT count(*) AS n FROM schema_migration').then(

@@ -71,6 +71,8 @@ export interface Gateway {
   /** None in a worker. */
   readonly slots: Slots;
   readonly settlements: Settlements;
+  /** Those of the moment: a reload may change them. */
+  readonly limits: Config['limits'];
   /** How candidates have done lately. */
   readonly health: Health;
   /** Every endpoint there is. */
@@ -128,6 +130,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   onFailure(() => slots.close());
   const engines = new Engines(() => limits().connectTimeoutMs);
   const tokens = new TokenCounts({ clock, log });
+  let isStopping = false;
   onFailure(() => tokens.close());
   const parser = new JsonParser({ clock, log });
   onFailure(() => parser.close());
@@ -148,6 +151,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     engines,
     lanes: parent?.lanes ?? slots,
     tokens,
+    isStopping: () => isStopping,
   });
   const metrics = new Metrics();
   const table = new RouteTable(routes);
@@ -213,6 +217,9 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   return {
     server,
     admin,
+    get limits() {
+      return limits();
+    },
     pages,
     families,
     slots,
@@ -224,6 +231,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       health.keepOnly(labelsOf(offer.catalogue));
     },
     async close(hurry) {
+      isStopping = true;
       await drain(server, limits().drainTimeoutMs, clock, hurry);
       jobs.close();
       await datasetSync.close();

@@ -47,6 +47,13 @@ const around: Surroundings = {
     process.on('SIGHUP', reload);
     return () => void process.off('SIGHUP', reload);
   },
+  onUncaught(crash) {
+    process.on('uncaughtException', crash);
+    return () => void process.off('uncaughtException', crash);
+  },
+  exit: (code) => process.exit(code),
+  reportServing: () =>
+    void (process.connected && process.send?.({ event: 'serving' }, undefined, {}, () => {})),
   forkWorker() {
     // All accept from one queue of the kernel, so whoever is killed takes along only what it had accepted.
     cluster.schedulingPolicy = cluster.SCHED_NONE;

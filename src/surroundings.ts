@@ -22,6 +22,15 @@ export interface Surroundings {
   readonly onStop: (stop: () => void) => () => void;
   /** Calls `reload` for every request to read the configuration again. Returns how to stop listening. */
   readonly onReload: (reload: () => void) => () => void;
+  /**
+   * Calls `crash` for every error that nothing caught. The process goes on: ending it is up to `crash`. `origin` is `uncaughtException` or
+   * `unhandledRejection`. Returns how to stop listening.
+   */
+  readonly onUncaught: (crash: (error: unknown, origin: string) => void) => () => void;
+  /** Ends the process at once. */
+  readonly exit: (code: number) => void;
+  /** Tells the process that supervises this one that it serves: from then on a crash leads to a restart. */
+  readonly reportServing: () => void;
   /** Starts another process of ours, which shares the port it listens on with its siblings and ends when this one does. */
   readonly forkWorker: () => WorkerProcess;
 }

@@ -2,6 +2,7 @@ import { CliError } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
 import { serveControl } from './control/serve.ts';
 import { answerSlots } from './control/slots.ts';
+import { guardAgainstCrash } from './crash-guard.ts';
 import { createDemoAccount } from './demo-account.ts';
 import { RateLimit } from './http/rate-limit.ts';
 import { settleLeftHomes, workerHomes } from './leftover-journals.ts';
@@ -46,6 +47,8 @@ export interface TeamServing extends Serving {
   /** Folders for a control socket that cannot be in the data directory. */
   readonly roots: readonly string[];
   readonly sink: LogSink;
+  /** Writes what the log has gathered. */
+  readonly flush: () => void;
   readonly note: string | null;
   /** Closes the log. */
   readonly close: () => void;
@@ -66,7 +69,7 @@ const settleWithinMs = 55_000;
  * exit code.
  */
 export async function serveWithWorkers(serving: TeamServing): Promise<number> {
-  const { dataDir, say, around, size, sink, close: closeLog } = serving;
+  const { dataDir, say, around, size, sink, flush, close: closeLog } = serving;
   const poolSize = poolFor(serving.config, size);
   const hurry = new AbortController();
   const stop = Promise.withResolvers<void>();
@@ -112,6 +115,15 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
       return lendLanes({ acquire: async (...order) => opened(own.slots).acquire(...order) }, link);
     },
   });
+  const guard = guardAgainstCrash({
+    around,
+    clock: systemClock,
+    log,
+    flush,
+    drainMs: () => limits().crashDrainTimeoutMs,
+    stop: stop.resolve,
+    cut: () => hurry.abort(),
+  });
   const closing = new AsyncDisposableStack();
   try {
     own.config = await withPort(serving.config);
@@ -131,7 +143,7 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
     closing.defer(() => slots.close());
     own.slots = slots;
     const port = await Promise.race([team.serve(log), stop.promise]);
-    if (port === undefined) return 0;
+    if (port === undefined) return guard.exitCode();
     const families = () => slotMetrics.families(slots.statuses());
     const admin = await openAdmin(workerPages(team, dataDir, families), own.config.admin);
     closing.defer(() => admin.close());
@@ -148,6 +160,7 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
     });
     if (control !== null) closing.defer(() => control.close());
     await announce(serving, { database, port, adminPort: admin.port });
+    around.reportServing();
     reloading.begin(async () => {
       const { listen } = own.config;
       const next = { ...serving.readAgain(), listen };
@@ -163,7 +176,7 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
     await reloading.end();
     await sayStopping(team, say);
     await team.stop(limits().drainTimeoutMs, hurry.signal);
-    return 0;
+    return guard.exitCode();
   } finally {
     // However this ends, the workers end before what they stand on.
     await team.stop(0, AbortSignal.abort());
@@ -171,6 +184,7 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
       await closing.disposeAsync();
     } finally {
       forget();
+      guard.release();
       closeLog();
     }
   }

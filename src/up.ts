@@ -3,6 +3,7 @@ import type { UpOptions } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
 import { serveControl } from './control/serve.ts';
 import { answerSlots } from './control/slots.ts';
+import { guardAgainstCrash } from './crash-guard.ts';
 import { createDemoAccount } from './demo-account.ts';
 import { type FoundEngine, findEngines } from './found-engines.ts';
 import type { Gateway, GatewayParts } from './gateway.ts';
@@ -66,14 +67,24 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     if (asked === 1) stop.resolve();
     else hurry.abort();
   });
-  const { sink, note, close: closeLog } = openSink(serving);
+  const { sink, flush, note, close: closeLog } = openSink(serving);
   const log = createLog(sink, config.log.level, systemClock.now);
+  let current: Pick<Gateway, 'limits'> = config;
+  const guard = guardAgainstCrash({
+    around,
+    clock: systemClock,
+    log,
+    flush,
+    drainMs: () => current.limits.crashDrainTimeoutMs,
+    stop: stop.resolve,
+    cut: () => hurry.abort(),
+  });
   // The gateway's code is loaded while the database starts.
   const loading = import('./gateway.ts');
   const { database, close } = await openOwnDatabase(config, dataDir, around, say);
   try {
     const { startGateway } = await loading;
-    if (asked > 0) return 0;
+    if (asked > 0) return guard.exitCode();
     const left = workerHomes(dataDir).map((dir) => ({ dir, isHeld: false }));
     if (left.length > 0) {
       await migrate(database);
@@ -82,6 +93,7 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     const parts = { database, dataDir, clock: systemClock, log, processes: createProcesses(around.kill) };
     const reloading = new Reloading((gateway: Gateway, atStart) => reload(serving, gateway, atStart));
     const gateway = await startAt(startGateway, { ...parts, config, onPublished: () => reloading.ask() });
+    current = gateway;
     const control = await serveControl({
       dataDir,
       roots: runtimeFolders(around),
@@ -106,6 +118,7 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     if (note !== null) say(note);
     const listening = { event: 'listening', url, admin_port: gateway.admin.port };
     await around.out(json ? row(listening) : `listening on ${url}\n`);
+    around.reportServing();
     reloading.begin(gateway);
     const ignore = around.onReload(() => reloading.ask());
     await stop.promise;
@@ -115,10 +128,11 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     say(inFlight === 0 ? 'stopping' : `stopping when ${inFlight} requests have ended; once more to cut them`);
     await gateway.close(hurry.signal);
     await control?.close();
-    return 0;
+    return guard.exitCode();
   } finally {
     forget();
     await close();
+    guard.release();
     closeLog();
   }
 }
@@ -148,15 +162,17 @@ async function reload({ readAgain, say }: Serving, gateway: Gateway, atStart: bo
  */
 function openSink({ around, dataDir, say }: Serving): {
   readonly sink: LogSink;
+  /** Writes what has gathered. */
+  readonly flush: () => void;
   readonly note: string | null;
   readonly close: () => void;
 } {
   if (!around.isWatched) {
     const { sink, flush } = batchedSink(around.err, systemClock);
-    return { sink, note: null, close: flush };
+    return { sink, flush, note: null, close: flush };
   }
   const { path, sink, close } = openLogFile(dataDir, say);
-  return { sink, note: `every request is in ${path}; Ctrl-C stops`, close };
+  return { sink, flush: () => {}, note: `every request is in ${path}; Ctrl-C stops`, close };
 }
 
 /** Starts the gateway; says which option mends an address that cannot be had. */

@@ -1,4 +1,5 @@
 import { batchedSink } from './batched-sink.ts';
+import { guardAgainstCrash } from './crash-guard.ts';
 import { Refusal } from './errors/catalogue.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import { createLog, describeError } from './log/log.ts';
@@ -50,6 +51,16 @@ export async function work(
     config.log.level,
     systemClock.now,
   );
+  let current: Pick<Gateway, 'limits'> = config;
+  const guard = guardAgainstCrash({
+    around,
+    clock: systemClock,
+    log,
+    flush,
+    drainMs: () => current.limits.crashDrainTimeoutMs,
+    stop: stop.resolve,
+    cut: () => hurry.abort(),
+  });
   let database: Database | null = null;
   try {
     const lock = await holdHome(home, around.pid);
@@ -64,6 +75,7 @@ export async function work(
       onPublished: () => link.tell('published'),
       parent: { lanes: lanesOfParent(link, systemClock), rate: rateOfParent(link) },
     });
+    current = gateway;
     link.answer(answersOf(gateway));
     serving.resolve({ port: gateway.server.port });
     await stop.promise;
@@ -80,7 +92,7 @@ export async function work(
     // Whatever was told before has arrived when this is answered.
     await link.ask('bye').catch(() => {});
   }
-  return 0;
+  return guard.exitCode();
 }
 
 function answersOf(gateway: Gateway): Parameters<Link['answer']>[0] {

@@ -52,6 +52,7 @@ function buildLimits(limits: ParsedFile['limits']): Config['limits'] {
     streamIdleTimeoutMs: limits.stream_idle_timeout_ms,
     totalTimeoutMs: limits.total_timeout_ms ?? null,
     drainTimeoutMs: limits.drain_timeout_ms,
+    crashDrainTimeoutMs: limits.crash_drain_timeout_ms,
     coldWaitMs: limits.cold_wait_ms,
     keepAliveCommentMs: limits.keep_alive_comment_ms,
     bodyBytes: limits.body_bytes,

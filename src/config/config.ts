@@ -56,6 +56,8 @@ export interface LimitsConfig {
   /** From the request to its last byte; null: no such limit. */
   readonly totalTimeoutMs: number | null;
   readonly drainTimeoutMs: number;
+  /** The same after an error that nothing caught. */
+  readonly crashDrainTimeoutMs: number;
   readonly coldWaitMs: number;
   readonly keepAliveCommentMs: number;
   readonly bodyBytes: number;

@@ -98,6 +98,12 @@ const limits = section('Limits on money, time and size.', {
     7 * dayMs,
   ).optional(),
   drain_timeout_ms: orElse(limitMs('What a stopping server gives to the requests in flight.'), '620000'),
+  crash_drain_timeout_ms: orElse(
+    limitMs(
+      'What a process that met an internal error which nothing caught gives to the requests in flight. Then it ends, and is started again.',
+    ),
+    '10000',
+  ),
   cold_wait_ms: orElse(
     integer('A request waits for a starting slot that is expected within this time.', 0, dayMs),
     '5000',

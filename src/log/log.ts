@@ -38,11 +38,15 @@ export function createLog(sink: LogSink, level: LogLevel, now: () => number): Lo
 /** A log that says nothing. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
+/** A cause may be its own cause. */
+const maxCauses = 5;
+
 /** The message of anything thrown, with the messages of its causes, for a log line only. */
-export function describeError(thrown: unknown): string {
+export function describeError(thrown: unknown, depth = 0): string {
   if (!(thrown instanceof Error)) return String(thrown);
   const own = thrown.stack ?? `${thrown.name}: ${thrown.message}`;
-  return thrown.cause === undefined ? own : `${own}\ncaused by ${describeError(thrown.cause)}`;
+  if (thrown.cause === undefined || depth === maxCauses) return own;
+  return `${own}\ncaused by ${describeError(thrown.cause, depth + 1)}`;
 }
 
 /** Masks whatever looks like a credential: 32 hex digits of a key, a bearer token, a password inside a URL. */

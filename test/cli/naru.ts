@@ -167,6 +167,7 @@ export async function eventually<T>(
 export async function wrapped(
   victim: 'wrapper' | 'npm',
   args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly parent: ChildProcess; readonly wrapper: () => number }> {
   const words = [join(root, 'scripts/with-node.mjs'), 'src/main.ts', ...args];
   const direct = victim === 'wrapper';
@@ -176,7 +177,7 @@ export async function wrapped(
     direct ? words : ['-c', '"$@" & wait', 'npm', process.execPath, ...words],
     {
       cwd: root,
-      env: { ...environment(), ...(direct ? {} : { npm_lifecycle_event: 'start' }) },
+      env: { ...environment(), ...env, ...(direct ? {} : { npm_lifecycle_event: 'start' }) },
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );

@@ -117,6 +117,7 @@ limits:
   connect_timeout_ms: 10000
   stream_idle_timeout_ms: 120000
   drain_timeout_ms: 620000
+  crash_drain_timeout_ms: 10000
   cold_wait_ms: 5000
 settlement: { ack: journal }
 providers:

@@ -34,6 +34,7 @@ test('an empty file, a file of comments and no file at all mean the same default
       streamIdleTimeoutMs: 120_000,
       totalTimeoutMs: null,
       drainTimeoutMs: 620_000,
+      crashDrainTimeoutMs: 10_000,
       coldWaitMs: 5000,
       keepAliveCommentMs: 15_000,
       bodyBytes: 26_214_400,

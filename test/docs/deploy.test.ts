@@ -138,6 +138,14 @@ test("Naru's pod is probed where Naru answers, ends no sooner than its drain, an
   assert.deepEqual([spec.replicas, spec.strategy.type], [1, 'Recreate']);
 });
 
+test("systemd's unit stops Naru alone, gives it longer than its drain, and starts it again when it gave up", () => {
+  const unit = readFileSync(join(import.meta.dirname, '../../deploy/naru.service'), 'utf8');
+  const value = (name: string): string | undefined => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1];
+  assert.match(value('ExecStart') ?? '', /\/bin\/naru up --config \S+ --data-dir \/var\/lib\/naru$/);
+  assert.deepEqual([value('KillMode'), value('Restart')], ['mixed', 'on-failure']);
+  assert.ok(Number(value('TimeoutStopSec')) * 1000 > config.limits.drainTimeoutMs);
+});
+
 test('KEDA scales the same engine by a metric that there is, and leaves it alone longer than the slot is idle', () => {
   const { spec } = only('ScaledObject', 'engine');
   assert.equal(spec.scaleTargetRef.name, driver.k8s.deployment);

@@ -1,0 +1,218 @@
+/** An error that nothing catches: what was asked is answered, what comes then is refused, and another process takes over. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { createPlace, endOf, eventually, hear, wrapped } from '../cli/naru.ts';
+import { RawClient } from '../harness/raw-client.ts';
+import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { readBooks } from './audit.ts';
+import {
+  createPayer,
+  createSite,
+  isRunning,
+  type NaruProcess,
+  type Site,
+  startNaru,
+  until,
+} from './naru-process.ts';
+
+const injection = `--import=${new URL('throw-on-signal.mjs', import.meta.url).href}`;
+
+interface Scene {
+  readonly upstream: Upstream;
+  readonly site: Site;
+  readonly naru: NaruProcess;
+  readonly key: string;
+}
+
+async function start(t: TestContext, crashDrainMs: number): Promise<Scene> {
+  const upstream = await startUpstream();
+  const site = createSite(upstream.url, {
+    limits: { crash_drain_timeout_ms: crashDrainMs },
+    // Behind a proxy idle connections are left open while the server stops.
+    edge: { rate_limit: 'external', trusted_proxies: ['127.0.0.1'] },
+  });
+  t.after(async () => {
+    await upstream.close();
+    await site.end();
+  });
+  const naru = await startNaru(site, ['env', `NODE_OPTIONS=${injection}`]);
+  const books = await site.openBooks();
+  const payer = await createPayer(books.office, '1000000', 1);
+  await books.close();
+  return { upstream, site, naru, key: payer.keys[0]?.key ?? '' };
+}
+
+function streamed(key: string): string {
+  const body = JSON.stringify({
+    model: 'test/echo',
+    stream: true,
+    messages: [{ role: 'user', content: 'hi' }],
+  });
+  const head = `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${key}\r\n`;
+  return `${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+}
+
+/** A stream that stops after its first word until the gate is open. */
+function heldAnswer(held: ReturnType<typeof gate>): ReturnType<typeof reply.stream> {
+  const whole = reply.stream(['one ', 'two']);
+  return whole.holdAt(whole.bytes({ stream: true }).indexOf('two'), held);
+}
+
+const readyz = 'GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n';
+
+function isRefused(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('connect', () => socket.destroy()).on('close', (hadError) => resolve(hadError));
+    socket.on('error', () => {});
+  });
+}
+
+for (const signal of ['SIGUSR2', 'SIGPWR'] as const) {
+  test(`an uncaught ${signal === 'SIGUSR2' ? 'exception' : 'rejection'}: requests in flight are answered and billed, new connections refused`, async (t) => {
+    const { upstream, site, naru, key } = await start(t, 60_000);
+    const held = gate();
+    upstream.always(heldAnswer(held));
+    const [client, probe] = [await RawClient.open(naru.port), await RawClient.open(naru.port)];
+    t.after(() => {
+      client.close();
+      probe.close();
+    });
+    client.write(streamed(key));
+    await held.reached;
+    assert.equal((await probe.write(readyz).answer())?.status, 200);
+    naru.child.kill(signal);
+    await until('new connections are refused', () => isRefused(naru.port), 10_000);
+    const state = await probe.write(readyz).answer();
+    assert.equal(state?.status, 503);
+    assert.match(state?.body ?? '', /the server is stopping/);
+    held.open();
+    const answer = await client.answer();
+    assert.match(answer?.body ?? '', /data: \[DONE\]/);
+    assert.equal(await naru.ended, 70);
+    const lines = site.log.join('').split('\n');
+    const told = lines.filter((line) => line.includes('uncaught_error'));
+    assert.equal(told.length, 1, told.join('\n'));
+    const line = JSON.parse(told[0] ?? '');
+    assert.equal(line.level, 'error');
+    assert.equal(line.origin, signal === 'SIGUSR2' ? 'uncaughtException' : 'unhandledRejection');
+    assert.match(line.detail, /injected …/);
+    assert.doesNotMatch(lines.join('\n'), /a prompt of a person/);
+    const again = await startNaru(site);
+    const books = await site.openBooks();
+    const { entries, verdict } = await readBooks(books.office);
+    assert.deepEqual(verdict.differences, []);
+    assert.equal(entries.filter(({ kind }) => kind === 'usage').length, 1, 'the answer is billed');
+    await books.close();
+    assert.equal(await again.stop(), 0);
+  });
+}
+
+test('after an uncaught error a request that does not end is cut in time', async (t) => {
+  const { upstream, naru, key } = await start(t, 300);
+  upstream.always(heldAnswer(gate()));
+  const client = await RawClient.open(naru.port);
+  client.write(streamed(key));
+  let text = '';
+  while (!text.includes('one')) text += await client.some();
+  naru.child.kill('SIGUSR2');
+  await client.closed();
+  text += await client.some();
+  assert.match(text, /"error"/);
+  assert.equal(await naru.ended, 70);
+});
+
+test('a CONNECT that is reset, on every port of a real server, ends nothing', async (t) => {
+  const { site, naru } = await start(t, 300);
+  const control = join(site.dataDir, 'control/main.sock');
+  for (const address of [
+    { port: naru.port, host: '127.0.0.1' },
+    { port: naru.adminPort, host: '127.0.0.1' },
+    { path: control },
+  ]) {
+    for (let n = 0; n < 5; n += 1) {
+      const socket = connect({ ...address, allowHalfOpen: true });
+      socket.on('error', () => {});
+      socket.write('CONNECT a:1 HTTP/1.1\r\n\r\n');
+      await new Promise((resolve) =>
+        socket.once('data', resolve).once('end', resolve).once('close', resolve),
+      );
+      if ('port' in address && !socket.closed) socket.resetAndDestroy();
+      else socket.destroy();
+    }
+  }
+  assert.equal((await fetch(`${naru.url}/models`)).status, 200);
+  assert.doesNotMatch(site.log.join(''), /uncaught_error/);
+  assert.equal(await naru.stop(), 0);
+});
+
+/** The pid of the server that holds a data directory. */
+function holderOf(dataDir: string): number | null {
+  try {
+    return JSON.parse(readFileSync(join(dataDir, 'naru.lock.json'), 'utf8')).pid;
+  } catch {
+    return null;
+  }
+}
+
+for (const workers of [1, 2]) {
+  test(`a server with ${workers} process${workers === 1 ? '' : 'es'} that crashes or is killed is started again by its parent, and stops on SIGTERM`, async (t) => {
+    const place = createPlace();
+    t.after(() => place.remove());
+    const args = ['up', '--port', '0', '--workers', String(workers), '--data-dir', place.dataDir];
+    const { parent } = await wrapped('wrapper', args, { NODE_OPTIONS: injection });
+    const { out, err } = hear(parent);
+    const ended = endOf(parent);
+    t.after(() => parent.kill('SIGKILL'));
+    const origin = (n: number): Promise<string> =>
+      eventually(`start ${n}`, 60_000, () => {
+        const found = out().match(/listening on (\S+)/g) ?? [];
+        if (found.length >= n) return found.at(-1)?.split(' ').at(-1) ?? null;
+        if (parent.exitCode !== null) throw new Error(`ended with ${parent.exitCode}: ${err()}`);
+        return null;
+      });
+    const pids = new Set<number>();
+    let n = 1;
+    for (const signal of ['SIGUSR2', 'SIGKILL'] as const) {
+      assert.equal((await fetch(`${await origin(n)}/readyz`)).status, 200);
+      const pid = holderOf(place.dataDir) ?? assert.fail('nobody holds the data directory');
+      assert.ok(!pids.has(pid));
+      pids.add(pid);
+      process.kill(pid, signal);
+      n += 1;
+    }
+    assert.equal((await fetch(`${await origin(n)}/readyz`)).status, 200);
+    assert.match(err(), /the server ended by itself \(exit code 70\)/);
+    assert.match(err(), /the server ended by itself \(SIGKILL\)/);
+    const last = holderOf(place.dataDir) ?? 0;
+    parent.kill('SIGTERM');
+    assert.equal(await ended, 0);
+    assert.ok(!isRunning(last));
+  });
+}
+
+test('a worker that meets an uncaught error is replaced, while the others serve', async (t) => {
+  const place = createPlace();
+  t.after(() => place.remove());
+  const file = place.configure({ limits: { crash_drain_timeout_ms: 300 } });
+  const args = ['up', '--port', '0', '--workers', '2', '--config', file, '--data-dir', place.dataDir];
+  const { parent } = await wrapped('wrapper', args, { NODE_OPTIONS: injection });
+  const { out, err } = hear(parent);
+  const ended = endOf(parent);
+  t.after(() => parent.kill('SIGKILL'));
+  const origin = await eventually('the start', 60_000, () => /listening on (\S+)/.exec(out())?.[1] ?? null);
+  const worker = (): number => holderOf(join(place.dataDir, 'workers/1')) ?? 0;
+  const first = worker();
+  process.kill(first, 'SIGUSR2');
+  await eventually('another worker', 30_000, async () => {
+    assert.equal((await fetch(`${origin}/healthz`)).status, 200);
+    return err().includes('"event":"worker_replaced"') && worker() !== first ? true : null;
+  });
+  assert.match(err(), /"event":"uncaught_error".*"worker":1/);
+  assert.match(err(), /"event":"worker_ended".*"how":70/);
+  parent.kill('SIGTERM');
+  assert.equal(await ended, 0);
+});

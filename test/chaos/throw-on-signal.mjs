@@ -1,0 +1,13 @@
+/**
+ * A fault from outside, for `NODE_OPTIONS=--import`: SIGUSR2 makes whichever process of Naru's own program it reaches throw where
+ * nothing catches, and SIGPWR makes it reject where nothing listens. It quotes what no log may have.
+ */
+if (process.argv[1]?.endsWith('src/main.ts')) {
+  const quoted = '"a prompt of a person"';
+  process.on('SIGUSR2', () =>
+    setImmediate(() => {
+      throw new Error(`injected ${quoted}`);
+    }),
+  );
+  process.on('SIGPWR', () => void Promise.reject(new Error(`injected ${quoted}`)));
+}
