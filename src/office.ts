@@ -7,6 +7,7 @@ import { exportedGeneration } from './generations/generation.ts';
 import { exportGenerations, readAnyGeneration } from './generations/generations.ts';
 import { pruneGenerations } from './generations/retention.ts';
 import { createKey, readKey, readKeys, readSpend, revokeKey, suspendKey } from './keys/keys.ts';
+import { isDisabled, standingOf } from './keys/standing.ts';
 import { adjustCredit, refundGeneration } from './ledger/corrections.ts';
 import { grantCredit } from './ledger/credit.ts';
 import { exportEntries, verifyLedger } from './ledger/ledger.ts';
@@ -40,6 +41,16 @@ export function openOffice(
     readKey: (hash) => readKey(database, hash),
     readKeys: (accountId) => readKeys(database, accountId),
     readSpend: (key) => readSpend(database, key, clock.now()),
+    readStandings: async (accountId) => {
+      const account = await readAccount(database, accountId);
+      if (account === null) return null;
+      const balance = account.credits - account.usage;
+      const nowMs = clock.now();
+      return (key) => ({
+        standing: standingOf(key, balance, nowMs),
+        isDisabled: isDisabled(key, balance <= 0n),
+      });
+    },
     suspendKey: (change) => suspendKey(database, { ...change, atMs: clock.now() }),
     revokeKey: (hash) => revokeKey(database, hash, clock.now()),
     exportEntries: (onlyAccount) => exportEntries(database, onlyAccount),

@@ -7,6 +7,7 @@ import type { KeyHash } from '../ids/api-key.ts';
 import type { GenerationUuid } from '../ids/generation-id.ts';
 import type { KeyOrder, KeyRow } from '../keys/keys.ts';
 import type { Spend } from '../keys/spend.ts';
+import type { KeyStanding } from '../keys/standing.ts';
 import type { Adjustment, CorrectionOutcome, Refund } from '../ledger/corrections.ts';
 import type { Grant, GrantOutcome } from '../ledger/credit.ts';
 import type { EntryRow, Verdict } from '../ledger/ledger.ts';
@@ -27,6 +28,10 @@ export interface Office {
   readKey(hash: KeyHash): Promise<KeyRow | null>;
   readKeys(accountId: number): Promise<readonly KeyRow[]>;
   readSpend(key: KeyRow): Promise<Spend>;
+  /** How the keys of an account stand now; null when there is no such account. */
+  readStandings(
+    accountId: number,
+  ): Promise<((key: KeyRow) => { readonly standing: KeyStanding; readonly isDisabled: boolean }) | null>;
   suspendKey(change: {
     readonly hash: KeyHash;
     readonly suspended: boolean;

@@ -38,7 +38,12 @@ export function placesOf(options: CommonOptions): Places {
 
 /** Throws a `CliError` when there is no such account. */
 export async function assertAccount(office: Office, accountId: number): Promise<void> {
-  if ((await office.readAccount(accountId)) === null) throw new CliError(`there is no account ${accountId}`);
+  if ((await office.readAccount(accountId)) === null) throw noAccount(accountId);
+}
+
+/** The error of a command for an account that does not exist. */
+export function noAccount(accountId: number): CliError {
+  return new CliError(`there is no account ${accountId}`);
 }
 
 /** Opens the office for one command and closes it again whatever happens. */

@@ -1,5 +1,6 @@
 import type { KeyWithSpend } from '../keys/key-desk.ts';
 import { spendOf } from '../keys/spend.ts';
+import { isDisabled } from '../keys/standing.ts';
 import { krwOfMicro, krwToNumber, zeroKrw } from '../money/krw.ts';
 import { isoOf } from '../time/clock.ts';
 
@@ -36,7 +37,7 @@ export function keyBody(key: KeyWithSpend, accountHasNoCredit: boolean): object 
     hash: row.hash,
     label: row.label,
     name: row.name,
-    disabled: row.userDisabled || row.adminSuspended || row.revokedAtMs !== null || accountHasNoCredit,
+    disabled: isDisabled(row, accountHasNoCredit),
     ...spending(key),
     created_at: isoOf(row.createdAtMs),
     updated_at: row.updatedAtMs === null ? null : isoOf(row.updatedAtMs),

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { keyBody } from '../../src/routes/key-object.ts';
 import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { type Manager, manager } from '../harness/management.ts';
@@ -318,15 +317,6 @@ test('only a management key manages keys, and the body is looked at after the ke
     });
     assert.equal(answer.status, method === 'POST' ? 201 : 200);
   }
-});
-
-// row 59 (no caller can see it: the account's own management keys are refused with 402)
-test('every key of an account without credit shows as disabled', async () => {
-  const row = await naru.office.readKey(mine.account.hash);
-  assert.ok(row !== null);
-  const key = { row, spend: await naru.office.readSpend(row) };
-  assert.equal((keyBody(key, true) as { disabled: boolean }).disabled, true);
-  assert.equal((keyBody(key, false) as { disabled: boolean }).disabled, false);
 });
 
 // rows 132, 135, 182 (A-11)

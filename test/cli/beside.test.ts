@@ -86,7 +86,7 @@ test('a suspended key is refused within a second, and serves again when the susp
   const { key, hash } = await newKey('1000');
   await becomes(key, 200);
   const suspended = await place.json('key', 'suspend', hash, '--reason', '결제 확인');
-  assert.equal(suspended.rows[0].state, 'suspended');
+  assert.equal(suspended.rows[0].state, 'suspended_by_admin');
   assert.equal(await becomes(key, 403), 'key_suspended');
   const lifted = await place.json('key', 'unsuspend', hash);
   assert.equal(lifted.rows[0].state, 'active');
@@ -101,6 +101,47 @@ test('a revoked key is refused within a second, for good, and is still shown', a
   assert.equal((await place.json('key', 'revoke', hash)).code, 0);
   assert.equal((await place.json('key', 'unsuspend', hash)).rows[0].state, 'revoked');
   assert.equal((await place.json('key', 'show', hash)).rows[0].state, 'revoked');
+});
+
+// row 59 (A-34)
+test('a key without credit is shown as suspended and disabled by the command, and as neither by command and API after a top-up', async () => {
+  const { account, key, hash } = await newKey('20');
+  const [{ key: management }] = (
+    await place.json('key', 'create', '--account', String(account), '--name', 'm', '--kind', 'management')
+  ).rows;
+  assert.equal((await ask(key)).status, 200);
+  assert.equal((await ask(key)).type, 'insufficient_credits');
+  const shown = async () => {
+    const [row] = (await place.json('key', 'show', hash)).rows;
+    return `${row.state} ${row.disabled}`;
+  };
+  const listed = async (...states: string[]) => {
+    const { rows } = await place.json('key', 'list', '--account', String(account), '--state', ...states);
+    return rows.map((row) => `${row.name} ${row.state} ${row.disabled}`);
+  };
+  await eventually('the charge', 2_000, async () =>
+    (await shown()) === 'suspended_no_credit true' ? true : null,
+  );
+  assert.deepEqual(await listed('suspended_no_credit'), [
+    'm suspended_no_credit true',
+    'laptop suspended_no_credit true',
+  ]);
+  assert.deepEqual(await listed('active', 'revoked'), []);
+  await place.json('credit', 'grant', '--account', String(account), '--amount', '1000');
+  assert.equal(await shown(), 'active false');
+  assert.deepEqual(await listed('active', 'revoked'), ['m active false', 'laptop active false']);
+  await becomes(key, 200);
+  const answer = await fetch(`${serving.origin}/api/v1/keys`, {
+    headers: { authorization: `Bearer ${management}` },
+  });
+  const { data } = (await answer.json()) as { data: readonly { name: string; disabled: boolean }[] };
+  assert.deepEqual(
+    data.map(({ name, disabled }) => [name, disabled]),
+    [
+      ['m', false],
+      ['laptop', false],
+    ],
+  );
 });
 
 test('an account without credit is served within a second of a grant', async () => {

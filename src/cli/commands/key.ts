@@ -2,12 +2,13 @@ import { type Command, Option } from 'commander';
 import type { KeyHash, KeyKind } from '../../ids/api-key.ts';
 import type { KeyRow } from '../../keys/keys.ts';
 import { spendOf } from '../../keys/spend.ts';
+import { type KeyStanding, keyStandings } from '../../keys/standing.ts';
 import { type Krw, krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
 import { type LimitReset, limitResets } from '../../time/period.ts';
 import { accountId, instant, isPast, keyHash, limitKrw, name } from '../arguments.ts';
 import type { Office } from '../office.ts';
-import { assertAccount, type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
+import { assertAccount, type CommonOptions, inOffice, noAccount, withCommonOptions } from '../options.ts';
 import type { Row } from '../output.ts';
 import { CliError, type Shell } from '../shell.ts';
 
@@ -62,11 +63,18 @@ export function addKeyCommands(program: Command, shell: Shell): void {
   withCommonOptions(key.command('list'))
     .description('every key of an account, newest first, revoked ones included')
     .requiredOption('--account <id>', 'the account', accountId)
-    .action((flags: CommonOptions & { account: number }) =>
+    .addOption(
+      new Option('--state <state...>', 'only keys in one of these states').choices([...keyStandings]),
+    )
+    .action((flags: CommonOptions & { account: number; state?: readonly KeyStanding[] }) =>
       inOffice(shell, flags, async (office, output) => {
-        await assertAccount(office, flags.account);
         const keys = await office.readKeys(flags.account);
-        await output.rows(columns, await Promise.all(keys.map((row) => rowOf(office, row))));
+        const rows = await rowsOf(office, flags.account, keys);
+        const { state } = flags;
+        await output.rows(
+          columns,
+          state === undefined ? rows : rows.filter((row) => state.includes(row.state)),
+        );
       }),
     );
 
@@ -132,25 +140,43 @@ function noKey(hash: KeyHash): CliError {
   return new CliError(`there is no key with the hash ${hash}`);
 }
 
-async function rowOf(office: Office, row: KeyRow): Promise<Row> {
-  const usage = spendOf(await office.readSpend(row), row.limitReset);
+/** Throws a `CliError` when there is no such account. */
+async function rowsOf(office: Office, account: number, keys: readonly KeyRow[]): Promise<readonly KeyLine[]> {
+  const standings = await office.readStandings(account);
+  if (standings === null) throw noAccount(account);
+  return Promise.all(
+    keys.map(async (row) => {
+      const { standing, isDisabled } = standings(row);
+      return lineOf(row, spendOf(await office.readSpend(row), row.limitReset), {
+        state: standing,
+        disabled: isDisabled,
+      });
+    }),
+  );
+}
+
+async function rowOf(office: Office, row: KeyRow): Promise<KeyLine> {
+  const [line] = await rowsOf(office, row.accountId, [row]);
+  if (line === undefined) throw new Error('a key has one line');
+  return line;
+}
+
+interface KeyLine extends Row {
+  readonly state: KeyStanding;
+}
+
+function lineOf(row: KeyRow, usage: bigint, state: { state: KeyStanding; disabled: boolean }): KeyLine {
   return {
     hash: row.hash,
     account_id: row.accountId,
     label: row.label,
     kind: row.kind,
     name: row.name,
-    state: stateOf(row),
+    ...state,
     limit_krw: row.limitMicro === null ? null : krwToDecimal(krwOfMicro(row.limitMicro)),
     limit_reset: row.limitReset,
     usage_krw: krwToDecimal(krwOfMicro(usage)),
     expires_at: row.expiresAtMs === null ? null : isoOf(row.expiresAtMs),
     created_at: isoOf(row.createdAtMs),
   };
-}
-
-function stateOf(row: KeyRow): string {
-  if (row.revokedAtMs !== null) return 'revoked';
-  if (row.adminSuspended) return 'suspended';
-  return row.userDisabled ? 'off' : 'active';
 }

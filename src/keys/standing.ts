@@ -1,0 +1,30 @@
+import type { KeyRow } from '../store/keys.ts';
+
+/** Every standing that a key can have, the strongest first: a key shows the first one that applies (decisions.md A-34). */
+export const keyStandings = [
+  'revoked',
+  'suspended_by_admin',
+  'expired',
+  'disabled',
+  'suspended_no_credit',
+  'active',
+] as const;
+
+export type KeyStanding = (typeof keyStandings)[number];
+
+/** The standing of a key at an instant in epoch milliseconds; `balanceMicro` is the settled balance of its account. */
+export function standingOf(row: KeyRow, balanceMicro: bigint, nowMs: number): KeyStanding {
+  if (row.revokedAtMs !== null) return 'revoked';
+  if (row.adminSuspended) return 'suspended_by_admin';
+  if (row.expiresAtMs !== null && nowMs >= row.expiresAtMs) return 'expired';
+  if (row.userDisabled) return 'disabled';
+  return balanceMicro <= 0n ? 'suspended_no_credit' : 'active';
+}
+
+/**
+ * The member `disabled` of the key object (service.md 2.1): the switch of the owner and every standing but `active`, without
+ * expiry (A-18).
+ */
+export function isDisabled(row: KeyRow, accountHasNoCredit: boolean): boolean {
+  return row.userDisabled || row.adminSuspended || row.revokedAtMs !== null || accountHasNoCredit;
+}
