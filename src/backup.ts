@@ -1,11 +1,14 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { askServer, serverIsAway } from './ask-server.ts';
 import { makeBackupFolder, type TableFile, writeManifest, writeTable } from './backup-files.ts';
-import type { BackupDone } from './cli/backup.ts';
+import type { BackupDone, BackupOrder } from './cli/backup.ts';
 import { CliError, type Places } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
 import { settleJournalOf, workerHomes } from './leftover-journals.ts';
 import { silentLog } from './log/log.ts';
+import { flushNodes } from './nodes/flush.ts';
+import { nodeHome } from './nodes/node-home.ts';
 import { holdAfterCommands, openDatabaseBeside } from './open-database.ts';
 import { readConfig, settingsOf } from './settings.ts';
 import type { Database } from './store/database.ts';
@@ -17,6 +20,8 @@ import { holdHome } from './worker-home.ts';
 
 /** How long a server gets to bring into the database what it has settled. */
 const settleWithinMs = 60_000;
+/** How long every other node gets for the same. */
+const flushWithinMs = 30_000;
 
 /**
  * Copies one instant of the books into a folder, while the server runs or without one. Whatever was durable when this began is in
@@ -24,7 +29,7 @@ const settleWithinMs = 60_000;
  */
 export async function backUp(
   places: Places,
-  to: string | null,
+  { to, withoutNodes }: BackupOrder,
   version: string,
   around: Surroundings,
 ): Promise<BackupDone> {
@@ -43,7 +48,12 @@ export async function backUp(
     try {
       await migrate(database);
       if (!isServed) await settleLeftovers(database, settings.dataDir, config);
-      return await writeAll(database, dir, takenAt, version);
+      const missing = await flushOthers(database, isServed ? [] : homesOf(settings.dataDir));
+      if (missing.length > 0 && !withoutNodes)
+        throw new CliError(
+          `the backup would lack what these nodes acknowledged: ${missing.join('; ')}. Start them again, or pass --without-nodes`,
+        );
+      return await writeAll(database, dir, { takenAt, version, withoutNodes: missing });
     } finally {
       await close();
     }
@@ -52,11 +62,36 @@ export async function backUp(
   }
 }
 
+/** Has every node bring into the database what it has settled; those that did not, in words. */
+async function flushOthers(database: Database, settled: readonly string[]): Promise<readonly string[]> {
+  const { silent, lost } = await flushNodes(database, systemClock, {
+    limitMs: flushWithinMs,
+    settledHomes: settled,
+  });
+  return [
+    ...silent.map(({ address }) => `${address} did not answer within ${flushWithinMs / 1000} s`),
+    ...lost.map(
+      ({ address, home, silentMs }) =>
+        `${address} was last seen ${Math.round(silentMs / 1000)} s ago, and its journal is in the data directory whose node-id is ${home}`,
+    ),
+  ];
+}
+
+/** The names of a data directory and of those of its workers. */
+function homesOf(dataDir: string): readonly string[] {
+  return [dataDir, ...workerHomes(dataDir)]
+    .filter((dir) => existsSync(join(dir, 'node-id')))
+    .map((dir) => nodeHome(dir));
+}
+
 async function writeAll(
   database: Database,
   dir: string,
-  takenAt: string,
-  version: string,
+  {
+    takenAt,
+    version,
+    withoutNodes,
+  }: { readonly takenAt: string; readonly version: string; readonly withoutNodes: readonly string[] },
 ): Promise<BackupDone> {
   const snapshot = await openSnapshot(database.address);
   try {
@@ -69,15 +104,17 @@ async function writeAll(
     const sequences = await snapshot.sequences();
     const { migrations, partitions } = snapshot.plan;
     await writeManifest(dir, {
-      format: 1,
+      format: 2,
       naru: version,
       taken_at: takenAt,
+      without_nodes: withoutNodes,
       migrations,
       partitions,
       sequences,
       tables,
     });
-    return { dir, takenAt, tables: tables.length, rows: tables.reduce((sum, table) => sum + table.rows, 0) };
+    const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+    return { dir, takenAt, tables: tables.length, rows, withoutNodes };
   } finally {
     await snapshot.close();
   }

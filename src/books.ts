@@ -14,6 +14,7 @@ import { type ChangeTopic, lookedBack, seenUntilNow } from './store/changes.ts';
 import type { Database } from './store/database.ts';
 import { Journal, type JournalOptions } from './store/journal/journal.ts';
 import type { JournalEvent } from './store/journal/unavailable.ts';
+import { answerFlush } from './store/node-flush.ts';
 import type { SettlementResult, SettlementRow } from './store/settlement.ts';
 import type { Clock } from './time/clock.ts';
 
@@ -64,11 +65,12 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   // A price may have been published after its configuration was read, which is before the database was there.
   const since = lookedBack(await seenUntilNow(database));
   let lastPublication = 0;
+  const home = parts.home ?? nodeHome(dataDir);
   const nodes = await NodeRegistry.join({
     database,
     clock,
     log,
-    home: parts.home ?? nodeHome(dataDir),
+    home,
     address: `${config.listen.host}:${config.listen.port}`,
   });
   const knownSince = () => nodes.aloneSinceMs;
@@ -99,6 +101,15 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   });
   const recovered = await settlements.recover();
   if (recovered.finals + recovered.orphans > 0) log.info('recovered', recovered);
+  /** Answers a backup that asks for everything settled until now. */
+  const flush = async (request: number): Promise<void> => {
+    try {
+      await settlements.caughtUp();
+      await answerFlush(database, request, home);
+    } catch (error) {
+      log.warn('flush_unanswered', { detail: describeError(error) });
+    }
+  };
   const feed: ChangeFeed = await ChangeFeed.start({
     connect: (limitMs) => database.connect(limitMs),
     clock,
@@ -119,6 +130,8 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
         ...subjects('key', 'share-of-key').map((id) => funds.key(id)),
       ]);
       if (subjects('node').length > 0) await nodes.beat();
+      // Not waited for: other changes do not wait until the database has taken the settlements.
+      for (const request of subjects('flush')) void flush(request);
       // Publications follow one another, so their ids are in order.
       const publication = changes.findLast(({ topic }) => topic === 'catalogue')?.id ?? 0;
       if (publication <= lastPublication) return;

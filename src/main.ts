@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import cluster from 'node:cluster';
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runCli } from './cli/program.ts';
 import type { Shell } from './cli/shell.ts';
@@ -90,7 +90,9 @@ const shell: Shell = {
   version: () => JSON.parse(readFileSync(join(around.root, 'package.json'), 'utf8')).version,
   openOffice: async (places) => (await import('./open-office.ts')).openOfficeOf(places, around),
   openSlotDesk: async (places) => (await import('./slot-desk.ts')).openSlotDeskOf(places, around),
-  backUp: async (places, to) => (await import('./backup.ts')).backUp(places, to, shell.version(), around),
+  backUp: async (places, order) =>
+    (await import('./backup.ts')).backUp(places, order, shell.version(), around),
+  readAnchors: async (from) => (await import('./backup-files.ts')).readAnchors(resolve(around.cwd, from)),
   restore: async (places, from) => (await import('./restore.ts')).restore(places, from, around),
   up: async (options) => (await import('./up.ts')).up(options, around),
   async checkConfig(places) {

@@ -60,7 +60,7 @@ export function openOffice(
     },
     exportGenerations: (onlyAccount) => exported(exportGenerations(database, onlyAccount)),
     pruneGenerations: (order) => pruneGenerations(database, order, clock.now()),
-    verifyLedger: () => verifyLedger(database),
+    verifyLedger: (anchors) => verifyLedger(database, anchors),
     readNodes: () => readNodes(database),
     diffCatalogue: async () => differenceTo(database, catalogueOf(context).config),
     publishCatalogue: async () =>

@@ -10,7 +10,7 @@ import type { Spend } from '../keys/spend.ts';
 import type { KeyStanding } from '../keys/standing.ts';
 import type { Adjustment, CorrectionOutcome, Refund } from '../ledger/corrections.ts';
 import type { Grant, GrantOutcome } from '../ledger/credit.ts';
-import type { EntryRow, Verdict } from '../ledger/ledger.ts';
+import type { Anchor, EntryRow, Verdict } from '../ledger/ledger.ts';
 import type { readNodes } from '../nodes/nodes.ts';
 
 /** A published price. */
@@ -43,7 +43,8 @@ export interface Office {
   readGeneration(uuid: GenerationUuid): Promise<object | null>;
   exportGenerations(onlyAccount: number | null): AsyncIterable<object>;
   pruneGenerations(order: PruneOrder): Promise<PruneOutcome>;
-  verifyLedger(): Promise<Verdict>;
+  /** `anchors`: where the chains of the ledger stood when a backup was made. */
+  verifyLedger(anchors?: ReadonlyMap<number, Anchor>): Promise<Verdict>;
   readNodes(): ReturnType<typeof readNodes>;
   /** What publishing the configuration would change of what is published. */
   diffCatalogue(): Promise<readonly CatalogueChange[]>;

@@ -3,7 +3,8 @@ import type { FactsTaken } from '../config/facts/fill.ts';
 import type { Explanation, Knowledge } from '../inference/explain-plan.ts';
 import type { RouteQuestion } from '../inference/explain-route.ts';
 import type { CandidateReport } from '../inference/health-report.ts';
-import type { BackupDone, RestoreDone } from './backup.ts';
+import type { Anchor } from '../ledger/ledger.ts';
+import type { BackupDone, BackupOrder, RestoreDone } from './backup.ts';
 import type { Office } from './office.ts';
 import type { SlotDesk } from './slot-desk.ts';
 
@@ -71,8 +72,10 @@ export interface Shell {
   openOffice(places: Places): Promise<Office>;
   /** The slots, through the server that runs if there is one. */
   openSlotDesk(places: Places): Promise<SlotDesk>;
-  /** Copies the books into a folder; null: a new one of its own. */
-  backUp(places: Places, to: string | null): Promise<BackupDone>;
+  /** Copies the books into a folder. */
+  backUp(places: Places, order: BackupOrder): Promise<BackupDone>;
+  /** Where the chains of the ledger stood when a backup was made, by account. */
+  readAnchors(from: string): Promise<ReadonlyMap<number, Anchor>>;
   /** Puts a backup into an empty database. */
   restore(places: Places, from: string): Promise<RestoreDone>;
   /** Serves until a signal; resolves with the exit code. */

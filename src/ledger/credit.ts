@@ -82,7 +82,12 @@ async function expireAccount(sql: Sql, accountId: number, atMs: number): Promise
   const expiry = { accountId, kind: 'expiry', idempotencyKey: null, memo: null, atMs } as const;
   await post(
     sql,
-    [{ accountId, credits: 0n, usage: lost, lotApplied: lost }],
+    [
+      {
+        ...{ accountId, credits: 0n, usage: lost, lotApplied: lost },
+        expiredUntilMs: Math.max(...due.map((lot) => lot.expiresAtMs ?? 0)),
+      },
+    ],
     due.map((lot) => ({ ...expiry, amountMicro: -lot.remaining, lotId: lot.id })),
   );
   await recordChange(sql, 'account', accountId);

@@ -1,6 +1,7 @@
 import type { Database } from '../store/database.ts';
 import { type EntryRow, listEntries } from '../store/ledger.ts';
 import {
+  type Anchor,
   checkNames,
   countRows,
   type Difference,
@@ -9,6 +10,7 @@ import {
 } from '../store/verification.ts';
 
 export type { EntryRow } from '../store/ledger.ts';
+export type { Anchor } from '../store/verification.ts';
 
 const pageSize = 5_000;
 
@@ -36,11 +38,14 @@ export interface Verdict {
   readonly generations: number;
 }
 
-/** Recomputes every balance and period total from the rows they came from; no differences means that the books agree. */
-export function verifyLedger(database: Database): Promise<Verdict> {
+/**
+ * Recomputes every balance and period total from the rows they came from; no differences means that the books agree. `anchors`: where
+ * the chains stood when a backup was made, by account; the ledger must go through them.
+ */
+export function verifyLedger(database: Database, anchors?: ReadonlyMap<number, Anchor>): Promise<Verdict> {
   return database.transaction(async (sql) => {
     await freezeView(sql);
-    const differences = await findDifferences(sql);
+    const differences = await findDifferences(sql, anchors);
     return { checks: checkNames, differences, ...(await countRows(sql)) };
   });
 }

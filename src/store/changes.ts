@@ -2,9 +2,19 @@ import type { Client } from 'pg';
 import type { Sql } from './sql.ts';
 
 /** What may change under a running gateway. */
-export type ChangeTopic = 'account' | 'key' | 'node' | 'share-of-account' | 'share-of-key' | 'catalogue';
+export type ChangeTopic =
+  | 'account'
+  | 'key'
+  | 'node'
+  | 'share-of-account'
+  | 'share-of-key'
+  | 'catalogue'
+  | 'flush';
 
-/** One change: the account, key or node with this id must be looked at again; for a published edition, the configuration. */
+/**
+ * One change: the account, key or node with this id must be looked at again; for a published edition, the configuration. For `flush`, the
+ * request with this id is to be answered.
+ */
 export interface Change {
   readonly id: number;
   readonly topic: ChangeTopic;

@@ -104,6 +104,8 @@ export interface Move {
   readonly credits: bigint;
   readonly usage: bigint;
   readonly lotApplied: bigint;
+  /** The last instant at which credit that expires now was there no more; null when none expires. */
+  readonly expiredUntilMs?: number | null;
 }
 
 /**
@@ -125,9 +127,10 @@ export async function post(
     `UPDATE account_balance b
      SET balance = b.balance + m.credits - m.usage, credits = b.credits + m.credits, usage = b.usage + m.usage,
          lot_applied = b.lot_applied + m.lot_applied, entries = b.entries + m.entries, version = b.version + 1,
-         chain = CASE m.entries WHEN 0 THEN b.chain ELSE sha256(b.chain || m.link) END
-     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[])
-          m (account_id, credits, usage, lot_applied, entries, link)
+         chain = CASE m.entries WHEN 0 THEN b.chain ELSE sha256(b.chain || m.link) END,
+         expired_until = greatest(b.expired_until, to_timestamp(m.expired_until::float8 / 1000))
+     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[])
+          m (account_id, credits, usage, lot_applied, entries, link, expired_until)
      WHERE b.account_id = m.account_id`,
     [
       int8ArrayOfNumbers(moves.map((move) => move.accountId)),
@@ -138,6 +141,7 @@ export async function post(
       byteaArray(
         links.map((link) => linkOf(link.map(({ entry, rest }) => entryText(chainedOf(entry), rest)))),
       ),
+      int8ArrayOfNumbers(moves.map((move) => move.expiredUntilMs ?? null)),
     ],
   );
   if (entries.length === 0) return [];

@@ -77,6 +77,10 @@ export interface Target {
   /** Takes the rows of a table; returns how many there were. */
   take(table: string, columns: readonly string[], rows: AsyncIterable<Buffer>): Promise<number>;
   setSequences(sequences: readonly SequenceState[]): Promise<void>;
+  /** Takes out the nodes that had brought in everything before the backup: they serve from another database. */
+  forgetFlushedNodes(): Promise<void>;
+  /** The first sequence that would give out a number again that a row has; null when there is none. */
+  behindRows(): Promise<SequenceState | null>;
   commit(): Promise<void>;
   /** Lets go; what was not committed never was. */
   close(): Promise<void>;
@@ -115,6 +119,24 @@ export async function openTarget(address: DatabaseAddress): Promise<Target> {
           const sequence = 'pg_get_serial_sequence($1, $2)::regclass';
           await client.query(`SELECT setval(${sequence}, $3::bigint)`, [table, column, last]);
         }
+      },
+      async forgetFlushedNodes() {
+        const flushed =
+          'SELECT home FROM flush_answer WHERE request_id = (SELECT max(request_id) FROM flush_answer)';
+        await client.query(
+          `DELETE FROM spend_share WHERE node_id IN (SELECT id FROM gateway_node WHERE home IN (${flushed}))`,
+        );
+        await client.query(`DELETE FROM gateway_node WHERE home IN (${flushed})`);
+      },
+      async behindRows() {
+        for (const state of await sequencesOf(client)) {
+          const { rows } = await client.query(
+            `SELECT 1 FROM ${state.table} HAVING max(${state.column}) > coalesce($1::bigint, 0)`,
+            [state.last],
+          );
+          if (rows.length > 0) return state;
+        }
+        return null;
       },
       commit: async () => {
         await client.query('COMMIT');

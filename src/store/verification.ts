@@ -170,6 +170,14 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
           WHERE c.kind <> l.kind OR c.granted_at <> l.created_at OR l.record_digest IS DISTINCT FROM ${lotDigestSql('c')}`,
   },
   {
+    check: 'the instant until which credit has expired = the last one of the lots that expired',
+    sql: `SELECT 'account ' || b.account_id AS subject, e.until::text AS expected, b.expired_until::text AS found
+          FROM account_balance b LEFT JOIN (
+            SELECT l.account_id, max(c.expires_at) AS until FROM ledger l JOIN credit_lot c ON c.account_id = l.account_id AND c.id = l.lot_id
+            WHERE l.kind = 4 GROUP BY 1) e USING (account_id)
+          WHERE b.expired_until IS DISTINCT FROM e.until`,
+  },
+  {
     check: 'a dropped month is as it was when it was dropped',
     sql: `SELECT 'month ' || m.month AS subject, encode(digest, 'hex') AS expected, encode(${prunedMonthDigestSql}, 'hex') AS found
           FROM pruned_month m WHERE digest <> ${prunedMonthDigestSql}`,

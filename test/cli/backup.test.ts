@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   cpSync,
   mkdirSync,
@@ -11,6 +13,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { readBackup } from '../../src/backup-files.ts';
+import { CliError } from '../../src/cli/shell.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import { createPlace, eventually, type Place, type Serving } from './naru.ts';
@@ -26,7 +30,8 @@ let key = '';
 const places: Place[] = [];
 
 interface Manifest {
-  readonly tables: readonly { readonly rows: number }[];
+  readonly sequences: readonly { readonly table: string; readonly last: string | null }[];
+  readonly tables: readonly { readonly name: string; readonly rows: number; readonly sha256: string }[];
 }
 
 const model = {
@@ -94,6 +99,15 @@ function load(): { readonly answered: string[]; readonly stop: () => Promise<voi
 async function generations(place: Place): Promise<ReadonlyMap<string, string>> {
   const { rows } = await place.json('generation', 'export', '--account', String(account));
   return new Map(rows.map((row) => [row.id, row.cost_krw]));
+}
+
+/** Makes the checksums of a changed manifest its own, as somebody would who means harm. */
+function sign(folder: string): void {
+  const text = readFileSync(join(folder, 'manifest.json'));
+  const { tables }: Partial<Manifest> = JSON.parse(text.toString('utf8'));
+  const lines = (tables ?? []).map((table) => `${table?.sha256}  ${table?.name}.copy.gz\n`);
+  const own = createHash('sha256').update(text).digest('hex');
+  writeFileSync(join(folder, 'SHA256SUMS'), `${lines.join('')}${own}  manifest.json\n`);
 }
 
 function assertFails({ code, out, err }: Awaited<ReturnType<Place['run']>>, words: RegExp): void {
@@ -167,8 +181,12 @@ describe('a backup', () => {
       assert.equal(made.code, 0, made.err);
       const tables = (folder: string) =>
         JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')).tables;
+      // A backup itself leaves a request to flush behind, and a restore forgets the nodes that answered it.
+      const own = ['change_event', 'gateway_node', 'flush_request', 'flush_answer'];
       const withoutOrder = (folder: string) =>
-        tables(folder).map((table: { sha256: string }) => ({ ...table, sha256: '' }));
+        tables(folder)
+          .filter(({ name }: { name: string }) => !own.includes(name))
+          .map((table: { sha256: string }) => ({ ...table, sha256: '' }));
       assert.deepEqual(withoutOrder(again), withoutOrder(dir));
     } finally {
       await database.drop();
@@ -179,6 +197,45 @@ describe('a backup', () => {
     assert.equal(statSync(dir).mode & 0o777, 0o700);
     for (const file of readdirSync(dir)) assert.equal(statSync(join(dir, file)).mode & 0o077, 0, file);
     assertFails(await source.run('backup', '--to', dir), /is not empty: a backup wants a folder of its own/);
+  });
+
+  test('is found damaged whichever byte of it is changed', async (t) => {
+    const folder = join(source.folder, 'bytes');
+    cpSync(dir, folder, { recursive: true });
+    await readBackup(folder);
+    execFileSync('sha256sum', ['--check', '--strict', '--quiet', 'SHA256SUMS'], { cwd: folder });
+    let flipped = 0;
+    for (const file of readdirSync(folder)) {
+      const bytes = readFileSync(join(folder, file));
+      // Every byte of what says what the rest is, and of small tables; a sample of large ones.
+      const step = file.endsWith('.gz') ? Math.max(1, Math.floor(bytes.length / 60)) : 1;
+      for (let at = 0; at < bytes.length; at += step) {
+        const changed = Buffer.from(bytes);
+        changed[at] = (bytes[at] ?? 0) ^ (1 << (at % 8));
+        writeFileSync(join(folder, file), changed);
+        await assert.rejects(readBackup(folder), CliError, `${file}: byte ${at}`);
+        flipped += 1;
+      }
+      writeFileSync(join(folder, file), bytes);
+    }
+    await readBackup(folder);
+    t.diagnostic(`${flipped} bytes`);
+  });
+
+  test('finds a ledger that was rewritten since, chains and all', async () => {
+    const target = newPlace();
+    const restored = join(source.folder, 'backup');
+    assert.equal((await target.run('restore', restored, '--config', config)).code, 0);
+    const agrees = await target.json('ledger', 'verify', '--against', restored);
+    assert.deepEqual([agrees.code, agrees.rows[0].ok], [0, true], agrees.err);
+    // The live books have grown from it; new ones have not.
+    assert.equal((await source.json('ledger', 'verify', '--against', restored)).rows[0].ok, true);
+    const other = newPlace();
+    const id = (await other.json('account', 'create', '--name', 'x', '--config', config)).rows[0].account_id;
+    await other.json('credit', 'grant', '--account', String(id), '--amount', '1000000');
+    const differs = await other.json('ledger', 'verify', '--against', restored);
+    assert.deepEqual([differs.code, differs.rows[0].ok], [1, false], differs.err);
+    assert.match(differs.out, /went through where the backup has it/);
   });
 
   test('that is damaged, unfinished or of another schema is refused, and nothing of it is restored', async () => {
@@ -193,6 +250,7 @@ describe('a backup', () => {
       const file = join(folder, 'manifest.json');
       const manifest: Manifest = JSON.parse(readFileSync(file, 'utf8'));
       writeFileSync(file, JSON.stringify({ ...manifest, ...change(manifest) }));
+      sign(folder);
     };
     const last = 'price_version.copy.gz';
     const oneMore = (table: Manifest['tables'][number]) => ({ ...table, rows: table.rows + 1 });
@@ -200,6 +258,20 @@ describe('a backup', () => {
       ['cut', (folder) => truncateSync(join(folder, last), 30), /is damaged; nothing was restored/],
       ['swapped', (folder) => cpSync(join(folder, 'account.copy.gz'), join(folder, last)), /is damaged/],
       ['gone', (folder) => rmSync(join(folder, last)), /is damaged/],
+      [
+        'unsigned',
+        (folder) =>
+          writeFileSync(join(folder, 'manifest.json'), `${readFileSync(join(folder, 'manifest.json'))} `),
+        /the checksums of .* are not those of its manifest.json/,
+      ],
+      [
+        'numbers',
+        (folder) =>
+          edit(folder, ({ sequences }) => ({
+            sequences: sequences.map((one) => (one.table === 'account' ? { ...one, last: null } : one)),
+          })),
+        /would give out numbers of account again that its rows have/,
+      ],
       ['counts', (folder) => edit(folder, ({ tables }) => ({ tables: tables.map(oneMore) })), /is damaged/],
       [
         'partitions',
@@ -226,9 +298,14 @@ describe('a backup', () => {
         (folder) => edit(folder, ({ tables }) => ({ tables: tables.slice(1) })),
         /manifest is damaged/,
       ],
-      ['format', (folder) => edit(folder, () => ({ format: 2 })), /damaged, or of a newer Naru/],
-      ['json', (folder) => writeFileSync(join(folder, 'manifest.json'), '{'), /damaged, or of a newer Naru/],
-      ['unfinished', (folder) => rmSync(join(folder, 'manifest.json')), /a backup that was not finished/],
+      ['format', (folder) => edit(folder, () => ({ format: 1 })), /damaged, or of another version of Naru/],
+      [
+        'json',
+        (folder) => writeFileSync(join(folder, 'manifest.json'), '{'),
+        /damaged, or of another version/,
+      ],
+      ['unfinished', (folder) => rmSync(join(folder, 'SHA256SUMS')), /a backup that was not finished/],
+      ['without', (folder) => rmSync(join(folder, 'manifest.json')), /a backup that was not finished/],
     ];
     for (const [name, spoil, words] of spoilt)
       assertFails(await target.run('restore', copy(name, spoil), '--config', config), words);

@@ -39,6 +39,7 @@ async function understood(
     openOffice: nothing,
     openSlotDesk: nothing,
     backUp: nothing,
+    readAnchors: nothing,
     restore: nothing,
     up: nothing,
     checkConfig: nothing,

@@ -9,10 +9,16 @@ export function addBackupCommands(program: Command, shell: Shell, state: { exitC
   withCommonOptions(program.command('backup'))
     .description('copy the books into a folder, while the server runs or without one')
     .option('--to <dir>', 'a new or empty folder (default: naru-backup-<time> here)', words)
-    .action(async (flags: CommonOptions & { to?: string }) => {
-      const { dir, takenAt, tables, rows } = await shell.backUp(placesOf(flags), flags.to ?? null);
-      const text = `${dir}: ${rows} rows of ${tables} tables, as of ${takenAt} or a moment later`;
-      await new Output(shell, flags.json === true).one(text, { dir, taken_at: takenAt, tables, rows });
+    .option('--without-nodes', 'also when a node cannot bring in what it has settled')
+    .action(async (flags: CommonOptions & { to?: string; withoutNodes?: true }) => {
+      const { dir, takenAt, tables, rows, withoutNodes } = await shell.backUp(placesOf(flags), {
+        to: flags.to ?? null,
+        withoutNodes: flags.withoutNodes === true,
+      });
+      const lacks = withoutNodes.map((node) => `\nwithout what this node settled last: ${node}`).join('');
+      const text = `${dir}: ${rows} rows of ${tables} tables, as of ${takenAt} or a moment later${lacks}`;
+      const done = { dir, taken_at: takenAt, tables, rows, without_nodes: withoutNodes };
+      await new Output(shell, flags.json === true).one(text, done);
     });
 
   withCommonOptions(program.command('restore'))

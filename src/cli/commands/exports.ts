@@ -3,7 +3,7 @@ import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts'
 import type { EntryRow, Verdict } from '../../ledger/ledger.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
-import { accountId } from '../arguments.ts';
+import { accountId, words } from '../arguments.ts';
 import { assertAccount, type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
 import type { Output, Row } from '../output.ts';
 import type { Shell } from '../shell.ts';
@@ -41,13 +41,15 @@ export function addExportCommands(program: Command, shell: Shell, state: { exitC
 
   withCommonOptions(ledger.command('verify'))
     .description('recompute every balance and period total; exit code 1 and the differences if any')
-    .action((flags: CommonOptions) =>
-      inOffice(shell, flags, async (office, output) => {
-        const verdict = await office.verifyLedger();
+    .option('--against <dir>', 'a backup: the ledger must have grown from the one in it', words)
+    .action(async (flags: CommonOptions & { readonly against?: string }) => {
+      const anchors = flags.against === undefined ? undefined : await shell.readAnchors(flags.against);
+      await inOffice(shell, flags, async (office, output) => {
+        const verdict = await office.verifyLedger(anchors);
         if (verdict.differences.length > 0) state.exitCode = 1;
         await report(verdict, output);
-      }),
-    );
+      });
+    });
 
   const generation = program.command('generation').description('records of generations').helpCommand(false);
   addGenerationShow(generation, shell);

@@ -3,7 +3,16 @@ import { type TableName, type Tables, tableNames } from './tables.ts';
 /** What the model keeps of each table, but for instants of the server. */
 export const modelColumns: { readonly [Name in TableName]: readonly (keyof Tables[Name] & string)[] } = {
   account: ['id', 'name'],
-  account_balance: ['account_id', 'credits', 'usage', 'lot_applied', 'entries', 'version', 'chain'],
+  account_balance: [
+    'account_id',
+    'credits',
+    'usage',
+    'lot_applied',
+    'entries',
+    'version',
+    'chain',
+    'expired_until',
+  ],
   credit_lot: ['id', 'account_id', 'amount', 'remaining', 'expires_at'],
   ledger: [
     'id',

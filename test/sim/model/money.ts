@@ -25,6 +25,11 @@ function chained(chain: Buffer, link: unknown): Buffer {
     .digest();
 }
 
+/** The later of two instants, of which none may be known. */
+function latest(before: number | null, next: unknown): number | null {
+  return next === null ? before : Math.max(before ?? Number(next), Number(next));
+}
+
 /** Behind the change of the balance, which has counted the entry. */
 function putEntry(tx: Transaction, entry: Omit<Tables['ledger'], 'id'>): number {
   if (entry.amount === 0n) throw new ServerError('23514', 'entry_moves_money');
@@ -150,6 +155,7 @@ export const moneyStatements: readonly Statement[] = [
         entries: 0,
         version: 0n,
         chain: Buffer.alloc(0),
+        expired_until: null,
       };
       putBalance(tx, { account_id: Number(id), ...zero });
       return [];
@@ -213,11 +219,12 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'UPDATE account_balance b SET balance = b.balance + m.credits - m.usage, credits = b.credits + m.credits, usage = b.usage + m.usage, lot_applied = b.lot_applied + m.lot_applied, entries = b.entries + m.entries, version = b.version + 1, chain = CASE m.entries WHEN 0 THEN b.chain ELSE sha256(b.chain || m.link) END FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[]) m (account_id, credits, usage, lot_applied, entries, link) WHERE b.account_id = m.account_id',
+    text: 'UPDATE account_balance b SET balance = b.balance + m.credits - m.usage, credits = b.credits + m.credits, usage = b.usage + m.usage, lot_applied = b.lot_applied + m.lot_applied, entries = b.entries + m.entries, version = b.version + 1, chain = CASE m.entries WHEN 0 THEN b.chain ELSE sha256(b.chain || m.link) END, expired_until = greatest(b.expired_until, to_timestamp(m.expired_until::float8 / 1000)) FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[]) m (account_id, credits, usage, lot_applied, entries, link, expired_until) WHERE b.account_id = m.account_id',
     locks: (_tx, [ids]) => numbersOf(ids).map((id) => `balance ${id}`),
     run: (tx, [ids, ...moved]) => {
       const [credits, usage, lots, entries] = moved.slice(0, 4).map(amountsOf);
       const links = arrayOf(moved[4]);
+      const expired = arrayOf(moved[5]);
       numbersOf(ids).forEach((id, at) => {
         const row = tx.get('account_balance', String(id));
         if (row === undefined) return;
@@ -230,6 +237,7 @@ export const moneyStatements: readonly Statement[] = [
           entries: row.entries + added,
           version: row.version + 1n,
           chain: added === 0 ? row.chain : chained(row.chain, links[at]),
+          expired_until: latest(row.expired_until, expired[at] ?? null),
         });
       });
       return [];
@@ -355,6 +363,7 @@ export const moneyStatements: readonly Statement[] = [
           lot_applied: before?.lot_applied ?? 0n,
           entries: (before?.entries ?? 0) + (numbersOf(counts)[at] ?? 0),
           version: (before?.version ?? 0n) + 1n,
+          expired_until: before?.expired_until ?? null,
           chain:
             before === undefined ? (arrayOf(links)[at] as Buffer) : chained(before.chain, arrayOf(links)[at]),
         };

@@ -9,6 +9,7 @@ export interface Tables {
     readonly entries: number;
     readonly version: bigint;
     readonly chain: Buffer;
+    readonly expired_until: number | null;
   };
   readonly credit_lot: {
     readonly id: number;

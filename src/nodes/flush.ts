@@ -1,0 +1,39 @@
+import type { Database } from '../store/database.ts';
+import { answerFlush, type FlushState, readFlush, requestFlush } from '../store/node-flush.ts';
+import type { Clock } from '../time/clock.ts';
+
+const lookEveryMs = 50;
+
+/** What asking the nodes to flush came to. */
+export interface Flushed {
+  readonly answered: readonly FlushState[];
+  /** They live and did not answer in time. */
+  readonly silent: readonly FlushState[];
+  /** They are registered and do not live: their journals may hold what they acknowledged. */
+  readonly lost: readonly FlushState[];
+}
+
+/**
+ * Asks every node to bring into the database what it has settled, and waits until each has answered or is lost, for `limitMs` at most.
+ * The nodes of `settledHomes` are not waited for: what their journals hold was settled by the caller, who answers for them.
+ */
+export async function flushNodes(
+  database: Database,
+  clock: Clock,
+  { limitMs, settledHomes }: { readonly limitMs: number; readonly settledHomes: readonly string[] },
+): Promise<Flushed> {
+  const request = await requestFlush(database);
+  for (const home of settledHomes) await answerFlush(database, request, home);
+  const endMs = clock.monotonic() + limitMs;
+  for (;;) {
+    const states = await readFlush(database, request);
+    const silent = states.filter(({ lives, answered }) => lives && !answered);
+    if (silent.length === 0 || clock.monotonic() >= endMs)
+      return {
+        answered: states.filter(({ answered }) => answered),
+        silent,
+        lost: states.filter(({ lives, answered }) => !lives && !answered),
+      };
+    await new Promise<void>((resolve) => clock.after(lookEveryMs, resolve));
+  }
+}

@@ -1,0 +1,129 @@
+/** `naru backup` beside other nodes on one database: it has what each of them acknowledged, or says whose answers it lacks. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
+import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+import { createPlace, type Place, type Serving } from './naru.ts';
+
+let upstream: Upstream;
+let database: TestDatabase;
+let key = '';
+const places: Place[] = [];
+const nodes: Serving[] = [];
+
+before(async () => {
+  upstream = await startUpstream();
+  upstream.always(reply.chat('네', { usage: usage(10, 5) }));
+  database = await createTestDatabase();
+  for (const _ of [1, 2, 3]) {
+    const place = createPlace();
+    places.push(place);
+    const config = place.configure({
+      database: { url: urlOf(database.address) },
+      limits: { requests_per_second: 100_000, burst: 100_000 },
+      providers: [{ slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'k' }],
+      models: [
+        {
+          id: 'test/echo',
+          name: 'Echo',
+          context_length: 4096,
+          price: { prompt: 1, completion: 2, currency: 'KRW', per: 'token' },
+          candidates: [{ provider: 'up', model: 'echo' }],
+        },
+      ],
+    });
+    nodes.push(await place.up('--config', config));
+  }
+  const [first] = places;
+  assert.ok(first !== undefined);
+  const account = (await first.json('account', 'create', '--name', 'a')).rows[0].account_id;
+  await first.json('credit', 'grant', '--account', String(account), '--amount', '1000000');
+  key = (await first.json('key', 'create', '--account', String(account), '--name', 'k')).rows[0].key;
+});
+after(async () => {
+  for (const node of nodes) node.child.kill('SIGKILL');
+  await Promise.all(nodes.map((node) => node.ended));
+  await upstream?.close();
+  await database?.drop();
+  for (const place of places) place.remove();
+});
+
+async function ask(node: Serving | undefined): Promise<string> {
+  const response = await fetch(`${node?.origin}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'test/echo', messages: [{ role: 'user', content: '안녕' }] }),
+  });
+  await response.text();
+  assert.equal(response.status, 200);
+  return response.headers.get('x-generation-id') ?? '';
+}
+
+/** The ids of the generations in a backup. */
+async function generationsIn(dir: string): Promise<ReadonlySet<string>> {
+  const target = createPlace();
+  places.push(target);
+  const restored = await target.json('restore', dir);
+  assert.deepEqual([restored.code, restored.rows[0]?.differences], [0, 0], restored.err);
+  return new Set((await target.json('generation', 'export')).rows.map((row) => row.id));
+}
+
+async function backUp(name: string, ...flags: readonly string[]) {
+  const [first] = places;
+  assert.ok(first !== undefined);
+  const dir = join(first.folder, name);
+  return { dir, done: await first.json('backup', '--to', dir, ...flags) };
+}
+
+test('it has every answer that any node gave before it', async () => {
+  for (const round of [1, 2, 3]) {
+    const answered = await Promise.all(nodes.flatMap((node) => Array.from({ length: 5 }, () => ask(node))));
+    const { dir, done } = await backUp(`all-${round}`);
+    assert.equal(done.code, 0, done.err);
+    assert.deepEqual(done.rows[0].without_nodes, []);
+    const there = await generationsIn(dir);
+    for (const id of answered) assert.ok(there.has(id), id);
+  }
+});
+
+test('it fails while a node is lost, names it and where its journal is, and goes without it when told to', async () => {
+  const [, , lost] = nodes;
+  assert.ok(lost !== undefined);
+  const answered = await ask(nodes[1]);
+  lost.child.kill('SIGKILL');
+  await lost.ended;
+  const { done } = await backUp('refused');
+  assert.deepEqual([done.code, done.out], [1, '']);
+  const address = new URL(lost.origin).host;
+  const home = readFileSync(join(places[2]?.dataDir ?? '', 'node-id'), 'utf8').trim();
+  assert.match(done.err, /the backup would lack what these nodes acknowledged/);
+  assert.ok(done.err.includes(address) && done.err.includes(home), done.err);
+  assert.match(done.err, /--without-nodes/);
+  const without = await backUp('without', '--without-nodes');
+  assert.equal(without.done.code, 0, without.done.err);
+  assert.equal(without.done.rows[0].without_nodes.length, 1);
+  const manifest = JSON.parse(readFileSync(join(without.dir, 'manifest.json'), 'utf8'));
+  assert.ok(manifest.without_nodes[0].includes(address));
+  assert.ok((await generationsIn(without.dir)).has(answered));
+});
+
+test('a node that hangs is waited for until it is lost, and one that came back is asked again', async () => {
+  const [, hanging] = nodes;
+  assert.ok(hanging !== undefined);
+  hanging.child.kill('SIGSTOP');
+  const { done } = await backUp('hangs');
+  assert.equal(done.code, 1);
+  assert.ok(done.err.includes(new URL(hanging.origin).host), done.err);
+  hanging.child.kill('SIGCONT');
+  // The one that was killed comes back in its place, and settles its journal as it starts.
+  const again = await places[2]?.up('--config', join(places[2].folder, 'naru.yaml'));
+  assert.ok(again !== undefined);
+  nodes.push(again);
+  const answered = [await ask(hanging), await ask(again)];
+  const { dir, done: made } = await backUp('again');
+  assert.equal(made.code, 0, made.err);
+  const there = await generationsIn(dir);
+  for (const id of answered) assert.ok(there.has(id), id);
+});
