@@ -1,4 +1,4 @@
-import { Client, type ClientConfig, types } from 'pg';
+import { Client, type ClientBase, type ClientConfig, types } from 'pg';
 
 /** Where the database is, in the words of the PostgreSQL client. */
 export type DatabaseAddress = Pick<ClientConfig, 'host' | 'port' | 'user' | 'database' | 'connectionString'>;
@@ -69,6 +69,19 @@ function verifying(url: string): string {
 }
 
 /**
+ * Sets what durability needs on a fresh connection: a commit that was answered is on the disk of the server, and of the standbys
+ * that it waits for, whatever the server's configuration says of others (`off` loses up to a second of commits in a crash,
+ * `local` and `remote_write` those that a standby did not flush). The stronger `remote_apply` stays. An engine that does not know the setting
+ * is left alone. Throws what the connection throws.
+ */
+export async function setDurable(client: ClientBase): Promise<void> {
+  await client.query(
+    `SELECT set_config('synchronous_commit', CASE setting WHEN 'remote_apply' THEN setting ELSE 'on' END, false)
+     FROM (SELECT current_setting('synchronous_commit', true) AS setting) s WHERE setting IS NOT NULL`,
+  );
+}
+
+/**
  * Opens one connection; throws when the server is not there within 5 s. `limitMs`: see `clientConfig`. What is asked of it before the
  * last answer has come is sent at once, and answered in its turn; COPY needs a connection that is not `pipelined`.
  */
@@ -81,6 +94,12 @@ export async function connect(
   // Without a listener the loss of an idle connection would end the process; the next query tells whoever needs it.
   client.on('error', () => {});
   await client.connect();
+  try {
+    await setDurable(client);
+  } catch (error) {
+    await disconnect(client);
+    throw error;
+  }
   return client;
 }
 

@@ -8,6 +8,7 @@ import {
   isConflict,
   isConnectionLoss,
   isReadOnly,
+  setDurable,
 } from './connection.ts';
 import { OrderedLine } from './ordered-line.ts';
 import { type Sql, sqlOver } from './sql.ts';
@@ -34,7 +35,12 @@ const systemMeans: DatabaseMeans = {
   clock: systemClock,
   connect,
   openPool(address, size, limitMs) {
-    const pool = new Pool({ ...clientConfig(address, limitMs), max: size, idleTimeoutMillis: 30_000 });
+    const pool = new Pool({
+      ...clientConfig(address, limitMs),
+      max: size,
+      idleTimeoutMillis: 30_000,
+      onConnect: setDurable,
+    });
     pool.on('error', () => {});
     // The pool listens while a connection is idle only: a loss inside a transaction would end the process.
     pool.on('connect', (client) => client.on('error', () => {}));

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { findBinaries } from '../../src/store/embedded/binaries.ts';
 import { runCommand } from '../../src/store/embedded/run-command.ts';
 import { serverUser } from '../../src/store/embedded/server-user.ts';
 
@@ -17,18 +18,35 @@ export interface OwnPostgres {
   readonly password: string;
   readonly caFile: string;
   readonly port: number;
+  /** The data directory. */
+  readonly data: string;
+  /** Kills it as a loss of power of its processes would (what was not flushed is gone), and starts it again on the same data. */
+  crash(): Promise<void>;
+  /** Stops it in good order, calls `change` on its data directory, and starts it again. */
+  restart(change?: (data: string) => void): Promise<void>;
   stop(): Promise<void>;
 }
 
 const patienceMs = 60_000;
 
+/** The programs that the runner names, else those of the embedded server, which `folder` may receive. */
+export async function ownBinDir(folder: string): Promise<string> {
+  const stated = process.env['NARU_TEST_POSTGRES_BIN'];
+  if (stated !== undefined) return stated;
+  const uid = process.getuid?.() ?? -1;
+  const user = serverUser(uid, join(folder, 'none'));
+  const options = { uid, user, env: process.env, dataDir: folder, needMajor: null, progress: () => {} };
+  return (await findBinaries(options)).binDir;
+}
+
 /**
  * Starts a throw-away server from the programs in `binDir`, as `postgres` or `nobody` where we are root. `locale` is initdb's
- * arguments about language. Throws with what the server said.
+ * arguments about language, `settingsMore` is laid over the server's settings. Throws with what the server said.
  */
 export async function startOwnPostgres(
   binDir: string,
   locale: readonly string[] = ['--locale=C'],
+  settingsMore: Readonly<Record<string, string>> = {},
 ): Promise<OwnPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'naru-postgres-'));
   chmodSync(folder, 0o755);
@@ -100,36 +118,56 @@ export async function startOwnPostgres(
     ssl_key_file: key,
     fsync: 'off',
     max_connections: 200,
+    ...settingsMore,
   };
   const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const become = user === null ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
-  // Whoever ends before it takes it along.
-  const child = spawn(
-    'setpriv',
-    ['--pdeathsig', 'INT', ...become, '--', join(binDir, 'postgres'), '-D', data, ...words],
-    {
-      cwd: '/',
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
   const address = { host: join(folder, 'socket'), port, user: 'naru', database: 'postgres' };
-  const stop = async (): Promise<void> => {
-    if (child.exitCode === null) {
-      const over = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGINT');
-      await over;
+  const start = async (): Promise<ChildProcess> => {
+    // Whoever ends before it takes it along.
+    const started = spawn(
+      'setpriv',
+      ['--pdeathsig', 'INT', ...become, '--', join(binDir, 'postgres'), '-D', data, ...words],
+      { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    try {
+      await answering(started, address);
+      return started;
+    } catch (error) {
+      await end(started, 'SIGINT');
+      throw error;
     }
-    rmSync(folder, { recursive: true, force: true });
   };
+  let child: ChildProcess;
   try {
-    await answering(child, address);
+    child = await start();
   } catch (error) {
-    await stop();
+    rmSync(folder, { recursive: true, force: true });
     throw error;
   }
+  const crash = async (): Promise<void> => {
+    await end(child, 'SIGKILL');
+    child = await start();
+  };
+  const restart = async (change: (data: string) => void = () => {}): Promise<void> => {
+    await end(child, 'SIGINT');
+    change(data);
+    child = await start();
+  };
+  const stop = async (): Promise<void> => {
+    await end(child, 'SIGINT');
+    rmSync(folder, { recursive: true, force: true });
+  };
   const query = `sslmode=verify-full&sslrootcert=${encodeURIComponent(certificate)}`;
   const url = `postgres://naru:${password}@localhost:${port}/postgres?${query}`;
-  return { address, url, password, caFile: certificate, port, stop };
+  return { address, url, password, caFile: certificate, port, data, crash, restart, stop };
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const over = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  await over;
 }
 
 async function answering(child: ChildProcess, address: DatabaseAddress): Promise<void> {

@@ -5,28 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
-import { findBinaries } from '../../src/store/embedded/binaries.ts';
-import { serverUser } from '../../src/store/embedded/server-user.ts';
 import { createPlace, type Place } from '../cli/naru.ts';
-import { type OwnPostgres, startOwnPostgres } from '../harness/own-postgres.ts';
+import { type OwnPostgres, ownBinDir, startOwnPostgres } from '../harness/own-postgres.ts';
 
 let postgres: OwnPostgres;
 let place: Place;
 let folder: string;
 
-/** The programs that the runner names, else those of the embedded server. */
-async function binDir(): Promise<string> {
-  const stated = process.env['NARU_TEST_POSTGRES_BIN'];
-  if (stated !== undefined) return stated;
-  const uid = process.getuid?.() ?? -1;
-  const user = serverUser(uid, join(folder, 'none'));
-  const options = { uid, user, env: process.env, dataDir: folder, needMajor: null, progress: () => {} };
-  return (await findBinaries(options)).binDir;
-}
-
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'naru-other-'));
-  postgres = await startOwnPostgres(await binDir());
+  postgres = await startOwnPostgres(await ownBinDir(folder));
   place = createPlace();
 });
 after(async () => {

@@ -1,0 +1,70 @@
+/** What an external server is set to must not cost an acknowledged charge: sessions set what they need, the rest is told. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Database } from '../../src/store/database.ts';
+import { type OwnPostgres, ownBinDir, startOwnPostgres } from '../harness/own-postgres.ts';
+
+let folder: string;
+let postgres: OwnPostgres;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'naru-durability-'));
+  // The WAL writer sleeps: what no commit flushes stays in memory until the server dies.
+  const settings = { fsync: 'on', synchronous_commit: 'off', wal_writer_delay: '10s' };
+  postgres = await startOwnPostgres(await ownBinDir(folder), ['--locale=C'], settings);
+});
+after(async () => {
+  await postgres?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const shown = "SELECT current_setting('synchronous_commit') AS value";
+
+/** What synchronous_commit is in each kind of session that the gateway opens. */
+async function settingsOf(database: Database): Promise<readonly string[]> {
+  const pooled = await database.query<{ value: string }>(shown);
+  const inTransaction = await database.transaction((sql) => sql.query<{ value: string }>(shown));
+  const inOrder = await database.readInOrder((sql) => sql.query<{ value: string }>(shown));
+  const client = await database.connect(5_000);
+  const own = await client.query<{ value: string }>(shown);
+  await client.end();
+  return [...pooled, ...inTransaction, ...inOrder, ...own.rows].map(({ value }) => value);
+}
+
+test('what is committed survives a crash of a server that has synchronous_commit off', async () => {
+  const database = new Database(postgres.address);
+  try {
+    await database.transaction((sql) => sql.query('CREATE TABLE charge (id int)'));
+    for (let id = 1; id <= 5; id += 1)
+      await database.transaction((sql) => sql.query(`INSERT INTO charge VALUES (${id})`));
+    await database.line.run((_sql, client) => client.query('INSERT INTO charge VALUES (6)'));
+    await postgres.crash();
+    const rows = await database.query<{ n: bigint }>('SELECT count(*) AS n FROM charge');
+    assert.equal(rows[0]?.n, 6n);
+  } finally {
+    await database.close();
+  }
+});
+
+for (const [configured, expected] of [
+  ['off', 'on'],
+  ['local', 'on'],
+  ['remote_write', 'on'],
+  ['on', 'on'],
+  ['remote_apply', 'remote_apply'],
+] as const) {
+  test(`every session commits with ${expected} where the server has ${configured}`, async () => {
+    const admin = new Database(postgres.address, 1);
+    await admin.query(`ALTER ROLE naru SET synchronous_commit = ${configured}`);
+    await admin.close();
+    const database = new Database(postgres.address, 2);
+    try {
+      assert.deepEqual(await settingsOf(database), [expected, expected, expected, expected]);
+    } finally {
+      await database.close();
+    }
+  });
+}
