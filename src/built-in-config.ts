@@ -1,5 +1,8 @@
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { engineVariants } from './config/variants.ts';
+import { reasoningParameters } from './dialects/reasoning.ts';
+import { takenParameters } from './dialects/taken-parameters.ts';
 import { type FoundEngine, type FoundModel, readFoundEngines } from './found-engines.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -55,9 +58,11 @@ const demoModel = {
 };
 
 function externalSlot(engine: FoundEngine, model: FoundModel): object {
+  const variant = engineVariants.find((name) => name === engine.name);
   return {
     name: model.slot,
     external: { base_url: engine.baseUrl, health_path: '/v1/models' },
+    ...(variant === undefined ? {} : { variant }),
     model: model.engineName,
     max_concurrency: 4,
   };
@@ -69,7 +74,22 @@ function foundModel(engine: FoundEngine, model: FoundModel): object {
     name: `${engine.title}: ${model.engineName}`,
     description: `Found on this machine at ${engine.baseUrl}.`,
     context_length: model.contextLength,
+    input_modalities: model.images ? ['text', 'image'] : ['text'],
+    ...(model.lacks.length === 0 ? {} : { supported_parameters: supportedBy(engine, model) }),
     price: localPrice,
     candidates: [{ slot: model.slot }],
   };
+}
+
+/** What its engine takes, without what the model cannot do. */
+function supportedBy({ name }: FoundEngine, { engineName, id, lacks }: FoundModel): readonly string[] {
+  const variant = engineVariants.find((one) => one === name) ?? 'engine';
+  const needs: Readonly<Record<FoundModel['lacks'][number], readonly string[]>> = {
+    tools: ['tools', 'tool_choice', 'parallel_tool_calls'],
+    thinking: [...reasoningParameters, 'chat_template_kwargs'],
+  };
+  const missing = new Set(lacks.flatMap((one) => needs[one]));
+  return takenParameters({ dialect: 'openai', variant, model: engineName, modelId: id }).filter(
+    (parameter) => !missing.has(parameter),
+  );
 }

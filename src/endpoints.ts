@@ -1,7 +1,6 @@
 import type { Books } from './books.ts';
 import type { Config } from './config/config.ts';
 import { openaiDialect } from './dialects/openai/index.ts';
-import { rulesOf } from './dialects/openai/providers.ts';
 import { placeWith } from './funds.ts';
 import { readGeneration } from './generations/generations.ts';
 import type { AnyRoute } from './http/route.ts';
@@ -101,7 +100,7 @@ function inferenceOf({
         provider: (slug) => offer.provider(slug),
         engine: (baseUrl) => engines.at(baseUrl),
         slots: lanes,
-        engineDialect: openaiDialect(rulesOf('generic')),
+        engineDialect: openaiDialect,
         clock,
         log,
         get streamIdleTimeoutMs() {

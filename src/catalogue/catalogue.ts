@@ -1,4 +1,6 @@
-import type { CandidateConfig, Config, Modality, ModelConfig } from '../config/config.ts';
+import type { CandidateConfig, Config, Modality, ModelConfig, ProviderConfig } from '../config/config.ts';
+import { variantOfUrl } from '../dialects/openai/providers.ts';
+import { type TakenBy, takenParameters } from '../dialects/taken-parameters.ts';
 import { refuse } from '../errors/catalogue.ts';
 import type { Database } from '../store/database.ts';
 import { type CatalogueChange, offerKey } from './difference.ts';
@@ -82,7 +84,9 @@ function modelOf(model: ModelConfig, candidates: readonly Candidate[]): Model {
     maxCompletionTokens: model.maxCompletionTokens ?? model.contextLength,
     inputModalities: model.inputModalities,
     outputModalities: model.outputModalities,
-    supportedParameters: model.supportedParameters ?? [],
+    supportedParameters: model.supportedParameters ?? [
+      ...new Set(candidates.flatMap(({ takenParameters: taken }) => taken)),
+    ],
     defaultParameters: model.defaultParameters,
     price: model.price,
     huggingFaceId: model.huggingFaceId,
@@ -102,6 +106,8 @@ function candidateOf(
   const provider =
     target.kind === 'provider' ? config.providers.find((row) => row.slug === target.provider) : undefined;
   const tag = target.kind === 'slot' ? target.slot : target.provider;
+  const to = destinationOf(config, candidate, { provider, modelId: model.id });
+  const overrides = { ...provider?.parameters, ...candidate.parameters };
   return {
     ...published,
     via:
@@ -117,10 +123,29 @@ function candidateOf(
     inputs: new Set<Modality>(candidate.inputModalities),
     supportedParameters:
       candidate.supportedParameters === null ? null : new Set(candidate.supportedParameters),
+    takenParameters: (candidate.supportedParameters ?? takenParameters(to)).filter(
+      (name) => overrides[name] !== 'drop',
+    ),
+    variant: to.variant,
+    overrides,
     quantization: candidate.quantization,
     dataCollection: candidate.dataCollection,
     zdr: candidate.zdr,
     weight: candidate.weight,
     price: candidate.price,
   };
+}
+
+/** Which API a candidate is, and what it is asked for. */
+function destinationOf(
+  { slots }: Config,
+  { target }: CandidateConfig,
+  { provider, modelId }: { readonly provider: ProviderConfig | undefined; readonly modelId: string },
+): TakenBy {
+  if (target.kind === 'slot' || provider === undefined) {
+    const slot = slots.find(({ name }) => target.kind === 'slot' && name === target.slot);
+    return { dialect: 'openai', variant: slot?.variant ?? 'engine', model: slot?.model ?? modelId, modelId };
+  }
+  const variant = provider.variant ?? variantOfUrl(provider.baseUrl);
+  return { dialect: provider.dialect, variant, model: target.model, modelId };
 }

@@ -1,3 +1,4 @@
+import type { ParameterOverrides, Variant } from '../config/variants.ts';
 import type { Price } from '../money/price.ts';
 import type { InputModality } from '../wire/chat.ts';
 
@@ -21,6 +22,12 @@ export interface Candidate {
   readonly inputs: ReadonlySet<InputModality | 'text'>;
   /** Null when nothing is declared: then every known parameter is taken to be understood. */
   readonly supportedParameters: ReadonlySet<string> | null;
+  /** What is passed on: what is declared, else what its API takes. */
+  readonly takenParameters: readonly string[];
+  /** Which API it is, where its dialect has several. */
+  readonly variant: Variant;
+  /** What becomes of single parameters, whatever that API takes. */
+  readonly overrides: ParameterOverrides;
   /** How its weights are quantized; null when not stated. */
   readonly quantization: string | null;
   /** Whether prompts may be kept or learnt from. */

@@ -23,6 +23,8 @@ export function buildProvider(
     slug: provider.slug,
     name: provider.name ?? provider.slug,
     dialect: provider.dialect,
+    variant: provider.variant ?? null,
+    parameters: provider.parameters,
     baseUrl: withoutSlash(provider.base_url),
     apiKey: provider.api_key ?? null,
     aws: buildAws(provider),
@@ -51,6 +53,7 @@ export function buildSlot(slot: ParsedFile['slots'][number], outside: Outside): 
   return {
     name: slot.name,
     driver: driverOf(slot, outside),
+    variant: slot.variant ?? null,
     basePath: withoutSlash(slot.base_path),
     model: slot.model ?? null,
     readyPath: slot.ready_path,

@@ -112,7 +112,7 @@ function candidatesOf({ id, candidates, provider, slot, model }: ParsedModel): r
   if (candidates !== undefined) return candidates;
   const [author, ...rest] = id.split('/');
   const name = model ?? (provider === author ? rest.join('/') : id);
-  return [{ slot, provider, model: provider === undefined ? undefined : name }];
+  return [{ slot, provider, model: provider === undefined ? undefined : name, parameters: {} }];
 }
 
 function buildCandidate(
@@ -134,6 +134,7 @@ function buildCandidate(
     maxCompletionTokens: most === null ? null : Math.min(most, contextLength),
     inputModalities: candidate.input_modalities ?? model.input_modalities,
     supportedParameters: candidate.supported_parameters ?? model.supported_parameters ?? null,
+    parameters: candidate.parameters,
     quantization: candidate.quantization ?? null,
     ...built,
     weight: candidate.weight ?? null,

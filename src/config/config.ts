@@ -2,6 +2,7 @@ import type { Krw } from '../money/krw.ts';
 import type { Price } from '../money/price.ts';
 import type { Secret } from './secret.ts';
 import type { SlotSettings } from './slot.ts';
+import type { ParameterOverrides, Variant } from './variants.ts';
 
 /** What `naru.yaml` says, with every default filled in and every reference checked (decisions.md §5). Frozen all through. */
 export interface Config {
@@ -90,6 +91,10 @@ export interface ProviderConfig {
   readonly slug: string;
   readonly name: string;
   readonly dialect: 'openai' | 'anthropic' | 'google' | 'bedrock';
+  /** Which API that speaks `openai` it is; null: the host of `baseUrl` tells. */
+  readonly variant: Variant | null;
+  /** What becomes of single parameters whatever the API is known to take: another name, `drop` or `keep`. */
+  readonly parameters: ParameterOverrides;
   /** Without a slash at its end. */
   readonly baseUrl: string;
   /** Null: requests carry no credential. */
@@ -181,6 +186,8 @@ export interface CandidateConfig {
   readonly maxCompletionTokens: number | null;
   readonly inputModalities: readonly Modality[];
   readonly supportedParameters: readonly string[] | null;
+  /** As those of its provider, over them. */
+  readonly parameters: ParameterOverrides;
   readonly quantization: string | null;
   readonly price: Price;
   readonly stated: StatedPrice;

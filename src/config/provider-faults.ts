@@ -6,6 +6,8 @@ const awsMembers = ['region', 'access_key_id', 'secret_access_key', 'session_tok
 
 /** Says which of a provider's members its dialect demands, and which mean nothing to it. */
 export function addProviderFaults(provider: Members, path: Path, places: Places): void {
+  if (textOf(provider, 'dialect') !== 'openai' && has(provider, 'variant'))
+    places.add([...path, 'variant'], 'means something for the dialect openai only', 'name');
   if (textOf(provider, 'dialect') !== 'bedrock') {
     for (const name of awsMembers) {
       if (has(provider, name))

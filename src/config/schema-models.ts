@@ -13,6 +13,7 @@ import {
   text,
 } from './fields.ts';
 import { modelId } from './forms.ts';
+import { parameterOverrides } from './schema-upstreams.ts';
 
 const mostTokens = 1_000_000_000;
 /** What goes into or comes out of a model. */
@@ -48,6 +49,7 @@ const candidate = section(
     max_completion_tokens: integer('The longest completion.', 1, mostTokens).optional(),
     input_modalities: list('What it takes.', choice('A modality.', modalities), 1).optional(),
     supported_parameters: list('The parameters it understands.', parameterName).optional(),
+    parameters: parameterOverrides,
     quantization: choice('How its weights are quantized.', quantizations).optional(),
     price: price.optional(),
     weight: number(

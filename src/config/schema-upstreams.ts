@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { checked, choice, flag, integer, list, orElse, secret, section, shaped, text } from './fields.ts';
 import { httpUrl, kubeUrl, pageUrl, urlPath } from './forms.ts';
+import { engineVariants, providerVariants } from './variants.ts';
 
 const dayMs = 86_400_000;
 
@@ -13,6 +14,18 @@ const headerName = z
   );
 const variableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is no name of an environment variable');
 
+/** Parameters by what becomes of them, whatever the upstream is known to take. */
+export const parameterOverrides = z
+  .record(
+    shaped('A parameter.', /^[a-z][a-z0-9_]{0,63}$/, 'must be a name such as top_p'),
+    shaped('A name.', /^[a-z][a-z0-9_]{0,63}$/, 'must be a name such as top_p, drop or keep'),
+  )
+  .meta({
+    description:
+      'What becomes of single parameters, whatever is known of the API: the name to send one under, `drop` or `keep`.',
+  })
+  .prefault({});
+
 /** One upstream. */
 export const provider = section('An upstream.', {
   slug: shaped(
@@ -22,6 +35,11 @@ export const provider = section('An upstream.', {
   ),
   name: text('The name that people read; without it the slug.').optional(),
   dialect: choice('The language it speaks.', ['openai', 'anthropic', 'google', 'bedrock']),
+  variant: choice(
+    'For `openai`: which of the APIs that speak it; without it what the host of `base_url` tells. See providers.md.',
+    providerVariants,
+  ).optional(),
+  parameters: parameterOverrides,
   base_url: checked('The root of its API, such as https://api.openai.com/v1.', httpUrl),
   api_key: secret('Its credential; without it requests carry none.').optional(),
   region: shaped(
@@ -143,6 +161,7 @@ export const slot = section('A local engine. It has one of `command`, `external`
   ]).optional(),
   external: external.optional(),
   k8s: k8s.optional(),
+  variant: choice('Which engine it is, for what it takes; see providers.md.', engineVariants).optional(),
   base_path: orElse(checked('Where its OpenAI API begins.', urlPath), '/v1'),
   model: text(
     'The name by which the engine knows its model; without it the engine is not told one.',

@@ -1,4 +1,5 @@
 import type { Secret } from './secret.ts';
+import type { Variant } from './variants.ts';
 
 /** A Deployment, and how its API server is asked. */
 export interface KubeTarget {
@@ -50,6 +51,8 @@ export interface SlotSettings {
   /** Letters, digits, `.`, `_` and `-`: it names a folder. */
   readonly name: string;
   readonly driver: SlotDriver;
+  /** Which engine it is; null: not stated. */
+  readonly variant: Variant | null;
   /** Where the engine's OpenAI surface begins, such as `/v1`; empty for the root. */
   readonly basePath: string;
   /** The name by which the engine knows its model; null: it does not care. */

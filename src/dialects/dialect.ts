@@ -1,13 +1,21 @@
+import type { ParameterOverrides, Variant } from '../config/variants.ts';
 import type { AnswerChunk, Ask } from '../wire/chat.ts';
+import type { ParameterChange } from './parameter-change.ts';
 
 /** What a dialect needs to know of the candidate it writes for. */
 export interface Destination {
   /** The model's name at the upstream. */
   readonly model: string;
+  /** The model's id in the catalogue: what it is, where its name at the upstream does not say so. */
+  readonly modelId: string;
   /** Parameters that the upstream is declared to understand; null when nothing is declared: then all known ones are sent. */
   readonly supportedParameters: ReadonlySet<string> | null;
   /** The longest completion that is declared of the candidate, in tokens; null when only its context limits it. */
   readonly maxCompletionTokens: number | null;
+  /** Which API it is, where the dialect has several. */
+  readonly variant: Variant;
+  /** What the operator says of single parameters. */
+  readonly overrides: ParameterOverrides;
 }
 
 /** A request in the upstream's words. */
@@ -39,6 +47,8 @@ export interface Hearing {
 /** One request to an upstream, and the reader of what it answers: as a whole or as a stream, one of the two, once. */
 export interface Exchange {
   readonly request: WrittenAsk;
+  /** What became of parameters that were not sent as the client said them. */
+  readonly changes: readonly ParameterChange[];
   /** The content type of a streamed answer, any other answer being a whole one; null when only a whole one can be read. */
   readonly streamType: string | null;
   readWhole(body: Buffer): Heard | Promise<Heard>;

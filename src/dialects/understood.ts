@@ -1,16 +1,19 @@
 import type { Destination } from './dialect.ts';
+import { reasoningParameters } from './reasoning.ts';
 
 /** Sent whatever the upstream declares: leaving one out would change what the answer may cost or say. */
 const always = new Set(['max_tokens', 'max_completion_tokens', 'stop', 'n', 'user']);
 
-/** The parameters that the destination understands, all of them when it declares nothing. */
+/** The parameters that the destination understands, all of them when it declares nothing, but for those that the operator drops. */
 export function understood(
   parameters: Readonly<Record<string, unknown>>,
   to: Destination,
 ): Record<string, unknown> {
   const known = to.supportedParameters;
-  if (known === null) return { ...parameters };
-  const sent = Object.entries(parameters).filter(([name]) => always.has(name) || isSupported(name, known));
+  const sent = Object.entries(parameters).filter(
+    ([name]) =>
+      to.overrides[name] !== 'drop' && (known === null || always.has(name) || isSupported(name, known)),
+  );
   return Object.fromEntries(sent);
 }
 
@@ -24,6 +27,13 @@ function isSupported(name: string, known: ReadonlySet<string>): boolean {
       return known.has(name) || known.has('structured_outputs');
     case 'top_logprobs':
       return known.has(name) || known.has('logprobs');
+    case 'reasoning':
+    case 'reasoning_effort':
+    case 'include_reasoning':
+    case 'thinking':
+    case 'enable_thinking':
+    case 'chat_template_kwargs':
+      return known.has(name) || reasoningParameters.some((one) => known.has(one));
     default:
       return known.has(name);
   }

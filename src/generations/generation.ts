@@ -1,3 +1,4 @@
+import type { ParameterChange } from '../dialects/parameter-change.ts';
 import type { GenerationUuid } from '../ids/generation-id.ts';
 import { generationIdOf } from '../ids/generation-id.ts';
 import { krwOfMicro, krwToDecimal, krwToNumber } from '../money/krw.ts';
@@ -17,6 +18,8 @@ export interface AttemptRecord {
   readonly is_byok: false;
   /** Why it was not the answer; absent for the one that was. */
   readonly failure?: string;
+  /** What became of parameters that were not sent as the client said them; absent when all were. */
+  readonly parameter_changes?: readonly ParameterChange[];
 }
 
 /** Why the candidates were tried in this order. A candidate is the number of its model in `requested_models`, and its label. */
@@ -47,6 +50,8 @@ export interface GenerationDetail {
   readonly latency_ms?: number | null;
   readonly generation_ms?: number | null;
   readonly media_parts?: number;
+  /** Members of the request that Naru does not know, or that say what holds anyway; absent when there are none. */
+  readonly ignored_parameters?: readonly string[];
   readonly service_tier?: string | null;
   readonly attempts?: readonly AttemptRecord[];
   /** Absent when the candidates were tried in the order of the configuration, all of them able. */
@@ -115,6 +120,7 @@ export function generationBody(row: GenerationRow): object {
     num_fetches: null,
     web_search_engine: null,
     response_cache_source_id: null,
+    ignored_parameters: detail.ignored_parameters ?? [],
     provider_responses: detail.attempts ?? [],
     routing: detail.route === undefined ? null : routeBody(detail.route, detail.requested_models ?? []),
   };

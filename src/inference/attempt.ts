@@ -39,8 +39,9 @@ export async function attempt(
     let outcome: Outcome;
     let waitedMs: number;
     try {
-      ({ outcome, waitedMs } = await tryCandidate(chain.callers, candidate, ask, { ...context, budgetMs }));
-      context.attempts.push(recordOf(candidate, outcome, chain.clock.monotonic() - startedMs));
+      const tried = await tryCandidate(chain.callers, candidate, ask, { ...context, budgetMs });
+      ({ outcome, waitedMs } = tried);
+      context.attempts.push(recordOf(candidate, tried, chain.clock.monotonic() - startedMs));
       const cutShort = failed.length > 0 && budgetMs - waitedMs < timerSlackMs;
       if (!(cutShort && outcome.kind === 'timed_out'))
         note(chain, candidate, outcome, { isProbe, startedMs });
@@ -138,7 +139,11 @@ function refusalOf(
   });
 }
 
-function recordOf(candidate: Candidate, outcome: Outcome, latencyMs: number): AttemptRecord {
+function recordOf(
+  candidate: Candidate,
+  { outcome, changes }: Awaited<ReturnType<typeof tryCandidate>>,
+  latencyMs: number,
+): AttemptRecord {
   return {
     provider_name: candidate.providerName,
     model_permaslug: candidate.modelId,
@@ -147,6 +152,7 @@ function recordOf(candidate: Candidate, outcome: Outcome, latencyMs: number): At
     latency: Math.round(latencyMs),
     is_byok: false,
     ...failureOf(outcome),
+    ...(changes.length === 0 ? {} : { parameter_changes: changes }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Candidate } from '../catalogue/model.ts';
+import { reasoningParameters } from '../dialects/reasoning.ts';
 import { zeroKrw } from '../money/krw.ts';
 import { costOf, promptCostOf } from '../money/price.ts';
 import type { Ask } from '../wire/chat.ts';
@@ -11,8 +12,6 @@ import type { Tally } from './tally.ts';
 export interface Priced extends Believed {
   readonly bill: Bill;
 }
-
-const reasoningParameters = ['reasoning', 'include_reasoning', 'reasoning_effort'];
 
 /** Prices what passed: the upstream's claim as far as it is believable, at the price version of the candidate that answered. */
 export async function priceAnswer(

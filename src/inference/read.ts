@@ -1,8 +1,8 @@
 import { refuse } from '../errors/catalogue.ts';
 import type { Ask, AskKind } from '../wire/chat.ts';
+import { parametersOf } from '../wire/parameters.ts';
 import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
 import { measureInput } from './measure-input.ts';
-import { parametersOf } from './parameters.ts';
 import { readPreferences } from './preferences.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -10,6 +10,9 @@ type Body = Readonly<Record<string, unknown>>;
 /** More names than this are no list of fallbacks. */
 const mostModels = 16;
 const longestSessionId = 256;
+/** Of members that have no effect, so many are put on record, and so much of their names. */
+const mostIgnored = 16;
+const longestName = 64;
 
 /** Reads the body of an inference request, as `readParsedAsk` does. */
 export function readAsk(kind: AskKind, bytes: Buffer, sessionHeader: string | null): Ask {
@@ -29,6 +32,7 @@ export function readParsedAsk(
   const models = readModels(body);
   const stream = optional(body, 'stream', 'boolean') ?? false;
   const parameters = readParameters(kind, body);
+  const ignored = ignoredIn(body, parameters);
   const input = kind === 'chat' ? readMessages(body) : readPrompt(body);
   const provider = body['provider'] ?? {};
   if (!isObject(provider)) throw invalid('`provider` must be an object.');
@@ -38,6 +42,7 @@ export function readParsedAsk(
     stream,
     input,
     parameters,
+    ignored,
     maxTokens: asNumber(parameters['max_completion_tokens'] ?? parameters['max_tokens']),
     choices: asNumber(parameters['n']) ?? 1,
     ...measureInput(input, parameters, bytes),
@@ -77,7 +82,32 @@ function readMessages(body: Body): readonly object[] {
       throw invalid(`\`messages[${index}].role\` is missing.`);
     assertContent(message['content'], index);
   });
-  return messages as readonly object[];
+  return messages.map(withWholeAddresses);
+}
+
+/** A message whose media are objects with a `url`: some clients write the address alone. */
+function withWholeAddresses(message: Body): Body {
+  const { content } = message;
+  if (!Array.isArray(content)) return message;
+  const isBare = (part: Body): boolean => mediaMembers.some((name) => typeof part[name] === 'string');
+  if (!content.some(isBare)) return message;
+  return { ...message, content: content.map((part: Body) => (isBare(part) ? withWholeAddress(part) : part)) };
+}
+
+const mediaMembers = ['image_url', 'video_url'];
+
+function withWholeAddress(part: Body): Body {
+  const whole = mediaMembers.flatMap((name) => {
+    const url = part[name];
+    return typeof url === 'string' ? [[name, { url, ...detailOf(part) }] as const] : [];
+  });
+  const { detail: _, ...rest } = part;
+  return { ...rest, ...Object.fromEntries(whole) };
+}
+
+/** Beside a bare address the detail stands in the part. */
+function detailOf({ detail }: Body): object {
+  return typeof detail === 'string' ? { detail } : {};
 }
 
 function assertContent(content: unknown, index: number): void {
@@ -109,12 +139,31 @@ function readParameters(kind: AskKind, body: Body): Readonly<Record<string, unkn
   const parameters: Record<string, unknown> = {};
   for (const [name, rule] of Object.entries(parametersOf[kind])) {
     const value = body[name];
-    if (value == null) continue;
+    if (value == null || isNoLimit(name, value)) continue;
     const fault = rule(value);
     if (fault !== null) throw invalid(`\`${name}\` ${fault}.`);
     parameters[name] = value;
   }
   return parameters;
+}
+
+/** How vLLM and LM Studio say that there is no limit. */
+function isNoLimit(name: string, value: unknown): boolean {
+  return value === -1 && (name === 'top_k' || name === 'max_tokens' || name === 'max_completion_tokens');
+}
+
+/** Members that are no parameters. */
+const otherMembers = new Set([
+  ...['model', 'models', 'messages', 'prompt', 'stream', 'stream_options', 'usage'],
+  ...['provider', 'route', 'session_id', 'user'],
+]);
+
+/** The first members that have no effect, by name: what a record has room for. */
+function ignoredIn(body: Body, parameters: Readonly<Record<string, unknown>>): readonly string[] {
+  const names = Object.keys(body).filter(
+    (name) => body[name] !== null && !Object.hasOwn(parameters, name) && !otherMembers.has(name),
+  );
+  return names.slice(0, mostIgnored).map((name) => name.slice(0, longestName));
 }
 
 function optional(body: Body, name: string, type: 'string'): string | null;

@@ -39,6 +39,7 @@ export function askDetail(ask: Ask): Partial<GenerationDetail> {
     external_user: storableOr(ask.user),
     session_id: storableOr(ask.sessionId),
     media_parts: ask.mediaParts,
+    ...(ask.ignored.length === 0 ? {} : { ignored_parameters: ask.ignored.map(storable) }),
   };
 }
 

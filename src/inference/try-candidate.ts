@@ -1,5 +1,6 @@
 import type { Candidate } from '../catalogue/model.ts';
 import { type Destination, type Exchange, Unsayable } from '../dialects/dialect.ts';
+import type { ParameterChange } from '../dialects/parameter-change.ts';
 import { describeError } from '../log/log.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
 import { callUpstream, Unreachable, type UpstreamResponse } from '../upstreams/call.ts';
@@ -27,7 +28,12 @@ const mostEmptyChunks = 10_000;
 /** Its provider was taken out of the configuration after the request was planned. */
 const gone: Outcome = { kind: 'unreachable', status: null, reason: 'it is offered no more' };
 
-type Tried = { readonly outcome: Outcome; readonly waitedMs: number };
+/** What was sent, as far as the record has it. */
+interface Sent {
+  changes: readonly ParameterChange[];
+}
+
+type Tried = { readonly outcome: Outcome; readonly waitedMs: number } & Readonly<Sent>;
 
 /**
  * Tries one candidate until it has said something. Throws only when the client has left. `waitedMs` is what counts against the
@@ -41,8 +47,8 @@ export async function tryCandidate(
 ): Promise<Tried> {
   const line = await openLine(callers, candidate, context);
   if (line.kind === 'loading')
-    return { outcome: { kind: 'loading', retryAfterSec: line.retryAfterSec }, waitedMs: 0 };
-  if (line.kind === 'gone') return { outcome: gone, waitedMs: 0 };
+    return { outcome: { kind: 'loading', retryAfterSec: line.retryAfterSec }, waitedMs: 0, changes: [] };
+  if (line.kind === 'gone') return { outcome: gone, waitedMs: 0, changes: [] };
   const startedMs = callers.clock.monotonic();
   const call = new CallScope(
     callers.clock,
@@ -50,7 +56,8 @@ export async function tryCandidate(
     context.signal,
     line.lost,
   );
-  const outcome = await callOnce(callers, candidate, ask, line, call);
+  const sent: Sent = { changes: [] };
+  const outcome = await callOnce(callers, candidate, ask, { line, call, sent });
   if (outcome.kind !== 'answered') {
     call.end();
     line.release(outcome.kind === 'unreachable' ? 'unreachable' : 'served');
@@ -62,20 +69,20 @@ export async function tryCandidate(
     });
     if (context.signal.aborted) throw context.signal.reason;
   }
-  return { outcome, waitedMs: callers.clock.monotonic() - startedMs };
+  return { outcome, waitedMs: callers.clock.monotonic() - startedMs, changes: sent.changes };
 }
 
 async function callOnce(
   callers: Callers,
   candidate: Candidate,
   ask: Ask,
-  line: Line,
-  call: CallScope,
+  { line, call, sent }: { readonly line: Line; readonly call: CallScope; readonly sent: Sent },
 ): Promise<Outcome> {
   const askedMs = callers.clock.monotonic();
   let response: UpstreamResponse | null = null;
   try {
     const exchange = await line.dialect.begin(ask, destinationOf(line, candidate));
+    sent.changes = exchange.changes;
     response = await callUpstream(line.request(exchange.request), call);
     if (response.status < 200 || response.status > 299) return await refusedBy(callers, line, response);
     const spoken = isStreamOf(exchange, response)
@@ -119,8 +126,16 @@ class Answered implements Answer {
 }
 
 function destinationOf({ model }: Line, candidate: Candidate): Destination {
-  const { supportedParameters, maxCompletionTokens: most, contextLength } = candidate;
-  return { model, supportedParameters, maxCompletionTokens: most < contextLength ? most : null };
+  const {
+    modelId,
+    variant,
+    overrides,
+    supportedParameters,
+    maxCompletionTokens: most,
+    contextLength,
+  } = candidate;
+  const maxCompletionTokens = most < contextLength ? most : null;
+  return { model, modelId, variant, overrides, supportedParameters, maxCompletionTokens };
 }
 
 /** `status` is that of the head, null when there was none: whoever began to answer has said what it is. */

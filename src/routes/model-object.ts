@@ -60,8 +60,8 @@ export function endpointsBody(model: Model, health: Health): object {
 function endpointBody(model: Model, candidate: Candidate, health: Health): object {
   const seen = health.of(candidate.label);
   const uptime = seen.uptime(fiveMinutesMs);
-  const parameters = candidate.supportedParameters;
-  const hasToolChoice = parameters === null || parameters.has('tool_choice');
+  const { takenParameters: parameters } = candidate;
+  const hasToolChoice = parameters.includes('tool_choice');
   return {
     name: `${candidate.providerName} | ${model.id}`,
     model_id: model.id,
@@ -73,7 +73,7 @@ function endpointBody(model: Model, candidate: Candidate, health: Health): objec
     quantization: candidate.quantization,
     max_completion_tokens: candidate.maxCompletionTokens,
     max_prompt_tokens: null,
-    supported_parameters: parameters === null ? model.supportedParameters : [...parameters],
+    supported_parameters: parameters,
     status: uptime !== null && uptime < leastUptime ? failing : healthy,
     uptime_last_5m: uptime,
     uptime_last_30m: seen.uptime(halfAnHourMs),

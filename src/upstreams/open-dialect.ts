@@ -5,7 +5,6 @@ import { bedrockDialect } from '../dialects/bedrock/index.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { googleDialect } from '../dialects/google/index.ts';
 import { openaiDialect } from '../dialects/openai/index.ts';
-import { rulesOfUrl } from '../dialects/openai/providers.ts';
 import type { Access } from '../dialects/sdk/idiom.ts';
 
 /** How a provider is spoken to, and the headers that every connection to it sends. */
@@ -22,7 +21,7 @@ export function openDialect(config: ProviderConfig): OpenedDialect {
   switch (config.dialect) {
     case 'openai':
       return {
-        dialect: openaiDialect(rulesOfUrl(config.baseUrl)),
+        dialect: openaiDialect,
         headers: { ...headers, ...(apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` }) },
       };
     case 'anthropic':

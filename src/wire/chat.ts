@@ -18,6 +18,8 @@ export interface Ask {
   readonly input: unknown;
   /** Known parameters other than model, messages, prompt and stream; those with null left out. */
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** Members of the body that had no effect, by name: unknown ones, and `-1` where that means no limit. */
+  readonly ignored: readonly string[];
   /** The most completion tokens the client asked for; null when it did not say. */
   readonly maxTokens: number | null;
   /** How many choices are asked for. */

@@ -5,7 +5,13 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { assertChatAnswer, assertError } from '../harness/answer-rules.ts';
 import { booksOf, dumpOf } from '../harness/books.ts';
-import { providerKey, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import {
+  type Answered,
+  providerKey,
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+} from '../harness/gateway.ts';
 import { rawly } from '../harness/raw-client.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
@@ -23,12 +29,29 @@ before(async () => {
         upstreams: [upstream.url],
         model: { input_modalities: ['text', 'image', 'audio', 'file'] },
       },
+      { id: 'test/film', upstreams: [upstream.url], model: { input_modalities: ['text', 'image', 'video'] } },
+      {
+        id: 'test/own',
+        upstreams: [upstream.url],
+        candidates: [
+          { provider: 'own', model: 'gpt-5', parameters: { temperature: 'keep', max_tokens: 'max_length' } },
+        ],
+      },
       {
         id: 'test/few',
         upstreams: [upstream.url],
         model: { supported_parameters: ['temperature', 'tools'] },
       },
     ],
+    config: {
+      providers: [
+        { slug: 'up1', name: 'Upstream 1', dialect: 'openai', base_url: upstream.url, api_key: providerKey },
+        {
+          ...{ slug: 'own', dialect: 'openai', variant: 'openai', base_url: upstream.url },
+          parameters: { top_k: 'keep', seed: 'drop' },
+        },
+      ],
+    },
   });
   account = await naru.account({ credit: '100000000' });
 });
@@ -45,10 +68,15 @@ const chat = (body: object, headers: Record<string, string> = {}) =>
   });
 
 /** The body that the upstream got for one. */
-async function passedOn(body: object, path = '/chat/completions') {
-  const answer = await naru.send('POST', path, { key: account.key, body: { model: 'test/echo', ...body } });
+async function passedOn(body: object, path = '/chat/completions', model = 'test/echo') {
+  const answer = await naru.send('POST', path, { key: account.key, body: { model, ...body } });
   assert.equal(answer.status, 200, answer.text);
   return upstream.requests.at(-1)?.body;
+}
+
+async function recordOf(answer: Answered) {
+  const id = answer.headers.get('x-generation-id');
+  return (await naru.send('GET', `/generation?id=${id}`, { key: account.key })).json.data;
 }
 
 test('every known parameter reaches the upstream as it was sent', async () => {
@@ -147,7 +175,6 @@ test('images, recordings and files reach the upstream unchanged', async () => {
   const parts = [
     { type: 'text', text: 'what is it?' },
     { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' } },
-    { type: 'image_url', image_url: 'https://example.com/plain-string.png' },
     { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
     { type: 'file', file: { filename: '문서.pdf', file_data: 'data:application/pdf;base64,AA' } },
   ];
@@ -155,6 +182,82 @@ test('images, recordings and files reach the upstream unchanged', async () => {
     model: 'upstream-echo',
     messages: [{ role: 'user', content: parts }],
   });
+});
+
+test('the address of a picture or a film may stand alone', async () => {
+  const bare = [
+    { type: 'text', text: 'what is it?' },
+    { type: 'image_url', image_url: 'https://example.com/plain-string.png' },
+    { type: 'image_url', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' },
+    { type: 'video_url', video_url: 'https://example.com/film.mp4' },
+  ];
+  const sent = (await passedOn(
+    { messages: [{ role: 'user', content: bare }] },
+    '/chat/completions',
+    'test/film',
+  )) as {
+    messages: readonly { content: readonly object[] }[];
+  };
+  assert.deepEqual(sent.messages[0]?.content, [
+    { type: 'text', text: 'what is it?' },
+    { type: 'image_url', image_url: { url: 'https://example.com/plain-string.png' } },
+    { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' } },
+    { type: 'video_url', video_url: { url: 'https://example.com/film.mp4' } },
+  ]);
+});
+
+test('a limit of -1 is none, and what had no effect stands in the record', async () => {
+  const answer = await chat({
+    top_k: -1,
+    max_tokens: -1,
+    max_completion_tokens: -1,
+    foo: 1,
+    temperature: null,
+  });
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(upstream.requests.at(-1)?.body, { model: 'upstream-echo', messages });
+  assert.deepEqual((await recordOf(answer)).ignored_parameters.sort(), [
+    ...['foo', 'max_completion_tokens', 'max_tokens', 'top_k'],
+  ]);
+  for (const body of [{ top_k: -2 }, { max_tokens: -2 }, { max_tokens: 0 }, { seed: -1.5 }])
+    assert.equal((await chat(body)).status, 400, JSON.stringify(body));
+});
+
+test('a record has few of the members that had no effect, and the beginning of their names', async () => {
+  const many = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`${'x'.repeat(100)}${n}`, n]));
+  const { ignored_parameters: ignored } = await recordOf(await chat(many));
+  assert.equal(ignored.length, 16);
+  assert.ok(ignored.every((name: string) => name === 'x'.repeat(64)));
+});
+
+test('a parameter that the model does not support is dropped, and the record says so', async () => {
+  const answer = await chat({ model: 'test/few', temperature: 0.5, seed: 7, max_tokens: 9 });
+  assert.deepEqual(upstream.requests.at(-1)?.body, {
+    ...{ model: 'upstream-few', messages, temperature: 0.5, max_tokens: 9 },
+  });
+  const [attempt] = (await recordOf(answer)).provider_responses;
+  assert.deepEqual(attempt.parameter_changes, [{ parameter: 'seed', change: 'dropped' }]);
+});
+
+test('the operator overrides what is known of an API', async () => {
+  const answer = await chat({
+    model: 'test/own',
+    top_k: 5,
+    max_tokens: 9,
+    seed: 7,
+    temperature: 0.2,
+    stop: 'x',
+  });
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(upstream.requests.at(-1)?.body, {
+    ...{ model: 'gpt-5', messages, max_length: 9, top_k: 5, temperature: 0.2 },
+  });
+  const [attempt] = (await recordOf(answer)).provider_responses;
+  assert.deepEqual(attempt.parameter_changes, [
+    { parameter: 'max_tokens', change: 'renamed', to: 'max_length' },
+    { parameter: 'seed', change: 'dropped' },
+    { parameter: 'stop', change: 'dropped' },
+  ]);
 });
 
 // row 48

@@ -149,7 +149,7 @@ test('a model of the listing has every member that a client requires', async () 
       Number.isInteger(model.top_provider.context_length) &&
         Number.isInteger(model.top_provider.max_completion_tokens),
     );
-    assert.ok(Array.isArray(model.supported_parameters));
+    assert.ok(model.supported_parameters.length > 0);
     for (const name of [
       'per_request_limits',
       'default_parameters',
@@ -229,8 +229,9 @@ test('filters leave what they ask for, in the order of the configuration', async
       ['acme/small', 'acme/vision', 'zeta/plain', 'zeta/painter', 'local/a', 'local/b'],
     ],
     ['?output_modalities=audio', []],
-    ['?supported_parameters=temperature', ['acme/small', 'acme/vision']],
-    ['?supported_parameters=temperature,tools', ['acme/small']],
+    ['?supported_parameters=temperature', texts],
+    ['?supported_parameters=temperature,tools', ['acme/small', 'zeta/plain', 'local/a', 'local/b']],
+    ['?supported_parameters=seed', ['acme/vision', 'zeta/plain', 'local/a', 'local/b']],
     ['?supported_parameters=warp', []],
     ['?context=32769', ['acme/vision']],
     ['?context=32768', ['acme/vision', 'zeta/plain', 'local/a', 'local/b']],
@@ -410,7 +411,7 @@ test('an endpoint has every member that a client requires, and its own prices an
     assertPricing(endpoint.pricing);
     assert.equal(endpoint.pricing.discount, 0);
     assert.ok('quantization' in endpoint);
-    assert.ok(Array.isArray(endpoint.supported_parameters));
+    assert.ok(endpoint.supported_parameters.length > 0);
     assert.equal(endpoint.status, 0);
     for (const name of [
       'uptime_last_5m',

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { builtInConfig } from '../../src/built-in-config.ts';
+import { buildCatalogue } from '../../src/catalogue/catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { findEngines, readFoundEngines } from '../../src/found-engines.ts';
 import { createPlace, eventually, naru, type Place, root } from './naru.ts';
@@ -14,6 +15,12 @@ const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 let engine: Server;
 let place: Place;
 let port: number;
+/** What the engine says that its models can do; nothing of the others. */
+const abilities: Readonly<Record<string, readonly string[]>> = {
+  'llama3.2:3b': ['completion', 'tools'],
+  'qwen-vl': ['completion', 'vision', 'tools', 'thinking'],
+  embedder: ['embedding'],
+};
 /** The models that the engine was asked for. */
 const asked: string[] = [];
 
@@ -22,8 +29,15 @@ before(async () => {
   engine = createServer(async (request, response) => {
     response.setHeader('content-type', 'application/json');
     if (request.url === '/v1/models') {
-      const ids = ['llama3.2:3b', 'Llama3.2-3B', '/models/Qwen3 8B.gguf', ''];
+      const ids = ['llama3.2:3b', 'Llama3.2-3B', '/models/Qwen3 8B.gguf', 'qwen-vl', 'embedder', ''];
       response.end(JSON.stringify({ data: [...ids.map((id) => ({ id, max_model_len: 16_384 })), null] }));
+      return;
+    }
+    if (request.url === '/api/show') {
+      const { model } = JSON.parse(Buffer.concat(await request.toArray()).toString());
+      const capabilities = abilities[model];
+      if (capabilities === undefined) response.statusCode = 404;
+      response.end(JSON.stringify({ capabilities }));
       return;
     }
     const { model } = JSON.parse(Buffer.concat(await request.toArray()).toString());
@@ -50,6 +64,7 @@ test('what is found is remembered, and looked for once', async () => {
   assert.deepEqual(ids, [
     ['ollama/llama3.2-3b', 'llama3.2:3b'],
     ['ollama/qwen3-8b', '/models/Qwen3 8B.gguf'],
+    ['ollama/qwen-vl', 'qwen-vl'],
   ]);
   assert.deepEqual(readFoundEngines(place.dataDir), found);
   assert.deepEqual(await findEngines(place.dataDir, places), []);
@@ -63,9 +78,19 @@ test('the built-in configuration offers the finds, and is valid', () => {
   assert.ok(loaded.ok);
   assert.deepEqual(
     loaded.config.models.map(({ id }) => id),
-    ['naru/demo', 'ollama/llama3.2-3b', 'ollama/qwen3-8b'],
+    ['naru/demo', 'ollama/llama3.2-3b', 'ollama/qwen3-8b', 'ollama/qwen-vl'],
   );
-  assert.equal(loaded.config.models[1]?.contextLength, 16_384);
+  const [, llama, qwen, sees] = buildCatalogue(loaded.config, () => 1).models;
+  assert.equal(llama?.contextLength, 16_384);
+  // What it takes of a request, and what the engine says of the model.
+  const common = ['temperature', 'top_p', 'max_tokens', 'max_completion_tokens', 'seed', 'stop', 'tools'];
+  for (const model of [llama, qwen, sees])
+    for (const name of common) assert.ok(model?.supportedParameters.includes(name), `${model?.id}: ${name}`);
+  assert.ok(!llama?.supportedParameters.includes('reasoning'), 'it does not think');
+  assert.ok(!llama?.supportedParameters.includes('logit_bias'), 'Ollama has none');
+  assert.ok(qwen?.supportedParameters.includes('reasoning'), 'nothing is known of it');
+  assert.ok(sees?.supportedParameters.includes('reasoning'));
+  assert.deepEqual([llama?.inputModalities, sees?.inputModalities], [['text'], ['text', 'image']]);
 });
 
 test('a model that was found answers, and the engine is asked for it by its own name', async () => {

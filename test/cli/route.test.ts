@@ -19,7 +19,10 @@ before(async () => {
   const price = { prompt: 1, completion: 2 };
   const file = place.configure({
     admin: { port: await freePort() },
-    providers: [one, two].map(({ url }, n) => ({ slug: `up${n + 1}`, dialect: 'openai', base_url: url })),
+    providers: [
+      { slug: 'up1', dialect: 'openai', base_url: one.url },
+      { slug: 'up2', dialect: 'openai', base_url: two.url, parameters: { seed: 'drop', top_k: 'k' } },
+    ],
     models: [
       {
         id: 'a/b',
@@ -63,7 +66,7 @@ async function ask(): Promise<Response> {
   return fetch(`${serving.origin}/api/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'a/b', messages: [{ role: 'user', content: 'x' }] }),
+    body: JSON.stringify({ model: 'a/b', messages: [{ role: 'user', content: 'x' }], seed: 7, top_k: 5 }),
   });
 }
 
@@ -105,7 +108,7 @@ test('the health that decides is that of the running server', async () => {
   };
   assert.match(
     await shown(id),
-    /attempts\n {2}1\. up1\/x \(a\/b\): refused, 429.*\n {2}2\. up2\/x \(a\/b\): answered, 200/,
+    /attempts\n {2}1\. up1\/x \(a\/b\): refused, 429.*\n {2}2\. up2\/x \(a\/b\): answered, 200, \d+ ms; parameters: top_k renamed to k, seed dropped\n/,
   );
   assert.match(
     await shown(second),

@@ -76,6 +76,7 @@ test('one line is a whole model', () => {
         contextLength: 128_000,
         maxCompletionTokens: 16_384,
         inputModalities: ['text', 'image'],
+        parameters: {},
         supportedParameters: ['tools', 'temperature'],
         quantization: null,
         price,

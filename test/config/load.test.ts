@@ -67,6 +67,7 @@ test('a slot has every default', () => {
   assert.deepEqual(slot, {
     name: 's',
     driver: { kind: 'process', command: ['engine', '{port}'], env: { PATH: '/bin' }, cwd: '/etc/naru' },
+    variant: null,
     basePath: '/v1',
     model: null,
     readyPath: '/health',
@@ -175,6 +176,8 @@ test('a provider has every default', () => {
     slug: 'p',
     name: 'p',
     dialect: 'openai',
+    variant: null,
+    parameters: {},
     baseUrl: 'https://p.example/v1',
     apiKey: null,
     aws: null,
@@ -199,6 +202,7 @@ test('a model has every default, and its candidates are what it is unless they s
   const inherited = {
     inputModalities: ['text'],
     supportedParameters: null,
+    parameters: {},
     quantization: null,
     price,
     stated,

@@ -107,6 +107,9 @@ test('any request that is one is either put into words or unsayable, within its 
         try {
           const exchange = await dialect.begin(ask, {
             model,
+            modelId: 'test/model',
+            variant: 'generic',
+            overrides: {},
             supportedParameters: null,
             maxCompletionTokens: null,
           });

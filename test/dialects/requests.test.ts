@@ -346,7 +346,14 @@ async function bodyOf(
 }
 
 function destination(model: string): Destination {
-  return { model, supportedParameters: null, maxCompletionTokens: null };
+  return {
+    model,
+    modelId: model,
+    variant: 'generic',
+    overrides: {},
+    supportedParameters: null,
+    maxCompletionTokens: null,
+  };
 }
 
 function text(words: string): object {

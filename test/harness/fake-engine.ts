@@ -48,6 +48,7 @@ export function engineSlot(script: EngineScript = {}, more: Partial<SlotSettings
       env: { PATH: process.env['PATH'] ?? '' },
       cwd: tmpdir(),
     },
+    variant: null,
     basePath: '/v1',
     model: null,
     readyPath: '/health',

@@ -37,7 +37,14 @@ export interface Told {
 /** A streamed request to the wire's dialect, which nobody sends. */
 export async function begin(wire: Wire): Promise<Exchange> {
   const ask = readAsk('chat', Buffer.from(JSON.stringify(body)), null);
-  const to = { model: wire.model, supportedParameters: null, maxCompletionTokens: null };
+  const to = {
+    model: wire.model,
+    modelId: wire.model,
+    variant: 'generic' as const,
+    overrides: {},
+    supportedParameters: null,
+    maxCompletionTokens: null,
+  };
   return dialects[wire.dialect].begin(ask, to);
 }
 

@@ -2,7 +2,6 @@ import { type Books, openBooks } from '../../src/books.ts';
 import { buildCatalogue, type Catalogue } from '../../src/catalogue/catalogue.ts';
 import type { Config } from '../../src/config/config.ts';
 import { openaiDialect } from '../../src/dialects/openai/index.ts';
-import { rulesOf } from '../../src/dialects/openai/providers.ts';
 import { ServerStopping } from '../../src/errors/given-up.ts';
 import { placeWith } from '../../src/funds.ts';
 import { readGeneration } from '../../src/generations/generations.ts';
@@ -100,7 +99,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
           throw new Error('no engines are simulated');
         },
         slots: {} as Slots,
-        engineDialect: openaiDialect(rulesOf('generic')),
+        engineDialect: openaiDialect,
         clock,
         log: silentLog,
         streamIdleTimeoutMs: config.limits.streamIdleTimeoutMs,

@@ -1,6 +1,5 @@
 import type { Dispatcher } from 'undici';
 import { openaiDialect } from '../../src/dialects/openai/index.ts';
-import { rulesOf } from '../../src/dialects/openai/providers.ts';
 import type { Provider } from '../../src/upstreams/providers.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
@@ -61,7 +60,7 @@ export function simProvider(
   return {
     slug,
     name: slug,
-    dialect: openaiDialect(rulesOf('generic')),
+    dialect: openaiDialect,
     firstByteTimeoutMs: 4_000,
     request: ({ path, headers, body }) => ({
       dispatcher,

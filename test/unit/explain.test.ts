@@ -155,7 +155,7 @@ test('a question survives the way to the server; an odd one is refused as a requ
     question({ provider: '{' }),
     question({ provider: '[]' }),
     question({ provider: '{"only":1}' }),
-    question({ maxTokens: -1 }),
+    question({ maxTokens: -2 }),
   ])
     assert.throws(() => explainRoute(odd, { catalogue, health: unmeasured, knowledge: 'none' }), {
       name: 'Refusal',

@@ -14,6 +14,11 @@ interface Shown {
     readonly status: number | null;
     readonly latency: number;
     readonly failure?: string;
+    readonly parameter_changes?: readonly {
+      readonly parameter: string;
+      readonly change: string;
+      readonly to?: string;
+    }[];
   }[];
   readonly routing: {
     readonly by: string;
@@ -97,8 +102,8 @@ function textOf(record: Shown & Readonly<Record<string, unknown>>): string {
     .filter((name) => record[name] !== null && record[name] !== undefined)
     .map((name) => `${name.padEnd(18)}${String(record[name])}`);
   const tried = attempts.map(
-    ({ endpoint_id, model_permaslug, status, latency, failure }, at) =>
-      `  ${at + 1}. ${endpoint_id} (${model_permaslug}): ${failure ?? 'answered'}${status === null ? '' : `, ${status}`}, ${latency} ms`,
+    ({ endpoint_id, model_permaslug, status, latency, failure, parameter_changes: changes }, at) =>
+      `  ${at + 1}. ${endpoint_id} (${model_permaslug}): ${failure ?? 'answered'}${status === null ? '' : `, ${status}`}, ${latency} ms${changesText(changes)}`,
   );
   const why =
     routing === null
@@ -111,6 +116,13 @@ function textOf(record: Shown & Readonly<Record<string, unknown>>): string {
           ...routing.dropped.map(({ endpoint_id, reason }) => `  dropped: ${endpoint_id}: ${words(reason)}`),
         ];
   return [...facts, 'attempts', ...(tried.length === 0 ? ['  none'] : tried), 'order', ...why].join('\n');
+}
+
+function changesText(changes: Shown['provider_responses'][number]['parameter_changes']): string {
+  const said = (changes ?? []).map(
+    ({ parameter, change, to }) => `${parameter} ${change}${to === undefined ? '' : ` to ${to}`}`,
+  );
+  return said.length === 0 ? '' : `; parameters: ${said.join(', ')}`;
 }
 
 function words(reason: string): string {

@@ -1,48 +1,424 @@
+import { providerVariants, type Variant } from '../../config/variants.ts';
+import type { Effort } from '../reasoning.ts';
 import type { ThoughtRules } from './thoughts.ts';
 
-/** What one API that speaks this dialect does differently from the others. */
-export interface ProviderRules {
-  /** Its hosts: a base URL on one of them, or below it, is of this API. */
-  readonly hosts: readonly string[];
+/*
+ * What APIs that speak this dialect take, as their public documentation has it. docs/providers.md shows this table; a test compares
+ * the two and asks an upstream as strict as each of them.
+ */
+
+/** How an API is told how much to think. Levels are ours, each with its own word; the nearest one that it has is sent. */
+export type ThinkingRules =
+  /** As the client says it. */
+  | { readonly as: 'given' }
+  /** Not at all: its parameters are refused. */
+  | { readonly as: 'none' }
+  /** `reasoning_effort`. */
+  | { readonly as: 'effort'; readonly efforts: Efforts }
+  /** `thinking: { type }`, and `reasoning_effort` where there are levels. */
+  | { readonly as: 'thinking'; readonly efforts: Efforts }
+  /** `reasoning: { enabled }`, and `reasoning_effort`. */
+  | { readonly as: 'reasoning'; readonly efforts: Efforts }
+  /** `chat_template_kwargs`, which hand a switch to the template of the model, and `reasoning_effort`. */
+  | { readonly as: 'template'; readonly efforts: Efforts };
+
+export type Efforts = Readonly<Partial<Record<Effort, string>>>;
+
+/** What of a request is sent to an API, and how. */
+export interface ParameterRules {
+  /** Parameters that it takes, by its own names; null: all that are known, or it ignores those that it does not know. */
+  readonly accepts: readonly string[] | null;
+  /** Parameters that it refuses or misreads although it takes others that it does not know. */
+  readonly refuses: readonly string[];
+  /** The one name that it has for the longest completion; null: it takes both. */
+  readonly limit: 'max_tokens' | 'max_completion_tokens' | null;
+  /** Our name of a parameter, and its name. */
+  readonly renames: Readonly<Record<string, string>>;
+  /** The only values that it takes of a parameter; others are left out. */
+  readonly only: Readonly<Record<string, readonly unknown[]>>;
+  /** Whether `only` holds for models that think, and not for a request with the effort `none`. */
+  readonly freeWithoutThinking: boolean;
+  /** Values that it takes in another form. */
+  readonly converts: Readonly<Record<string, Conversion>>;
+  readonly thinking: ThinkingRules;
   readonly thoughts: ThoughtRules;
 }
 
-const noThoughts: ThoughtRules = { fields: [], details: 'none' };
+/**
+ * `json_object`: a schema becomes plain JSON. `json_schema`: plain JSON is left out. `word`: a named tool becomes `required`.
+ * `count`: `logprobs` is a number.
+ */
+export type Conversion = 'json_object' | 'json_schema' | 'word' | 'count';
 
-/** The APIs that are known, by the name that naru.yaml calls them. `generic` is every other one. */
-export const providers = {
-  generic: {
-    hosts: [],
-    thoughts: { fields: ['reasoning_content', 'reasoning'], details: 'beyond text' },
+/** Models of an API that take other parameters than the rest. */
+export interface FamilyRules extends Partial<ParameterRules> {
+  /** For people. */
+  readonly name: string;
+  readonly models: RegExp;
+  /** Added to what the API accepts. */
+  readonly alsoAccepts?: readonly string[];
+}
+
+/** One API. */
+export interface ProviderRules extends ParameterRules {
+  /** For people. */
+  readonly name: string;
+  /** Where it is documented. */
+  readonly documentation: string;
+  /** Its hosts: a base URL on one of them, or below it, is of this API. */
+  readonly hosts: readonly string[];
+  /** The only members of messages that it takes; null: it ignores those that it does not know. */
+  readonly messageMembers: readonly string[] | null;
+  /** Whether `stream_options` are sent; without them it says what it used all the same. */
+  readonly streamOptions: boolean;
+  /** The first that fits a model holds. */
+  readonly families: readonly FamilyRules[];
+}
+
+const noThoughts: ThoughtRules = { fields: [], details: 'none' };
+const bothFields: ThoughtRules = { fields: ['reasoning_content', 'reasoning'], details: 'none' };
+const base: Omit<ProviderRules, 'name' | 'documentation'> = {
+  hosts: [],
+  accepts: null,
+  refuses: [],
+  limit: null,
+  renames: {},
+  only: {},
+  freeWithoutThinking: false,
+  converts: {},
+  thinking: { as: 'given' },
+  thoughts: { ...bothFields, details: 'beyond text' },
+  messageMembers: null,
+  streamOptions: true,
+  families: [],
+};
+
+const common = ['temperature', 'top_p', 'stop', 'response_format', 'tools', 'tool_choice'];
+const penalties = ['frequency_penalty', 'presence_penalty'];
+const limits = ['max_tokens', 'max_completion_tokens'];
+const message = ['role', 'content', 'tool_calls', 'tool_call_id'];
+const threeLevels: Efforts = { low: 'low', medium: 'medium', high: 'high' };
+
+/** Sampling that models which think do not let be changed. */
+const fixedSampling = { temperature: [1], top_p: [1], logprobs: [false], top_logprobs: [], stop: [] };
+const openaiFamilies: readonly FamilyRules[] = [
+  { name: 'gpt-5 chat', models: /(^|\/)gpt-5(\.\d+)?-chat/, limit: 'max_completion_tokens' },
+  {
+    name: 'gpt-5.1',
+    models: /(^|\/)gpt-5\.1(?!\d)/,
+    limit: 'max_completion_tokens',
+    alsoAccepts: ['reasoning_effort', 'verbosity'],
+    refuses: [...penalties, 'logit_bias', 'prediction'],
+    only: fixedSampling,
+    freeWithoutThinking: true,
+    thinking: { as: 'effort', efforts: { none: 'none', ...threeLevels } },
   },
-  openai: { hosts: ['api.openai.com'], thoughts: noThoughts },
-  azure: { hosts: ['openai.azure.com', 'services.ai.azure.com'], thoughts: noThoughts },
+  {
+    name: 'gpt-5.2 and later',
+    models: /(^|\/)gpt-(5\.([2-9]|1\d)|[6-9])/,
+    limit: 'max_completion_tokens',
+    alsoAccepts: ['reasoning_effort', 'verbosity'],
+    refuses: [...penalties, 'logit_bias', 'prediction'],
+    only: fixedSampling,
+    freeWithoutThinking: true,
+    thinking: { as: 'effort', efforts: { none: 'none', ...threeLevels, xhigh: 'xhigh' } },
+  },
+  {
+    name: 'gpt-5',
+    models: /(^|\/)gpt-5/,
+    limit: 'max_completion_tokens',
+    alsoAccepts: ['reasoning_effort', 'verbosity'],
+    refuses: [...penalties, 'logit_bias', 'prediction'],
+    only: fixedSampling,
+    thinking: { as: 'effort', efforts: { minimal: 'minimal', ...threeLevels } },
+  },
+  {
+    name: 'o-series',
+    models: /(^|\/)o[1-9]\d*(-|$)/,
+    limit: 'max_completion_tokens',
+    alsoAccepts: ['reasoning_effort'],
+    refuses: [...penalties, 'logit_bias', 'prediction', 'parallel_tool_calls'],
+    only: fixedSampling,
+    thinking: { as: 'effort', efforts: threeLevels },
+  },
+];
+const openai: Omit<ProviderRules, 'name' | 'documentation' | 'hosts'> = {
+  ...base,
+  accepts: [
+    ...[...common, ...penalties, ...limits, 'seed', 'logit_bias', 'logprobs', 'top_logprobs', 'n', 'user'],
+    ...['parallel_tool_calls', 'audio', 'metadata', 'modalities', 'prediction', 'prompt_cache_key'],
+    ...['service_tier', 'web_search_options'],
+  ],
+  thinking: { as: 'none' },
+  thoughts: noThoughts,
+  messageMembers: [...message, 'name', 'refusal', 'audio'],
+  families: openaiFamilies,
+};
+/** Engines that hand `chat_template_kwargs` to the template of the model and ignore what they do not know. */
+const engine: Omit<ProviderRules, 'name' | 'documentation'> = {
+  ...base,
+  refuses: ['structured_outputs'],
+  limit: 'max_tokens',
+  thinking: { as: 'template', efforts: threeLevels },
+};
+
+/** The APIs that are known, by the name that naru.yaml calls them. `generic` is every other one, `engine` every other slot. */
+export const providers: Readonly<Record<Variant, ProviderRules>> = {
+  generic: { ...base, name: 'Any other', documentation: '' },
+  engine: { ...engine, name: 'Any other slot', documentation: '' },
+  openai: {
+    ...openai,
+    name: 'OpenAI',
+    documentation: 'https://platform.openai.com/docs/api-reference/chat/create',
+    hosts: ['api.openai.com'],
+  },
+  azure: {
+    ...openai,
+    name: 'Azure OpenAI',
+    documentation: 'https://learn.microsoft.com/azure/ai-foundry/openai/how-to/reasoning',
+    hosts: ['openai.azure.com', 'services.ai.azure.com', 'cognitiveservices.azure.com'],
+  },
   deepseek: {
+    ...base,
+    name: 'DeepSeek',
+    documentation: 'https://api-docs.deepseek.com/guides/thinking_mode',
     hosts: ['api.deepseek.com'],
+    accepts: [
+      ...[...common, ...penalties, 'max_tokens', 'logprobs', 'top_logprobs', 'thinking', 'reasoning_effort'],
+    ],
+    limit: 'max_tokens',
+    converts: { response_format: 'json_object' },
+    thinking: {
+      as: 'thinking',
+      efforts: { low: 'low', medium: 'high', high: 'high', xhigh: 'high', max: 'max' },
+    },
     thoughts: { fields: ['reasoning_content'], details: 'none', placeholder: ' ' },
   },
   moonshot: {
+    ...base,
+    name: 'Moonshot (Kimi)',
+    documentation: 'https://platform.kimi.ai/docs/api/models-overview',
     hosts: ['api.moonshot.ai', 'api.moonshot.cn', 'api.kimi.com'],
+    accepts: [...common, ...penalties, 'max_completion_tokens', 'n', 'prompt_cache_key'],
+    limit: 'max_completion_tokens',
+    thinking: { as: 'none' },
     thoughts: { fields: ['reasoning_content'], details: 'none', placeholder: ' ' },
+    families: [
+      {
+        name: 'kimi-k2.5 and kimi-k2.6',
+        models: /kimi-k2\.[56]/,
+        alsoAccepts: ['thinking'],
+        refuses: [...penalties, 'temperature', 'top_p', 'n'],
+        only: { tool_choice: ['auto', 'none'] },
+        thinking: { as: 'thinking', efforts: {} },
+      },
+      {
+        name: 'other thinking models of kimi-k2',
+        models: /kimi-k2(\.\d|-thinking)/,
+        refuses: [...penalties, 'temperature', 'top_p', 'n'],
+        only: { tool_choice: ['auto', 'none'] },
+      },
+      {
+        name: 'kimi-k3 and later',
+        models: /kimi-k[3-9]/,
+        alsoAccepts: ['reasoning_effort'],
+        refuses: [...penalties, 'temperature', 'top_p', 'n'],
+        only: { tool_choice: ['auto', 'none'] },
+        thinking: { as: 'effort', efforts: { low: 'low', high: 'high', max: 'max' } },
+      },
+    ],
   },
-  mistral: { hosts: ['api.mistral.ai'], thoughts: { fields: [], details: 'none', asPart: true } },
-  groq: { hosts: ['api.groq.com'], thoughts: { fields: ['reasoning'], details: 'none' } },
-  openrouter: { hosts: ['openrouter.ai'], thoughts: { fields: ['reasoning'], details: 'all' } },
-} as const satisfies Record<string, ProviderRules>;
-
-export type ProviderKind = keyof typeof providers;
+  mistral: {
+    ...base,
+    name: 'Mistral',
+    documentation: 'https://docs.mistral.ai/api/endpoint/chat',
+    hosts: ['api.mistral.ai'],
+    accepts: [
+      ...[...common, ...penalties, 'max_tokens', 'random_seed', 'n', 'prediction', 'parallel_tool_calls'],
+      'metadata',
+    ],
+    limit: 'max_tokens',
+    renames: { seed: 'random_seed' },
+    thinking: { as: 'none' },
+    thoughts: { fields: [], details: 'none', asPart: true },
+    messageMembers: [...message, 'name', 'prefix'],
+    streamOptions: false,
+    families: [
+      {
+        name: 'mistral-small and mistral-medium',
+        models: /mistral-(small|medium)/,
+        alsoAccepts: ['reasoning_effort'],
+        thinking: { as: 'effort', efforts: { none: 'none', high: 'high' } },
+      },
+    ],
+  },
+  xai: {
+    ...base,
+    name: 'xAI',
+    documentation: 'https://docs.x.ai/docs/guides/reasoning',
+    hosts: ['api.x.ai'],
+    accepts: [
+      ...[...common, ...penalties, ...limits, 'seed', 'logprobs', 'top_logprobs', 'n', 'user'],
+      ...['parallel_tool_calls', 'web_search_options'],
+    ],
+    limit: 'max_completion_tokens',
+    thinking: { as: 'none' },
+    thoughts: { fields: ['reasoning_content'], details: 'none' },
+    families: [
+      { name: 'grok without reasoning', models: /grok-.*non-reasoning|grok-2|grok-3(?!-mini)/ },
+      {
+        name: 'grok-3-mini',
+        models: /grok-3-mini/,
+        alsoAccepts: ['reasoning_effort'],
+        refuses: [...penalties, 'stop'],
+        thinking: { as: 'effort', efforts: { low: 'low', high: 'high' } },
+      },
+      {
+        name: 'grok-4.3',
+        models: /grok-4\.3/,
+        alsoAccepts: ['reasoning_effort'],
+        refuses: [...penalties, 'stop'],
+        thinking: { as: 'effort', efforts: { none: 'none', ...threeLevels } },
+      },
+      {
+        name: 'grok-4.5 and later',
+        models: /grok-(4\.[4-9](?!\d)|[5-9])/,
+        alsoAccepts: ['reasoning_effort'],
+        refuses: [...penalties, 'stop'],
+        thinking: { as: 'effort', efforts: threeLevels },
+      },
+      { name: 'other grok models', models: /grok/, refuses: [...penalties, 'stop'] },
+    ],
+  },
+  groq: {
+    ...base,
+    name: 'Groq',
+    documentation: 'https://console.groq.com/docs/openai',
+    hosts: ['api.groq.com'],
+    accepts: [
+      ...[...common, ...penalties, ...limits, 'seed', 'n', 'user', 'parallel_tool_calls', 'metadata'],
+    ],
+    limit: 'max_completion_tokens',
+    only: { n: [1] },
+    thinking: { as: 'none' },
+    thoughts: noThoughts,
+    messageMembers: message,
+    families: [
+      {
+        name: 'gpt-oss',
+        models: /gpt-oss/,
+        alsoAccepts: ['reasoning_effort'],
+        thinking: { as: 'effort', efforts: threeLevels },
+        thoughts: { fields: ['reasoning'], details: 'none' },
+      },
+      {
+        name: 'qwen3',
+        models: /qwen-?3/,
+        alsoAccepts: ['reasoning_effort'],
+        thinking: { as: 'effort', efforts: { none: 'none', medium: 'default' } },
+        thoughts: { fields: ['reasoning'], details: 'none' },
+      },
+    ],
+  },
+  together: {
+    ...base,
+    name: 'Together',
+    documentation: 'https://docs.together.ai/reference/chat-completions-1',
+    hosts: ['api.together.xyz', 'api.together.ai'],
+    accepts: [
+      ...[...common, ...penalties, 'max_tokens', 'top_k', 'min_p', 'repetition_penalty', 'logit_bias', 'n'],
+      ...['seed', 'logprobs', 'reasoning', 'reasoning_effort', 'chat_template_kwargs'],
+    ],
+    limit: 'max_tokens',
+    converts: { logprobs: 'count' },
+    thinking: { as: 'reasoning', efforts: threeLevels },
+    thoughts: bothFields,
+  },
+  fireworks: {
+    ...base,
+    name: 'Fireworks',
+    documentation: 'https://docs.fireworks.ai/api-reference/post-chatcompletions',
+    hosts: ['api.fireworks.ai'],
+    accepts: [
+      ...[...common, ...penalties, ...limits, 'top_k', 'min_p', 'repetition_penalty', 'logit_bias', 'n'],
+      ...['seed', 'logprobs', 'top_logprobs', 'user', 'parallel_tool_calls', 'prediction', 'metadata'],
+      ...['prompt_cache_key', 'reasoning_effort'],
+    ],
+    thinking: { as: 'effort', efforts: { none: 'none', ...threeLevels } },
+    thoughts: { fields: ['reasoning_content'], details: 'none' },
+    messageMembers: [...message, 'name'],
+  },
+  openrouter: {
+    ...base,
+    name: 'OpenRouter',
+    documentation: 'https://openrouter.ai/docs/api_reference/parameters',
+    hosts: ['openrouter.ai'],
+    thoughts: { fields: ['reasoning'], details: 'all' },
+  },
+  vllm: {
+    ...engine,
+    name: 'vLLM',
+    documentation: 'https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html',
+  },
+  sglang: {
+    ...engine,
+    name: 'SGLang',
+    documentation: 'https://docs.sglang.ai/basic_usage/openai_api_completions.html',
+  },
+  'llama-server': {
+    ...engine,
+    name: 'llama-server',
+    documentation: 'https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md',
+    renames: { repetition_penalty: 'repeat_penalty' },
+    converts: { tool_choice: 'word' },
+    thoughts: { fields: ['reasoning_content'], details: 'none' },
+  },
+  ollama: {
+    ...base,
+    name: 'Ollama',
+    documentation: 'https://docs.ollama.com/api/openai-compatibility',
+    accepts: [
+      ...[...common, ...penalties, 'max_tokens', 'seed', 'logprobs', 'top_logprobs', 'reasoning_effort'],
+    ],
+    limit: 'max_tokens',
+    thinking: { as: 'effort', efforts: { none: 'none', ...threeLevels } },
+    thoughts: { fields: ['reasoning'], details: 'none' },
+  },
+  'lm-studio': {
+    ...base,
+    name: 'LM Studio',
+    documentation: 'https://lmstudio.ai/docs/developer/openai-compat/chat-completions',
+    accepts: [
+      ...[...common, ...penalties, 'max_tokens', 'top_k', 'seed', 'logit_bias', 'repeat_penalty'],
+      'reasoning_effort',
+    ],
+    limit: 'max_tokens',
+    renames: { repetition_penalty: 'repeat_penalty' },
+    converts: { tool_choice: 'word', response_format: 'json_schema' },
+    thinking: { as: 'effort', efforts: threeLevels },
+    thoughts: bothFields,
+  },
+};
 
 /** The rules of an API by its name. */
-export function rulesOf(kind: ProviderKind): ProviderRules {
-  return providers[kind];
+export function rulesOf(variant: Variant): ProviderRules {
+  return providers[variant];
 }
 
-/** The rules of the API behind a base URL, by its host. */
-export function rulesOfUrl(baseUrl: string): ProviderRules {
+/** The API behind a base URL, by its host. */
+export function variantOfUrl(baseUrl: string): Variant {
   const { hostname } = new URL(baseUrl);
-  const all: readonly ProviderRules[] = Object.values(providers);
-  const known = all.find(({ hosts }) =>
-    hosts.some((host) => hostname === host || hostname.endsWith(`.${host}`)),
-  );
-  return known ?? providers.generic;
+  const isOf = (variant: Variant): boolean =>
+    rulesOf(variant).hosts.some((host) => hostname === host || hostname.endsWith(`.${host}`));
+  return providerVariants.find(isOf) ?? 'generic';
+}
+
+/** What an API takes for one model, known by its name there or else by its id in the catalogue. */
+export function rulesForModel(rules: ProviderRules, names: readonly string[]): ParameterRules {
+  const fitting = names
+    .map((name) => rules.families.find(({ models }) => models.test(name.toLowerCase())))
+    .find((family) => family !== undefined);
+  if (fitting === undefined) return rules;
+  const { alsoAccepts = [], ...family } = fitting;
+  return { ...rules, ...family, accepts: rules.accepts === null ? null : [...rules.accepts, ...alsoAccepts] };
 }

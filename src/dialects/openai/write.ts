@@ -1,24 +1,71 @@
 import type { Ask } from '../../wire/chat.ts';
-import type { Destination, WrittenAsk } from '../dialect.ts';
-import { understood } from '../understood.ts';
-import type { ProviderRules } from './providers.ts';
-import { writeThoughts } from './thoughts.ts';
+import type { Destination, Exchange, WrittenAsk } from '../dialect.ts';
+import { rulesForModel, rulesOf } from './providers.ts';
+import { type ThoughtRules, writeThoughts } from './thoughts.ts';
+import { translate } from './translate.ts';
 
-/** Writes our request in OpenAI's words: known parameters that the destination understands, usage always asked for. */
-export function writeAsk(ask: Ask, to: Destination, rules: ProviderRules): WrittenAsk {
-  return {
+type Json = Readonly<Record<string, unknown>>;
+
+/** Writes our request in the words of an API that speaks this dialect, usage always asked for. */
+export function writeAsk(ask: Ask, to: Destination): Pick<Exchange, 'request' | 'changes'> {
+  const rules = rulesOf(to.variant);
+  const own = rulesForModel(rules, [to.model, to.modelId]);
+  const { parameters, changes } = translate(ask.parameters, ask.kind, own, to);
+  const members = rules.messageMembers;
+  const request: WrittenAsk = {
     path: ask.kind === 'chat' ? '/chat/completions' : '/completions',
     headers: {},
     body: JSON.stringify({
       model: to.model,
-      ...inputOf(ask, rules),
-      ...understood(ask.parameters, to),
-      ...(ask.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+      ...inputOf(ask, own.thoughts, members),
+      ...(members === null ? parameters : withPlainTools(parameters)),
+      ...(ask.stream ? { stream: true } : {}),
+      ...(ask.stream && rules.streamOptions ? { stream_options: { include_usage: true } } : {}),
     }),
   };
+  return { request, changes };
 }
 
-function inputOf({ kind, input }: Ask, rules: ProviderRules): object {
+function inputOf({ kind, input }: Ask, thoughts: ThoughtRules, members: readonly string[] | null): object {
   if (kind === 'text') return { prompt: input };
-  return { messages: writeThoughts(input as readonly Readonly<Record<string, unknown>>[], rules.thoughts) };
+  const messages = writeThoughts(input as readonly Json[], thoughts);
+  if (members === null) return { messages };
+  const taken: readonly string[] = [...members, ...thoughts.fields];
+  return { messages: messages.map((message) => plainMessage(message, taken)) };
+}
+
+/** A message for an API that refuses members which it does not know. */
+function plainMessage(message: Json, members: readonly string[]): Json {
+  const taken = Object.entries(message).filter(
+    ([name, value]) => members.includes(name) && (value !== null || name === 'content'),
+  );
+  return Object.fromEntries(
+    taken.map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.map(name === 'tool_calls' ? plainCall : withoutBreakpoint) : value,
+    ]),
+  );
+}
+
+/** A call without the index that it had in an answer. */
+function plainCall(call: unknown): unknown {
+  if (!isObject(call)) return call;
+  const { id, type, function: called } = call;
+  return { id, type, function: called };
+}
+
+function withPlainTools(parameters: Json): Json {
+  const { tools } = parameters;
+  return Array.isArray(tools) ? { ...parameters, tools: tools.map(withoutBreakpoint) } : parameters;
+}
+
+/** A part or a tool without its cache breakpoint, which these APIs have no word for. */
+function withoutBreakpoint(part: unknown): unknown {
+  if (!isObject(part)) return part;
+  const { cache_control: _, ...rest } = part;
+  return rest;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -9,6 +9,8 @@ export interface Speech {
   readonly open: (fetch: typeof globalThis.fetch) => LanguageModel;
   readonly options: CallOptions;
   readonly stream: boolean;
+  /** What became of parameters, seen in what was written. */
+  readonly changesIn: (body: string) => Exchange['changes'];
   readonly streamType: string;
   readonly baseUrl: string;
   readonly reader: Omit<ReaderOf, 'answerId'>;
@@ -39,6 +41,7 @@ export async function beginExchange(speech: Speech): Promise<Exchange> {
     answered.resolve(new Response(body, { headers: { 'content-type': type } }));
   return {
     request,
+    changes: speech.changesIn(request.body),
     streamType: stream ? speech.streamType : null,
     async readWhole(body: Buffer): Promise<Heard> {
       if (stream) return { kind: 'garbage', reason: 'a whole answer in place of a stream' };

@@ -1,4 +1,4 @@
-import type { ReasoningWish } from './reasoning.ts';
+import type { ReasoningWish } from '../reasoning.ts';
 import type { LanguageModel, Metadata, ProviderOptions } from './types.ts';
 
 /** What a provider package is reached and paid with. Never from the environment: a package looks there for what it is not given. */

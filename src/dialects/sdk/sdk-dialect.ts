@@ -1,12 +1,14 @@
 import type { Ask } from '../../wire/chat.ts';
 import { type Destination, type Dialect, type Exchange, Unsayable } from '../dialect.ts';
+import type { ParameterChange } from '../parameter-change.ts';
+import { type ReasoningWish, readReasoning, withinTokens } from '../reasoning.ts';
 import { understood } from '../understood.ts';
 import { writeCall } from './call-options.ts';
 import { beginExchange, type Speech } from './exchange.ts';
 import type { Idiom, OpenModel } from './idiom.ts';
 import type { SupportedUrls } from './media.ts';
 import { readReason } from './read-reason.ts';
-import { type ReasoningWish, readReasoning, withinTokens } from './reasoning.ts';
+import { spokenParameters } from './spoken-parameters.ts';
 
 /** What makes a package a dialect of ours. */
 export interface SdkDialect {
@@ -62,8 +64,32 @@ async function put(
     stream: ask.stream,
     streamType,
     baseUrl,
+    changesIn: (body) => changesOf(ask, to, body),
     reader: { idiom, model: to.model, showsThoughts: reasoning.shown },
   });
+}
+
+/** What the APIs behind the packages call parameters that only some of their models take. */
+const wireNames: Readonly<Record<string, readonly string[]>> = {
+  temperature: ['temperature'],
+  top_p: ['top_p', 'topP'],
+  top_k: ['top_k', 'topK'],
+  seed: ['seed'],
+  stop: ['stop_sequences', 'stopSequences'],
+  presence_penalty: ['presence_penalty', 'presencePenalty'],
+  frequency_penalty: ['frequency_penalty', 'frequencyPenalty'],
+};
+
+/** What a package has no place for, and what it left out for a model. */
+function changesOf({ parameters }: Ask, to: Destination, body: string): readonly ParameterChange[] {
+  const sent = understood(parameters, to);
+  const isSent = (name: string): boolean =>
+    Object.hasOwn(sent, name) &&
+    spokenParameters.has(name) &&
+    (wireNames[name]?.some((wire) => body.includes(`"${wire}":`)) ?? true);
+  return Object.keys(parameters)
+    .filter((name) => !isSent(name))
+    .map((parameter) => ({ parameter, change: 'dropped' }));
 }
 
 function maxTokensIn({ idiom }: SdkDialect, { request }: Exchange): number {

@@ -57,6 +57,9 @@ export const generationShape = z.strictObject({
   num_fetches: number,
   web_search_engine: text,
   response_cache_source_id: text,
+  ignored_parameters: z
+    .array(z.string())
+    .describe('Members of the request that are not known, or that say what holds anyway'),
   provider_responses: z.array(
     z.strictObject({
       provider_name: z.string(),
@@ -66,6 +69,19 @@ export const generationShape = z.strictObject({
       latency: z.number(),
       is_byok: z.literal(false),
       failure: z.string().optional(),
+      parameter_changes: z
+        .array(
+          z.strictObject({
+            parameter: z.string(),
+            change: z.enum(['dropped', 'renamed', 'changed']),
+            to: z.string().optional(),
+          }),
+        )
+        .min(1)
+        .optional()
+        .describe(
+          'Parameters that were not sent as they were said, since the candidate does not take them so',
+        ),
     }),
   ),
   routing: z

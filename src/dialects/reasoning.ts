@@ -8,6 +8,8 @@ export interface ReasoningWish {
   readonly effort: Effort | null;
   /** Tokens to think with. */
   readonly budget: number | null;
+  /** Whether it says no more than that there is to be thinking, or none. */
+  readonly isSwitch: boolean;
   /** Whether thoughts are part of the answer. */
   readonly shown: boolean;
 }
@@ -24,23 +26,38 @@ const shares: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
 /** The least that thinking takes where it is given a budget. */
 const leastBudget = 1024;
 
-/** Reads `reasoning`, and the two parameters that it replaced. */
+/** The parameters that say how a model is to think. */
+export const reasoningParameters = [
+  'reasoning',
+  'reasoning_effort',
+  'include_reasoning',
+  'thinking',
+  'enable_thinking',
+] as const;
+
+/** Reads `reasoning`, the two parameters that it replaced, and the two that other APIs have for it. */
 export function readReasoning(parameters: Readonly<Record<string, unknown>>): ReasoningWish {
-  const { reasoning, reasoning_effort: oldEffort, include_reasoning: include } = parameters;
+  const { reasoning, reasoning_effort: oldEffort, include_reasoning: include, thinking } = parameters;
   const said = (reasoning ?? {}) as {
     readonly effort?: unknown;
     readonly max_tokens?: unknown;
     readonly exclude?: unknown;
     readonly enabled?: unknown;
   };
-  const enabled = said.enabled === true ? 'medium' : said.enabled === false ? 'none' : null;
-  const effort = effortOf(said.effort) ?? effortOf(oldEffort) ?? enabled;
-  const budget =
-    Number.isSafeInteger(said.max_tokens) && Number(said.max_tokens) > 0 ? Number(said.max_tokens) : null;
+  const { type, budget_tokens: tokens } = (thinking ?? {}) as {
+    readonly type?: unknown;
+    readonly budget_tokens?: unknown;
+  };
+  const switches = [said.enabled, switchOf(type), parameters['enable_thinking']];
+  const enabled = switches.find((value) => typeof value === 'boolean');
+  const stated = effortOf(said.effort) ?? effortOf(oldEffort);
+  const effort = stated ?? (enabled === undefined ? null : enabled ? 'medium' : 'none');
+  const budget = enabled === false ? null : (positive(said.max_tokens) ?? positive(tokens));
   return {
     stated: effort !== null || budget !== null || include === true,
     effort: budget === null ? effort : null,
     budget,
+    isSwitch: stated === null && budget === null,
     shown: said.exclude !== true && include !== false,
   };
 }
@@ -54,6 +71,14 @@ export function withinTokens(wish: ReasoningWish, maxTokens: number): ReasoningW
   const budget = Math.min(wanted, maxTokens - 1);
   if (budget < leastBudget) return { ...wish, effort: 'none', budget: null };
   return { ...wish, effort: null, budget };
+}
+
+function switchOf(type: unknown): boolean | undefined {
+  return type === 'disabled' ? false : type === 'enabled' || type === 'adaptive' ? true : undefined;
+}
+
+function positive(value: unknown): number | null {
+  return Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : null;
 }
 
 function effortOf(value: unknown): Effort | null {

@@ -1,0 +1,159 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { providerVariants, type Variant } from '../src/config/variants.ts';
+import {
+  type Efforts,
+  type FamilyRules,
+  type ParameterRules,
+  type ProviderRules,
+  rulesOf,
+  type ThinkingRules,
+} from '../src/dialects/openai/providers.ts';
+import type { ThoughtRules } from '../src/dialects/openai/thoughts.ts';
+
+/*
+ * Writes the tables of docs/providers.md from the rules in src/dialects/openai/providers.ts. Run it after a change of the rules;
+ * a test compares the page with them.
+ */
+
+/** The page. */
+export const providersFile = new URL('../docs/providers.md', import.meta.url);
+
+/** The page with its tables as the rules have them. Throws when it lacks one. */
+export function providersPage(page: string): string {
+  const tables: Readonly<Record<string, string>> = { providers: providersTable(), families: familiesTable() };
+  const missing = new Set(Object.keys(tables));
+  const text = page.replaceAll(
+    /(<!-- table: (\S+) -->\n)[\s\S]*?(<!-- end -->)/g,
+    (_all, head: string, name: string, tail: string) => {
+      const table = tables[name];
+      if (table === undefined) throw new Error(`there is no table ${name}`);
+      missing.delete(name);
+      return `${head}\n${table}\n${tail}`;
+    },
+  );
+  if (missing.size > 0) throw new Error(`docs/providers.md lacks the tables ${[...missing].join(', ')}`);
+  return text;
+}
+
+function providersTable(): string {
+  const variants: readonly Variant[] = [
+    ...providerVariants.filter((name) => name !== 'generic'),
+    'engine',
+    'generic',
+  ];
+  return tableOf(
+    [
+      'API',
+      '`variant`',
+      'Known by',
+      'Accepts',
+      'What Naru changes',
+      'How much to think',
+      'Thoughts of earlier turns',
+    ],
+    variants.map((variant) => {
+      const rules = rulesOf(variant);
+      return [
+        rules.documentation === '' ? rules.name : `[${rules.name}](${rules.documentation})`,
+        variant === 'engine' ? '' : `\`${variant}\``,
+        rules.hosts.map((host) => `\`${host}\``).join(' '),
+        rules.accepts === null ? 'everything' : names(rules.accepts),
+        changesOf(rules),
+        thinkingText(rules.thinking),
+        thoughtsText(rules.thoughts),
+      ];
+    }),
+  );
+}
+
+function familiesTable(): string {
+  const rows = providerVariants.flatMap((variant) =>
+    rulesOf(variant).families.map((family) => [rulesOf(variant).name, family] as const),
+  );
+  return tableOf(
+    ['API', 'Models', 'Accepts too', 'What Naru changes', 'How much to think', 'Thoughts of earlier turns'],
+    rows.map(([name, family]) => [
+      name,
+      family.name,
+      names(family.alsoAccepts ?? []),
+      changesOf(family),
+      family.thinking === undefined ? '' : thinkingText(family.thinking),
+      family.thoughts === undefined ? '' : thoughtsText(family.thoughts),
+    ]),
+  );
+}
+
+function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line), ''].join('\n');
+}
+
+function changesOf(rules: Partial<ParameterRules> & (Partial<ProviderRules> | FamilyRules)): string {
+  const { limit, renames = {}, refuses = [], only = {}, converts = {} } = rules;
+  const { messageMembers = null, streamOptions = true } = rules as Partial<ProviderRules>;
+  const never = Object.entries(only).filter(([, values]) => values.length === 0);
+  const some = Object.entries(only).filter(([, values]) => values.length > 0);
+  const dropped = [...refuses, ...never.map(([name]) => name)];
+  const other = limit === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
+  return [
+    ...(limit == null ? [] : [`\`${other}\` → \`${limit}\``]),
+    ...Object.entries(renames).map(([from, to]) => `\`${from}\` → \`${to}\``),
+    ...Object.entries(converts).map(([name, conversion]) => `\`${name}\`: ${conversions[conversion]}`),
+    ...some.map(([name, values]) => `\`${name}\` only as ${values.map((one) => `\`${one}\``).join(' ')}`),
+    ...(dropped.length === 0 ? [] : [`without ${names(dropped)}`]),
+    ...(rules.freeWithoutThinking === true ? ['sampling as the client says with the effort `none`'] : []),
+    ...(messageMembers === null ? [] : [`messages with ${names(messageMembers)} alone`]),
+    ...(streamOptions ? [] : ['without `stream_options`']),
+  ].join('; ');
+}
+
+const conversions = {
+  json_object: '`json_schema` becomes `json_object`',
+  json_schema: '`json_object` is left out',
+  word: 'a named tool becomes `required`',
+  count: '`true` becomes the number of `top_logprobs`',
+} as const;
+
+function thinkingText(rules: ThinkingRules): string {
+  switch (rules.as) {
+    case 'given':
+      return 'as the client says it';
+    case 'none':
+      return 'not said';
+    case 'effort':
+      return `\`reasoning_effort\` ${wordsOf(rules.efforts)}`;
+    case 'thinking':
+      return `\`thinking.type\`${withEfforts(rules.efforts)}`;
+    case 'reasoning':
+      return `\`reasoning.enabled\`${withEfforts(rules.efforts)}`;
+    case 'template':
+      return `\`chat_template_kwargs.enable_thinking\` and \`.thinking\`${withEfforts(rules.efforts)}`;
+  }
+}
+
+function withEfforts(efforts: Efforts): string {
+  const words = wordsOf(efforts);
+  return words === '' ? '' : `, \`reasoning_effort\` ${words}`;
+}
+
+function wordsOf(efforts: Efforts): string {
+  return [...new Set(Object.values(efforts))].map((word) => `\`${word}\``).join(' ');
+}
+
+function thoughtsText({ fields, details, asPart, placeholder }: ThoughtRules): string {
+  const places = [
+    ...fields.map((field) => `\`${field}\``),
+    ...(asPart === true ? ['a `thinking` part of `content`'] : []),
+    ...(details === 'none'
+      ? []
+      : [details === 'all' ? '`reasoning_details`' : '`reasoning_details` that are more than text']),
+  ];
+  const all = places.length === 0 ? 'not sent' : places.join(', ');
+  return placeholder === undefined ? all : `${all}; a space where a call of tools lacks them`;
+}
+
+function names(all: readonly string[]): string {
+  return all.map((name) => `\`${name}\``).join(' ');
+}
+
+if (import.meta.main) writeFileSync(providersFile, providersPage(readFileSync(providersFile, 'utf8')));

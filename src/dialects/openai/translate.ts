@@ -1,0 +1,217 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { AskKind } from '../../wire/chat.ts';
+import type { Destination } from '../dialect.ts';
+import type { ParameterChange } from '../parameter-change.ts';
+import { type Effort, type ReasoningWish, readReasoning, reasoningParameters } from '../reasoning.ts';
+import { understood } from '../understood.ts';
+import type { Conversion, Efforts, ParameterRules, ThinkingRules } from './providers.ts';
+
+type Parameters = Readonly<Record<string, unknown>>;
+
+/** Parameters of a request in an API's words, and what that changed. */
+export interface Translated {
+  readonly parameters: Parameters;
+  readonly changes: readonly ParameterChange[];
+}
+
+/** What the old way to ask for text has beside what conversations have. */
+const textParameters = ['max_tokens', 'logprobs', 'best_of', 'echo', 'suffix', 'n', 'seed', 'user'];
+
+const levels: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/** A parameter on its way: what the client called it, and what the API will. */
+interface Entry {
+  readonly from: string;
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/**
+ * The parameters of a request as an API takes them: what the destination does not understand and the API refuses is left out, what
+ * it calls otherwise is renamed, and the parameters for thinking become those that it has. The operator's overrides win.
+ */
+export function translate(
+  given: Parameters,
+  kind: AskKind,
+  rules: ParameterRules,
+  to: Destination,
+): Translated {
+  const overridden = overrides(given, to);
+  const own = Object.fromEntries(
+    Object.entries(given).filter(([name]) => !Object.hasOwn(to.overrides, name)),
+  );
+  const known = understood(own, to);
+  const thinking = kind === 'chat' ? thinkingParameters(known, rules.thinking) : {};
+  const isFree = rules.freeWithoutThinking && thinking['reasoning_effort'] === 'none';
+  const plain = Object.entries(known)
+    .filter(([name]) => !isReplaced(name, rules.thinking, kind))
+    .map(([name, value]): Entry => ({ from: name, name, value }))
+    .flatMap((entry) => limited(entry, known, kind, rules))
+    .map((entry) => ({ ...entry, name: rules.renames[entry.name] ?? entry.name }))
+    .flatMap((entry) => converted(entry, known, kind === 'chat' ? rules.converts : {}))
+    .filter(({ name, value }) => isTaken(name, value, kind, { rules, isFree }));
+  const sent = {
+    ...Object.fromEntries(plain.map(({ name, value }) => [name, value])),
+    ...thinking,
+    ...Object.fromEntries(overridden.map(({ name, value }) => [name, value])),
+  };
+  return {
+    parameters: sent,
+    changes: changesOf(given, sent, [...plain, ...overridden], Object.keys(thinking)),
+  };
+}
+
+/** The parameters that an API takes of these, whatever their values, by the names that clients give them. */
+export function takenOf(names: readonly string[], rules: ParameterRules): readonly string[] {
+  return names.filter((name) => {
+    if (isReplaced(name, rules.thinking, 'chat'))
+      return rules.thinking.as !== 'none' && name !== 'include_reasoning';
+    const isLimit = name === 'max_tokens' || name === 'max_completion_tokens';
+    const own = isLimit ? (rules.limit ?? name) : (rules.renames[name] ?? name);
+    return !(rules.only[own]?.length === 0) && isAccepted(own, 'chat', rules);
+  });
+}
+
+function overrides(given: Parameters, { overrides: wanted }: Destination): readonly Entry[] {
+  return Object.entries(wanted).flatMap(([from, target]) =>
+    target === 'drop' || given[from] === undefined
+      ? []
+      : [{ from, name: target === 'keep' ? from : target, value: given[from] }],
+  );
+}
+
+/** Whether the parameters for thinking stand in the place of this one. */
+function isReplaced(name: string, thinking: ThinkingRules, kind: AskKind): boolean {
+  if (thinking.as === 'given') return false;
+  if (name === 'chat_template_kwargs') return kind === 'chat' && thinking.as === 'template';
+  // An engine knows it and hides its thoughts.
+  if (name === 'include_reasoning' && thinking.as === 'template') return false;
+  return (reasoningParameters as readonly string[]).includes(name);
+}
+
+/** One limit for the completion, where an API has one name for it. */
+function limited(
+  entry: Entry,
+  known: Parameters,
+  kind: AskKind,
+  { limit }: ParameterRules,
+): readonly Entry[] {
+  const isLimit = entry.name === 'max_tokens' || entry.name === 'max_completion_tokens';
+  const name = kind === 'text' && limit !== null ? 'max_tokens' : limit;
+  if (!isLimit || name === null) return [entry];
+  const isBoth = known['max_tokens'] !== undefined && known['max_completion_tokens'] !== undefined;
+  return isBoth && entry.name === 'max_tokens' ? [] : [{ ...entry, name }];
+}
+
+function converted(
+  entry: Entry,
+  known: Parameters,
+  converts: Readonly<Record<string, Conversion>>,
+): readonly Entry[] {
+  const { name, value } = entry;
+  switch (converts[name]) {
+    case 'json_object':
+      return [typeOf(value) === 'json_schema' ? { ...entry, value: { type: 'json_object' } } : entry];
+    case 'json_schema':
+      return typeOf(value) === 'json_object' ? [] : [entry];
+    case 'word':
+      return [typeof value === 'string' ? entry : { ...entry, value: 'required' }];
+    case 'count':
+      return value === true ? [{ ...entry, value: known['top_logprobs'] ?? 1 }] : [];
+    default:
+      return [entry];
+  }
+}
+
+function typeOf(format: unknown): unknown {
+  return (format as { readonly type?: unknown }).type;
+}
+
+function isTaken(
+  name: string,
+  value: unknown,
+  kind: AskKind,
+  { rules, isFree }: { readonly rules: ParameterRules; readonly isFree: boolean },
+): boolean {
+  const values = isFree || kind === 'text' ? undefined : rules.only[name];
+  return isAccepted(name, kind, rules) && (values === undefined || values.includes(value));
+}
+
+function isAccepted(name: string, kind: AskKind, { accepts, refuses }: ParameterRules): boolean {
+  if (refuses.includes(name)) return false;
+  return accepts === null || accepts.includes(name) || (kind === 'text' && textParameters.includes(name));
+}
+
+/** How much to think, in the API's words. */
+function thinkingParameters(known: Parameters, rules: ThinkingRules): Parameters {
+  if (rules.as === 'given' || rules.as === 'none') return {};
+  const wish = readReasoning(known);
+  const template = templateArguments(known, wish);
+  if (wish.effort === null && wish.budget === null) return rules.as === 'template' ? template : {};
+  const thinks = wish.effort !== 'none';
+  const effort = effortOf(wish, rules.efforts);
+  // A mere switch is said by a switch, where there is one.
+  const isSaid = effort !== null && (rules.as === 'effort' || !wish.isSwitch);
+  const said = isSaid ? { reasoning_effort: effort } : {};
+  switch (rules.as) {
+    case 'effort':
+      return said;
+    case 'thinking':
+      return { thinking: { type: thinks ? 'enabled' : 'disabled' }, ...(thinks ? said : {}) };
+    case 'reasoning':
+      return { reasoning: { enabled: thinks }, ...(thinks ? said : {}) };
+    case 'template':
+      return { ...template, ...(thinks ? said : {}) };
+  }
+}
+
+/** What the template of a model is told: models call the switch by one of two names. The client's own arguments win. */
+function templateArguments({ chat_template_kwargs: given }: Parameters, wish: ReasoningWish): Parameters {
+  const thinks = wish.effort !== 'none';
+  const isStated = wish.effort !== null || wish.budget !== null;
+  const own = isStated ? { enable_thinking: thinks, thinking: thinks } : {};
+  const all = { ...own, ...(given as object | undefined) };
+  return Object.keys(all).length === 0 ? {} : { chat_template_kwargs: all };
+}
+
+/** The API's word for the nearest level that it has; null when it has none. */
+function effortOf({ effort, budget }: ReasoningWish, words: Efforts): string | null {
+  const wanted = effort ?? (budget === null ? null : effortOfBudget(budget));
+  const has = levels.filter((level) => words[level] !== undefined);
+  if (wanted === null) return null;
+  const [least] = has;
+  if (wanted === 'none') return least === undefined ? null : (words[least] ?? null);
+  const at = levels.indexOf(wanted);
+  const thinking = has.filter((level) => level !== 'none');
+  const nearest = thinking.reduce<Effort | null>((best, level) => {
+    if (best === null) return level;
+    const isNearer = Math.abs(levels.indexOf(level) - at) < Math.abs(levels.indexOf(best) - at);
+    return isNearer ? level : best;
+  }, null);
+  return nearest === null ? null : (words[nearest] ?? null);
+}
+
+function effortOfBudget(tokens: number): Effort {
+  if (tokens <= 2048) return 'low';
+  return tokens <= 8192 ? 'medium' : 'high';
+}
+
+function changesOf(
+  given: Parameters,
+  sent: Parameters,
+  entries: readonly Entry[],
+  thinking: readonly string[],
+): readonly ParameterChange[] {
+  return Object.keys(given).flatMap((parameter): readonly ParameterChange[] => {
+    if (Object.hasOwn(sent, parameter)) {
+      return isDeepStrictEqual(sent[parameter], given[parameter]) ? [] : [{ parameter, change: 'changed' }];
+    }
+    const entry = entries.find(({ from }) => from === parameter);
+    const to = entry?.name ?? (isOfThinking(parameter) ? thinking[0] : undefined);
+    return [to === undefined ? { parameter, change: 'dropped' } : { parameter, change: 'renamed', to }];
+  });
+}
+
+function isOfThinking(name: string): boolean {
+  return name === 'chat_template_kwargs' || (reasoningParameters as readonly string[]).includes(name);
+}
