@@ -1,6 +1,8 @@
 import type { Books } from './books.ts';
+import type { Family } from './http/exposition.ts';
 import type { Gauge } from './http/metrics.ts';
 import type { Served } from './http/serve.ts';
+import type { MemoryBudget } from './memory/budget.ts';
 
 /** What the metrics page shows of the moment, beside the slots (`slot-metrics.ts`). */
 export function gauges(server: Served, { accounts, keys, settlements, journal }: Books): readonly Gauge[] {
@@ -24,5 +26,30 @@ export function gauges(server: Served, { accounts, keys, settlements, journal }:
     { name: 'naru_known_keys', help: 'Keys in memory, likewise.', value: keys.size },
     { name: 'naru_journal_bytes', help: 'Bytes of journal segments.', value: stats.bytes },
     { name: 'naru_journal_syncs', help: 'Group syncs of the journal.', value: stats.syncs },
+  ];
+}
+
+/** What requests hold of the memory of this process, and what was shed for lack of it. */
+export function budgetFamilies(budget: MemoryBudget): readonly Family[] {
+  const kinds = ['body', 'answer', 'unsent'] as const;
+  return [
+    {
+      name: 'naru_held_bytes',
+      help: 'Memory that requests hold: bodies, whole answers of upstreams, and what clients have not taken yet.',
+      type: 'gauge',
+      samples: kinds.map((kind) => ({ labels: { kind }, value: budget.heldAs(kind) })),
+    },
+    {
+      name: 'naru_held_bytes_limit',
+      help: 'The most that requests may hold together.',
+      type: 'gauge',
+      samples: [{ labels: {}, value: budget.totalBytes }],
+    },
+    {
+      name: 'naru_shed_requests_total',
+      help: 'Requests that were ended for lack of memory.',
+      type: 'counter',
+      samples: [{ labels: {}, value: budget.shedCount }],
+    },
   ];
 }

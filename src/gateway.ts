@@ -4,7 +4,7 @@ import type { Config } from './config/config.ts';
 import { DatasetSync } from './datasets/sync.ts';
 import { endpoints } from './endpoints.ts';
 import { ServerStopping } from './errors/given-up.ts';
-import { gauges } from './gateway-gauges.ts';
+import { budgetFamilies, gauges } from './gateway-gauges.ts';
 import { ensurePartitions } from './generations/partitions.ts';
 import { ClientAddresses } from './http/client-ip.ts';
 import { dispatch } from './http/dispatch.ts';
@@ -21,6 +21,8 @@ import { KeyDesk } from './keys/key-desk.ts';
 import { expireCredit } from './ledger/credit.ts';
 import type { Settlements } from './ledger/settlements.ts';
 import type { Log } from './log/log.ts';
+import { MemoryBudget } from './memory/budget.ts';
+import { memoryLimits } from './memory-limits.ts';
 import { beatEveryMs } from './nodes/node-registry.ts';
 import { Offer } from './offer.ts';
 import { openAdmin } from './open-admin.ts';
@@ -58,6 +60,8 @@ export interface GatewayParts {
 export interface ParentParts {
   readonly lanes: Lanes;
   readonly rate: RateGate;
+  /** How many workers share the machine. */
+  readonly workers: number;
 }
 
 /** A gateway that serves. */
@@ -163,8 +167,19 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     keyPrefix: config.keys.prefix,
     fresh: () => feed.fresh(),
   };
+  let budgetLimits = memoryLimits(limits(), parent?.workers ?? 1);
+  const budget = new MemoryBudget(() => budgetLimits, clock);
   const server = await serve(
     {
+      clientLimits: {
+        get connections() {
+          return limits().connectionsPerClient;
+        },
+        get minBodyBytesPerSecond() {
+          return limits().minBodyBytesPerSecond;
+        },
+      },
+      budget,
       answer: (exchange) => dispatch(dispatching, exchange),
       addresses: new ClientAddresses(config.edge.trustedProxies),
       rateLimit:
@@ -190,6 +205,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   onFailure(() => server.close());
   await nodes.serveAt(`${config.listen.host}:${server.port}`);
   const families = (): readonly Family[] => [
+    ...budgetFamilies(budget),
     ...metrics.families([...gauges(server, books), ...upstreamGauges(offer.catalogue, health)]),
     ...slotMetrics.families(slots.statuses()),
   ];
@@ -229,6 +245,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     async reload(next) {
       await offer.change(next, () => slots.prepare(ownSlots(next, parts)));
       health.keepOnly(labelsOf(offer.catalogue));
+      budgetLimits = memoryLimits(limits(), parent?.workers ?? 1);
     },
     async close(hurry) {
       isStopping = true;

@@ -101,6 +101,7 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
       worker,
       config: packConfig(own.config),
       database: opened(own.database).address,
+      workers: size,
       poolSize,
       home: workerHome(dataDir, worker),
     }),

@@ -7,6 +7,8 @@ export interface WorkerOrder {
   /** See `packConfig`. */
   readonly config: string;
   readonly database: DatabaseAddress;
+  /** How many workers share the machine. */
+  readonly workers: number;
   readonly poolSize: number;
   readonly home: string;
 }

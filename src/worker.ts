@@ -43,7 +43,7 @@ export async function work(
     },
     hurry: () => hurry.abort(),
   });
-  const { worker, config: packedConfig, database: address, poolSize, home } = await order.promise;
+  const { worker, workers, config: packedConfig, database: address, poolSize, home } = await order.promise;
   const { sink, flush } = batchedSink((text) => link.tell('log', text), systemClock);
   const config = unpackConfig(packedConfig);
   const log = createLog(
@@ -73,7 +73,7 @@ export async function work(
       log,
       processes: createProcesses(around.kill),
       onPublished: () => link.tell('published'),
-      parent: { lanes: lanesOfParent(link, systemClock), rate: rateOfParent(link) },
+      parent: { lanes: lanesOfParent(link, systemClock), rate: rateOfParent(link), workers },
     });
     current = gateway;
     link.answer(answersOf(gateway));

@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..');
 
 /** From the ground up. A file imports from its own room and from the floors below; rooms of one floor are strangers. */
 const floors: readonly (readonly string[])[] = [
-  ['errors', 'money', 'time', 'ids', 'log'],
+  ['errors', 'money', 'time', 'ids', 'log', 'memory'],
   ['wire', 'config'],
   ['store', 'dialects'],
   ['accounts', 'keys', 'ledger', 'catalogue', 'upstreams', 'slots', 'generations', 'nodes', 'datasets'],

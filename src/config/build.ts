@@ -56,6 +56,10 @@ function buildLimits(limits: ParsedFile['limits']): Config['limits'] {
     coldWaitMs: limits.cold_wait_ms,
     keepAliveCommentMs: limits.keep_alive_comment_ms,
     bodyBytes: limits.body_bytes,
+    memoryBytes: limits.memory_bytes ?? null,
+    clientMemoryPercent: limits.client_memory_percent,
+    minBodyBytesPerSecond: limits.min_body_bytes_per_second,
+    connectionsPerClient: limits.connections_per_client,
     requestsPerSecond: limits.requests_per_second,
     burst: limits.burst,
   };

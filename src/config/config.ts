@@ -62,6 +62,13 @@ export interface LimitsConfig {
   readonly coldWaitMs: number;
   readonly keepAliveCommentMs: number;
   readonly bodyBytes: number;
+  /** What all requests of the server may hold in memory; null: derived from the machine. */
+  readonly memoryBytes: number | null;
+  /** The share of it that one address, or one key, may hold. */
+  readonly clientMemoryPercent: number;
+  /** 0: a body may come as slowly as it likes. */
+  readonly minBodyBytesPerSecond: number;
+  readonly connectionsPerClient: number;
   readonly requestsPerSecond: number;
   readonly burst: number;
 }

@@ -110,6 +110,35 @@ const limits = section('Limits on money, time and size.', {
   ),
   keep_alive_comment_ms: orElse(limitMs('A silent stream gets a comment this often.'), '15000'),
   body_bytes: orElse(integer('The largest request body.', 1024, 1_073_741_824), '26214400'),
+  memory_bytes: integer(
+    'What all requests together may hold in memory: bodies, whole answers of upstreams, answers that clients have not taken yet. Beyond it the largest and slowest get a 503. Never less than four times `body_bytes`; without it a quarter of what the process may use, 1 GiB at most. Workers share it.',
+    16_777_216,
+    1_099_511_627_776,
+  ).optional(),
+  client_memory_percent: orElse(
+    integer(
+      'The share of `memory_bytes` that the requests of one address, or with one key, may hold.',
+      1,
+      100,
+    ),
+    '50',
+  ),
+  min_body_bytes_per_second: orElse(
+    integer(
+      'A body that comes more slowly after its first 10 s gets a 408; 0: as slowly as it likes.',
+      0,
+      1_000_000,
+    ),
+    '500',
+  ),
+  connections_per_client: orElse(
+    integer(
+      'Connections of one client to each process, with `edge.rate_limit: builtin`; one more gets a 429.',
+      1,
+      1_000_000,
+    ),
+    '1000',
+  ),
   requests_per_second: orElse(integer('Requests per second of one client.', 1, 1_000_000), '30'),
   burst: orElse(integer('Requests that one client may make at once.', 1, 1_000_000), '60'),
 });

@@ -25,6 +25,13 @@ export const catalogue = {
   rate_limit_exceeded: row<{ retry_after_sec: number }>({ status: 429, retry: true, headers: retryAfter }),
   server: row({ status: 500, retry: true }),
   provider_error: row<{ provider_code: number | null }>({ status: 502, retry: true }),
+  /** This process is at the limit of its memory; 7.2 has one pair for a 503, whose clients wait and come again (docs/decisions/memory-budget.md). */
+  overloaded: row<{ retry_after_sec: number }>({
+    status: 503,
+    retry: true,
+    errorType: 'model_loading',
+    headers: retryAfter,
+  }),
   model_loading: row<{ retry_after_sec: number }>({ status: 503, retry: true, headers: retryAfter }),
 } as const;
 

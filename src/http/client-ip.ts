@@ -29,6 +29,11 @@ export class ClientAddresses {
     return address;
   }
 
+  /** Whether a peer is a proxy that speaks for others. */
+  trusts(peer: string): boolean {
+    return this.#isTrusted(plain(peer));
+  }
+
   #isTrusted(address: string): boolean {
     const family = isIP(address);
     return family !== 0 && this.#trusted.check(address, family === 6 ? 'ipv6' : 'ipv4');

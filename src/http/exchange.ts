@@ -1,11 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { refuse } from '../errors/catalogue.ts';
+import { ClientLeft } from '../errors/given-up.ts';
 import { newRequestId } from '../ids/request-id.ts';
 import type { LogFields } from '../log/log.ts';
-import type { JsonParser } from '../wire/json-parser.ts';
+import type { MemoryBudget, MemoryClaim } from '../memory/budget.ts';
+import type { JsonBody, JsonParser } from '../wire/json-parser.ts';
 import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
-import { readBody } from './read-body.ts';
+import { type BodyReading, readBody } from './read-body.ts';
 
 /** One request and its client, as the handlers see them. */
 export class Exchange {
@@ -26,7 +29,10 @@ export class Exchange {
   /** What the request's one log line will say beside the usual. */
   readonly logFields: Record<string, LogFields[string]> = {};
   readonly #request: IncomingMessage;
+  /** What it holds of the memory of this process; null where that is not counted. */
+  readonly memory: MemoryClaim | null;
   readonly #parser: Pick<JsonParser, 'parse'> | null;
+  readonly #pace: BodyReading['pace'];
   readonly #departure = new AbortController();
 
   constructor(
@@ -36,10 +42,16 @@ export class Exchange {
       readonly startedMs: number;
       /** Without one bodies are parsed here. */
       readonly parser?: Pick<JsonParser, 'parse'>;
+      /** Without one the memory that the request holds is not counted. */
+      readonly budget?: MemoryBudget;
+      /** Without one a body may come as slowly as it likes. */
+      readonly pace?: BodyReading['pace'];
     },
   ) {
     this.#request = request;
     this.#parser = at.parser ?? null;
+    this.#pace = at.pace ?? null;
+    this.memory = at.budget?.claim(() => this.#shed()) ?? null;
     this.method = request.method ?? 'GET';
     const [path, queryText] = splitTarget(request.url ?? '/');
     this.path = path;
@@ -76,7 +88,7 @@ export class Exchange {
    * that is not valid any more, or why the exchange was given up.
    */
   async body(maxBytes: number): Promise<Buffer> {
-    const { bytes } = await this.whileReading(readBody(this.#request, maxBytes, this.signal));
+    const { bytes } = await this.whileReading(this.#read(maxBytes));
     return bytes;
   }
 
@@ -86,13 +98,44 @@ export class Exchange {
   }
 
   async #readJson(maxBytes: number): Promise<{ readonly parsed: ParsedJson; readonly bytes: number }> {
-    const body = await readBody(this.#request, maxBytes, this.signal);
+    const body = await this.#read(maxBytes);
     const bytes = body.bytes.length;
     const parser = this.#parser;
     const parsed =
       parser === null ? parseJson(body.bytes) : await parser.parse(body, this.clientIp, this.signal);
     return { parsed, bytes };
   }
+
+  async #read(maxBytes: number): Promise<JsonBody> {
+    const body = await readBody(this.#request, {
+      maxBytes,
+      signal: this.signal,
+      holding: (bytes) => this.memory?.hold('body', bytes),
+      pace: this.#pace,
+    });
+    if (this.memory !== null) this.memory.slowSinceMs = null;
+    this.memory?.hold('body', workingCopies * body.bytes.length);
+    // The claim may have been shed for it.
+    if (this.signal.aborted) throw this.signal.reason;
+    return body;
+  }
+
+  /** Ends the exchange for lack of memory: with an answer, unless one is on its way. */
+  #shed(): void {
+    this.leave(this.isAnswering ? new ClientLeft('the client took its answer too slowly') : overloaded());
+    if (this.isAnswering) this.socket.destroy();
+  }
+}
+
+/** A body that is worked on is there as bytes or text, as what was parsed, and as what is sent to an upstream. */
+const workingCopies = 3;
+/** Requests end within seconds, most of them. */
+const retryAfterSec = 2;
+
+function overloaded(): Error {
+  const message =
+    '서버가 처리할 수 있는 양을 넘었습니다. 잠시 후 다시 시도해 주세요. The server is overloaded; retry after the time in Retry-After.';
+  return refuse('overloaded', message, { retry_after_sec: retryAfterSec });
 }
 
 /** HTTP hands over a header's bytes as Latin-1; what is UTF-8 was meant so, such as a title in Korean. */

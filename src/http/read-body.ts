@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { refuse } from '../errors/catalogue.ts';
 import { ClientLeft } from '../errors/given-up.ts';
+import type { Clock } from '../time/clock.ts';
 import { GatheredBytes } from '../wire/gathered-bytes.ts';
 import { type JsonFault, JsonGuard } from '../wire/json-guard.ts';
 import type { JsonBody } from '../wire/json-parser.ts';
@@ -14,6 +15,21 @@ export class BodyTooLarge extends Error {
 const freePieces = 8_192;
 /** Above `freePieces` the pieces of a body must have this many bytes on average. */
 const leastPieceBytes = 64;
+/** A body may come as slowly as it likes for this long. */
+const paceGraceMs = 10_000;
+/** How often its pace is looked at from then on. */
+const paceEveryMs = 5_000;
+
+/** What reading a body needs beside the request. */
+export interface BodyReading {
+  readonly maxBytes: number;
+  /** Aborts when the exchange is given up. */
+  readonly signal: AbortSignal;
+  /** Told of every change of the memory that is held for the body. */
+  readonly holding: (bytes: number) => void;
+  /** How slowly a body may come; null: as slowly as it likes. */
+  readonly pace: { readonly clock: Clock; readonly minBytesPerSecond: number } | null;
+}
 
 /** Whether a body came in so many small pieces that it costs more than its bytes: chunks of one byte each, for example. */
 export function isShredded(pieces: number, bytes: number): boolean {
@@ -21,7 +37,7 @@ export function isShredded(pieces: number, bytes: number): boolean {
 }
 
 /** The length that the head of a request declares for its body; null when it declares none. */
-export function declaredBytes(request: IncomingMessage): number | null {
+function declaredBytes(request: IncomingMessage): number | null {
   const declared = request.headers['content-length'];
   return declared === undefined ? null : Number(declared);
 }
@@ -33,15 +49,22 @@ export function declaresTooLarge(request: IncomingMessage, maxBytes: number): bo
 
 /**
  * Collects a JSON body, watching its shape as it arrives, so that a hostile one is refused after its first packets and never
- * parsed. Throws `BodyTooLarge`, `400 invalid_request`, or the signal's reason when that aborts before its end: the client may be
- * gone already when this is called.
+ * parsed. Throws `BodyTooLarge`, `400 invalid_request`, `408 timeout` for one that comes too slowly, or the signal's reason when that
+ * aborts before its end: the client may be gone already when this is called.
  */
-export function readBody(request: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<JsonBody> {
+export function readBody(request: IncomingMessage, reading: BodyReading): Promise<JsonBody> {
+  const { maxBytes, signal, holding } = reading;
   const guard = new JsonGuard();
   const body = new GatheredBytes(declaredBytes(request) ?? maxBytes);
   let pieces = 0;
   return new Promise((resolve, reject) => {
+    const stopWatch = watchPace(
+      reading,
+      () => body.length,
+      (refusal) => settle(() => reject(refusal)),
+    );
     const settle = (outcome: () => void): void => {
+      stopWatch();
       request.off('data', onData).off('end', onEnd).off('error', onError);
       signal.removeEventListener('abort', onAbort);
       outcome();
@@ -51,17 +74,57 @@ export function readBody(request: IncomingMessage, maxBytes: number, signal: Abo
       pieces += 1;
       const bytes = body.length + piece.length;
       const refusal = bytes > maxBytes ? new BodyTooLarge() : refusalOf(guard.push(piece), pieces, bytes);
-      if (refusal !== null) settle(() => reject(refusal));
-      else body.push(piece);
+      if (refusal !== null) {
+        settle(() => reject(refusal));
+        return;
+      }
+      const heldBytes = body.heldBytes;
+      body.push(piece);
+      if (body.heldBytes !== heldBytes) holding(body.heldBytes);
     };
     const onEnd = (): void => settle(() => resolve({ bytes: body.take(), parseMs: guard.parseMs }));
     const onAbort = (): void => settle(() => reject(signal.reason));
     const onError = (): void =>
       settle(() => reject(new ClientLeft('the client left while sending the body')));
-    if (signal.aborted) return reject(signal.reason);
+    if (signal.aborted) {
+      stopWatch();
+      return reject(signal.reason);
+    }
     signal.addEventListener('abort', onAbort, { once: true });
     request.on('data', onData).on('end', onEnd).on('error', onError);
   });
+}
+
+/** Refuses a body that comes more slowly than it may. Returns how to stop watching. */
+function watchPace(
+  { pace }: BodyReading,
+  bytes: () => number,
+  refuseWith: (refusal: Error) => void,
+): () => void {
+  if (pace === null) return () => {};
+  const { clock, minBytesPerSecond } = pace;
+  let isOver = false;
+  let allowedMs = 0;
+  // Of a loop that was blocked what has arrived is read first; and however late this rings, only the time it was set for counts.
+  const ring = (ms: number) => (): void => {
+    setImmediate(() => {
+      if (isOver) return;
+      allowedMs += ms === paceGraceMs ? 0 : ms;
+      const leastBytes = (minBytesPerSecond * allowedMs) / 1_000;
+      if (bytes() < leastBytes) return refuseWith(tooSlow(minBytesPerSecond));
+      timer = clock.after(paceEveryMs, ring(paceEveryMs));
+    });
+  };
+  let timer = clock.after(paceGraceMs, ring(paceGraceMs));
+  return () => {
+    isOver = true;
+    timer.cancel();
+  };
+}
+
+function tooSlow(minBytesPerSecond: number): Error {
+  const message = `본문이 너무 느리게 도착합니다. The body comes too slowly: send at least ${minBytesPerSecond} bytes per second.`;
+  return refuse('timeout', message, { timeout_sec: paceGraceMs / 1_000 });
 }
 
 const because: Readonly<Record<JsonFault, string>> = {

@@ -1,13 +1,15 @@
 import { createServer, IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { finished } from 'node:stream';
-import { refuse } from '../errors/catalogue.ts';
+import { type Refusal, refuse } from '../errors/catalogue.ts';
 import { renderRefusal } from '../errors/error-body.ts';
 import { ClientLeft } from '../errors/given-up.ts';
 import { newRequestId } from '../ids/request-id.ts';
 import { describeError, type Log } from '../log/log.ts';
+import type { MemoryBudget } from '../memory/budget.ts';
 import type { Clock } from '../time/clock.ts';
 import type { JsonParser } from '../wire/json-parser.ts';
+import { capConnections } from './cap-connections.ts';
 import { type ClientAddresses, limitedAs } from './client-ip.ts';
 import { Exchange } from './exchange.ts';
 import { commonHeaders, flat, type HeaderList, preflightHeaders } from './headers.ts';
@@ -30,6 +32,10 @@ export interface ServeParts {
   readonly clientStallMs: number;
   /** A stopping server leaves idle connections this long to the proxies that hold them; 0 closes them at once. */
   readonly idleWhileStoppingMs: number;
+  /** How many connections one client may have, and how slowly a body may come; absent: as many and as slowly as it likes. */
+  readonly clientLimits?: { readonly connections: number; readonly minBodyBytesPerSecond: number };
+  /** Without one the memory that requests hold is not counted. */
+  readonly budget?: MemoryBudget;
   /** Without one bodies are parsed as they come. */
   readonly parser?: Pick<JsonParser, 'parse'>;
   readonly metrics: Metrics;
@@ -75,6 +81,9 @@ export interface Served {
 }
 
 const apiPrefix = '/api/v1';
+
+/** How long a connection that is refused may take to end. */
+const refusedConnectionMs = 1_000;
 
 /** Of the request line and the headers together. */
 const maxHeadBytes = 65_536;
@@ -136,6 +145,11 @@ export async function serve(
     socket.resume();
     unreadable(new Error('CONNECT'), socket);
   });
+  capConnections(server, {
+    max: () => parts.clientLimits?.connections ?? Number.POSITIVE_INFINITY,
+    clientOf: (peer) => (parts.rateLimit === null || parts.addresses.trusts(peer) ? null : peer),
+    refuse: (socket) => refuseConnection(parts, socket),
+  });
   await listen(server, address);
   // A connection that cannot be accepted, for lack of a file descriptor, is no reason to stop.
   server.on('error', (error) => parts.log.error('accept_failed', { detail: error.message }));
@@ -181,11 +195,22 @@ async function handle(
     clientIp,
     startedMs,
     ...(parts.parser === undefined ? {} : { parser: parts.parser }),
+    ...(parts.budget === undefined ? {} : { budget: parts.budget }),
+    ...(parts.clientLimits === undefined
+      ? {}
+      : {
+          pace: {
+            clock: parts.clock,
+            minBytesPerSecond: parts.clientLimits.minBodyBytesPerSecond,
+          },
+        }),
   });
+  exchange.memory?.countFor(`address ${limitedAs(clientIp)}`);
   open.add(exchange);
   if (open.isStopping) response.shouldKeepAlive = false;
   response.on('close', () => {
     if (!response.writableFinished) exchange.leave(new ClientLeft('the client closed the connection'));
+    exchange.memory?.release();
     open.delete(exchange);
   });
   try {
@@ -236,14 +261,22 @@ function assertHost(request: IncomingMessage): void {
 function sendJson(parts: ServeParts, response: ServerResponse, exchange: Exchange, reply: JsonReply): void {
   // Text goes to the kernel in one piece with the head.
   const body = Buffer.isBuffer(reply.body) ? reply.body : JSON.stringify(reply.body);
+  const length = Buffer.byteLength(body);
   sendHead(response, reply.status ?? 200, exchange, [
     ...flat(reply.headers),
     'Content-Type',
     reply.contentType ?? 'application/json; charset=utf-8',
     'Content-Length',
-    String(Buffer.byteLength(body)),
+    String(length),
   ]);
   endBehindBody(parts, response, exchange.method === 'HEAD' ? '' : body);
+  const { memory } = exchange;
+  if (memory === null) return;
+  memory.slowSinceMs = parts.clock.monotonic();
+  memory.hold('body', 0);
+  memory.hold('answer', 0);
+  // One block may be the answer of many.
+  memory.hold('unsent', Buffer.isBuffer(reply.body) ? 0 : response.writableLength);
 }
 
 /** An answer that the kernel did not take whole waits for its client, who has left when he takes nothing of it for too long. */
@@ -282,6 +315,8 @@ async function sendStream(
     'no',
   ]).write('', 'latin1');
   // Framed here, a chunk is one piece; Node sends it as four, a fifth of what a chunk costs. Clients of HTTP/1.0 are sent none.
+  // What of it waits is little, and what was sent of it is paid for.
+  if (exchange.memory !== null) exchange.memory.canBeShed = false;
   const isChunked = response.chunkedEncoding;
   response.chunkedEncoding = false;
   await reply.stream({
@@ -401,6 +436,24 @@ function answerUnreadable(error: Error & { code?: string; rawPacket?: Buffer }, 
   const refusal = spoiltAuthorization(error)
     ? refuse('invalid_api_key', '유효하지 않은 API 키입니다. Invalid API key.')
     : refuse('invalid_request', unreadableBecause.get(error.code) ?? 'The request is not valid HTTP.');
+  endWith(refusal, socket);
+}
+
+/** A client has more connections than it may; this one is answered before anything is asked on it. */
+function refuseConnection(parts: ServeParts, socket: Socket): void {
+  const message = '연결이 너무 많습니다. Too many connections.';
+  endWith(refuse('rate_limit_exceeded', message, { retry_after_sec: 1 }), socket);
+  const patience = parts.clock.after(refusedConnectionMs, () => socket.destroy());
+  socket.once('close', () => patience.cancel());
+}
+
+const statusNames: ReadonlyMap<number, string> = new Map([
+  [401, 'Unauthorized'],
+  [429, 'Too Many Requests'],
+]);
+
+/** Ends a connection with an answer that no request of Node's waits for. */
+function endWith(refusal: Refusal, socket: Socket): void {
   const { status, body, headers } = renderRefusal(refusal);
   const text = JSON.stringify(body);
   const list = [
@@ -409,7 +462,7 @@ function answerUnreadable(error: Error & { code?: string; rawPacket?: Buffer }, 
     'Content-Type',
     'application/json; charset=utf-8',
   ];
-  const lines = [`HTTP/1.1 ${status} ${status === 401 ? 'Unauthorized' : 'Bad Request'}`];
+  const lines = [`HTTP/1.1 ${status} ${statusNames.get(status) ?? 'Bad Request'}`];
   for (let at = 0; at < list.length; at += 2) lines.push(`${list[at]}: ${list[at + 1]}`);
   lines.push(`Content-Length: ${Buffer.byteLength(text)}`, 'Connection: close', '', text);
   socket.end(lines.join('\r\n'));

@@ -51,6 +51,9 @@ async function relay(answering: Answering, sink: AnswerSink): Promise<void> {
   await sink.write(end);
 }
 
+/** A streamed answer whose text is shorter is not counted as memory that is held. */
+const freeText = 65_536;
+
 /** What an answer needs while it passes. */
 interface Passing {
   readonly tally: Tally;
@@ -80,6 +83,7 @@ async function pass({ answer, ask, exchange }: Answering, passing: Passing): Pro
       throw exchange.signal.aborted ? exchange.signal.reason : error;
     }
     if (chunks === null) return;
+    if (passing.tally.text.length > freeText) exchange.memory?.hold('answer', passing.tally.text.length);
     full = put(answer, ask, passing, chunks);
   }
 }

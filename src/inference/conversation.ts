@@ -1,6 +1,10 @@
 import type { Key } from '../keys/key.ts';
 import type { LogFields } from '../log/log.ts';
+import type { MemoryClaim } from '../memory/budget.ts';
 import type { ParsedJson } from '../wire/parse-json.ts';
+
+/** The memory that a request holds, by what it is held for. */
+export type HeldMemory = Pick<MemoryClaim, 'hold'>;
 
 /** A request as the path of a call needs it; the transport has one such for each. */
 export interface Asked {
@@ -10,6 +14,8 @@ export interface Asked {
   readonly startedMs: number;
   /** Aborts when the client leaves, with `ClientLeft`, or when the server gives the request up. */
   readonly signal: AbortSignal;
+  /** What it holds of the memory of this process; null where that is not counted. */
+  readonly memory: HeldMemory | null;
   /** What the request's one log line will say. */
   readonly logFields: Record<string, LogFields[string]>;
   /** The first value of a header by its lower-case name, or null; what is UTF-8 is read as such. */

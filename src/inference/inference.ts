@@ -64,7 +64,8 @@ export async function infer(
   const admitted = (): void => admit(account, key, parts.debtFloor, seoulDayAt(clock.now()));
   try {
     admitted();
-    const ask = readParsedAsk(kind, await exchange.json(parts.maxBodyBytes), exchange.header('x-session-id'));
+    const body = await exchange.json(parts.maxBodyBytes);
+    const ask = readParsedAsk(kind, body, exchange.header('x-session-id'));
     session.ask = ask;
     const planned = await planFor(parts, ask, { uuid: session.uuid, accountId });
     session.route = routeDetail(ask, planned);
@@ -79,9 +80,12 @@ export async function infer(
       accountId,
       requestId: exchange.requestId,
       signal: exchange.signal,
+      memory: exchange.memory,
       attempts: session.attempts,
     });
     session.firstWordMs = clock.monotonic();
+    // What was sent to the upstream is let go of; what was parsed stays.
+    exchange.memory?.hold('body', body.bytes);
     const answering = { ...parts, health: chain.health, session, ask, answer, exchange };
     return ask.stream ? answerStream(answering) : await answerWhole(answering);
   } catch (thrown) {

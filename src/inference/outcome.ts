@@ -2,6 +2,7 @@ import type { Candidate } from '../catalogue/model.ts';
 import type { AttemptRecord } from '../generations/generation.ts';
 import type { AnswerChunk } from '../wire/chat.ts';
 import type { ChunkSource } from './chunk-source.ts';
+import type { HeldMemory } from './conversation.ts';
 
 /** A candidate that has spoken. */
 export interface Answer {
@@ -40,6 +41,8 @@ export interface AttemptContext {
   readonly requestId: string;
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;
+  /** What the request holds of the memory of this process; null where that is not counted. */
+  readonly memory: HeldMemory | null;
   /** What was tried so far; one line is added for each candidate. */
   readonly attempts: AttemptRecord[];
 }

@@ -10,6 +10,7 @@ import { isMeaningful } from '../wire/chat.ts';
 import { GatheredBytes } from '../wire/gathered-bytes.ts';
 import { CallScope } from './call-scope.ts';
 import { ChunkSource } from './chunk-source.ts';
+import type { HeldMemory } from './conversation.ts';
 import { Fold } from './fold.ts';
 import { type Callers, type Line, openLine } from './line.ts';
 import type { Answer, AttemptContext, Outcome } from './outcome.ts';
@@ -20,6 +21,8 @@ import { Watchdog } from './watchdog.ts';
 /** An upstream's error or whole answer is read up to this size. */
 const largestErrorBytes = 64 * 1024;
 const largestAnswerBytes = 64 * 1024 * 1024;
+/** A whole answer is there as bytes or text, as what was parsed, and as what is sent to the client. */
+const workingCopies = 2;
 /** How long an error's body may take: its words are only for the log. */
 const errorBodyMs = 2_000;
 /** Chunks that say nothing, one after another, of which none follows that does. */
@@ -57,7 +60,7 @@ export async function tryCandidate(
     line.lost,
   );
   const sent: Sent = { changes: [] };
-  const outcome = await callOnce(callers, candidate, ask, { line, call, sent });
+  const outcome = await callOnce(callers, candidate, ask, { line, call, sent, memory: context.memory });
   if (outcome.kind !== 'answered') {
     call.end();
     line.release(outcome.kind === 'unreachable' ? 'unreachable' : 'served');
@@ -72,11 +75,19 @@ export async function tryCandidate(
   return { outcome, waitedMs: callers.clock.monotonic() - startedMs, changes: sent.changes };
 }
 
+/** One call of a candidate: how it is reached, what ends it, what is noted of it, and what it holds. */
+interface Calling {
+  readonly line: Line;
+  readonly call: CallScope;
+  readonly sent: Sent;
+  readonly memory: HeldMemory | null;
+}
+
 async function callOnce(
   callers: Callers,
   candidate: Candidate,
   ask: Ask,
-  { line, call, sent }: { readonly line: Line; readonly call: CallScope; readonly sent: Sent },
+  { line, call, sent, memory }: Calling,
 ): Promise<Outcome> {
   const askedMs = callers.clock.monotonic();
   let response: UpstreamResponse | null = null;
@@ -86,8 +97,10 @@ async function callOnce(
     response = await callUpstream(line.request(exchange.request), call);
     if (response.status < 200 || response.status > 299) return await refusedBy(callers, line, response);
     const spoken = isStreamOf(exchange, response)
-      ? await (ask.stream ? firstOfStream : foldedStream)(callers, exchange, line, response, ask.choices)
-      : await wholeOf(callers, exchange, line, response);
+      ? ask.stream
+        ? await firstOfStream(callers, exchange, line, response, ask.choices)
+        : await foldedStream(callers, exchange, line, response, { choices: ask.choices, memory })
+      : await wholeOf(callers, exchange, line, response, memory);
     if ('outcome' in spoken) return { ...spoken.outcome, ...statusIfNone(spoken.outcome, response.status) };
     call.answered();
     return { kind: 'answered', answer: new Answered({ candidate, askedMs, ...spoken, line, call }) };
@@ -199,7 +212,7 @@ async function foldedStream(
   exchange: Exchange,
   line: Line,
   response: UpstreamResponse,
-  choices: number,
+  { choices, memory }: { readonly choices: number; readonly memory: HeldMemory | null },
 ): Promise<Spoken> {
   const source = sourceOf(callers, exchange, line, response, choices);
   const fold = new Fold();
@@ -215,6 +228,7 @@ async function foldedStream(
       if (tally.isTooLong || empty > mostEmptyChunks)
         source.fail(new UpstreamBroke('the upstream sent too much'));
     }
+    memory?.hold('answer', workingCopies * tally.text.length);
   }
   return tally.spoke || tally.finishReason !== null ? { first: [fold.whole()], rest: null } : saidNothing;
 }
@@ -241,15 +255,18 @@ async function wholeOf(
   exchange: Exchange,
   line: Line,
   response: UpstreamResponse,
+  memory: HeldMemory | null,
 ): Promise<Spoken> {
   const idle = new Watchdog(callers.clock, callers.streamIdleTimeoutMs, () =>
     response.body.cancel(new UpstreamBroke('the upstream fell silent', { timedOut: true })),
   );
   try {
-    const body = await collect(response.body, largestAnswerBytes, () => {
+    const body = await collect(response.body, largestAnswerBytes, (bytes) => {
       idle.pat();
       line.heard();
+      memory?.hold('answer', bytes);
     });
+    memory?.hold('answer', workingCopies * body.length);
     const heard = await exchange.readWhole(body);
     if (heard.kind === 'chunk') return { first: [heard.chunk], rest: null };
     const status = heard.kind === 'error' ? heard.status : null;
@@ -262,11 +279,15 @@ async function wholeOf(
 }
 
 /** Joins a body of at most `most` bytes; cancels and throws beyond that. */
-async function collect(body: ByteStream, most: number, onBytes: () => void = () => {}): Promise<Buffer> {
+async function collect(
+  body: ByteStream,
+  most: number,
+  holding: (bytes: number) => void = () => {},
+): Promise<Buffer> {
   const gathered = new GatheredBytes(most);
   for (let taken = await body.next(); taken !== null; taken = await body.next()) {
-    onBytes();
     for (const piece of taken) gathered.push(piece);
+    holding(gathered.heldBytes);
     if (gathered.length > most) {
       const error = new UpstreamBroke('the upstream sent too much');
       body.cancel(error);

@@ -10,10 +10,16 @@ import { startWorld, type World } from '../fuzz/world.ts';
 import { assertError } from '../harness/answer-rules.ts';
 import { type Answered, type SendOptions, startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
+import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 let world: World;
 /** Lets one request of an address through, and then one a second. */
 let strict: TestGateway;
+/** Has no memory for a body of the largest size beside the one that waits there. */
+let full: TestGateway;
+let silent: Upstream;
+let fillsMemory: Promise<unknown>;
+let stopWaiting = (): void => {};
 /** Has lost the table of keys. */
 let broken: TestGateway;
 
@@ -22,10 +28,30 @@ before(async () => {
   strict = await startTestGateway({
     config: { edge: { rate_limit: 'builtin' }, limits: { burst: 1, requests_per_second: 1 } },
   });
+  silent = await startUpstream();
+  silent.always(reply.hang());
+  full = await startTestGateway({
+    beside: world.naru,
+    models: [{ id: 'test/silent', upstreams: [silent.url], model: { context_length: 100_000_000 } }],
+    config: { limits: { memory_bytes: 16_777_216, body_bytes: 4_194_304, client_memory_percent: 100 } },
+  });
+  const waiting = new AbortController();
+  const body = { model: 'test/silent', messages: [{ role: 'user', content: 'x'.repeat(2_500_000) }] };
+  const { key } = world.payer;
+  fillsMemory = full
+    .send('POST', '/chat/completions', { key, body, signal: waiting.signal })
+    .catch(() => null);
+  stopWaiting = () => waiting.abort();
+  while (silent.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
   broken = await startTestGateway({ expectsInternalErrors: true });
   await broken.database.query('ALTER TABLE api_key RENAME TO lost');
 });
 after(async () => {
+  stopWaiting();
+  await fillsMemory;
+  while ((full?.gateway.server.inFlight() ?? 0) > 0) await new Promise(setImmediate);
+  await full?.close();
+  await silent?.close();
   await world?.close();
   await strict?.close();
   await broken?.close();
@@ -99,6 +125,12 @@ const causes: { readonly [F in Failure]: Cause } = {
   },
   server: { at: () => broken, method: 'GET', path: '/key', credential: 'unknown' },
   provider_error: { ...chat('test/dead'), extras: { provider_code: is(null) } },
+  overloaded: {
+    ...chat('test/silent'),
+    at: () => full,
+    body: { model: 'test/silent', messages: [{ role: 'user', content: 'x'.repeat(4_000_000) }] },
+    extras: { retry_after_sec: isSeconds },
+  },
   model_loading: { ...chat('test/cold'), extras: { retry_after_sec: isSeconds } },
 };
 

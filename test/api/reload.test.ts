@@ -139,7 +139,13 @@ test('a request whose words are being put together when its provider is replaced
   assert.ok(candidate !== undefined);
   const signal = new AbortController().signal;
   const callers = { provider: (slug: string) => offer.provider(slug) } as Callers;
-  const line = await openLine(callers, candidate, { accountId: 1, requestId: 'r', signal, attempts: [] });
+  const line = await openLine(callers, candidate, {
+    accountId: 1,
+    requestId: 'r',
+    signal,
+    memory: null,
+    attempts: [],
+  });
   assert.ok(line.kind === 'line');
   await offer.change(of('test/c'), async () => () => {});
   const request = line.request({ path: '/chat/completions', headers: {}, body: '{}' });

@@ -73,7 +73,14 @@ function teamOf(script: {
       },
     };
   };
-  const order = (worker: number): WorkerOrder => ({ worker, config, database: {}, poolSize: 1, home: '' });
+  const order = (worker: number): WorkerOrder => ({
+    worker,
+    config,
+    workers: 1,
+    database: {},
+    poolSize: 1,
+    home: '',
+  });
   const team = new WorkerTeam({ size: 2, fork, clock, order, attach: () => () => {} });
   const take = () => {
     config = 'new';

@@ -1,0 +1,103 @@
+/** What all requests hold together: beyond the budget the largest get a 503, and the others go on (docs/decisions/memory-budget.md). */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertError } from '../harness/answer-rules.ts';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { RawClient } from '../harness/raw-client.ts';
+import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+
+const mb = 1_000_000;
+let upstream: Upstream;
+let naru: TestGateway;
+let account: TestAccount;
+
+before(async () => {
+  upstream = await startUpstream();
+  naru = await startTestGateway({
+    models: [{ id: 'test/echo', upstreams: [upstream.url], model: { context_length: 100_000_000 } }],
+    config: {
+      edge: { rate_limit: 'builtin' },
+      limits: {
+        memory_bytes: 40 * mb,
+        body_bytes: 5 * mb,
+        client_memory_percent: 100,
+        connections_per_client: 100,
+        requests_per_second: 1_000,
+        burst: 1_000,
+      },
+    },
+  });
+  account = await naru.account({ credit: '1000000000000' });
+});
+after(async () => {
+  await naru?.close();
+  await upstream?.close();
+});
+
+function ask(bytes: number): object {
+  return { model: 'test/echo', messages: [{ role: 'user', content: 'x'.repeat(bytes) }] };
+}
+
+async function metric(name: string): Promise<number> {
+  const { samples } = naru.gateway.families().find((family) => family.name === name) ?? { samples: [] };
+  return samples.reduce((sum, { value }) => sum + value, 0);
+}
+
+test('bodies beyond the budget are refused with a 503 that says when to come again, small ones are not, and all of it is given back', async () => {
+  const hold = gate();
+  upstream.answer(() => reply.chat('나루').holdAt(0, hold));
+  const large = Array.from({ length: 10 }, () =>
+    naru.send('POST', '/chat/completions', { key: account.key, body: ask(4 * mb) }),
+  );
+  const shed = await Promise.race(large);
+  assertError(shed, 503, 'model_loading');
+  assert.match(shed.text, /overloaded/);
+  assert.equal(shed.headers.get('retry-after'), String(shed.json.error.metadata.retry_after_sec));
+  assert.ok((await metric('naru_held_bytes')) <= 40 * mb);
+  const small = naru.send('POST', '/chat/completions', { key: account.key, body: ask(10) });
+  hold.open();
+  assert.equal((await small).status, 200);
+  const statuses = (await Promise.all(large)).map(({ status }) => status);
+  assert.deepEqual([...new Set(statuses)].sort(), [200, 503]);
+  assert.ok(statuses.filter((status) => status === 200).length >= 2, statuses.join());
+  while ((await metric('naru_held_bytes')) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(await metric('naru_shed_requests_total'), statuses.filter((status) => status === 503).length);
+});
+
+test('a refusal for lack of memory is on record at zero cost', async () => {
+  await naru.settled();
+  const records = await naru.database.query<{ status: number; cost: bigint }>(
+    'SELECT status, cost FROM generation WHERE status = 503',
+  );
+  assert.ok(records.length > 0);
+  assert.ok(records.every(({ cost }) => cost === 0n));
+});
+
+test('a client has no more connections than it may, is told so, and has them again when it closes some', async () => {
+  const port = naru.gateway.server.port;
+  const clients = await Promise.all(Array.from({ length: 100 }, () => RawClient.open(port, '127.0.0.3')));
+  const head = 'GET /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n';
+  for (const client of clients) {
+    client.write(head);
+    assert.ok((await client.answer()) !== null);
+  }
+  const more = await RawClient.open(port, '127.0.0.3');
+  const refused = await more.answer();
+  assert.equal(refused?.status, 429);
+  assert.match(refused?.body ?? '', /rate_limit_exceeded/);
+  assert.deepEqual(refused?.all('retry-after'), ['1']);
+  await more.closed();
+  const other = await RawClient.open(port, '127.0.0.2');
+  other.write(head);
+  assert.equal((await other.answer())?.status, 200);
+  other.close();
+  for (const client of clients) client.close();
+  for (;;) {
+    const again = await RawClient.open(port, '127.0.0.3');
+    again.write(head);
+    const answer = await again.answer();
+    again.close();
+    if (answer?.status === 200) break;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+});
