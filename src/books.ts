@@ -12,6 +12,7 @@ import { NodeRegistry } from './nodes/node-registry.ts';
 import { SpendShares } from './nodes/spend-shares.ts';
 import { type ChangeTopic, lookedBack, seenUntilNow } from './store/changes.ts';
 import type { Database } from './store/database.ts';
+import { readDatabaseId } from './store/database-identity.ts';
 import { Journal, type JournalOptions } from './store/journal/journal.ts';
 import type { JournalEvent } from './store/journal/unavailable.ts';
 import { answerFlush } from './store/node-flush.ts';
@@ -38,6 +39,8 @@ export interface BooksParts {
   readonly journal?: Partial<JournalOptions>;
   /** The operator has published a catalogue (`naru models publish`): the configuration is to be read again. */
   readonly onPublished?: (() => void) | undefined;
+  /** Another process has taken over the identity of the data directory: this one must stop. */
+  readonly onSuperseded?: ((error: Error) => void) | undefined;
   /** How many accounts and keys are kept in memory; `keptInMemory` unless told. */
   readonly kept?: number;
 }
@@ -66,11 +69,14 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   const since = lookedBack(await seenUntilNow(database));
   let lastPublication = 0;
   const home = parts.home ?? nodeHome(dataDir);
+  const owner = { database: await readDatabaseId(database), home };
   const nodes = await NodeRegistry.join({
     database,
     clock,
     log,
     home,
+    keepsCharges: config.settlement.ack === 'journal',
+    onSuperseded: parts.onSuperseded,
     address: `${config.listen.host}:${config.listen.port}`,
   });
   const knownSince = () => nodes.aloneSinceMs;
@@ -80,6 +86,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   const journal = await Journal.open({
     dir: join(dataDir, 'journal'),
     clock,
+    owner,
     report: (event) => reportJournal(log, event),
     ...parts.journal,
   });
@@ -156,7 +163,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     async close() {
       await feed.close();
       await settlements.close();
-      await nodes.leave();
+      await nodes.leave(settlements.backlog === 0);
     },
   };
 }
@@ -192,6 +199,9 @@ function giveBack(
   keys.peekId(row.keyId)?.uncharge(row.day, cost);
 }
 
+const foreignWords =
+  'it belongs to another database or node and was set aside: settle it where it belongs with `naru node recover`';
+
 /** Tells the log what a journal reports. */
 export function reportJournal(log: Log, event: JournalEvent): void {
   const { kind } = event;
@@ -199,5 +209,8 @@ export function reportJournal(log: Log, event: JournalEvent): void {
   const segment = 'segment' in event ? event.segment : null;
   // A torn end is what every crash leaves; everything else wants a person.
   if (kind === 'torn' || kind === 'unblocked') log.info('journal', { kind, segment });
-  else log.error('journal', { kind, segment, detail });
+  else if (kind === 'foreign') {
+    const { database, home } = event;
+    log.error('journal', { kind, segment, database, home, detail: foreignWords });
+  } else log.error('journal', { kind, segment, detail });
 }

@@ -1,9 +1,10 @@
-import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Finding, Places } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
 import { examineDemoEngine } from './examine-engine.ts';
 import { explain } from './explain.ts';
+import { workerHomes } from './leftover-journals.ts';
 import { tryListen } from './listen-address.ts';
 import { faultsOf, readConfig, type Settings, settingsOf } from './settings.ts';
 import { Database } from './store/database.ts';
@@ -31,6 +32,7 @@ export async function examine(places: Places, around: Surroundings): Promise<rea
   const config = readConfig(settings, around);
   const running = runningHere(settings.dataDir);
   findings.push(dataDir(settings));
+  findings.push(...foreignSegments(settings.dataDir));
   findings.push(await told('database', () => database(config, settings.dataDir, around)));
   findings.push(await address('port', config.listen, running));
   findings.push(await address('admin port', config.admin, running));
@@ -60,6 +62,18 @@ function dataDir({ dataDir: dir }: Settings): Finding {
   } catch (error) {
     return bad('data directory', `${dir}: ${explain(error)}: choose another with --data-dir`);
   }
+}
+
+/** Charges that are in this data directory and belong into another database, or to another node. */
+function foreignSegments(dir: string): readonly Finding[] {
+  return [dir, ...workerHomes(dir)].flatMap((home) => {
+    const journal = join(home, 'journal');
+    if (!existsSync(journal)) return [];
+    const { length } = readdirSync(journal).filter((name) => name.endsWith('.foreign'));
+    if (length === 0) return [];
+    const words = `${journal} has ${length} segments of another database or node, which were set aside: settle them where they belong with naru node recover ${journal}`;
+    return [bad('journal', words)];
+  });
 }
 
 async function database(config: Config, dir: string, around: Surroundings): Promise<string> {

@@ -65,5 +65,7 @@ export function explain(error: unknown): string {
     return 'the sum would be more than the books can hold, which is 9223372036854.775807 won';
   // The two words of store/migrate.ts about a schema that this program does not know.
   if (/^(the database has migration|migration \S+ was edited)/.test(error.message)) return error.message;
+  // Also as a worker reported it, of whose error only the message is left.
+  if (/^node identity \S+ is in use/.test(error.message)) return error.message;
   return redact(error.stack ?? error.message);
 }

@@ -25,6 +25,11 @@ export function gauges(server: Served, { accounts, keys, settlements, journal }:
     },
     { name: 'naru_known_keys', help: 'Keys in memory, likewise.', value: keys.size },
     { name: 'naru_journal_bytes', help: 'Bytes of journal segments.', value: stats.bytes },
+    {
+      name: 'naru_journal_foreign_segments',
+      help: 'Segments that were set aside since they belong to another database or node: see naru node recover.',
+      value: stats.foreign,
+    },
     { name: 'naru_journal_syncs', help: 'Group syncs of the journal.', value: stats.syncs },
   ];
 }

@@ -52,6 +52,8 @@ export interface GatewayParts {
   readonly processes: Processes;
   /** Called when an operator has published a catalogue: the configuration is to be read again, and `reload` called. */
   readonly onPublished?: () => void;
+  /** Called once when another process has taken over the identity of the data directory: close the gateway then. */
+  readonly onSuperseded?: (error: Error) => void;
   /** What a worker leaves to its parent (docs/decisions/workers.md): engines, the rate of a client, and the admin port. */
   readonly parent?: ParentParts;
 }

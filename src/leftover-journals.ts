@@ -4,8 +4,11 @@ import { reportJournal } from './books.ts';
 import { Settlements } from './ledger/settlements.ts';
 import type { Log } from './log/log.ts';
 import { nodeHome } from './nodes/node-home.ts';
+import { untilIdentityIsFree } from './nodes/node-identity.ts';
+import { systemProcessMarks } from './nodes/process-mark.ts';
 import { recordChange } from './store/changes.ts';
 import type { Database } from './store/database.ts';
+import { readDatabaseId } from './store/database-identity.ts';
 import { removeHome } from './store/gateway-nodes.ts';
 import { Journal } from './store/journal/journal.ts';
 import { systemClock } from './time/clock.ts';
@@ -30,7 +33,8 @@ export function workerHomes(dataDir: string): readonly string[] {
 
 /**
  * Settles what a process that is gone left in the journal of its home, as its next start would do it. The caller holds the home.
- * What the database refuses stays in the journal and is told to `log.error`; what was charged, to the nodes that serve.
+ * What the database refuses stays in the journal and is told to `log.error`; what was charged, to the nodes that serve. Throws
+ * `NodeIdentityTaken` when another process serves with the identity of the home: it settles its own requests.
  */
 export async function settleJournalOf(
   home: string,
@@ -38,9 +42,13 @@ export async function settleJournalOf(
 ): Promise<{ readonly finals: number; readonly orphans: number }> {
   const dir = join(home, 'journal');
   if (!existsSync(dir)) return { finals: 0, orphans: 0 };
+  const id = nodeHome(home);
+  const owner = { database: await readDatabaseId(database), home: id };
+  await untilIdentityIsFree({ database, clock: systemClock, marks: systemProcessMarks() }, id);
   const journal = await Journal.open({
     dir,
     clock: systemClock,
+    owner,
     report: (event) => reportJournal(log, event),
   });
   const charged = { account: new Set<number>(), key: new Set<number>() };

@@ -93,7 +93,9 @@ const shell: Shell = {
   backUp: async (places, order) =>
     (await import('./backup.ts')).backUp(places, order, shell.version(), around),
   readAnchors: async (from) => (await import('./backup-files.ts')).readAnchors(resolve(around.cwd, from)),
-  restore: async (places, from) => (await import('./restore.ts')).restore(places, from, around),
+  restore: async (places, from, continues) =>
+    (await import('./restore.ts')).restore(places, { from, continues }, around),
+  newIdentity: async (places) => (await import('./new-identity.ts')).newIdentity(places, around),
   up: async (options) => (await import('./up.ts')).up(options, around),
   async checkConfig(places) {
     const { faultsOf, settingsOf } = await import('./settings.ts');

@@ -18,9 +18,13 @@ import type { Surroundings } from './surroundings.ts';
 
 /**
  * Puts a backup into an empty database, all of it or, when anything is wrong or the command is killed, nothing; then verifies the
- * books. Throws a `CliError` when the database is not empty, or the backup is not whole, or of another schema.
+ * books. They get an identity of their own, unless they continue those that were backed up (docs/decisions/node-identity.md). Throws a `CliError` when the database is not empty, or the backup is not whole, or of another schema.
  */
-export async function restore(places: Places, from: string, around: Surroundings): Promise<RestoreDone> {
+export async function restore(
+  places: Places,
+  { from, continues }: { readonly from: string; readonly continues: boolean },
+  around: Surroundings,
+): Promise<RestoreDone> {
   const dir = resolve(around.cwd, from);
   const manifest = await readBackup(dir);
   const settings = settingsOf(places, around);
@@ -28,7 +32,7 @@ export async function restore(places: Places, from: string, around: Surroundings
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, around);
   try {
     await migrate(database);
-    const rows = await takeAll(database, dir, manifest);
+    const rows = await takeAll(database, dir, manifest, continues);
     const { differences } = await verifyLedger(database);
     return {
       takenAt: manifest.taken_at,
@@ -41,7 +45,12 @@ export async function restore(places: Places, from: string, around: Surroundings
   }
 }
 
-async function takeAll(database: Database, dir: string, manifest: Manifest): Promise<number> {
+async function takeAll(
+  database: Database,
+  dir: string,
+  manifest: Manifest,
+  continues: boolean,
+): Promise<number> {
   const target = await openTarget(database.address);
   try {
     assertFits(manifest, target.plan, await target.sequences());
@@ -56,7 +65,7 @@ async function takeAll(database: Database, dir: string, manifest: Manifest): Pro
     let rows = 0;
     for (const table of manifest.tables) rows += await takeTable(target, dir, table);
     await target.setSequences(manifest.sequences);
-    await target.forgetFlushedNodes();
+    if (!continues) await target.leaveOriginal();
     const behind = await target.behindRows();
     if (behind !== null)
       throw new CliError(

@@ -73,6 +73,7 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
   const poolSize = poolFor(serving.config, size);
   const hurry = new AbortController();
   const stop = Promise.withResolvers<void>();
+  let exitCode = 0;
   let asked = 0;
   const forget = around.onStop(() => {
     asked += 1;
@@ -111,6 +112,11 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
           for (const line of text.split(/(?<=\n)/)) sink(line);
         },
         published: () => reloading.ask(),
+        superseded(words: string) {
+          if (exitCode === 0) say(words);
+          exitCode = 1;
+          stop.resolve();
+        },
       });
       lendRate(rate, link);
       return lendLanes({ acquire: async (...order) => opened(own.slots).acquire(...order) }, link);
@@ -177,7 +183,7 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
     await reloading.end();
     await sayStopping(team, say);
     await team.stop(limits().drainTimeoutMs, hurry.signal);
-    return guard.exitCode();
+    return Math.max(exitCode, guard.exitCode());
   } finally {
     // However this ends, the workers end before what they stand on.
     await team.stop(0, AbortSignal.abort());

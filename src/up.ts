@@ -61,6 +61,7 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
   const { config, dataDir, lock, say, around, json } = serving;
   const stop = Promise.withResolvers<void>();
   const hurry = new AbortController();
+  let exitCode = 0;
   let asked = 0;
   const forget = around.onStop(() => {
     asked += 1;
@@ -92,7 +93,16 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     }
     const parts = { database, dataDir, clock: systemClock, log, processes: createProcesses(around.kill) };
     const reloading = new Reloading((gateway: Gateway, atStart) => reload(serving, gateway, atStart));
-    const gateway = await startAt(startGateway, { ...parts, config, onPublished: () => reloading.ask() });
+    const gateway = await startAt(startGateway, {
+      ...parts,
+      config,
+      onPublished: () => reloading.ask(),
+      onSuperseded(error) {
+        say(error.message);
+        exitCode = 1;
+        stop.resolve();
+      },
+    });
     current = gateway;
     const control = await serveControl({
       dataDir,
@@ -128,7 +138,7 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     say(inFlight === 0 ? 'stopping' : `stopping when ${inFlight} requests have ended; once more to cut them`);
     await gateway.close(hurry.signal);
     await control?.close();
-    return guard.exitCode();
+    return Math.max(exitCode, guard.exitCode());
   } finally {
     forget();
     await close();

@@ -73,6 +73,7 @@ export async function work(
       log,
       processes: createProcesses(around.kill),
       onPublished: () => link.tell('published'),
+      onSuperseded: ({ message }) => link.tell('superseded', message),
       parent: { lanes: lanesOfParent(link, systemClock), rate: rateOfParent(link), workers },
     });
     current = gateway;

@@ -5,6 +5,7 @@ import type { RouteQuestion } from '../inference/explain-route.ts';
 import type { CandidateReport } from '../inference/health-report.ts';
 import type { Anchor } from '../ledger/ledger.ts';
 import type { BackupDone, BackupOrder, RestoreDone } from './backup.ts';
+import type { NewIdentity } from './node-desk.ts';
 import type { Office } from './office.ts';
 import type { SlotDesk } from './slot-desk.ts';
 
@@ -76,8 +77,10 @@ export interface Shell {
   backUp(places: Places, order: BackupOrder): Promise<BackupDone>;
   /** Where the chains of the ledger stood when a backup was made, by account. */
   readAnchors(from: string): Promise<ReadonlyMap<number, Anchor>>;
-  /** Puts a backup into an empty database. */
-  restore(places: Places, from: string): Promise<RestoreDone>;
+  /** Puts a backup into an empty database. `continues`: the books go on there, and journals of the original are settled there. */
+  restore(places: Places, from: string, continues: boolean): Promise<RestoreDone>;
+  /** Makes a copied data directory a node of its own, and each of its workers. */
+  newIdentity(places: Places): Promise<readonly NewIdentity[]>;
   /** Serves until a signal; resolves with the exit code. */
   up(options: UpOptions): Promise<number>;
   /** Every fault of the configuration, or what it takes from the public facts. */

@@ -1,23 +1,27 @@
+import { randomUUID } from 'node:crypto';
 import { describeError, type Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
 import {
+  claimHome,
   listNodes,
+  type NodeClaim,
   type NodeRow,
   nodeLostMs,
   noteAddress,
   noteAlive,
-  registerNode,
   removeLostNodes,
   removeNode,
 } from '../store/gateway-nodes.ts';
 import { type Clock, pause } from '../time/clock.ts';
+import { claimAtStart, NodeIdentityTaken } from './node-identity.ts';
+import { type ProcessMarks, systemProcessMarks } from './process-mark.ts';
 
 /** How often a node says that it lives. */
 export const beatEveryMs = 500;
 /** How long a node that starts waits for the others to reckon with it: one that is slower admits nothing, its memory being stale. */
 const acquaintedWithinMs = 1_500;
 const lookEveryMs = 25;
-/** A node that has been lost for an hour is taken out of the list; until then a person can see that it is missing. */
+/** What a node had that has been lost for an hour is dropped, and the node with it when its journal holds no charges. */
 const forgottenAfterMs = 3_600_000;
 
 /** What a registry is made of. */
@@ -28,11 +32,20 @@ export interface NodeRegistryParts {
   /** Names the data directory; see `nodeHome`. */
   readonly home: string;
   readonly address: string;
+  /** Its journal may hold charges that the database does not have; true unless told. */
+  readonly keepsCharges?: boolean;
+  /** The system's own unless told. */
+  readonly marks?: ProcessMarks;
+  /** Called once when another process has taken over the identity of this node, which must stop then. */
+  readonly onSuperseded?: ((error: NodeIdentityTaken) => void) | undefined;
 }
 
 /** Who else serves from the same database. A node that is alone needs nobody's leave to spend. */
 export class NodeRegistry {
   readonly #parts: NodeRegistryParts;
+  readonly #marks: ProcessMarks;
+  readonly #session = randomUUID();
+  #superseded: NodeIdentityTaken | null = null;
   #id = 0;
   /** The last node that the others were told this one reckons with. */
   #knows = 0;
@@ -47,16 +60,26 @@ export class NodeRegistry {
 
   private constructor(parts: NodeRegistryParts) {
     this.#parts = parts;
+    this.#marks = parts.marks ?? systemProcessMarks();
     this.#seenMs = parts.clock.monotonic();
   }
 
-  /** Registers this node; resolves when every other node that lives reckons with it. */
+  /**
+   * Registers this node; resolves when every other node that lives reckons with it. Throws `NodeIdentityTaken` when another process
+   * serves with the identity of this data directory.
+   */
   static async join(parts: NodeRegistryParts): Promise<NodeRegistry> {
     const registry = new NodeRegistry(parts);
-    registry.#id = await registerNode(parts.database, parts);
+    const { database, clock } = parts;
+    registry.#id = await claimAtStart({ database, clock, marks: registry.#marks }, registry.#claim);
     await registry.beat();
     await registry.#acquaint();
     return registry;
+  }
+
+  get #claim(): NodeClaim {
+    const { home, address, keepsCharges = true } = this.#parts;
+    return { home, address, keepsCharges, session: this.#session, process: this.#marks.own };
   }
 
   /** Pending while the others may not reckon with this node yet: it admits nothing then. Null otherwise. Never rejects. */
@@ -119,12 +142,16 @@ export class NodeRegistry {
     if (this.isFirst) await removeLostNodes(this.#parts.database, forgottenAfterMs);
   }
 
-  /** Leaves; the others need not wait for it to be lost. Never throws. */
-  async leave(): Promise<void> {
+  /**
+   * Leaves; the others need not wait for it to be lost. A node whose journal still holds charges stays in the list, as a lost one.
+   * Never throws.
+   */
+  async leave(hasSettled = true): Promise<void> {
     // A look that is still to come would find the node unlisted, and register it anew.
     this.#hasLeft = true;
     try {
       await this.#beating;
+      if (!hasSettled) return;
       await removeNode(this.#parts.database, this.#id);
     } catch (error) {
       this.#parts.log.warn('node_left_unseen', { detail: describeError(error) });
@@ -133,6 +160,7 @@ export class NodeRegistry {
 
   async #look(): Promise<void> {
     if (this.#hasLeft) throw new Error('this node has left');
+    if (this.#superseded !== null) throw this.#superseded;
     const { database, clock } = this.#parts;
     const beganMs = clock.monotonic();
     // The others have taken us for lost, and may have lost themselves: nobody's memory of who serves is to be believed.
@@ -165,12 +193,23 @@ export class NodeRegistry {
     const beganMs = clock.monotonic();
     // Until that is published this node is not to be taken for seen: it would have to join once more.
     this.#seenMs = Number.NEGATIVE_INFINITY;
-    this.#id = await registerNode(database, this.#parts);
+    const outcome = await claimHome(database, this.#claim, () => false);
+    if (outcome.kind === 'taken')
+      throw this.#supersede(new NodeIdentityTaken(this.#parts.home, outcome.holder));
+    this.#id = outcome.id;
     log.warn('node_joined_again', { node: this.#id });
     const published = this.#company();
     void this.#acquaint(published.catch(() => {}));
     await published;
     this.#seenMs = beganMs;
+  }
+
+  /** Another process serves in the place of this one: were it to come back, the two would take turns for ever. */
+  #supersede(error: NodeIdentityTaken): NodeIdentityTaken {
+    this.#superseded = error;
+    this.#parts.log.error('node_superseded', { node: this.#id, detail: error.message });
+    this.#parts.onSuperseded?.(error);
+    return error;
   }
 
   /** Begins at once, and ends when the others reckon with this node `after` they could. */

@@ -35,7 +35,7 @@ const monthBound = /^FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\)$
 /** The schema itself, which the target has already. */
 const ownTable = 'schema_migration';
 /** Have a row as soon as they are made. */
-const seededTables = ['dataset_source', 'catalogue_head'];
+const seededTables = ['dataset_source', 'catalogue_head', 'database_identity'];
 
 /** Opens a snapshot: whatever is committed from now on is not in it. */
 export async function openSnapshot(address: DatabaseAddress): Promise<Snapshot> {
@@ -77,8 +77,11 @@ export interface Target {
   /** Takes the rows of a table; returns how many there were. */
   take(table: string, columns: readonly string[], rows: AsyncIterable<Buffer>): Promise<number>;
   setSequences(sequences: readonly SequenceState[]): Promise<void>;
-  /** Takes out the nodes that had brought in everything before the backup: they serve from another database. */
-  forgetFlushedNodes(): Promise<void>;
+  /**
+   * Gives the copy an identity of its own, and takes out the nodes that had brought in everything before the backup: they serve from the
+   * original.
+   */
+  leaveOriginal(): Promise<void>;
   /** The first sequence that would give out a number again that a row has; null when there is none. */
   behindRows(): Promise<SequenceState | null>;
   commit(): Promise<void>;
@@ -120,7 +123,8 @@ export async function openTarget(address: DatabaseAddress): Promise<Target> {
           await client.query(`SELECT setval(${sequence}, $3::bigint)`, [table, column, last]);
         }
       },
-      async forgetFlushedNodes() {
+      async leaveOriginal() {
+        await client.query('UPDATE database_identity SET id = gen_random_uuid()');
         const flushed =
           'SELECT home FROM flush_answer WHERE request_id = (SELECT max(request_id) FROM flush_answer)';
         await client.query(

@@ -41,6 +41,7 @@ async function understood(
     backUp: nothing,
     readAnchors: nothing,
     restore: nothing,
+    newIdentity: nothing,
     up: nothing,
     checkConfig: nothing,
     readFacts: nothing,

@@ -5,7 +5,7 @@ import { silentLog } from '../../src/log/log.ts';
 import { NodeRegistry } from '../../src/nodes/node-registry.ts';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
-import { listNodes, nodeLostMs, registerNode } from '../../src/store/gateway-nodes.ts';
+import { claimHome, listNodes, type NodeHolder, nodeLostMs } from '../../src/store/gateway-nodes.ts';
 import { pause, systemClock } from '../../src/time/clock.ts';
 import { type Cutter, startCutter } from '../chaos/proxy.ts';
 import { createTestDatabase } from '../harness/database.ts';
@@ -111,10 +111,20 @@ test('a node that starts again in the same data directory takes the place of the
     await drop();
   });
   const [home, another] = [randomUUID(), randomUUID()];
-  const died = await registerNode(database, { home, address: 'died' });
-  const stays = await registerNode(database, { home: another, address: 'stays' });
+  const register = async (at: string, address: string): Promise<number> => {
+    const claim = { home: at, address, session: randomUUID(), process: '', keepsCharges: true };
+    const isLost = ({ silentMs }: NodeHolder) => silentMs >= nodeLostMs;
+    const outcome = await claimHome(database, claim, isLost);
+    assert.equal(outcome.kind, 'registered');
+    return outcome.kind === 'registered' ? outcome.id : 0;
+  };
+  const died = await register(home, 'died');
+  const stays = await register(another, 'stays');
   await database.query('INSERT INTO spend_share VALUES (1, 1, $1, 5), (1, 1, $2, 7)', [died, stays]);
-  const again = await registerNode(database, { home, address: 'again' });
+  await database.query("UPDATE gateway_node SET seen_at = seen_at - interval '6 seconds' WHERE id = $1", [
+    died,
+  ]);
+  const again = await register(home, 'again');
   const nodes = await listNodes(database);
   assert.deepEqual(
     nodes.map(({ id }) => id),

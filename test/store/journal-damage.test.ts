@@ -31,7 +31,7 @@ function read(dir: string, bytes: Buffer): { found: string[]; events: JournalEve
   const path = join(dir, name);
   writeFileSync(path, bytes);
   const events: JournalEvent[] = [];
-  const segment = segmentOf({ number: 1, salt: 0 }, path, bytes.length, 'old');
+  const segment = segmentOf({ number: 1, salt: 0, owner: null }, path, bytes.length, 'old');
   return { found: texts(readSegment(systemDisk, segment, (event) => events.push(event))), events };
 }
 
@@ -80,7 +80,7 @@ test('any flipped byte costs at most the record it is in, and is reported', asyn
 test('one damaged header is borne; without both, the whole segment is reported', async (t) => {
   const { dir, bytes } = await written(t, payloads);
   for (const headers of [[0], [4096]]) {
-    for (let byte = 0; byte < 24; byte++) {
+    for (let byte = 0; byte < 56; byte++) {
       const copy = Buffer.from(bytes);
       for (const header of headers) copy[header + byte] = (copy[header + byte] ?? 0) ^ 0x10;
       assert.deepEqual(read(dir, copy), { found: payloads, events: [] });
@@ -98,7 +98,7 @@ test('a segment under another’s name is not replayed', async (t) => {
   const path = join(dir, '0000000002.journal');
   writeFileSync(path, bytes);
   const events: JournalEvent[] = [];
-  const segment = segmentOf({ number: 2, salt: 0 }, path, bytes.length, 'old');
+  const segment = segmentOf({ number: 2, salt: 0, owner: null }, path, bytes.length, 'old');
   assert.deepEqual(texts(readSegment(systemDisk, segment, (event) => events.push(event))), []);
   assert.equal(events[0]?.kind, 'damaged');
 });

@@ -24,8 +24,13 @@ export function addBackupCommands(program: Command, shell: Shell, state: { exitC
   withCommonOptions(program.command('restore'))
     .description('put a backup into an empty database, and verify it; exit code 1 when the books disagree')
     .argument('<dir>', 'the folder that naru backup made', words)
-    .action(async (dir: string, flags: CommonOptions) => {
-      const { takenAt, tables, rows, differences } = await shell.restore(placesOf(flags), dir);
+    .option(
+      '--continue',
+      'the books that were backed up go on here: journals of their nodes are settled here',
+    )
+    .action(async (dir: string, flags: CommonOptions & { continue?: boolean }) => {
+      const continues = flags.continue === true;
+      const { takenAt, tables, rows, differences } = await shell.restore(placesOf(flags), dir, continues);
       if (differences > 0) state.exitCode = 1;
       const books =
         differences === 0 ? 'the books agree' : `${differences} differences, see naru ledger verify`;

@@ -2,7 +2,7 @@ import type { Clock } from '../../time/clock.ts';
 import { type Disk, systemDisk } from './disk.ts';
 import type { RecordType } from './record.ts';
 import { type FoundRecord, readSegment } from './replay.ts';
-import type { Segment } from './segment.ts';
+import type { JournalOwner, Segment } from './segment.ts';
 import type { JournalEvent } from './unavailable.ts';
 import { JournalUnavailable } from './unavailable.ts';
 import { Writer } from './writer.ts';
@@ -12,6 +12,8 @@ export interface JournalOptions {
   /** A directory that no other process uses meanwhile. Created when absent; its mode becomes 0700. */
   readonly dir: string;
   readonly clock: Clock;
+  /** What its records belong to. Segments of another owner are set aside and not replayed; null: there is no such check. */
+  readonly owner?: JournalOwner | null;
   /** Size of one segment file; a record and its frame fit into one less 8 KiB. 16 MiB. */
   readonly segmentBytes?: number;
   /** Upper bound of all segment files together. 1 GiB. */
@@ -40,6 +42,8 @@ export interface JournalStats {
   readonly segments: number;
   readonly bytes: number;
   readonly liveRecords: number;
+  /** Files of another database or node that were set aside, by this process or an earlier one. */
+  readonly foreign: number;
   /** Why no further segment can be had; null when all is well. */
   readonly blocked: 'failed' | 'full' | null;
   readonly appended: number;
@@ -53,16 +57,19 @@ const mebibyte = 1024 * 1024;
 export class Journal {
   readonly #writer: Writer;
   readonly #disk: Disk;
+  readonly #owner: JournalOwner | null;
   readonly #report: (event: JournalEvent) => void;
   #replayed = false;
 
   private constructor(options: JournalOptions) {
     this.#report = options.report ?? (() => {});
     this.#disk = options.disk ?? systemDisk;
+    this.#owner = options.owner ?? null;
     this.#writer = new Writer({
       disk: this.#disk,
       atTurnEnd: options.atTurnEnd ?? setImmediate,
       dir: options.dir,
+      owner: this.#owner,
       clock: options.clock,
       segmentBytes: options.segmentBytes ?? 16 * mebibyte,
       maxBytes: options.maxBytes ?? 1024 * mebibyte,
@@ -130,7 +137,7 @@ export class Journal {
       if (segment.state !== 'old') continue;
       // The walk holds the segment itself, or releasing its first record would delete it under the second.
       segment.live += 1;
-      for (const record of readSegment(this.#disk, segment, this.#report)) {
+      for (const record of readSegment(this.#disk, segment, this.#report, this.#owner)) {
         segment.live += 1;
         yield { ...record, ticket: segment.number as Ticket };
       }
@@ -143,8 +150,8 @@ export class Journal {
     const { shelf, counts } = this.#writer;
     let liveRecords = 0;
     for (const segment of shelf.segments) liveRecords += segment.live;
-    const { count: segments, bytes, blockage } = shelf;
-    return { segments, bytes, liveRecords, blocked: blockage?.reason ?? null, ...counts };
+    const { count: segments, bytes, foreign, blockage } = shelf;
+    return { segments, bytes, liveRecords, foreign, blocked: blockage?.reason ?? null, ...counts };
   }
 
   /**

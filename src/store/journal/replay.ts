@@ -1,6 +1,6 @@
 import type { Disk } from './disk.ts';
 import { type RecordType, recordBytesAt } from './record.ts';
-import { firstRecordAt, readHeader, type Segment } from './segment.ts';
+import { firstRecordAt, type JournalOwner, readHeader, type Segment } from './segment.ts';
 import type { JournalEvent } from './unavailable.ts';
 
 /** A record found in a segment. The payload is a view of the segment's bytes. */
@@ -11,12 +11,14 @@ export interface FoundRecord {
 
 /**
  * The records of a segment left by an earlier process, in the order of their appending, read as they are asked for. What is
- * unreadable is reported once the records around it are known; a segment with damage is marked so.
+ * unreadable is reported once the records around it are known; a segment with damage is marked so. One that names another owner than
+ * the reader's is reported and marked, and none of its records is read; null: whoever owns them.
  */
 export function* readSegment(
   disk: Disk,
   segment: Segment,
   report: (event: JournalEvent) => void,
+  reader: JournalOwner | null = null,
 ): Generator<FoundRecord> {
   const { number } = segment;
   const damage = (offset: number, bytes: number, error?: unknown): void => {
@@ -37,6 +39,11 @@ export function* readSegment(
       ? report({ kind: 'torn', segment: number, offset: 0 })
       : damage(0, end);
   }
+  const { owner } = header;
+  if (reader !== null && owner !== null && !isSame(owner, reader)) {
+    segment.foreign = true;
+    return report({ kind: 'foreign', segment: number, ...owner });
+  }
   let at = firstRecordAt;
   while (at < end) {
     const found = nextRecord(bytes, at, end, header.salt);
@@ -45,6 +52,10 @@ export function* readSegment(
     at = found.at + found.bytes;
     yield { type: bytes.readUInt8(found.at + 8), payload: bytes.subarray(found.at + 9, at) };
   }
+}
+
+function isSame(one: JournalOwner, other: JournalOwner): boolean {
+  return one.database === other.database && one.home === other.home;
 }
 
 /**

@@ -10,6 +10,7 @@ export interface Segment {
   readonly bytes: number;
   /** Random start of every checksum in it. */
   readonly salt: number;
+  readonly owner: JournalOwner | null;
   /** `old` was left by an earlier process, `failed` had a write or a sync refused and is never written again. */
   state: 'preparing' | 'ready' | 'failed' | 'old';
   /** -1 when closed. */
@@ -24,22 +25,36 @@ export interface Segment {
   syncing: boolean;
   /** Replay met unreadable bytes: the file is kept for the operator. */
   damaged: boolean;
+  /** It belongs to another database or another node: the file is set aside. */
+  foreign: boolean;
   /** Why it failed. */
   cause: unknown;
 }
 
+/** What the records of a journal belong to; uuids. */
+export interface JournalOwner {
+  /** The database that they are to be settled in. */
+  readonly database: string;
+  /** The identity of the data directory that they were written in. */
+  readonly home: string;
+}
+
 /** What the head of a segment says. */
-interface SegmentHeader {
+export interface SegmentHeader {
   readonly number: number;
   readonly salt: number;
+  /** Null when it says nothing: segments of the first version did not. */
+  readonly owner: JournalOwner | null;
 }
 
 /** Records begin here. The header stands twice, in two pages, so that a damaged page costs its records and not the segment's. */
 export const firstRecordAt = 8192;
 const headerAt = [0, 4096] as const;
-const headerBytes = 24;
 const magic = Buffer.from('narujrnl');
-const version = 1;
+const version = 2;
+/** Bytes of a header with its checksum, by version. */
+const headerBytes: Readonly<Record<number, number>> = { 1: 24, 2: 56 };
+const noUuid = Buffer.alloc(16);
 
 /** A segment as its header and file name state it, with nothing in it. */
 export function segmentOf(
@@ -54,6 +69,7 @@ export function segmentOf(
     live: 0,
     syncing: false,
     damaged: false,
+    foreign: false,
     cause: undefined,
   };
   return { ...header, path, bytes, state, exists: state === 'old', ...unused };
@@ -62,11 +78,14 @@ export function segmentOf(
 /** The header of a segment, from whichever of its copies is intact; null when neither is, or the version is not ours. */
 export function readHeader(segment: Buffer): SegmentHeader | null {
   for (const at of headerAt) {
-    const bytes = segment.subarray(at, at + headerBytes);
-    if (bytes.length < headerBytes || !bytes.subarray(0, 8).equals(magic)) continue;
-    if (bytes.readUInt32LE(20) !== crc32(bytes.subarray(0, 20)) || bytes.readUInt32LE(8) !== version)
-      continue;
-    return { number: bytes.readUInt32LE(12), salt: bytes.readUInt32LE(16) };
+    const length = segment.length < at + 12 ? 0 : (headerBytes[segment.readUInt32LE(at + 8)] ?? 0);
+    const bytes = segment.subarray(at, at + length);
+    if (length === 0 || bytes.length < length || !bytes.subarray(0, 8).equals(magic)) continue;
+    if (bytes.readUInt32LE(length - 4) !== crc32(bytes.subarray(0, length - 4))) continue;
+    const [database, home] =
+      length < 56 ? [noUuid, noUuid] : [bytes.subarray(20, 36), bytes.subarray(36, 52)];
+    const owner = database.equals(noUuid) ? null : { database: uuidOf(database), home: uuidOf(home) };
+    return { number: bytes.readUInt32LE(12), salt: bytes.readUInt32LE(16), owner };
   }
   return null;
 }
@@ -117,12 +136,24 @@ export async function syncDirectory(disk: Disk, dir: string): Promise<void> {
   }
 }
 
-function encodeHeader(header: SegmentHeader): Buffer {
-  const bytes = Buffer.alloc(headerBytes);
+function encodeHeader({ number, salt, owner }: SegmentHeader): Buffer {
+  const bytes = Buffer.alloc(headerBytes[version] ?? 0);
   magic.copy(bytes);
   bytes.writeUInt32LE(version, 8);
-  bytes.writeUInt32LE(header.number, 12);
-  bytes.writeUInt32LE(header.salt, 16);
-  bytes.writeUInt32LE(crc32(bytes.subarray(0, 20)), 20);
+  bytes.writeUInt32LE(number, 12);
+  bytes.writeUInt32LE(salt, 16);
+  if (owner !== null) {
+    bytesOf(owner.database).copy(bytes, 20);
+    bytesOf(owner.home).copy(bytes, 36);
+  }
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, 52)), 52);
   return bytes;
+}
+
+function bytesOf(uuid: string): Buffer {
+  return Buffer.from(uuid.replaceAll('-', ''), 'hex');
+}
+
+function uuidOf(bytes: Buffer): string {
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../time/clock.ts';
 import type { Disk } from './disk.ts';
-import { createSegment, type Segment, segmentOf, syncDirectory } from './segment.ts';
+import { createSegment, type JournalOwner, type Segment, segmentOf, syncDirectory } from './segment.ts';
 import type { JournalEvent } from './unavailable.ts';
 
 /** What the shelf needs to know. */
@@ -11,6 +11,8 @@ export interface ShelfOptions {
   readonly dir: string;
   readonly segmentBytes: number;
   readonly maxBytes: number;
+  /** Whose records are written; null: nobody's in particular. */
+  readonly owner: JournalOwner | null;
   readonly clock: Clock;
   readonly report: (event: JournalEvent) => void;
   /** A segment became ready to be written. */
@@ -33,6 +35,7 @@ export class Shelf {
   readonly #segments = new Map<number, Segment>();
   #highest = 0;
   #bytes = 0;
+  #foreign = 0;
   #next: Segment | undefined;
   /** The segment whose file is being made, and the end of that; `#next`, or taken already. */
   #making: Segment | undefined;
@@ -49,11 +52,13 @@ export class Shelf {
     for (const name of [...disk.list(dir)].sort()) {
       const path = join(dir, name);
       if (name.endsWith('.new')) disk.deleteNow(path);
-      const [, digits, kind] = /^(\d{10})\.(journal|damaged)$/.exec(name) ?? [];
+      const [, digits, kind] = /^(\d{10})\.(journal|damaged|foreign)$/.exec(name) ?? [];
       if (digits === undefined) continue;
       const number = Number(digits);
       this.#highest = Math.max(this.#highest, number);
-      if (kind === 'journal') this.#keep(segmentOf({ number, salt: 0 }, path, disk.sizeOf(path), 'old'));
+      if (kind === 'foreign') this.#foreign += 1;
+      if (kind !== 'journal') continue;
+      this.#keep(segmentOf({ number, salt: 0, owner: null }, path, disk.sizeOf(path), 'old'));
     }
   }
 
@@ -70,6 +75,11 @@ export class Shelf {
   /** Bytes they take on the disk. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Files that were set aside since they belong to another database or node. */
+  get foreign(): number {
+    return this.#foreign;
   }
 
   /** Whether `take` would return a segment. */
@@ -107,9 +117,10 @@ export class Shelf {
     return taken;
   }
 
-  /** Deletes the file of a segment that nobody needs; a damaged one is renamed and kept. */
+  /** Deletes the file of a segment that nobody needs; a damaged one, and one of another owner, is renamed and kept. */
   retire(segment: Segment): void {
     if (!this.#segments.delete(segment.number)) return;
+    if (segment.foreign) this.#foreign += 1;
     if (segment.fd >= 0) this.#options.disk.close(segment.fd);
     segment.fd = -1;
     const made = segment === this.#making ? this.#made : undefined;
@@ -138,7 +149,11 @@ export class Shelf {
       return;
     }
     this.#highest += 1;
-    const header = { number: this.#highest, salt: randomBytes(4).readUInt32LE() };
+    const header = {
+      number: this.#highest,
+      salt: randomBytes(4).readUInt32LE(),
+      owner: this.#options.owner,
+    };
     const path = join(dir, `${String(header.number).padStart(10, '0')}.journal`);
     const segment = segmentOf(header, path, segmentBytes, 'preparing');
     this.#next = segment;
@@ -179,10 +194,11 @@ export class Shelf {
   }
 
   async #delete(segment: Segment): Promise<void> {
-    const { path, number, damaged, bytes, exists } = segment;
+    const { path, number, damaged, foreign, bytes, exists } = segment;
     const { disk, dir } = this.#options;
+    const kept = foreign ? 'foreign' : damaged ? 'damaged' : null;
     try {
-      if (exists && damaged) await disk.rename(path, path.replace(/journal$/, 'damaged'));
+      if (exists && kept !== null) await disk.rename(path, path.replace(/journal$/, kept));
       else if (exists) await disk.remove(path);
       if (exists) await syncDirectory(disk, dir);
     } catch (error) {

@@ -26,7 +26,8 @@ const messages: Readonly<Record<JournalTrouble, string>> = {
  * What an operator should hear. `lost`: records of this segment that were not yet durable were given up, and whoever waited
  * for them was rejected. `blocked`: no further segment can be had; the current one still takes what fits. `unblocked`: that
  * is over. `torn`: a segment ends inside a record, as it does after a crash. `damaged`: bytes that had been written are
- * unreadable and records are missing; the file is kept as `.damaged`. `litter`: a settled segment could not be deleted.
+ * unreadable and records are missing; the file is kept as `.damaged`. `foreign`: a segment belongs to another database or another node;
+ * it was not replayed and is kept as `.foreign`. `litter`: a settled segment could not be deleted.
  */
 export type JournalEvent =
   | { readonly kind: 'lost'; readonly segments: readonly number[]; readonly error: unknown }
@@ -39,5 +40,11 @@ export type JournalEvent =
       readonly offset: number;
       readonly bytes: number;
       readonly error?: unknown;
+    }
+  | {
+      readonly kind: 'foreign';
+      readonly segment: number;
+      readonly database: string;
+      readonly home: string;
     }
   | { readonly kind: 'litter'; readonly segment: number; readonly error: unknown };

@@ -72,7 +72,7 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
     'detail',
   ],
   change_event: ['id', 'topic', 'subject'],
-  gateway_node: ['id', 'home', 'address', 'knows'],
+  gateway_node: ['id', 'home', 'address', 'session', 'process', 'keeps_charges', 'knows'],
   spend_share: ['kind', 'subject', 'node_id', 'amount'],
 };
 

@@ -7,10 +7,10 @@ import { findBalances, insertAccount } from '../../../src/store/accounts.ts';
 import { changesAfter, lookedBack, recordChange, type SeenChanges } from '../../../src/store/changes.ts';
 import type { Database } from '../../../src/store/database.ts';
 import {
+  claimHome,
   listNodes,
   noteAddress,
   noteAlive,
-  registerNode,
   removeLostNodes,
   removeNode,
 } from '../../../src/store/gateway-nodes.ts';
@@ -177,8 +177,13 @@ export const operations = {
     const { balances, replayed } = await settleBatch(client, rows, { nodeId: c < 5 ? (c % 3) + 1 : null });
     return [balances.toSorted((x, y) => x.accountId - y.accountId), [...replayed].sort()];
   },
-  register: ({ database }, { a }) =>
-    registerNode(database, { home: `00000000-0000-4000-8000-00000000000${a % 4}`, address: 'x' }),
+  register: async ({ database }, { a, b }) => {
+    const home = `00000000-0000-4000-8000-00000000000${a % 4}`;
+    const session = `00000000-0000-4000-9000-00000000000${b % 3}`;
+    const claim = { home, session, process: `process ${b}`, address: 'x', keepsCharges: b % 2 === 0 };
+    const outcome = await claimHome(database, claim, ({ silentMs }) => silentMs >= 5_000);
+    return outcome.kind === 'registered' ? outcome.id : outcome.holder.session;
+  },
   alive: ({ sql }, { a, b }) => noteAlive(sql, (a % 4) + 1, b),
   address: ({ sql }, { a, b }) => noteAddress(sql, (a % 4) + 1, `address ${b}`),
   nodes: async ({ sql }) =>

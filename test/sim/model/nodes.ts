@@ -1,5 +1,6 @@
 import { amountsOf, numbersOf } from './arrays.ts';
 import { normalized, type Statement } from './statement.ts';
+import type { Tables } from './tables.ts';
 import { ServerError, type Transaction } from './transactions.ts';
 
 const lostMs = 5_000;
@@ -34,10 +35,7 @@ function homesOf(tx: Transaction, home: unknown): (id: number) => boolean {
   return (id) => ids.has(id);
 }
 
-function nodesWhere(
-  tx: Transaction,
-  holds: (row: { readonly home: string; readonly seen_at: number; readonly id: number }) => boolean,
-): readonly string[] {
+function nodesWhere(tx: Transaction, holds: (row: Tables['gateway_node']) => boolean): readonly string[] {
   return [...tx.rows('gateway_node')].filter(([, row]) => holds(row)).map(([key]) => key);
 }
 
@@ -105,16 +103,43 @@ export const nodeStatements: readonly Statement[] = [
     'DELETE FROM spend_share WHERE node_id IN (SELECT id FROM gateway_node WHERE home = $1::uuid)',
     homesOf,
   ),
-  deletingNodes('DELETE FROM gateway_node WHERE home = $1::uuid', (_tx, home) => (row) => row.home === home),
   {
-    text: 'INSERT INTO gateway_node (home, address) VALUES ($1, $2) RETURNING id',
-    run: (tx, [home, address]) => {
+    text: 'SELECT id FROM database_identity',
+    run: () => [{ id: '00000000-0000-4000-8000-0000000000db' }],
+  },
+  {
+    text: 'SELECT session, process, address, seen_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms FROM gateway_node WHERE home = $1::uuid FOR UPDATE',
+    locks: (tx, [home]) => nodesWhere(tx, (row) => row.home === home).map((key) => `node ${key}`),
+    run: (tx, [home]) =>
+      [...tx.rows('gateway_node')]
+        .map(([, row]) => row)
+        .filter((row) => row.home === home)
+        .map(({ session, process, address, seen_at }) => ({
+          ...{ session, process, address, seen_at },
+          silent_ms: tx.nowMs - seen_at,
+        })),
+  },
+  {
+    text: 'DELETE FROM gateway_node WHERE home = $1::uuid RETURNING id',
+    locks: (tx, [home]) => nodesWhere(tx, (row) => row.home === home).map((key) => `node ${key}`),
+    run: (tx, [home]) =>
+      nodesWhere(tx, (row) => row.home === home).map((key) => {
+        tx.delete('gateway_node', key);
+        return { id: BigInt(key) };
+      }),
+  },
+  {
+    text: 'INSERT INTO gateway_node (home, address, session, process, keeps_charges) VALUES ($1, $2, $3, $4, $5) RETURNING id',
+    run: (tx, [home, address, session, process, keepsCharges]) => {
       const id = tx.store.nextNumber('gateway_node');
       const at = { started_at: tx.nowMs, seen_at: tx.nowMs };
       tx.put('gateway_node', String(id), {
         id,
         home: String(home),
         address: String(address),
+        session: String(session),
+        process: String(process),
+        keeps_charges: keepsCharges === true,
         ...at,
         knows: 0,
       });
@@ -145,13 +170,14 @@ export const nodeStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT id, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows FROM gateway_node ORDER BY id',
+    text: 'SELECT id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows FROM gateway_node ORDER BY id',
     run: (tx) =>
       [...tx.rows('gateway_node')]
         .map(([, row]) => row)
         .sort((a, b) => a.id - b.id)
-        .map(({ id, address, started_at, seen_at, knows }) => ({
+        .map(({ id, home, address, started_at, seen_at, knows }) => ({
           id: BigInt(id),
+          home,
           address,
           started_at,
           silent_ms: tx.nowMs - seen_at,
@@ -168,8 +194,8 @@ export const nodeStatements: readonly Statement[] = [
     },
   ),
   deletingNodes(
-    "DELETE FROM gateway_node WHERE seen_at <= now() - $1::float8 * interval '1 millisecond'",
-    (tx, lostForMs) => (row) => row.seen_at <= tx.nowMs - Number(lostForMs),
+    "DELETE FROM gateway_node WHERE NOT keeps_charges AND seen_at <= now() - $1::float8 * interval '1 millisecond'",
+    (tx, lostForMs) => (row) => !row.keeps_charges && row.seen_at <= tx.nowMs - Number(lostForMs),
   ),
   {
     text: 'SELECT 1 FROM account_balance WHERE account_id = $1 FOR UPDATE',

@@ -85,6 +85,9 @@ export interface Tables {
     readonly id: number;
     readonly home: string;
     readonly address: string;
+    readonly session: string;
+    readonly process: string;
+    readonly keeps_charges: boolean;
     readonly started_at: number;
     readonly seen_at: number;
     readonly knows: number;

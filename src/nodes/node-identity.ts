@@ -1,0 +1,81 @@
+import type { Database } from '../store/database.ts';
+import {
+  claimHome,
+  type NodeClaim,
+  type NodeHolder,
+  nodeLostMs,
+  readHolder,
+} from '../store/gateway-nodes.ts';
+import { type Clock, pause } from '../time/clock.ts';
+import type { ProcessMarks } from './process-mark.ts';
+
+/** A holder of an identity that is alive says so twice a second; one that may be dead is looked at this often. */
+const lookEveryMs = 100;
+
+/** Another process serves with the identity of this data directory: one of the two directories is a copy of the other. */
+export class NodeIdentityTaken extends Error {
+  override readonly name = 'NodeIdentityTaken';
+
+  constructor(home: string, { address, silentMs }: NodeHolder) {
+    const seen = `${address}, seen ${Math.max(0, Math.round(silentMs))} ms ago`;
+    super(
+      `node identity ${home} is in use by another process (${seen}): this data directory is a copy, or the other one is. Stop the other process, or run \`naru node new-identity --data-dir DIR\` on the copy`,
+    );
+  }
+}
+
+/** What deciding about an identity takes. */
+export interface IdentityParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly marks: ProcessMarks;
+}
+
+/**
+ * Registers a node that starts. A predecessor that is certainly dead is replaced at once, one that may be dead when its lease is over;
+ * throws `NodeIdentityTaken` as soon as it shows that it is alive. The caller holds the data directory.
+ */
+export async function claimAtStart(parts: IdentityParts, claim: NodeClaim): Promise<number> {
+  const judge = new HolderJudge(parts);
+  for (;;) {
+    const outcome = await claimHome(parts.database, claim, (holder) => judge.isDead(holder));
+    if (outcome.kind === 'registered') return outcome.id;
+    await judge.wait(claim.home, outcome.holder);
+  }
+}
+
+/** Resolves when nobody serves with an identity; throws `NodeIdentityTaken` as `claimAtStart` does. */
+export async function untilIdentityIsFree(parts: IdentityParts, home: string): Promise<void> {
+  const judge = new HolderJudge(parts);
+  for (;;) {
+    const holder = await readHolder(parts.database, home);
+    if (holder === null || judge.isDead(holder)) return;
+    await judge.wait(home, holder);
+  }
+}
+
+/** Tells whether the holder of an identity is dead, by its process where that can be seen and by its lease otherwise. */
+class HolderJudge {
+  readonly #parts: IdentityParts;
+  #first: NodeHolder | null = null;
+
+  constructor(parts: IdentityParts) {
+    this.#parts = parts;
+  }
+
+  isDead(holder: NodeHolder): boolean {
+    const { own, stateOf } = this.#parts.marks;
+    // One process has one journal: what is registered with its own mark is an earlier attempt to start.
+    if (holder.process === own && own !== '') return true;
+    return holder.silentMs >= nodeLostMs || stateOf(holder.process) === 'dead';
+  }
+
+  /** Waits a moment for a holder that may be dead; throws when it is alive. */
+  async wait(home: string, holder: NodeHolder): Promise<void> {
+    const { clock, marks } = this.#parts;
+    this.#first ??= holder;
+    const hasMoved = holder.session !== this.#first.session || holder.seenAtMs > this.#first.seenAtMs;
+    if (hasMoved || marks.stateOf(holder.process) === 'alive') throw new NodeIdentityTaken(home, holder);
+    await pause(clock, lookEveryMs, new AbortController().signal);
+  }
+}

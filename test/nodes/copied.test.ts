@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { silentLog } from '../../src/log/log.ts';
+import { krwFromDecimal } from '../../src/money/krw.ts';
+import { NodeIdentityTaken } from '../../src/nodes/node-identity.ts';
+import { NodeRegistry } from '../../src/nodes/node-registry.ts';
+import type { ProcessMarks } from '../../src/nodes/process-mark.ts';
+import { openOffice } from '../../src/office.ts';
+import { Database } from '../../src/store/database.ts';
+import { listNodes, nodeLostMs } from '../../src/store/gateway-nodes.ts';
+import { type Clock, systemClock } from '../../src/time/clock.ts';
+import { createPlace, eventually, type Place, type Serving } from '../cli/naru.ts';
+import { createTestDatabase, urlOf } from '../harness/database.ts';
+import { gate, reply, startUpstream, usage } from '../harness/upstream.ts';
+import { ask, costWon } from './team.ts';
+
+/* Data directories that were copied, on one database of their own, served by real processes. */
+
+/** One database and one upstream, and places whose servers use both. */
+async function createWorld(t: TestContext) {
+  const home = await createTestDatabase(null);
+  const upstream = await startUpstream();
+  upstream.always(reply.chat('hello there', { usage: usage(10, 5) }));
+  const servers: Serving[] = [];
+  const places: Place[] = [];
+  const database = new Database(home.address, 2);
+  t.after(async () => {
+    for (const { child } of servers) child.kill('SIGKILL');
+    await Promise.all(servers.map(({ ended }) => ended));
+    await upstream.close();
+    await database.close();
+    await home.drop();
+    for (const place of places) place.remove();
+  });
+  const office = openOffice(database, { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const tree = {
+    listen: { port: 0 },
+    database: { url: urlOf(home.address) },
+    edge: { rate_limit: 'external' },
+    limits: { debt_floor_krw: 0 },
+    log: { level: 'info' },
+    providers: [{ slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'secret' }],
+    models: [
+      {
+        id: 'test/echo',
+        context_length: 32_768,
+        price: { prompt: 1, completion: 2, per: 'token' },
+        candidates: [{ provider: 'up', model: 'echo' }],
+      },
+    ],
+  };
+  return {
+    database,
+    upstream,
+    office,
+    place(): Place {
+      const place = createPlace();
+      places.push(place);
+      place.configure(tree);
+      return place;
+    },
+    async up(place: Place, ...args: readonly string[]): Promise<Serving> {
+      const serving = await place.up('--json', '--config', join(place.folder, 'naru.yaml'), ...args);
+      servers.push(serving);
+      return serving;
+    },
+    /** How a server ended that is not to start. */
+    refused: (place: Place, ...args: readonly string[]) =>
+      place.run('up', '--port', '0', '--config', join(place.folder, 'naru.yaml'), ...args),
+    async account(won: string) {
+      const accountId = await office.createAccount({ name: 'payer', email: null });
+      const amount = krwFromDecimal(won);
+      assert.ok(amount !== null);
+      const grant = { accountId, kind: 'topup', amount, expiresAtMs: null } as const;
+      await office.grantCredit({ ...grant, idempotencyKey: null, memo: null });
+      const order = { accountId, kind: 'inference', name: 'key', limit: null } as const;
+      const { plaintext } = await office.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
+      return { accountId, key: plaintext };
+    },
+    nodes: () =>
+      database.query<{ id: bigint; home: string; address: string }>(
+        'SELECT id, home, address FROM gateway_node ORDER BY id',
+      ),
+    async usedWon(accountId: number): Promise<number> {
+      return Number((await office.readAccount(accountId))?.usage ?? 0n) / 1e6;
+    },
+  };
+}
+
+/** As an operator copies a directory, whatever is going on in it. */
+function copy(from: Place, to: Place): void {
+  execFileSync('cp', ['-a', from.dataDir, to.dataDir]);
+}
+
+const identityOf = ({ dataDir }: Place): string => readFileSync(join(dataDir, 'node-id'), 'utf8').trim();
+
+async function identify(place: Place) {
+  const { code, rows, err } = await place.json('node', 'new-identity');
+  assert.equal(code, 0, err);
+  return rows;
+}
+
+test('a copy of a running data directory does not start; with an identity of its own it shares what is left', async (t) => {
+  const world = await createWorld(t);
+  const [original, copied] = [world.place(), world.place()];
+  const one = await world.up(original);
+  const { accountId, key } = await world.account(String(26 * costWon));
+  assert.equal((await ask(one.origin, key)).status, 200);
+  const before = await world.nodes();
+  copy(original, copied);
+  const { code, err } = await world.refused(copied);
+  assert.equal(code, 1);
+  assert.match(err, /node identity \S+ is in use by another process .*new-identity --data-dir/);
+  assert.doesNotMatch(err, /\n\s+at /, 'a sentence, not a stack');
+  assert.deepEqual(await world.nodes(), before, 'the original keeps its place');
+  const [row] = await identify(copied);
+  assert.equal(row.before, identityOf(original));
+  assert.equal(row.after, identityOf(copied));
+  const two = await world.up(copied);
+  assert.equal((await world.nodes()).length, 2);
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, n) => ask(n % 2 === 0 ? one.origin : two.origin, key)),
+  );
+  const answered = 1 + answers.filter(({ status }) => status === 200).length;
+  // At exactly nothing one more is admitted.
+  assert.ok(answered >= 20 && answered <= 27, `${answered} answers where 26 fit`);
+  await eventually('all is settled', 5_000, async () =>
+    (await world.usedWon(accountId)) === answered * costWon ? true : null,
+  );
+  assert.equal((await world.office.verifyLedger()).differences.length, 0);
+});
+
+test('a request in flight when its directory was copied is charged once it ends, whatever the copy does', async (t) => {
+  const world = await createWorld(t);
+  const [original, copied] = [world.place(), world.place()];
+  const one = await world.up(original);
+  const { accountId, key } = await world.account('1000');
+  const held = gate();
+  world.upstream.next(reply.chat('late', { usage: usage(10, 5) }).holdAt(0, held));
+  const hanging = ask(one.origin, key);
+  await world.upstream.request(1);
+  copy(original, copied);
+  const [row] = await identify(copied);
+  assert.ok(existsSync(row.set_aside), 'the copy of the journal is kept, out of reach');
+  const two = await world.up(copied);
+  assert.equal((await ask(two.origin, key)).status, 200);
+  held.open();
+  assert.equal((await hanging).status, 200);
+  await eventually('both are settled', 5_000, async () =>
+    (await world.usedWon(accountId)) === 2 * costWon ? true : null,
+  );
+});
+
+test('of a snapshot that is started twice at once, one serves and the other says why it does not', async (t) => {
+  const world = await createWorld(t);
+  const [first, second] = [world.place(), world.place()];
+  await (await world.up(first)).stop();
+  copy(first, second);
+  const starts = await Promise.allSettled([world.up(first), world.up(second)]);
+  const failed = starts.flatMap((start) => (start.status === 'rejected' ? [String(start.reason)] : []));
+  assert.equal(failed.length, 1, `${failed.length} failed`);
+  assert.match(failed[0] ?? '', /node identity \S+ is in use/);
+  assert.equal((await world.nodes()).length, 1);
+});
+
+test('a directory that was restored from a copy takes the place of one that was killed, and charges nothing twice', async (t) => {
+  const world = await createWorld(t);
+  const [original, restored] = [world.place(), world.place()];
+  const one = await world.up(original);
+  const { accountId, key } = await world.account('1000');
+  assert.equal((await ask(one.origin, key)).status, 200);
+  copy(original, restored);
+  assert.equal((await ask(one.origin, key)).status, 200);
+  await eventually('it is settled', 5_000, async () =>
+    (await world.usedWon(accountId)) === 2 * costWon ? true : null,
+  );
+  one.child.kill('SIGKILL');
+  await one.ended;
+  const two = await world.up(restored);
+  assert.equal((await ask(two.origin, key)).status, 200);
+  await eventually('the third is settled', 5_000, async () =>
+    (await world.usedWon(accountId)) === 3 * costWon ? true : null,
+  );
+  assert.deepEqual(
+    (await world.nodes()).map(({ home }) => home),
+    [identityOf(original)],
+  );
+  assert.equal((await world.office.verifyLedger()).differences.length, 0);
+});
+
+for (const workers of [1, 2]) {
+  test(`a server of ${workers} that was taken for lost and replaced by a copy stops when it comes back`, async (t) => {
+    const world = await createWorld(t);
+    const [original, copied] = [world.place(), world.place()];
+    const args = ['--workers', String(workers)];
+    const one = await world.up(original, ...args);
+    const { key } = await world.account('1000');
+    copy(original, copied);
+    assert.match((await world.refused(copied, ...args)).err, /is in use/);
+    const pids = [one.child.pid ?? 0, ...childrenOf(one.child.pid ?? 0)];
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    t.after(() => {
+      for (const pid of pids) if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGCONT');
+    });
+    await eventually('it is lost', 15_000, async () =>
+      (await listNodes(world.database)).every(({ silentMs }) => silentMs >= nodeLostMs) ? true : null,
+    );
+    const two = await world.up(copied, ...args);
+    const registered = await world.nodes();
+    for (const pid of pids) process.kill(pid, 'SIGCONT');
+    assert.equal(await one.ended, 1);
+    assert.match(one.err(), /naru: node identity \S+ is in use by another process/);
+    assert.equal((await ask(two.origin, key)).status, 200);
+    assert.deepEqual(await world.nodes(), registered, 'nobody had to register again');
+  });
+}
+
+/** Processes below another one. */
+function childrenOf(pid: number): readonly number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return text === '' ? [] : text.split(' ').map(Number);
+}
+
+/** Marks of machines that know nothing of each other. */
+const marksOf = (own: string): ProcessMarks => ({ own, stateOf: () => 'unknown' });
+
+for (const offMs of [-86_400_000, 0, 86_400_000]) {
+  test(`two processes of one identity are told apart when their clocks are ${offMs / 3_600_000} hours apart`, async (t) => {
+    const home = await createTestDatabase();
+    const database = new Database(home.address, 2);
+    t.after(async () => {
+      await database.close();
+      await home.drop();
+    });
+    let passedMs = 0;
+    const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs };
+    const shifted: Clock = { ...systemClock, now: () => systemClock.now() + offMs };
+    const superseded: Error[] = [];
+    const parts = { database, log: silentLog, home: randomUUID() };
+    const first = await NodeRegistry.join({
+      ...{ ...parts, clock, address: 'one', marks: marksOf('one') },
+      onSuperseded: (error) => superseded.push(error),
+    });
+    const timer = setInterval(() => void first.beat().catch(() => {}), 50);
+    t.after(() => clearInterval(timer));
+    const another = { ...parts, clock: shifted, address: 'two', marks: marksOf('two') };
+    await assert.rejects(NodeRegistry.join(another), NodeIdentityTaken);
+    clearInterval(timer);
+    await first.beat();
+    const { id } = first;
+    // Its lease ends by the database's clock, and nobody else's.
+    await database.query("UPDATE gateway_node SET seen_at = seen_at - interval '1 minute'");
+    const second = await NodeRegistry.join(another);
+    passedMs += nodeLostMs;
+    for (let n = 0; n < 20; n += 1) await assert.rejects(first.beat(), NodeIdentityTaken);
+    assert.equal(superseded.length, 1, 'it is told once');
+    assert.equal(first.id, id);
+    await second.beat();
+    assert.deepEqual(
+      (await listNodes(database)).map(({ id: number, address }) => [number, address]),
+      [[second.id, 'two']],
+    );
+    await first.leave();
+    assert.equal((await listNodes(database)).length, 1, 'it takes nobody along');
+  });
+}
