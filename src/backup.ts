@@ -135,8 +135,8 @@ async function settleByServer(dataDir: string): Promise<boolean> {
 async function settleLeftovers(database: Database, dataDir: string, config: Config): Promise<void> {
   const quarantined: string[] = [];
   const error = (event: string): void => {
-    // Damage of the journal itself is told by the next start.
-    if (event !== 'journal') quarantined.push(event);
+    // What the database refuses is in its quarantine, and so in the backup; damage of the journal is reported by the next start.
+    if (event === 'quarantine_not_stored') quarantined.push(event);
   };
   const parts = { database, ack: config.settlement.ack, log: { ...silentLog, error } };
   await settleJournalOf(dataDir, parts);

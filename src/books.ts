@@ -163,7 +163,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     async close() {
       await feed.close();
       await settlements.close();
-      await nodes.leave(settlements.backlog === 0);
+      await nodes.leave(settlements.backlog + settlements.unstored === 0);
     },
   };
 }

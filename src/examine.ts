@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { readAlarms } from './alarms.ts';
 import type { Finding, Places } from './cli/shell.ts';
 import type { Config } from './config/config.ts';
 import { examineDemoEngine } from './examine-engine.ts';
@@ -34,6 +35,7 @@ export async function examine(places: Places, around: Surroundings): Promise<rea
   findings.push(dataDir(settings));
   findings.push(...foreignSegments(settings.dataDir));
   findings.push(await told('database', () => database(config, settings.dataDir, around)));
+  findings.push(...(await alarms(config, settings.dataDir)));
   findings.push(await address('port', config.listen, running));
   findings.push(await address('admin port', config.admin, running));
   findings.push(...(await engines(config, around)));
@@ -80,7 +82,7 @@ async function database(config: Config, dir: string, around: Surroundings): Prom
   const { url } = config.database;
   if (url !== 'embedded')
     return answered(new Database({ connectionString: url.reveal() }, 1), 'the server of database.url');
-  const running = existsSync(dir) ? await attachEmbedded(dir) : null;
+  const running = await runningEmbedded(dir);
   if (running !== null) return answered(new Database(running, 1), 'the embedded server');
   const cluster = clusterDirOf(dir);
   const user = serverUser(around.uid, cluster);
@@ -95,6 +97,32 @@ async function database(config: Config, dir: string, around: Surroundings): Prom
     progress: () => {},
   });
   return `embedded PostgreSQL ${major} (${binDir})${user === null ? '' : `, runs as ${user.name}`}, not running now`;
+}
+
+/** What of the money waits for a person; nothing when the database does not run, or has not this schema yet. */
+async function alarms({ database: { url } }: Config, dir: string): Promise<readonly Finding[]> {
+  const address = url !== 'embedded' ? { connectionString: url.reveal() } : await runningEmbedded(dir);
+  if (address === null) return [];
+  const opened = new Database(address, 1);
+  try {
+    const { quarantined, lostNodes } = await readAlarms(opened);
+    return [
+      ...(quarantined === 0
+        ? []
+        : [bad('quarantine', `the database refused ${quarantined} settlements: see naru ledger quarantine`)]),
+      ...(lostNodes === 0
+        ? []
+        : [bad('nodes', `${lostNodes} are lost, and their journals may hold charges: see naru node list`)]),
+    ];
+  } catch {
+    return [];
+  } finally {
+    await opened.close();
+  }
+}
+
+async function runningEmbedded(dir: string): ReturnType<typeof attachEmbedded> {
+  return existsSync(dir) ? attachEmbedded(dir) : null;
 }
 
 async function answered(opened: Database, what: string): Promise<string> {

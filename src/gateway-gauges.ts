@@ -1,3 +1,4 @@
+import type { Alarms } from './alarms.ts';
 import type { Books } from './books.ts';
 import type { Family } from './http/exposition.ts';
 import type { Gauge } from './http/metrics.ts';
@@ -5,7 +6,11 @@ import type { Served } from './http/serve.ts';
 import type { MemoryBudget } from './memory/budget.ts';
 
 /** What the metrics page shows of the moment, beside the slots (`slot-metrics.ts`). */
-export function gauges(server: Served, { accounts, keys, settlements, journal }: Books): readonly Gauge[] {
+export function gauges(
+  server: Served,
+  { accounts, keys, settlements, journal }: Books,
+  alarms: Alarms,
+): readonly Gauge[] {
   const stats = journal.stats();
   return [
     {
@@ -25,6 +30,16 @@ export function gauges(server: Served, { accounts, keys, settlements, journal }:
     },
     { name: 'naru_known_keys', help: 'Keys in memory, likewise.', value: keys.size },
     { name: 'naru_journal_bytes', help: 'Bytes of journal segments.', value: stats.bytes },
+    {
+      name: 'naru_quarantined_settlements',
+      help: 'Settlements that the database refuses, of all nodes: see naru ledger quarantine.',
+      value: alarms.quarantined + settlements.unstored,
+    },
+    {
+      name: 'naru_lost_nodes',
+      help: 'Nodes that did not stop in order and whose journals may hold charges, of all nodes: see naru node list.',
+      value: alarms.lostNodes,
+    },
     {
       name: 'naru_journal_foreign_segments',
       help: 'Segments that were set aside since they belong to another database or node: see naru node recover.',

@@ -1,3 +1,4 @@
+import { readAlarms } from './alarms.ts';
 import { openBooks } from './books.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import type { Config } from './config/config.ts';
@@ -206,9 +207,10 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   );
   onFailure(() => server.close());
   await nodes.serveAt(`${config.listen.host}:${server.port}`);
+  let alarms = await readAlarms(database);
   const families = (): readonly Family[] => [
     ...budgetFamilies(budget),
-    ...metrics.families([...gauges(server, books), ...upstreamGauges(offer.catalogue, health)]),
+    ...metrics.families([...gauges(server, books, alarms), ...upstreamGauges(offer.catalogue, health)]),
     ...slotMetrics.families(slots.statuses()),
   ];
   const pages = {
@@ -223,6 +225,13 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       { name: 'give-back-shares', everyMs: 1_000, run: () => shares.giveBackIdle() },
       { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },
       { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshDoubtful() },
+      {
+        name: 'read-alarms',
+        everyMs: 2_000,
+        run: async () => {
+          alarms = await readAlarms(database);
+        },
+      },
       { name: 'forget-idle', everyMs: 250, run: async () => books.forgetIdle() },
       { name: 'forget-old-changes', everyMs: 3_600_000, run: () => forgetOldChanges(database) },
       { name: 'expire-credit', everyMs: 1_000, run: (nowMs) => expireCredit(database, nowMs) },

@@ -77,7 +77,7 @@ export async function settleJournalOf(
 }
 
 /** A node that is alone asks nobody what was spent: it must hear of what was, by whoever is no node. */
-async function tellNodes(
+export async function tellNodes(
   database: Database,
   charged: Readonly<Record<'account' | 'key', ReadonlySet<number>>>,
 ): Promise<void> {

@@ -95,6 +95,8 @@ const shell: Shell = {
   readAnchors: async (from) => (await import('./backup-files.ts')).readAnchors(resolve(around.cwd, from)),
   restore: async (places, from, continues) =>
     (await import('./restore.ts')).restore(places, { from, continues }, around),
+  recover: async (places, order) =>
+    (await import('./recover-journal.ts')).recoverJournal(places, order, around),
   newIdentity: async (places) => (await import('./new-identity.ts')).newIdentity(places, around),
   up: async (options) => (await import('./up.ts')).up(options, around),
   async checkConfig(places) {

@@ -11,8 +11,9 @@ import { isDisabled, standingOf } from './keys/standing.ts';
 import { adjustCredit, refundGeneration } from './ledger/corrections.ts';
 import { grantCredit } from './ledger/credit.ts';
 import { exportEntries, verifyLedger } from './ledger/ledger.ts';
+import { readQuarantine, retryQuarantined, writeOffQuarantined } from './ledger/quarantine.ts';
 import { silentLog } from './log/log.ts';
-import { readNodes } from './nodes/nodes.ts';
+import { readNodes, writeOffNode } from './nodes/nodes.ts';
 import type { Database } from './store/database.ts';
 import type { Clock } from './time/clock.ts';
 
@@ -61,7 +62,11 @@ export function openOffice(
     exportGenerations: (onlyAccount) => exported(exportGenerations(database, onlyAccount)),
     pruneGenerations: (order) => pruneGenerations(database, order, clock.now()),
     verifyLedger: (anchors) => verifyLedger(database, anchors),
+    readQuarantine: (all) => readQuarantine(database, all),
+    retryQuarantined: (only) => retryQuarantined(database, only),
+    writeOffQuarantined: (order) => writeOffQuarantined(database, order),
     readNodes: () => readNodes(database),
+    writeOffNode: (order) => writeOffNode(database, order),
     diffCatalogue: async () => differenceTo(database, catalogueOf(context).config),
     publishCatalogue: async () =>
       publishPrices(database, catalogueOf(context).configToPublish(), { atMs: clock.now(), announce: true }),

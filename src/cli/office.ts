@@ -11,7 +11,8 @@ import type { KeyStanding } from '../keys/standing.ts';
 import type { Adjustment, CorrectionOutcome, Refund } from '../ledger/corrections.ts';
 import type { Grant, GrantOutcome } from '../ledger/credit.ts';
 import type { Anchor, EntryRow, Verdict } from '../ledger/ledger.ts';
-import type { readNodes } from '../nodes/nodes.ts';
+import type { RetryOutcome, readQuarantine } from '../ledger/quarantine.ts';
+import type { readNodes, writeOffNode } from '../nodes/nodes.ts';
 
 /** A published price. */
 export type PublishedPrice = Awaited<ReturnType<typeof readPublished>>[number];
@@ -45,7 +46,15 @@ export interface Office {
   pruneGenerations(order: PruneOrder): Promise<PruneOutcome>;
   /** `anchors`: where the chains of the ledger stood when a backup was made. */
   verifyLedger(anchors?: ReadonlyMap<number, Anchor>): Promise<Verdict>;
+  /** The settlements that the database refused: those that wait for a decision, or all there ever were. */
+  readQuarantine(all: boolean): ReturnType<typeof readQuarantine>;
+  /** Settles refused settlements once more, one or all. */
+  retryQuarantined(only: GenerationUuid | null): Promise<RetryOutcome>;
+  /** False when none of this generation waits for a decision. */
+  writeOffQuarantined(order: { readonly uuid: GenerationUuid; readonly reason: string }): Promise<boolean>;
   readNodes(): ReturnType<typeof readNodes>;
+  /** Takes a lost node out of the list whose journal is gone. */
+  writeOffNode(order: { readonly home: string; readonly reason: string }): ReturnType<typeof writeOffNode>;
   /** What publishing the configuration would change of what is published. */
   diffCatalogue(): Promise<readonly CatalogueChange[]>;
   /** Publishes the prices of the configuration; running servers read theirs again. */

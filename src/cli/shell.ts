@@ -5,7 +5,7 @@ import type { RouteQuestion } from '../inference/explain-route.ts';
 import type { CandidateReport } from '../inference/health-report.ts';
 import type { Anchor } from '../ledger/ledger.ts';
 import type { BackupDone, BackupOrder, RestoreDone } from './backup.ts';
-import type { NewIdentity } from './node-desk.ts';
+import type { NewIdentity, Recovered, RecoverOrder } from './node-desk.ts';
 import type { Office } from './office.ts';
 import type { SlotDesk } from './slot-desk.ts';
 
@@ -81,6 +81,8 @@ export interface Shell {
   restore(places: Places, from: string, continues: boolean): Promise<RestoreDone>;
   /** Makes a copied data directory a node of its own, and each of its workers. */
   newIdentity(places: Places): Promise<readonly NewIdentity[]>;
+  /** Settles what a journal holds, from a disk or a copy. */
+  recover(places: Places, order: RecoverOrder): Promise<Recovered>;
   /** Serves until a signal; resolves with the exit code. */
   up(options: UpOptions): Promise<number>;
   /** Every fault of the configuration, or what it takes from the public facts. */

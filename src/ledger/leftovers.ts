@@ -1,5 +1,6 @@
-import type { Journal, Ticket } from '../store/journal/journal.ts';
+import type { Ticket } from '../store/journal/journal.ts';
 import type { SettlementRow } from '../store/settlement.ts';
+import { seoulDayAt } from '../time/period.ts';
 import { decodeFinal, decodeOpen, finalType, type OpenRecord, openType } from './journal-records.ts';
 
 /** What an earlier process left in the journal. Every ticket is to be released when its request is settled. */
@@ -22,7 +23,9 @@ interface Traces {
  * Reads the journal that an earlier process left, request by request. A long one was journaled as admitted more than once; of two
  * settlements, of which the first was given up, the later is the truth.
  */
-export function readLeftovers(journal: Journal): Leftovers {
+export function readLeftovers(
+  records: Iterable<{ readonly type: number; readonly payload: Buffer; readonly ticket: Ticket }>,
+): Leftovers {
   const requests = new Map<string, Traces>();
   const unknown: Ticket[] = [];
   const tracesOf = (uuid: string, ticket: Ticket): Traces => {
@@ -31,7 +34,7 @@ export function readLeftovers(journal: Journal): Leftovers {
     traces.tickets.push(ticket);
     return traces;
   };
-  for (const { type, payload, ticket } of journal.replay()) {
+  for (const { type, payload, ticket } of records) {
     const text = payload.toString('utf8');
     if (type === openType) {
       const open = decodeOpen(text);
@@ -48,5 +51,23 @@ export function readLeftovers(journal: Journal): Leftovers {
       final !== null || open === null ? [] : [{ record: open, tickets }],
     ),
     unknown,
+  };
+}
+
+/** Naru died with the request in hand (decisions.md §2): failed, recorded, free. */
+export function failureOfOrphan(record: OpenRecord, nowMs: number): SettlementRow {
+  return {
+    ...record,
+    settledAtMs: nowMs,
+    day: seoulDayAt(nowMs),
+    status: 500,
+    errorType: 'server',
+    model: null,
+    provider: null,
+    finishReason: null,
+    promptTokens: 0,
+    completionTokens: 0,
+    cost: 0n,
+    priceVersion: null,
   };
 }

@@ -3,11 +3,11 @@ import type { Database } from '../store/database.ts';
 import type { Journal, Ticket } from '../store/journal/journal.ts';
 import type { SettlementResult, SettlementRow } from '../store/settlement.ts';
 import { type Clock, within } from '../time/clock.ts';
-import { seoulDayAt } from '../time/period.ts';
 import { FailureNotes } from './failure-notes.ts';
 import { encodeFinal, finalType, type OpenRecord } from './journal-records.ts';
-import { readLeftovers } from './leftovers.ts';
+import { failureOfOrphan, readLeftovers } from './leftovers.ts';
 import { type Opened, OpenRequests } from './open-requests.ts';
+import { Quarantine } from './quarantine.ts';
 import { type SettlementOutcome, Settler } from './settler.ts';
 
 export type { SettlementRow } from '../store/settlement.ts';
@@ -50,6 +50,7 @@ export class Settlements {
   readonly #settler: Settler;
   readonly #open: OpenRequests;
   readonly #failures: FailureNotes;
+  readonly #quarantine: Quarantine;
   /** Settled here, not yet in the database: readable all the same. */
   readonly #onTheWay = new Map<string, SettlementRow>();
 
@@ -57,6 +58,7 @@ export class Settlements {
     this.#parts = parts;
     this.#open = new OpenRequests(parts.journal);
     this.#failures = new FailureNotes(parts.journal);
+    this.#quarantine = new Quarantine(parts);
     this.#settler = new Settler({
       ...parts,
       onQuarantined: (row, reason) =>
@@ -85,10 +87,11 @@ export class Settlements {
 
   /**
    * Journals again what it must: requests that have been in flight for so long that their records keep much of the journal
-   * (`OpenRequests`), and failures that it refused (`FailureNotes`). Returns how many requests.
+   * (`OpenRequests`), and failures that it refused (`FailureNotes`); and stores what of the quarantine could not be stored. Returns how many requests.
    */
   renew(bytes = renewAfterBytes): Promise<number> {
     this.#failures.sayAgain();
+    void this.#quarantine.storeAgain();
     return this.#open.renew(bytes);
   }
 
@@ -96,12 +99,16 @@ export class Settlements {
   async settle(opened: Opened, row: SettlementRow): Promise<void> {
     const journaled = this.#journal(row);
     const tickets = [...this.#open.end(opened), ...(journaled === null ? [] : [journaled])];
-    const { promise: outcome, resolve } = Promise.withResolvers<SettlementOutcome>();
-    this.#push(row, tickets, { done: resolve });
+    const { promise: outcome, resolve } = Promise.withResolvers<Ended>();
+    this.#push(row, tickets, { done: (how, reason) => resolve({ how, reason }) });
     if (this.#parts.ack === 'journal' && journaled !== null) {
       try {
         await this.#parts.journal.durable(journaled);
-        void outcome.then((how) => how === 'quarantined' && this.#parts.onQuarantined(row));
+        void outcome.then(({ how, reason }) => {
+          if (how === 'committed') return;
+          this.#parts.onQuarantined(row);
+          void this.#quarantine.add(row, reason, tickets);
+        });
         return;
       } catch (error) {
         this.#parts.log.error('journal_failed', { generation: row.uuid, detail: describeError(error) });
@@ -120,18 +127,32 @@ export class Settlements {
     return this.#settler.backlog;
   }
 
+  /** Settlements that the database refuses, and refuses to put into its quarantine: only the journal has them. */
+  get unstored(): number {
+    return this.#quarantine.unstored;
+  }
+
   /**
    * Settles what an earlier process left in the journal, before anything is served: finals as they are; an admitted request
    * without one is a failed request at zero cost. Returns how many of each.
    */
   async recover(): Promise<{ readonly finals: number; readonly orphans: number }> {
     const { journal } = this.#parts;
-    const { settled, orphans, unknown } = readLeftovers(journal);
+    const { settled, orphans, unknown } = readLeftovers(journal.replay());
     for (const ticket of unknown) journal.release(ticket);
-    for (const { row, tickets } of settled) this.#push(row, tickets, { isLeftover: true });
-    for (const { record, tickets } of orphans)
-      this.#push(this.#diedWith(record), tickets, { isLeftover: true });
+    const storing: Promise<void>[] = [];
+    const settle = (row: SettlementRow, tickets: readonly Ticket[]): void =>
+      this.#push(row, tickets, {
+        isLeftover: true,
+        done: (how, reason) => {
+          if (how === 'quarantined') storing.push(this.#quarantine.add(row, reason, tickets));
+        },
+      });
+    for (const { row, tickets } of settled) settle(row, tickets);
+    const nowMs = this.#parts.clock.now();
+    for (const { record, tickets } of orphans) settle(failureOfOrphan(record, nowMs), tickets);
     await this.#settler.drained();
+    await Promise.all(storing);
     return { finals: settled.length, orphans: orphans.length };
   }
 
@@ -164,35 +185,35 @@ export class Settlements {
   #push(
     row: SettlementRow,
     tickets: readonly Ticket[],
-    { done, isLeftover }: { done?: (outcome: SettlementOutcome) => void; isLeftover?: boolean } = {},
+    { done, isLeftover }: { done: (how: SettlementOutcome, reason: string) => void; isLeftover?: boolean },
   ): void {
     this.#onTheWay.set(row.uuid, row);
-    const finished = (outcome: SettlementOutcome): void => {
+    const finished = (outcome: SettlementOutcome, reason: string): void => {
       this.#onTheWay.delete(row.uuid);
       this.#failures.forget(row.uuid);
-      // A quarantined row keeps its place in the journal: it is money that a person must look at.
+      // A quarantined row keeps its place in the journal until the quarantine has it: it is money that a person must look at.
       if (outcome === 'committed') for (const ticket of tickets) this.#parts.journal.release(ticket);
-      done?.(outcome);
+      done(outcome, reason);
     };
     this.#settler.push(row, finished, isLeftover);
   }
 
   /** Waits for the database for a while, then gives the settlement up for a record of the failure. */
-  async #committedInTime(
-    row: SettlementRow,
-    tickets: Ticket[],
-    outcome: Promise<SettlementOutcome>,
-  ): Promise<void> {
+  async #committedInTime(row: SettlementRow, tickets: Ticket[], outcome: Promise<Ended>): Promise<void> {
     for (let patienceMs = databasePatienceMs; ; patienceMs = commitPatienceMs) {
-      const first = await within(this.#parts.clock, patienceMs, outcome, 'late');
-      if (first === 'committed') return;
-      if (first === 'quarantined') {
+      const first = await within(this.#parts.clock, patienceMs, outcome, null);
+      if (first?.how === 'committed') return;
+      if (first?.how === 'quarantined') {
         this.#recordFailure(row, tickets);
         throw new Unbillable('the database refuses the settlement');
       }
       // A row that is being committed is waited for, and one whose COMMIT was not answered: either outcome may be the truth.
-      if (this.#giveUp(row, tickets))
+      if (this.#giveUp(row, tickets)) {
+        void outcome.then(({ how, reason }) => {
+          if (how === 'quarantined') void this.#quarantine.add(failureOf(row), reason, tickets);
+        });
         throw new Unbillable('neither the journal nor the database took the settlement');
+      }
     }
   }
 
@@ -209,30 +230,21 @@ export class Settlements {
   #recordFailure(row: SettlementRow, tickets: Ticket[]): void {
     const failed = failureOf(row);
     this.#failures.add(failed, tickets);
-    this.#push(failed, tickets);
-  }
-
-  /** Naru died with the request in hand (decisions.md §2): failed, recorded, free. */
-  #diedWith(record: OpenRecord): SettlementRow {
-    const nowMs = this.#parts.clock.now();
-    return {
-      ...record,
-      settledAtMs: nowMs,
-      day: seoulDayAt(nowMs),
-      status: 500,
-      errorType: 'server',
-      model: null,
-      provider: null,
-      finishReason: null,
-      promptTokens: 0,
-      completionTokens: 0,
-      cost: 0n,
-      priceVersion: null,
-    };
+    this.#push(failed, tickets, {
+      done: (how, reason) => {
+        if (how === 'quarantined') void this.#quarantine.add(failed, reason, tickets);
+      },
+    });
   }
 }
 
 /** The record of a request whose settlement came to nothing. */
 function failureOf(row: SettlementRow): SettlementRow {
   return { ...row, status: 500, errorType: 'server', cost: 0n };
+}
+
+/** How a settlement ended, and why when the database refused it. */
+interface Ended {
+  readonly how: SettlementOutcome;
+  readonly reason: string;
 }

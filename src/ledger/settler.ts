@@ -14,7 +14,7 @@ const retryAtMostMs = 1_000;
 /** One settlement on its way to the database. */
 interface Queued {
   readonly row: SettlementRow;
-  readonly done: (outcome: SettlementOutcome) => void;
+  readonly done: (outcome: SettlementOutcome, reason: string) => void;
   /** An earlier process left it, who knows when: it may have been settled then. */
   readonly isLeftover: boolean;
 }
@@ -71,7 +71,7 @@ export class Settler {
     return this.#failing;
   }
 
-  /** Takes a settlement; `done` is called once, when it is committed or set aside. */
+  /** Takes a settlement; `done` is called once, when it is committed or set aside, and why. */
   push(row: SettlementRow, done: Queued['done'], isLeftover = false): void {
     this.#queue.push({ row, done, isLeftover });
     this.#running ??= this.#run();
@@ -166,8 +166,9 @@ export class Settler {
   async #settleInParts(batch: readonly Queued[], error: unknown): Promise<void> {
     const [only] = batch;
     if (only !== undefined && batch.length === 1) {
-      this.#parts.onQuarantined(only.row, describeError(error));
-      this.#leaveQueue(batch, 'quarantined');
+      const reason = describeError(error);
+      this.#parts.onQuarantined(only.row, reason);
+      this.#leaveQueue(batch, 'quarantined', reason);
       return;
     }
     const middle = Math.ceil(batch.length / 2);
@@ -176,11 +177,11 @@ export class Settler {
   }
 
   /** Batches are taken from the front, halves in their order, so what is finished is always the front of the queue. */
-  #leaveQueue(batch: readonly Queued[], outcome: SettlementOutcome): void {
+  #leaveQueue(batch: readonly Queued[], outcome: SettlementOutcome, reason = ''): void {
     this.#queue = this.#queue.slice(batch.length);
     this.#inHand -= batch.length;
     this.#inDoubt = Math.max(0, this.#inDoubt - batch.length);
-    for (const queued of batch) queued.done(outcome);
+    for (const queued of batch) queued.done(outcome, reason);
     this.#left += batch.length;
     for (const resolve of this.#awaited.splice(0)) resolve();
   }
@@ -191,10 +192,10 @@ export class Settler {
 }
 
 /**
- * Final is only what is said about the rows themselves: by the database (data exceptions, integrity, program limits: SQLSTATE
+ * Whether what made a settlement fail may go away by itself. Final is only what is said about the rows themselves: by the database (data exceptions, integrity, program limits: SQLSTATE
  * classes 22, 23 and 54), or by ourselves when a value fits no column (RangeError).
  */
-function mayPass(error: unknown): boolean {
+export function mayPass(error: unknown): boolean {
   if (isConnectionLoss(error) || isConflict(error)) return true;
   if (error instanceof RangeError) return false;
   const code = (error as { code?: unknown } | null)?.code;

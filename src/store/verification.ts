@@ -189,6 +189,11 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
           WHERE NOT EXISTS (SELECT 1 FROM price_version p WHERE p.id = (o->>'price_version')::bigint)`,
   },
   {
+    check: 'every settlement that the database refused is settled or written off (naru ledger quarantine)',
+    sql: `SELECT 'generation ' || generation_id AS subject, 'a decision' AS expected, 'refused: ' || reason AS found
+          FROM quarantined_settlement WHERE resolution IS NULL`,
+  },
+  {
     check: 'every key that spent belongs to the account that paid',
     sql: `SELECT DISTINCT 'key ' || u.key_id AS subject, 'account ' || u.account_id AS expected, coalesce('account ' || k.account_id, 'no key') AS found
           FROM key_usage_day u LEFT JOIN api_key k ON k.id = u.key_id WHERE k.account_id IS DISTINCT FROM u.account_id`,

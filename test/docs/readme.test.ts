@@ -42,6 +42,7 @@ async function understood(
     readAnchors: nothing,
     restore: nothing,
     newIdentity: nothing,
+    recover: nothing,
     up: nothing,
     checkConfig: nothing,
     readFacts: nothing,

@@ -3,93 +3,21 @@ import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { silentLog } from '../../src/log/log.ts';
-import { krwFromDecimal } from '../../src/money/krw.ts';
 import { NodeIdentityTaken } from '../../src/nodes/node-identity.ts';
 import { NodeRegistry } from '../../src/nodes/node-registry.ts';
 import type { ProcessMarks } from '../../src/nodes/process-mark.ts';
-import { openOffice } from '../../src/office.ts';
 import { Database } from '../../src/store/database.ts';
 import { listNodes, nodeLostMs } from '../../src/store/gateway-nodes.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
-import { createPlace, eventually, type Place, type Serving } from '../cli/naru.ts';
-import { createTestDatabase, urlOf } from '../harness/database.ts';
-import { gate, reply, startUpstream, usage } from '../harness/upstream.ts';
+import { eventually, type Place } from '../cli/naru.ts';
+import { createTestDatabase } from '../harness/database.ts';
+import { gate, reply, usage } from '../harness/upstream.ts';
+import { createWorld } from './copies.ts';
 import { ask, costWon } from './team.ts';
 
 /* Data directories that were copied, on one database of their own, served by real processes. */
-
-/** One database and one upstream, and places whose servers use both. */
-async function createWorld(t: TestContext) {
-  const home = await createTestDatabase(null);
-  const upstream = await startUpstream();
-  upstream.always(reply.chat('hello there', { usage: usage(10, 5) }));
-  const servers: Serving[] = [];
-  const places: Place[] = [];
-  const database = new Database(home.address, 2);
-  t.after(async () => {
-    for (const { child } of servers) child.kill('SIGKILL');
-    await Promise.all(servers.map(({ ended }) => ended));
-    await upstream.close();
-    await database.close();
-    await home.drop();
-    for (const place of places) place.remove();
-  });
-  const office = openOffice(database, { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} });
-  const tree = {
-    listen: { port: 0 },
-    database: { url: urlOf(home.address) },
-    edge: { rate_limit: 'external' },
-    limits: { debt_floor_krw: 0 },
-    log: { level: 'info' },
-    providers: [{ slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'secret' }],
-    models: [
-      {
-        id: 'test/echo',
-        context_length: 32_768,
-        price: { prompt: 1, completion: 2, per: 'token' },
-        candidates: [{ provider: 'up', model: 'echo' }],
-      },
-    ],
-  };
-  return {
-    database,
-    upstream,
-    office,
-    place(): Place {
-      const place = createPlace();
-      places.push(place);
-      place.configure(tree);
-      return place;
-    },
-    async up(place: Place, ...args: readonly string[]): Promise<Serving> {
-      const serving = await place.up('--json', '--config', join(place.folder, 'naru.yaml'), ...args);
-      servers.push(serving);
-      return serving;
-    },
-    /** How a server ended that is not to start. */
-    refused: (place: Place, ...args: readonly string[]) =>
-      place.run('up', '--port', '0', '--config', join(place.folder, 'naru.yaml'), ...args),
-    async account(won: string) {
-      const accountId = await office.createAccount({ name: 'payer', email: null });
-      const amount = krwFromDecimal(won);
-      assert.ok(amount !== null);
-      const grant = { accountId, kind: 'topup', amount, expiresAtMs: null } as const;
-      await office.grantCredit({ ...grant, idempotencyKey: null, memo: null });
-      const order = { accountId, kind: 'inference', name: 'key', limit: null } as const;
-      const { plaintext } = await office.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
-      return { accountId, key: plaintext };
-    },
-    nodes: () =>
-      database.query<{ id: bigint; home: string; address: string }>(
-        'SELECT id, home, address FROM gateway_node ORDER BY id',
-      ),
-    async usedWon(accountId: number): Promise<number> {
-      return Number((await office.readAccount(accountId))?.usage ?? 0n) / 1e6;
-    },
-  };
-}
 
 /** As an operator copies a directory, whatever is going on in it. */
 function copy(from: Place, to: Place): void {

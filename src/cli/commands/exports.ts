@@ -8,6 +8,7 @@ import { assertAccount, type CommonOptions, inOffice, withCommonOptions } from '
 import type { Output, Row } from '../output.ts';
 import type { Shell } from '../shell.ts';
 import { addGenerationPrune, addGenerationShow } from './generation.ts';
+import { addQuarantineCommands } from './quarantine.ts';
 
 type ExportFlags = CommonOptions & { readonly account?: number };
 
@@ -25,7 +26,7 @@ const generationColumns = [
   'created_at',
 ];
 
-/** `naru ledger export|verify` and `naru generation export|show|prune`. */
+/** `naru ledger export|verify`, the quarantine, and `naru generation export|show|prune`. */
 export function addExportCommands(program: Command, shell: Shell, state: { exitCode: number }): void {
   const ledger = program.command('ledger').description('the ledger').helpCommand(false);
 
@@ -51,6 +52,7 @@ export function addExportCommands(program: Command, shell: Shell, state: { exitC
       });
     });
 
+  addQuarantineCommands(ledger, shell, state);
   const generation = program.command('generation').description('records of generations').helpCommand(false);
   addGenerationShow(generation, shell);
   addGenerationPrune(generation, shell);

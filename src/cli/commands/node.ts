@@ -1,12 +1,14 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { isoOf } from '../../time/clock.ts';
+import { words } from '../arguments.ts';
+import type { Recovered } from '../node-desk.ts';
 import { type CommonOptions, inOffice, placesOf, withCommonOptions } from '../options.ts';
 import { Output } from '../output.ts';
-import type { Shell } from '../shell.ts';
+import { CliError, type Shell } from '../shell.ts';
 
 const columns = ['node_id', 'name', 'address', 'state', 'started_at', 'seen_ms_ago'];
 
-/** `naru node list|new-identity`: the gateways that serve from the database. */
+/** `naru node list|recover|write-off|new-identity`: the gateways that serve from the database. */
 export function addNodeCommands(program: Command, shell: Shell): void {
   const node = program
     .command('node')
@@ -31,6 +33,36 @@ export function addNodeCommands(program: Command, shell: Shell): void {
       ),
     );
 
+  withCommonOptions(node.command('recover'))
+    .description('settle the journal of a node that does not come back, from its disk or a copy')
+    .argument('<dir>', 'its data directory, or the folder of a journal', words)
+    .option(
+      '--copy',
+      'it may be older than what the node has: leave requests without an end, and the node in the list',
+    )
+    .option('--of-database <uuid>', 'take segments of this database too: the books here continue those', uuid)
+    .action(async (dir: string, flags: CommonOptions & { copy?: boolean; ofDatabase?: string }) => {
+      const order = { dir, isCopy: flags.copy === true, ofDatabase: flags.ofDatabase ?? null };
+      const done = await shell.recover(placesOf(flags), order);
+      await new Output(shell, flags.json === true).one(wordsOf(done), {
+        ...done,
+        elsewhere: Object.fromEntries(done.elsewhere),
+      });
+    });
+
+  withCommonOptions(node.command('write-off'))
+    .description('take a lost node out of the list whose journal is gone')
+    .argument('<name>', 'as naru node list shows it', uuid)
+    .requiredOption('--reason <text>', 'why, for the books', words)
+    .action((name: string, flags: CommonOptions & { reason: string }) =>
+      inOffice(shell, flags, async (office, output) => {
+        const outcome = await office.writeOffNode({ home: name, reason: flags.reason });
+        if (outcome === 'unknown') throw new CliError(`there is no node ${name}: see naru node list`);
+        if (outcome === 'alive') throw new CliError(`node ${name} was seen a moment ago: it is not lost`);
+        await output.one(`${name}: written off`, { name, reason: flags.reason });
+      }),
+    );
+
   withCommonOptions(node.command('new-identity'))
     .description('make a copied data directory a node of its own; its copy of the journal is set aside')
     .action(async (flags: CommonOptions) => {
@@ -46,4 +78,27 @@ export function addNodeCommands(program: Command, shell: Shell): void {
         });
       }
     });
+}
+
+function uuid(text: string): string {
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return text.toLowerCase();
+  throw new InvalidArgumentError('must be a uuid.');
+}
+
+/** What was recovered, a line for each thing worth knowing. */
+function wordsOf(done: Recovered): string {
+  const lines = [
+    `${done.settlements} settlements, of which the database had ${done.known}; ${done.failed} requests without an end recorded as failed`,
+  ];
+  if (done.unfinished > 0) lines.push(`${done.unfinished} requests without an end were left alone`);
+  if (done.quarantined > 0)
+    lines.push(`${done.quarantined} settlements were refused: see naru ledger quarantine`);
+  if (done.damaged > 0) lines.push(`${done.damaged} segments cannot be read in whole`);
+  for (const [database, segments] of done.elsewhere)
+    lines.push(
+      `${segments} segments belong to database ${database}: recover them there, or with --of-database`,
+    );
+  for (const home of done.alive) lines.push(`node ${home} serves: it settles its own requests`);
+  for (const home of done.closed) lines.push(`node ${home} is no longer listed`);
+  return lines.join('\n');
 }

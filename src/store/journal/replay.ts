@@ -40,7 +40,8 @@ export function* readSegment(
       : damage(0, end);
   }
   const { owner } = header;
-  if (reader !== null && owner !== null && !isSame(owner, reader)) {
+  // One that was only made ready holds nothing that anybody could miss.
+  if (end > firstRecordAt && reader !== null && owner !== null && !isSame(owner, reader)) {
     segment.foreign = true;
     return report({ kind: 'foreign', segment: number, ...owner });
   }

@@ -1,0 +1,130 @@
+import { describeError, type Log } from '../log/log.ts';
+import { recordChange } from '../store/changes.ts';
+import type { Database } from '../store/database.ts';
+import type { Journal, Ticket } from '../store/journal/journal.ts';
+import {
+  listQuarantined,
+  type QuarantinedEntry,
+  resolveQuarantined,
+  storeQuarantined,
+} from '../store/quarantine.ts';
+import { type SettlementRow, settleBatch } from '../store/settlement.ts';
+import { decodeFinal, encodeFinal } from './journal-records.ts';
+import { mayPass } from './settler.ts';
+
+/** Longer reasons say nothing more. */
+const longestReason = 2_000;
+
+/** A refused settlement on its way into the quarantine. */
+interface Refused {
+  readonly row: SettlementRow;
+  readonly reason: string;
+  readonly tickets: readonly Ticket[];
+  isBeingStored: boolean;
+  wasReported: boolean;
+}
+
+/**
+ * The settlements that the database refused for their content. Each becomes a row of the quarantine, where a person decides about it;
+ * until that row is stored the journal keeps the settlement, and the next start finds it there.
+ */
+export class Quarantine {
+  readonly #database: Database;
+  readonly #journal: Pick<Journal, 'release'>;
+  readonly #log: Log;
+  readonly #refused = new Map<string, Refused>();
+
+  constructor(parts: {
+    readonly database: Database;
+    readonly journal: Pick<Journal, 'release'>;
+    readonly log: Log;
+  }) {
+    this.#database = parts.database;
+    this.#journal = parts.journal;
+    this.#log = parts.log;
+  }
+
+  /** Refused settlements that only the journal has. */
+  get unstored(): number {
+    return this.#refused.size;
+  }
+
+  /** Takes a refused settlement with what stands for it in the journal. Resolves after the first attempt to store it; never rejects. */
+  add(row: SettlementRow, reason: string, tickets: readonly Ticket[]): Promise<void> {
+    const refused = { row, reason, tickets, isBeingStored: false, wasReported: false };
+    this.#refused.set(row.uuid, refused);
+    return this.#store(refused);
+  }
+
+  /** Tries again to store what could not be stored. Never rejects. */
+  async storeAgain(): Promise<void> {
+    for (const refused of [...this.#refused.values()]) if (!refused.isBeingStored) await this.#store(refused);
+  }
+
+  async #store(refused: Refused): Promise<void> {
+    const { row, reason, tickets } = refused;
+    refused.isBeingStored = true;
+    try {
+      await this.#database.transaction((sql) =>
+        storeQuarantined(sql, {
+          ...row,
+          record: Buffer.from(encodeFinal(row)),
+          reason: reason.replaceAll('\0', '').slice(0, longestReason),
+        }),
+      );
+      this.#refused.delete(row.uuid);
+      for (const ticket of tickets) this.#journal.release(ticket);
+    } catch (error) {
+      if (!refused.wasReported)
+        this.#log.error('quarantine_not_stored', { generation: row.uuid, detail: describeError(error) });
+      refused.wasReported = true;
+    } finally {
+      refused.isBeingStored = false;
+    }
+  }
+}
+
+/** The refused settlements that wait for a decision, or all there ever were. */
+export function readQuarantine(database: Database, all: boolean): Promise<readonly QuarantinedEntry[]> {
+  return listQuarantined(database, all);
+}
+
+/** What settling refused settlements once more came to, by generation: null, or why the database refuses it still. */
+export type RetryOutcome = ReadonlyMap<string, string | null>;
+
+/**
+ * Settles refused settlements once more, one or all of them; running servers know it within a second. Throws when the database is away:
+ * what was settled until then is settled.
+ */
+export async function retryQuarantined(database: Database, only: string | null): Promise<RetryOutcome> {
+  const outcome = new Map<string, string | null>();
+  const waiting = (await listQuarantined(database)).filter(({ uuid }) => only === null || uuid === only);
+  for (const entry of waiting) outcome.set(entry.uuid, await settleEntry(database, entry));
+  return outcome;
+}
+
+async function settleEntry(database: Database, entry: QuarantinedEntry): Promise<string | null> {
+  const row = decodeFinal(entry.record.toString());
+  try {
+    await database.line.run((_sql, client) => settleBatch(client, [row], { isLeftover: true }));
+  } catch (error) {
+    if (mayPass(error)) throw error;
+    const reason = describeError(error);
+    await database.transaction((sql) => storeQuarantined(sql, { ...entry, reason }));
+    return reason;
+  }
+  await database.transaction(async (sql) => {
+    await resolveQuarantined(sql, entry.uuid, 'settled', null);
+    await recordChange(sql, 'account', row.accountId);
+    await recordChange(sql, 'key', row.keyId);
+  });
+  return null;
+}
+
+/** Gives a refused settlement up, for a reason; false when none of this generation waits for a decision. */
+export function writeOffQuarantined(
+  database: Database,
+  { uuid, reason }: { readonly uuid: string; readonly reason: string },
+): Promise<boolean> {
+  return database.transaction((sql) => resolveQuarantined(sql, uuid, 'written off', reason));
+}

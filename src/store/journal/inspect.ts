@@ -1,0 +1,47 @@
+import { readdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemDisk } from './disk.ts';
+import { type FoundRecord, readSegment } from './replay.ts';
+import { type JournalOwner, readHeader, segmentOf } from './segment.ts';
+
+/** A file of a journal that nobody has opened: of a disk whose machine is gone, of a copy, or set aside. */
+export interface FoundSegment {
+  readonly path: string;
+  /** Null when it does not say, or cannot be read. */
+  readonly owner: JournalOwner | null;
+  /** It was set aside as another database's or another node's. */
+  readonly isSetAside: boolean;
+  /** Whether some of it cannot be read; known once its records are read. */
+  isDamaged: boolean;
+  records(): Iterable<FoundRecord>;
+}
+
+/** The segments in a folder, oldest first; nothing in it is changed. Throws the file system's error. */
+export function inspectJournal(dir: string): readonly FoundSegment[] {
+  return readdirSync(dir)
+    .filter((name) => /^\d{10}\.(journal|foreign|damaged)$/.test(name))
+    .sort()
+    .map((name) => inspectSegment(join(dir, name), Number(name.slice(0, 10))));
+}
+
+function inspectSegment(path: string, number: number): FoundSegment {
+  const header = readHeader(systemDisk.read(path));
+  const found: FoundSegment = {
+    path,
+    owner: header?.owner ?? null,
+    isSetAside: path.endsWith('.foreign'),
+    isDamaged: false,
+    *records() {
+      const segment = segmentOf({ number, salt: 0, owner: null }, path, systemDisk.sizeOf(path), 'old');
+      yield* readSegment(systemDisk, segment, (event) => {
+        if (event.kind === 'damaged') found.isDamaged = true;
+      });
+    },
+  };
+  return found;
+}
+
+/** Notes that a segment which was set aside is settled: it is counted no more. */
+export function markSettled({ path }: FoundSegment): void {
+  renameSync(path, path.replace(/foreign$/, 'settled'));
+}

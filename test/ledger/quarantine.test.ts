@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { runCli } from '../../src/cli/program.ts';
+import type { Shell } from '../../src/cli/shell.ts';
+import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id.ts';
+import { decodeFinal } from '../../src/ledger/journal-records.ts';
+import { Quarantine } from '../../src/ledger/quarantine.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { listQuarantined, storeQuarantined } from '../../src/store/quarantine.ts';
+import { until } from '../harness/fake-engine.ts';
+import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { startUpstream } from '../harness/upstream.ts';
+import { openLedger } from './world.ts';
+
+/* A settlement that the database refuses is a row, a metric, a line of the verification, and somebody's decision. */
+
+const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hello' }] };
+const taste =
+  "ALTER TABLE generation ADD CONSTRAINT taste CHECK (detail->>'title' IS DISTINCT FROM 'poison')";
+const closed = 'ALTER TABLE quarantined_settlement ADD CONSTRAINT closed CHECK (false) NOT VALID';
+
+/** A gateway of which one answer was given and its settlement refused. */
+async function refused(t: TestContext, { isClosed = false } = {}) {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
+  t.after(() => naru.close());
+  await naru.database.query(taste);
+  if (isClosed) await naru.database.query(closed);
+  const account = await naru.account();
+  const answer = await naru.send('POST', '/chat/completions', {
+    key: account.key,
+    body: ask,
+    headers: { 'x-title': 'poison' },
+  });
+  assert.equal(answer.status, 200);
+  await naru.settled();
+  return { naru, ...account, id: answer.json.id as string };
+}
+
+/** Runs `naru ledger …` on the database of a gateway. */
+async function ledger(naru: TestGateway, ...words: readonly string[]) {
+  const said = { out: '', err: '' };
+  const shell = {
+    out: async (text: string) => {
+      said.out += text;
+    },
+    err: (text: string) => {
+      said.err += text;
+    },
+    version: () => '0',
+    openOffice: async () => naru.office,
+  } as unknown as Shell;
+  const code = await runCli(shell, ['ledger', ...words, '--json']);
+  const rows = said.out.split('\n').filter(Boolean);
+  return { code, err: said.err, rows: rows.map((line) => JSON.parse(line)) };
+}
+
+const usedOf = async (naru: TestGateway, key: string): Promise<number> =>
+  (await naru.send('GET', '/credits', { key })).json.data.total_usage;
+
+const metricOf = (naru: TestGateway): number | undefined =>
+  naru.gateway.families().find(({ name }) => name === 'naru_quarantined_settlements')?.samples[0]?.value;
+
+const stored = (naru: TestGateway) =>
+  until('it is stored', async () => (await listQuarantined(naru.database)).length === 1);
+
+test('a refused settlement is listed, counted and found by the verification, and is settled once it can be', async (t) => {
+  const { naru, key, id } = await refused(t);
+  await stored(naru);
+  await until('its segment has gone from the journal', () => naru.gateway.settlements.unstored === 0);
+  const [row] = (await ledger(naru, 'quarantine')).rows;
+  assert.deepEqual([row.generation_id, row.cost_krw, row.attempts, row.state], [id, '20.000000', 1, 'waits']);
+  assert.match(row.reason, /taste/);
+  const verdict = await ledger(naru, 'verify');
+  assert.equal(verdict.code, 1);
+  assert.deepEqual(
+    verdict.rows[0].differences.map(({ check }: { check: string }) => /refused/.test(check)),
+    [true],
+  );
+  await until('the metric says so', () => metricOf(naru) === 1);
+  const again = await ledger(naru, 'retry');
+  assert.deepEqual([again.code, again.rows[0].settled], [1, false]);
+  assert.equal((await ledger(naru, 'quarantine')).rows[0].attempts, 2);
+  assert.equal(await usedOf(naru, key), 0);
+
+  await naru.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
+  const settled = await ledger(naru, 'retry', '--generation', id);
+  assert.deepEqual([settled.code, settled.rows[0].settled], [0, true]);
+  await until('the server knows', async () => (await usedOf(naru, key)) === 20);
+  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  assert.equal((await ledger(naru, 'retry', '--generation', id)).code, 1, 'there is nothing to retry');
+  assert.equal((await ledger(naru, 'quarantine')).rows.length, 0);
+  assert.equal((await ledger(naru, 'quarantine', '--all')).rows[0].state, 'settled');
+  await until('the metric says so', () => metricOf(naru) === 0);
+});
+
+test('a refused settlement is written off for a reason, which is kept, and does not come back', async (t) => {
+  const { naru, key, id } = await refused(t);
+  await stored(naru);
+  assert.equal((await ledger(naru, 'write-off', '--generation', id)).code, 2);
+  const done = await ledger(naru, 'write-off', '--generation', id, '--reason', 'a title nobody may have');
+  assert.equal(done.code, 0);
+  assert.equal((await ledger(naru, 'write-off', '--generation', id, '--reason', 'again')).code, 1);
+  const [row] = (await ledger(naru, 'quarantine', '--all')).rows;
+  assert.deepEqual([row.state, row.reason], ['written off', 'a title nobody may have']);
+  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  await naru.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
+  assert.deepEqual((await ledger(naru, 'retry')).rows, []);
+  assert.equal(await usedOf(naru, key), 0);
+});
+
+for (const how of ['later', 'by the next start'] as const) {
+  test(`a refused settlement that cannot be quarantined stays in the journal, and is quarantined ${how}`, async (t) => {
+    const { naru, key } = await refused(t, { isClosed: true });
+    await until('it is told of', () => naru.logged.some(({ event }) => event === 'quarantine_not_stored'));
+    assert.equal(naru.gateway.settlements.unstored, 1);
+    assert.equal(metricOf(naru), 1);
+    await naru.gateway.settlements.renew();
+    assert.equal((await listQuarantined(naru.database)).length, 0);
+    if (how === 'by the next start') {
+      await naru.stop();
+      assert.equal(
+        (await naru.database.query('SELECT 1 FROM gateway_node')).length,
+        1,
+        'the node stays listed',
+      );
+    }
+    await naru.database.query('ALTER TABLE quarantined_settlement DROP CONSTRAINT closed');
+    let now = naru;
+    if (how === 'later') await naru.gateway.settlements.renew();
+    else {
+      now = await startTestGateway({ models: [], after: naru });
+      t.after(() => now.close());
+    }
+    await stored(now);
+    await until('the journal has let go of it', () => now.gateway.settlements.unstored === 0);
+    await now.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
+    assert.equal((await ledger(now, 'retry')).code, 0);
+    await until('it is charged', async () => (await usedOf(now, key)) === 20);
+    assert.deepEqual((await now.office.verifyLedger()).differences, []);
+  });
+}
+
+test('a settlement of a kind that no table of the books can hold can be quarantined', async (t) => {
+  const { database, generation } = await openLedger(t);
+  const quarantine = new Quarantine({ database, journal: { release: () => {} }, log: silentLog });
+  const odd = [
+    generation(1n, { cost: 10n ** 40n }),
+    generation(1n, { accountId: Number.MAX_SAFE_INTEGER, keyId: -1 }),
+    generation(1n, { promptTokens: 1e12, priceVersion: -5 }),
+    generation(1n, { detail: '{"title":"\\u0000\\ud800"}', model: 'a\u0000b' }),
+  ];
+  for (const row of odd) await quarantine.add(row, `no\u0000 ${'x'.repeat(1e6)}`, []);
+  assert.equal(quarantine.unstored, 0);
+  const kept = await listQuarantined(database);
+  const byId = new Map(kept.map((entry) => [entry.uuid, entry]));
+  for (const row of odd) {
+    const entry = byId.get(row.uuid) ?? assert.fail(generationIdOf(row.uuid as GenerationUuid));
+    assert.equal(entry.cost, row.cost);
+    assert.deepEqual(decodeFinal(entry.record.toString()), row);
+  }
+  // One that a person has decided about is not opened again by a journal that brings it once more.
+  const [first] = kept;
+  assert.ok(first !== undefined);
+  await database.query(
+    "UPDATE quarantined_settlement SET resolution = 'written off', note = 'x', resolved_at = now() WHERE generation_id = $1",
+    [first.uuid],
+  );
+  await storeQuarantined(database, first);
+  assert.equal((await listQuarantined(database)).length, 3);
+});

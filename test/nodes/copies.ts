@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { krwFromDecimal } from '../../src/money/krw.ts';
+import { openOffice } from '../../src/office.ts';
+import { Database } from '../../src/store/database.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { createPlace, type Place, type Serving } from '../cli/naru.ts';
+import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
+import { reply, startUpstream, usage } from '../harness/upstream.ts';
+
+/** One database and one upstream, and places whose servers use both. */
+export async function createWorld(t: TestContext) {
+  const homes = [await createTestDatabase(null)];
+  const [home] = homes;
+  assert.ok(home !== undefined);
+  const upstream = await startUpstream();
+  upstream.always(reply.chat('hello there', { usage: usage(10, 5) }));
+  const servers: Serving[] = [];
+  const places: Place[] = [];
+  const database = new Database(home.address, 2);
+  t.after(async () => {
+    for (const { child } of servers) child.kill('SIGKILL');
+    await Promise.all(servers.map(({ ended }) => ended));
+    await upstream.close();
+    await database.close();
+    for (const { drop } of homes) await drop();
+    for (const place of places) place.remove();
+  });
+  const office = openOffice(database, { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const tree = {
+    listen: { port: 0 },
+    edge: { rate_limit: 'external' },
+    limits: { debt_floor_krw: 0 },
+    log: { level: 'info' },
+    providers: [{ slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'secret' }],
+    models: [
+      {
+        id: 'test/echo',
+        context_length: 32_768,
+        price: { prompt: 1, completion: 2, per: 'token' },
+        candidates: [{ provider: 'up', model: 'echo' }],
+      },
+    ],
+  };
+  return {
+    database,
+    upstream,
+    office,
+    /** A place with a configuration of its own; `url`: on another database. */
+    place(url = urlOf(home.address)): Place {
+      const place = createPlace();
+      places.push(place);
+      place.configure({ ...tree, database: { url } });
+      return place;
+    },
+    /** One more database, empty, without even the schema. */
+    async anotherDatabase(): Promise<TestDatabase> {
+      const another = await createTestDatabase(null);
+      homes.push(another);
+      return another;
+    },
+    /** Keeps the database from settling anything until it is let go. */
+    async holdSettlements(): Promise<() => Promise<void>> {
+      const client = await database.connect(60_000);
+      await client.query('BEGIN');
+      await client.query('LOCK TABLE account_balance IN EXCLUSIVE MODE');
+      return () => client.end();
+    },
+    async up(place: Place, ...args: readonly string[]): Promise<Serving> {
+      const serving = await place.up('--json', '--config', join(place.folder, 'naru.yaml'), ...args);
+      servers.push(serving);
+      return serving;
+    },
+    /** How a server ended that is not to start. */
+    refused: (place: Place, ...args: readonly string[]) =>
+      place.run('up', '--port', '0', '--config', join(place.folder, 'naru.yaml'), ...args),
+    async account(won: string) {
+      const accountId = await office.createAccount({ name: 'payer', email: null });
+      const amount = krwFromDecimal(won);
+      assert.ok(amount !== null);
+      const grant = { accountId, kind: 'topup', amount, expiresAtMs: null } as const;
+      await office.grantCredit({ ...grant, idempotencyKey: null, memo: null });
+      const order = { accountId, kind: 'inference', name: 'key', limit: null } as const;
+      const { plaintext } = await office.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
+      return { accountId, key: plaintext };
+    },
+    nodes: () =>
+      database.query<{ id: bigint; home: string; address: string }>(
+        'SELECT id, home, address FROM gateway_node ORDER BY id',
+      ),
+    async usedWon(accountId: number): Promise<number> {
+      return Number((await office.readAccount(accountId))?.usage ?? 0n) / 1e6;
+    },
+  };
+}

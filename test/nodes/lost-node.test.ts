@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { openOffice } from '../../src/office.ts';
+import { Database } from '../../src/store/database.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { eventually, type Place, type Serving } from '../cli/naru.ts';
+import { urlOf } from '../harness/database.ts';
+import { gate, reply, usage } from '../harness/upstream.ts';
+import { createWorld } from './copies.ts';
+import { ask, costWon } from './team.ts';
+
+/* Charges that clients saw and the database does not have: whose node is lost, and whose journal is on another database. */
+
+type World = Awaited<ReturnType<typeof createWorld>>;
+
+const fileOf = ({ folder }: Place): string => join(folder, 'naru.yaml');
+const identityOf = ({ dataDir }: Place): string => readFileSync(join(dataDir, 'node-id'), 'utf8').trim();
+const usedIs = (world: World, accountId: number, won: number) =>
+  eventually(`${won} won are charged`, 8_000, async () =>
+    (await world.usedWon(accountId)) === won ? true : null,
+  );
+
+/** A node that was killed with one charge in its journal; another one, of which the request never ended, when told. */
+async function lost(t: TestContext, { withOrphan = false } = {}) {
+  const world = await createWorld(t);
+  const place = world.place();
+  const one = await world.up(place);
+  const payer = await world.account('1000');
+  assert.equal((await ask(one.origin, payer.key)).status, 200);
+  await usedIs(world, payer.accountId, costWon);
+  const letGo = await world.holdSettlements();
+  assert.equal((await ask(one.origin, payer.key)).status, 200);
+  if (withOrphan) {
+    const seen = world.upstream.requests.length;
+    world.upstream.next(reply.chat('never', { usage: usage(10, 5) }).holdAt(0, gate()));
+    void ask(one.origin, payer.key);
+    await world.upstream.request(seen + 1);
+  }
+  one.child.kill('SIGKILL');
+  await one.ended;
+  await letGo();
+  assert.equal(await world.usedWon(payer.accountId), costWon);
+  return { world, place, ...payer };
+}
+
+async function metric({ out }: Serving, name: string): Promise<number> {
+  const port = /"admin_port":(\d+)/.exec(out())?.[1];
+  const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(page)?.[1]);
+}
+
+const metricIs = (serving: Serving, name: string, value: number) =>
+  eventually(`${name} is ${value}`, 10_000, async () =>
+    (await metric(serving, name)) === value ? true : null,
+  );
+
+test('a lost node stays in sight until its journal is recovered, which is done beside a running server and as often as one likes', async (t) => {
+  const { world, place, accountId, key } = await lost(t, { withOrphan: true });
+  const other = world.place();
+  const two = await world.up(other);
+  // A day later, and after every job that takes something out of the list.
+  await world.database.query(
+    "UPDATE gateway_node SET seen_at = seen_at - interval '1 day' WHERE home = $1::uuid",
+    [identityOf(place)],
+  );
+  await metricIs(two, 'naru_lost_nodes', 1);
+  const listed = await other.json('node', 'list', '--config', fileOf(other));
+  assert.deepEqual(
+    listed.rows.map(({ name, state }) => [name, state]),
+    [
+      [identityOf(place), 'lost'],
+      [identityOf(other), 'serving'],
+    ],
+  );
+  const doctor = await other.json('doctor', '--config', fileOf(other));
+  assert.deepEqual(
+    doctor.rows.filter(({ ok }) => !ok).map(({ check }) => check),
+    ['nodes'],
+  );
+  const asCopy = await other.json('node', 'recover', place.dataDir, '--copy', '--config', fileOf(other));
+  assert.equal(asCopy.code, 0, asCopy.err);
+  assert.deepEqual(
+    [asCopy.rows[0].settlements, asCopy.rows[0].failed, asCopy.rows[0].unfinished, asCopy.rows[0].closed],
+    [asCopy.rows[0].settlements, 0, 1, []],
+  );
+  await usedIs(world, accountId, 2 * costWon);
+  const records = () => Array.fromAsync(world.office.exportGenerations(accountId));
+  assert.equal((await records()).length, 2);
+  for (const closed of [[identityOf(place)], []]) {
+    const done = await other.json('node', 'recover', place.dataDir, '--config', fileOf(other));
+    assert.equal(done.code, 0, done.err);
+    const [{ settlements, known, quarantined, failed, alive }] = done.rows;
+    assert.deepEqual(
+      { known, quarantined, failed, alive },
+      { known: settlements, quarantined: 0, failed: 1, alive: [] },
+    );
+    assert.deepEqual(done.rows[0].closed, closed);
+    assert.equal((await records()).length, 3, 'the request without an end is on record, and free');
+    assert.equal(await world.usedWon(accountId), 2 * costWon);
+  }
+  await metricIs(two, 'naru_lost_nodes', 0);
+  assert.equal((await ask(two.origin, key)).status, 200);
+  await usedIs(world, accountId, 3 * costWon);
+  assert.equal((await world.office.verifyLedger()).differences.length, 0);
+  // It may come back all the same.
+  await world.up(place);
+  assert.equal(await world.usedWon(accountId), 3 * costWon);
+});
+
+test('a journal of a node that serves is left to it, but for what is settled anyway', async (t) => {
+  const world = await createWorld(t);
+  const place = world.place();
+  const one = await world.up(place);
+  const { accountId, key } = await world.account('1000');
+  const held = gate();
+  world.upstream.next(reply.chat('late', { usage: usage(10, 5) }).holdAt(0, held));
+  const hanging = ask(one.origin, key);
+  await world.upstream.request(1);
+  const { code, rows } = await place.json('node', 'recover', place.dataDir, '--config', fileOf(place));
+  assert.equal(code, 0);
+  assert.deepEqual(
+    [rows[0].failed, rows[0].unfinished, rows[0].closed, rows[0].alive],
+    [0, 1, [], [identityOf(place)]],
+  );
+  held.open();
+  assert.equal((await hanging).status, 200);
+  await usedIs(world, accountId, costWon);
+});
+
+test('a lost node whose journal is gone is written off by name, with a reason; one that serves is not', async (t) => {
+  const { world, place, accountId } = await lost(t);
+  const other = world.place();
+  await world.up(other);
+  await world.database.query(
+    "UPDATE gateway_node SET seen_at = seen_at - interval '6 seconds' WHERE home = $1::uuid",
+    [identityOf(place)],
+  );
+  const writeOff = (name: string, ...reason: string[]) =>
+    other.run('node', 'write-off', name, ...reason, '--config', fileOf(other));
+  assert.equal((await writeOff(identityOf(place))).code, 2, 'a reason is wanted');
+  const serving = await writeOff(identityOf(other), '--reason', 'a mistake');
+  assert.deepEqual([serving.code, /was seen a moment ago/.test(serving.err)], [1, true]);
+  const done = await writeOff(identityOf(place), '--reason', 'the disk is gone');
+  assert.equal(done.code, 0, done.err);
+  assert.match((await writeOff(identityOf(place), '--reason', 'once more')).err, /there is no node/);
+  const kept = await world.database.query('SELECT home, closure, reason FROM closed_node');
+  assert.deepEqual(kept, [{ home: identityOf(place), closure: 'written off', reason: 'the disk is gone' }]);
+  assert.deepEqual(
+    (await world.nodes()).map(({ home }) => home),
+    [identityOf(other)],
+  );
+  assert.equal(await world.usedWon(accountId), costWon);
+});
+
+test('a journal charges nobody in another database; it is set aside there, and settled where it belongs', async (t) => {
+  const { world, place, accountId } = await lost(t);
+  const another = await world.anotherDatabase();
+  const there = new Database(another.address, 1);
+  t.after(() => there.close());
+  const elsewhere = world.place(urlOf(another.address));
+  await (await world.up(elsewhere)).stop();
+  const office = openOffice(there, { clock: systemClock, keyPrefix: 'sk-', close: async () => {} });
+  while ((await office.createAccount({ name: 'somebody else', email: null })) < accountId);
+  const usedThere = async () => Number((await office.readAccount(accountId))?.usage ?? 0n);
+  // The operator changes database.url and starts.
+  place.configure(JSON.parse(readFileSync(fileOf(elsewhere), 'utf8')));
+  const serving = await world.up(place);
+  assert.equal(await usedThere(), 0);
+  assert.match(serving.err(), /"event":"journal","kind":"foreign"/);
+  await metricIs(serving, 'naru_journal_foreign_segments', 1);
+  const doctor = await place.json('doctor', '--config', fileOf(place));
+  assert.equal(doctor.code, 1);
+  assert.match(doctor.rows.find(({ ok }) => !ok).detail, /1 segments of another database or node/);
+  const home = world.place();
+  const recover = async () => {
+    const done = await home.json('node', 'recover', place.dataDir, '--config', fileOf(home));
+    assert.equal(done.code, 0, done.err);
+    return done.rows[0];
+  };
+  const [row] = await there.query<{ id: string }>('SELECT id FROM database_identity');
+  const first = await recover();
+  assert.equal(first.closed.length, 0, 'its directory is served');
+  assert.ok(
+    row !== undefined && !(row.id in first.elsewhere),
+    'nothing of the other database has come about',
+  );
+  await usedIs(world, accountId, 2 * costWon);
+  assert.deepEqual(
+    readdirSync(join(place.dataDir, 'journal')).filter((name) => name.endsWith('.foreign')),
+    [],
+  );
+  await serving.stop();
+  assert.equal(
+    (await place.json('doctor', '--config', fileOf(place))).rows.find(({ check }) => check === 'journal'),
+    undefined,
+  );
+  assert.equal(await usedThere(), 0);
+  assert.equal((await world.office.verifyLedger()).differences.length, 0);
+});
+
+for (const continues of [true, false]) {
+  test(`charges made after a backup ${continues ? 'are settled in a restore that continues the books' : 'are settled in a restore of its own only when told'}`, async (t) => {
+    const world = await createWorld(t);
+    const place = world.place();
+    const one = await world.up(place);
+    const { accountId, key } = await world.account('1000');
+    assert.equal((await ask(one.origin, key)).status, 200);
+    await usedIs(world, accountId, costWon);
+    const folder = join(place.folder, 'backup');
+    assert.equal((await place.run('backup', '--to', folder, '--config', fileOf(place))).code, 0);
+    const letGo = await world.holdSettlements();
+    assert.equal((await ask(one.origin, key)).status, 200);
+    one.child.kill('SIGKILL');
+    await one.ended;
+    await letGo();
+    const [original] = await world.database.query<{ id: string }>('SELECT id FROM database_identity');
+    const another = await world.anotherDatabase();
+    const there = new Database(another.address, 1);
+    t.after(() => there.close());
+    const office = openOffice(there, { clock: systemClock, keyPrefix: 'sk-', close: async () => {} });
+    const used = async () => Number((await office.readAccount(accountId))?.usage ?? 0n) / 1e6;
+    const target = world.place(urlOf(another.address));
+    const restored = await target.run(
+      'restore',
+      folder,
+      ...(continues ? ['--continue'] : []),
+      '--config',
+      fileOf(target),
+    );
+    assert.equal(restored.code, 0, restored.err);
+    const [now] = await there.query<{ id: string }>('SELECT id FROM database_identity');
+    assert.equal(now?.id === original?.id, continues);
+    place.configure(JSON.parse(readFileSync(fileOf(target), 'utf8')));
+    await world.up(place);
+    if (!continues) {
+      assert.equal(await used(), costWon);
+      const plain = await target.json('node', 'recover', place.dataDir, '--config', fileOf(target));
+      assert.ok(Object.keys(plain.rows[0].elsewhere).includes(original?.id ?? ''));
+      assert.equal(await used(), costWon);
+      const words = ['--of-database', original?.id ?? '', '--config', fileOf(target)];
+      assert.equal((await target.run('node', 'recover', place.dataDir, ...words)).code, 0);
+    }
+    await eventually('it is charged', 5_000, async () => ((await used()) === 2 * costWon ? true : null));
+    assert.equal((await office.verifyLedger()).differences.length, 0);
+  });
+}
