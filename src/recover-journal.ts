@@ -17,7 +17,8 @@ import { closeNode, nodeLostMs, readHolder } from './store/gateway-nodes.ts';
 import { type FoundSegment, inspectJournal, markSettled } from './store/journal/inspect.ts';
 import type { Ticket } from './store/journal/journal.ts';
 import { migrate } from './store/migrate.ts';
-import { type SettlementRow, unknownPayers, writtenOff } from './store/settlement-checks.ts';
+import type { SettlementRow } from './store/settlement.ts';
+import { checkLeftovers } from './store/settlement-checks.ts';
 import type { Surroundings } from './surroundings.ts';
 import { systemClock } from './time/clock.ts';
 
@@ -177,9 +178,8 @@ async function settleAll(
   database: Database,
   rows: readonly SettlementRow[],
 ): Promise<{ readonly known: readonly string[]; readonly quarantined: number }> {
-  const given = await writtenOff(database, rows);
-  const strangers = await unknownPayers(database, rows);
-  const known: string[] = [...given];
+  const { writtenOff, strangers } = await checkLeftovers(database, rows);
+  const known: string[] = [...writtenOff];
   const charged = { account: new Set<number>(), key: new Set<number>() };
   const quarantine = new Quarantine({ database, journal: { release: () => {} }, log: silentLog });
   const refused: Promise<void>[] = [];
@@ -199,7 +199,7 @@ async function settleAll(
     onQuarantined: (row, reason) => void refused.push(quarantine.add(row, reason, [])),
   });
   for (const row of rows) {
-    if (given.has(row.uuid)) continue;
+    if (writtenOff.has(row.uuid)) continue;
     const stranger = strangers.get(row.uuid);
     if (stranger === undefined) settler.push(row, () => {}, true);
     else refused.push(quarantine.add(row, stranger, []));

@@ -2,6 +2,7 @@ import { describeError, type Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
 import type { Journal, Ticket } from '../store/journal/journal.ts';
 import type { SettlementResult, SettlementRow } from '../store/settlement.ts';
+import { checkLeftovers } from '../store/settlement-checks.ts';
 import { type Clock, within } from '../time/clock.ts';
 import { FailureNotes } from './failure-notes.ts';
 import { encodeFinal, finalType, type OpenRecord } from './journal-records.ts';
@@ -148,9 +149,19 @@ export class Settlements {
           if (how === 'quarantined') storing.push(this.#quarantine.add(row, reason, tickets));
         },
       });
-    for (const { row, tickets } of settled) settle(row, tickets);
     const nowMs = this.#parts.clock.now();
-    for (const { record, tickets } of orphans) settle(failureOfOrphan(record, nowMs), tickets);
+    const failed = orphans.map(({ record, tickets }) => ({ row: failureOfOrphan(record, nowMs), tickets }));
+    const left = [...settled, ...failed];
+    const checks = await checkLeftovers(
+      this.#parts.database,
+      left.map(({ row }) => row),
+    );
+    for (const { row, tickets } of left) {
+      const stranger = checks.strangers.get(row.uuid);
+      if (checks.writtenOff.has(row.uuid)) for (const ticket of tickets) journal.release(ticket);
+      else if (stranger === undefined) settle(row, tickets);
+      else storing.push(this.#setAside(row, stranger, tickets));
+    }
     await this.#settler.drained();
     await Promise.all(storing);
     return { finals: settled.length, orphans: orphans.length };
@@ -171,6 +182,17 @@ export class Settlements {
     this.#settler.stop();
     this.#failures.sayAgain();
     await this.#parts.journal.close();
+  }
+
+  #setAside(row: SettlementRow, reason: string, tickets: readonly Ticket[]): Promise<void> {
+    const { uuid, accountId, cost } = row;
+    this.#parts.log.error('settlement_quarantined', {
+      generation: uuid,
+      account_id: accountId,
+      cost,
+      detail: reason,
+    });
+    return this.#quarantine.add(row, reason, tickets);
   }
 
   #journal(row: SettlementRow): Ticket | null {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { GenerationUuid } from '../../src/ids/generation-id.ts';
 import { openOffice } from '../../src/office.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
@@ -210,8 +211,10 @@ for (const continues of [true, false]) {
     await usedIs(world, accountId, costWon);
     const folder = join(place.folder, 'backup');
     assert.equal((await place.run('backup', '--to', folder, '--config', fileOf(place))).code, 0);
+    const late = await world.account('1000');
     const letGo = await world.holdSettlements();
     assert.equal((await ask(one.origin, key)).status, 200);
+    assert.equal((await ask(one.origin, late.key)).status, 200);
     one.child.kill('SIGKILL');
     await one.ended;
     await letGo();
@@ -243,6 +246,12 @@ for (const continues of [true, false]) {
       assert.equal((await target.run('node', 'recover', place.dataDir, ...words)).code, 0);
     }
     await eventually('it is charged', 5_000, async () => ((await used()) === 2 * costWon ? true : null));
-    assert.equal((await office.verifyLedger()).differences.length, 0);
+    // An account of after the backup is not there, and the next one will have its number.
+    const [stranger, ...more] = await office.readQuarantine(false);
+    assert.deepEqual([stranger?.accountId, more.length], [late.accountId, 0]);
+    assert.match(stranger?.reason ?? '', /there is no key \d+/);
+    const write = { uuid: (stranger?.uuid ?? '') as GenerationUuid, reason: 'made after the backup' };
+    assert.ok(await office.writeOffQuarantined(write));
+    assert.deepEqual((await office.verifyLedger()).differences, []);
   });
 }

@@ -104,6 +104,10 @@ export const nodeStatements: readonly Statement[] = [
     homesOf,
   ),
   {
+    text: "SELECT generation_id AS id FROM quarantined_settlement WHERE resolution = 'written off' AND generation_id = ANY($1::text[])",
+    run: () => [],
+  },
+  {
     text: 'SELECT id FROM database_identity',
     run: () => [{ id: '00000000-0000-4000-8000-0000000000db' }],
   },
