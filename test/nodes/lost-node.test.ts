@@ -110,6 +110,31 @@ test('a lost node stays in sight until its journal is recovered, which is done b
   assert.equal(await world.usedWon(accountId), 3 * costWon);
 });
 
+test('the journals of all workers of a lost server are recovered from its data directory', async (t) => {
+  const world = await createWorld(t);
+  const place = world.place();
+  const one = await world.up(place, '--workers', '2');
+  const { accountId, key } = await world.account('1000');
+  for (let n = 0; n < 2; n += 1) assert.equal((await ask(one.origin, key)).status, 200);
+  await usedIs(world, accountId, 2 * costWon);
+  const identities = [1, 2].map((worker) =>
+    readFileSync(join(place.dataDir, 'workers', String(worker), 'node-id'), 'utf8').trim(),
+  );
+  one.child.kill('SIGKILL');
+  await one.ended;
+  const other = world.place();
+  const closed: string[] = [];
+  // Workers end with their parent, and their leases a moment later.
+  await eventually('both leases are over', 15_000, async () => {
+    const { rows } = await other.json('node', 'recover', place.dataDir, '--config', fileOf(other));
+    closed.push(...rows[0].closed);
+    return rows[0].alive.length === 0 ? true : null;
+  });
+  assert.deepEqual(closed.toSorted(), identities.toSorted());
+  assert.deepEqual(await world.nodes(), []);
+  assert.equal(await world.usedWon(accountId), 2 * costWon);
+});
+
 test('a journal of a node that serves is left to it, but for what is settled anyway', async (t) => {
   const world = await createWorld(t);
   const place = world.place();
