@@ -3,6 +3,7 @@ import { errorTypeOf, renderRefusal } from '../../src/errors/error-body.ts';
 import { ClientLeft } from '../../src/errors/given-up.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import type { Reply } from '../../src/http/route.ts';
+import { parseJson } from '../../src/wire/parse-json.ts';
 import type { SimGateway } from './gateway.ts';
 import type { SimProcess } from './process.ts';
 import type { Timeline } from './time.ts';
@@ -138,7 +139,10 @@ export function exchangeOf(
     signal: departure.signal,
     leave: (reason: Error) => departure.abort(reason),
     header: (name: string) => headers[name] ?? null,
-    body: async () => Buffer.from(JSON.stringify(from.body)),
+    json: async () => {
+      const bytes = Buffer.from(JSON.stringify(from.body));
+      return { parsed: parseJson(bytes), bytes: bytes.length };
+    },
   };
   return exchange as unknown as Exchange;
 }
