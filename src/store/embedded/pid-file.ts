@@ -1,11 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Clock } from '../../time/clock.ts';
 import { identify, type ProcessIdentity, worksIn } from './process-identity.ts';
 import type { Environment } from './run-command.ts';
 import type { ServerUser } from './server-user.ts';
 import { codeOf } from './trouble.ts';
 
-/** What a postmaster writes about itself into `postmaster.pid`. We read that file and never write or delete it. */
+/** What a postmaster writes about itself into `postmaster.pid`. We read that file and never write it. */
 export interface PidFile {
   readonly pid: number;
   readonly port: number;
@@ -35,6 +36,19 @@ export function readPidFile(clusterDir: string): PidFile | null {
     socketDir: socketDir ?? '',
     status: (status ?? '').trim(),
   };
+}
+
+/** A postmaster writes its pid in the moment in which it creates the file. */
+const emptyForMs = 10_000;
+
+/**
+ * Removes a pid file that has been empty for 10 s: one whose postmaster died while it created it. PostgreSQL would never start beside it. An
+ * empty file excludes nobody; PostgreSQL's interlock in shared memory does, and stays in force.
+ */
+export function removeEmptyPidFile(clusterDir: string, clock: Clock): void {
+  const path = join(clusterDir, 'postmaster.pid');
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.size === 0 && clock.now() - found.mtimeMs > emptyForMs) rmSync(path, { force: true });
 }
 
 /**

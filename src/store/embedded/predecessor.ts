@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readControl } from './control-file.ts';
 import { askWho, connectionIn } from './identity.ts';
 import { sayWhenSlow } from './patience.ts';
-import { occupantOf, type PidFile, readPidFile } from './pid-file.ts';
+import { occupantOf, type PidFile, readPidFile, removeEmptyPidFile } from './pid-file.ts';
 import { launchPostmaster, type Running, type Site } from './postmaster.ts';
 import { type ProcessIdentity, stillRuns } from './process-identity.ts';
 import { runCommand } from './run-command.ts';
@@ -40,6 +40,7 @@ export async function bringUp(site: Site, signal: AbortSignal): Promise<Running>
       if (running !== null) return running;
       continue;
     }
+    removeEmptyPidFile(site.clusterDir, clock);
     if (occupiedSince === null && !readControl(site.clusterDir).cleanlyShutDown)
       progress('PostgreSQL did not shut down cleanly: everything that was committed is being recovered');
     const work = launchPostmaster(site, occupant.stalePid, signal);

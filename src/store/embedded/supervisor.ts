@@ -1,5 +1,6 @@
 import { pause } from '../../time/clock.ts';
 import type { EmbeddedConnection } from './identity.ts';
+import { lockoutOf } from './lockout.ts';
 import { sayWhenSlow } from './patience.ts';
 import { fastShutdownMs, type Running, type Site } from './postmaster.ts';
 import { bringUp } from './predecessor.ts';
@@ -8,7 +9,7 @@ import { messageOf } from './trouble.ts';
 
 const backoffMs = { first: 100, last: 5_000, forgottenAfter: 60_000 };
 
-/** Keeps a server running until it is stopped. Its connection stays the same from one server to the next. */
+/** Keeps a server running, and open to new connections, until it is stopped. Its connection stays the same from one server to the next. */
 export class Supervisor {
   readonly connection: EmbeddedConnection;
   readonly #site: Site;
@@ -56,7 +57,7 @@ export class Supervisor {
     let delayMs = backoffMs.first;
     for (let running = first; ; ) {
       const upAt = clock.monotonic();
-      const reason = await running.ended;
+      const reason = await this.#endOf(running);
       this.#running = null;
       if (signal.aborted) return;
       this.#onExit(reason);
@@ -70,6 +71,17 @@ export class Supervisor {
       running = next;
       this.#running = next;
     }
+  }
+
+  /** Resolves with why the server ended. One that takes no new connections any more is ended first. */
+  async #endOf(running: Running): Promise<string> {
+    const { signal } = this.#stopping;
+    const lockout = lockoutOf(this.#site, running, signal);
+    const reason = await Promise.race([running.ended.then(() => null), lockout]);
+    if (reason === null || signal.aborted) return running.ended;
+    this.#site.progress(`PostgreSQL takes no new connections, ${reason}: it is restarted`);
+    await this.#end(running);
+    return `${reason}; ${await running.ended}`;
   }
 
   /** Tries until the server is up again, or until it is to be stopped: then null. */

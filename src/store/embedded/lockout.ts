@@ -1,0 +1,55 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { readPidFile } from './pid-file.ts';
+import type { Running, Site } from './postmaster.ts';
+import { codeOf } from './trouble.ts';
+
+const lookEveryMs = 500;
+
+/**
+ * Resolves with the reason when a running server takes no new connections and never will again. Does not resolve when the server ends or
+ * `signal` aborts first. A server that got SIGTERM is such a one: a smart shutdown waits for the sessions that it has, and ours stay. So is
+ * one whose socket or pid file was deleted: its clients cannot find it.
+ */
+export function lockoutOf(site: Site, running: Running, signal: AbortSignal): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const { host, port } = running.connection;
+  const socketPath = join(host, `.s.PGSQL.${port}`);
+  const socket = inodeOf(socketPath);
+  let isOver = signal.aborted;
+  const look = (): void => {
+    if (isOver) return;
+    const reason = reasonNow();
+    if (reason === null) timer = site.clock.after(lookEveryMs, look);
+    else resolve(reason);
+  };
+  const reasonNow = (): string | null => {
+    try {
+      const file = readPidFile(site.clusterDir);
+      if (file?.pid !== running.pid) return 'its pid file was deleted or replaced';
+      if (file.status === 'stopping') return 'it was told to shut down, and not by Naru';
+      return inodeOf(socketPath) === socket ? null : `its socket ${socketPath} was deleted or replaced`;
+    } catch {
+      // What cannot be read for the moment is no reason to restart a server.
+      return null;
+    }
+  };
+  let timer = site.clock.after(lookEveryMs, look);
+  const end = (): void => {
+    isOver = true;
+    timer.cancel();
+  };
+  signal.addEventListener('abort', end, { once: true });
+  void running.ended.then(end);
+  return promise;
+}
+
+/** The inode of a file; null when there is none. */
+function inodeOf(path: string): number | null {
+  try {
+    return statSync(path).ino;
+  } catch (thrown) {
+    if (codeOf(thrown) === 'ENOENT') return null;
+    throw thrown;
+  }
+}
