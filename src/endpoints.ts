@@ -9,6 +9,7 @@ import type { Key } from './keys/key.ts';
 import type { KeyDesk } from './keys/key-desk.ts';
 import type { Log } from './log/log.ts';
 import type { Offer } from './offer.ts';
+import { ReadinessCheck } from './readiness.ts';
 import { accountRoutes } from './routes/account.ts';
 import { datasetRoutes } from './routes/datasets.ts';
 import { documentationRoutes } from './routes/documentation.ts';
@@ -16,12 +17,11 @@ import { generationRoutes } from './routes/generation.ts';
 import { inferenceRoutes } from './routes/inference.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { modelRoutes } from './routes/models.ts';
-import { probeRoutes, type Readiness } from './routes/probes.ts';
+import { probeRoutes } from './routes/probes.ts';
 import { providerRoutes } from './routes/providers.ts';
 import type { Lanes } from './slots/contract.ts';
 import type { Database } from './store/database.ts';
-import { knownMigrations } from './store/migrate.ts';
-import { type Clock, pause, within } from './time/clock.ts';
+import { type Clock, pause } from './time/clock.ts';
 import type { Health } from './upstreams/health.ts';
 import type { Engines } from './upstreams/providers.ts';
 
@@ -44,8 +44,6 @@ export interface EndpointsParts {
   readonly isStopping: () => boolean;
 }
 
-/** How long a probe waits for the database: a load balancer wants an answer, not patience. */
-const readinessMs = 1_000;
 /** How long another node may take to bring what it has journaled into the database. */
 const othersSettleWithinMs = 500;
 /** The version of the API's document; the paths have their own (service.md §9). */
@@ -57,6 +55,8 @@ export function endpoints(parts: EndpointsParts): readonly AnyRoute[] {
   const { accounts, settlements, nodes } = books;
   const { samples, syncKey } = config.datasets;
   const maxBodyBytes = (): number => limits().bodyBytes;
+  const { isStopping } = parts;
+  const ready = new ReadinessCheck({ database, clock, isFresh: () => books.feed.isFresh, isStopping });
   const routes: readonly AnyRoute[] = [
     ...inferenceRoutes(inferenceOf(parts)),
     ...keyRoutes({ desk: parts.desk, accounts, maxBodyBytes }),
@@ -68,7 +68,7 @@ export function endpoints(parts: EndpointsParts): readonly AnyRoute[] {
     }),
     ...modelRoutes({ catalogue: () => offer.catalogue, health, clock }),
     ...providerRoutes(() => offer.config),
-    ...probeRoutes(() => readiness(parts)),
+    ...probeRoutes(() => ready.state()),
     ...documentationRoutes(() => routes, apiVersion),
   ];
   return routes;
@@ -127,20 +127,6 @@ function inferenceOf({
       return limits().streamIdleTimeoutMs;
     },
   };
-}
-
-async function readiness({ books, database, clock, isStopping }: EndpointsParts): Promise<Readiness> {
-  if (isStopping()) return { ready: false, reason: 'the server is stopping' };
-  const away: Readiness = { ready: false, reason: 'the database does not answer' };
-  if (!books.feed.isFresh) return away;
-  const asked = database.query<{ n: bigint }>('SELECT count(*) AS n FROM schema_migration').then(
-    ([row]): Readiness =>
-      row?.n === BigInt(knownMigrations())
-        ? { ready: true }
-        : { ready: false, reason: 'the schema is not current' },
-    () => away,
-  );
-  return within(clock, readinessMs, asked, away);
 }
 
 /** A key's spend is known from memory while nobody else spends with it. */

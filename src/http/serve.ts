@@ -81,6 +81,8 @@ export interface Served {
 }
 
 const apiPrefix = '/api/v1';
+/** Costs nothing, and whoever gets no answer may end the process: it is never limited. */
+const livenessPath = '/healthz';
 
 /** How long a connection that is refused may take to end. */
 const refusedConnectionMs = 1_000;
@@ -214,7 +216,7 @@ async function handle(
     open.delete(exchange);
   });
   try {
-    const late = isApi(exchange.path) ? assertWithinRate(parts, exchange) : null;
+    const late = exchange.path === livenessPath ? null : assertWithinRate(parts, exchange);
     if (late !== null) await late;
     assertHost(request);
     if (declaresTooLarge(request, parts.maxBodyBytes)) throw new BodyTooLarge();
@@ -233,13 +235,13 @@ async function handle(
   }
 }
 
-function isApi(path: string): boolean {
-  return path.startsWith(apiPrefix);
-}
-
-/** Throws, or returns what rejects, when the client is too fast. */
+/**
+ * Throws, or returns what rejects, when the client is too fast. What is outside the API has a count of its own: the probes of a load balancer
+ * at the address of a busy client are answered.
+ */
 function assertWithinRate({ rateLimit }: ServeParts, exchange: Exchange): Promise<void> | null {
-  const taken = rateLimit?.take(limitedAs(exchange.clientIp)) ?? null;
+  const client = limitedAs(exchange.clientIp);
+  const taken = rateLimit?.take(exchange.path.startsWith(apiPrefix) ? client : `pages ${client}`) ?? null;
   if (taken instanceof Promise) return taken.then(assertNoWait);
   assertNoWait(taken);
   return null;

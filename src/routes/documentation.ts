@@ -13,8 +13,19 @@ const bundle: Readonly<Record<string, string>> = {
   'start.js': 'text/javascript; charset=utf-8',
 };
 
+/** What is the same for everybody until another version is started. */
+const cached = { 'Cache-Control': 'public, max-age=300' };
+
 /** `GET /openapi.json`, and `/docs` to read it and try it with one's own key, in Korean and English. Everything is served from here. */
 export function documentationRoutes(routes: () => readonly AnyRoute[], version: string) {
+  const documents = new Map<'ko' | 'en', Buffer>();
+  const documentIn = (language: 'ko' | 'en'): Buffer => {
+    const known = documents.get(language);
+    if (known !== undefined) return known;
+    const text = Buffer.from(JSON.stringify(openapi(routes(), { version, language })));
+    documents.set(language, text);
+    return text;
+  };
   return [
     route({
       method: 'GET',
@@ -22,7 +33,9 @@ export function documentationRoutes(routes: () => readonly AnyRoute[], version: 
       credential: 'none',
       summary: 'The API as an OpenAPI 3.1 document',
       handle: ({ query }) => ({
-        body: openapi(routes(), { version, language: query.get('lang') === 'ko' ? 'ko' : 'en' }),
+        body: documentIn(query.get('lang') === 'ko' ? 'ko' : 'en'),
+        contentType: 'application/json; charset=utf-8',
+        headers: cached,
       }),
     }),
     route({
@@ -132,6 +145,7 @@ function page(language: 'ko' | 'en'): JsonReply {
     body: Buffer.from(html),
     contentType: 'text/html; charset=utf-8',
     headers: {
+      ...cached,
       'Content-Security-Policy': policy,
       'X-Frame-Options': 'DENY',
       'Referrer-Policy': 'no-referrer',

@@ -3,6 +3,8 @@ import { route } from '../http/route.ts';
 /** Whether this process can serve now; `reason` says why not. */
 export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string };
 
+const uncached = { 'Cache-Control': 'no-store' };
+
 /** `GET /healthz` (the process lives) and `GET /readyz` (it can serve): for a load balancer (decisions.md §4). */
 export function probeRoutes(readiness: () => Promise<Readiness>) {
   return [
@@ -11,7 +13,7 @@ export function probeRoutes(readiness: () => Promise<Readiness>) {
       path: '/healthz',
       credential: 'none',
       summary: 'Whether the process is alive',
-      handle: () => ({ body: { status: 'ok' } }),
+      handle: () => ({ body: { status: 'ok' }, headers: uncached }),
     }),
     route({
       method: 'GET',
@@ -21,8 +23,8 @@ export function probeRoutes(readiness: () => Promise<Readiness>) {
       handle: async () => {
         const state = await readiness();
         return state.ready
-          ? { body: { status: 'ready' } }
-          : { status: 503, body: { status: 'not ready', reason: state.reason } };
+          ? { body: { status: 'ready' }, headers: uncached }
+          : { status: 503, body: { status: 'not ready', reason: state.reason }, headers: uncached };
       },
     }),
   ];

@@ -126,6 +126,11 @@ export function isConnectionLoss(error: unknown): boolean {
   );
 }
 
+/** Whether an error says that the server is there and all of its connections are taken. */
+export function isOutOfConnections(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === '53300';
+}
+
 /** Whether an error says that a row with the same key is there already. */
 export function isDuplicate(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '23505';

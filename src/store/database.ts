@@ -5,8 +5,10 @@ import {
   clientConfig,
   connect,
   type DatabaseAddress,
+  disconnect,
   isConflict,
   isConnectionLoss,
+  isOutOfConnections,
   isReadOnly,
   setDurable,
 } from './connection.ts';
@@ -18,6 +20,7 @@ const patienceMs = 4_000;
 const retryEveryMs = 50;
 /** How long the connections of a pool may take to end. */
 const endWithinMs = 2_000;
+const probeWithinMs = 1_000;
 
 /** How the database is reached, and by what time its absence is measured. */
 export interface DatabaseMeans {
@@ -75,6 +78,16 @@ export class Database implements Sql {
   /** Opens one more connection, which the caller closes; rejects when the server is not there within 5 s. */
   connect(limitMs: number): Promise<Client> {
     return this.#means.connect(this.address, limitMs);
+  }
+
+  /** Whether the server takes new connections; one that has none left for the moment does. Decided within 5 s, and never rejects. */
+  async takesConnections(): Promise<boolean> {
+    try {
+      await disconnect(await this.connect(probeWithinMs));
+      return true;
+    } catch (error) {
+      return isOutOfConnections(error);
+    }
   }
 
   /** Runs one READ; while the server restarts it is tried again for up to 4 s. */

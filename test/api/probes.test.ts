@@ -1,0 +1,97 @@
+/** `GET /readyz` and the pages beside the API: true, cheap, and limited. */
+import assert from 'node:assert/strict';
+import { connect, createServer, type Server } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { connect as openConnection } from '../../src/store/connection.ts';
+import { until } from '../chaos/naru-process.ts';
+import { serverAddress } from '../harness/database.ts';
+import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+
+/** A way to the database that counts connections. */
+async function startCounted(
+  t: TestContext,
+  more: Parameters<typeof startTestGateway>[0] = {},
+): Promise<{ readonly naru: TestGateway; readonly connections: () => number }> {
+  let connections = 0;
+  const opened: Server[] = [];
+  const naru = await startTestGateway({
+    ...more,
+    through: async (address) => {
+      const server = createServer((socket) => {
+        connections += 1;
+        const onward = connect(`${address.host}/.s.PGSQL.${address.port}`);
+        socket.on('error', () => onward.destroy()).pipe(onward);
+        onward.on('error', () => socket.destroy()).pipe(socket);
+      });
+      opened.push(server);
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const at = server.address();
+      if (at === null || typeof at === 'string') throw new Error('no port');
+      return { ...address, host: '127.0.0.1', port: at.port };
+    },
+  });
+  t.after(async () => {
+    await naru.close();
+    for (const server of opened) server.close();
+  });
+  return { naru, connections: () => connections };
+}
+
+const ready = async (naru: TestGateway): Promise<number> => (await naru.send('GET', '/readyz')).status;
+
+test('however often /readyz is asked, the database is asked once a second', async (t) => {
+  const { naru, connections } = await startCounted(t);
+  assert.equal(await ready(naru), 200);
+  const before = connections();
+  const beganMs = performance.now();
+  for (let n = 0; n < 20; n += 1) {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ready(naru)));
+    assert.deepEqual(new Set(answers), new Set([200]));
+  }
+  const seconds = (performance.now() - beganMs) / 1000;
+  // The pool opens what it needs for other work; that is not a connection for each of 400 questions.
+  assert.ok(connections() - before <= 8 + seconds, `${connections() - before} connections in ${seconds} s`);
+});
+
+test('/readyz is not 200 while the database takes no new connections, though those of the pool live on', async (t) => {
+  const naru = await startTestGateway();
+  t.after(() => naru.close());
+  const { key } = await naru.account();
+  assert.equal(await ready(naru), 200);
+  const beside = await openConnection({ ...serverAddress(), database: 'postgres' });
+  t.after(() => beside.end());
+  const allow = (yes: boolean) =>
+    beside.query(`ALTER DATABASE ${naru.database.address.database} ALLOW_CONNECTIONS ${yes}`);
+  await allow(false);
+  await until('it says so', async () => (await ready(naru)) === 503, 10_000);
+  const answer = await naru.send('GET', '/readyz');
+  assert.equal(answer.json.reason, 'the database takes no new connections');
+  assert.equal((await naru.send('GET', '/key', { key })).status, 200);
+  await allow(true);
+  await until('it is ready', async () => (await ready(naru)) === 200, 10_000);
+});
+
+test('the pages beside the API are limited for each address, in a count of their own, and /healthz is not', async (t) => {
+  const naru = await startTestGateway({ config: { edge: { rate_limit: 'builtin' } } });
+  t.after(() => naru.close());
+  const flood = async (path: string): Promise<readonly number[]> =>
+    Promise.all(Array.from({ length: 150 }, async () => (await naru.send('GET', path)).status));
+  const seen = new Set(await flood('/readyz'));
+  assert.deepEqual(seen, new Set([200, 429]));
+  assert.deepEqual(new Set(await flood('/healthz')), new Set([200]));
+  const api = await naru.send('GET', '/models');
+  assert.equal(api.status, 200, 'the API has its own count');
+  for (const path of ['/docs', '/openapi.json']) assert.ok((await flood(path)).includes(429), path);
+});
+
+test('the pages of the API are cached, and probes are not', async (t) => {
+  const naru = await startTestGateway();
+  t.after(() => naru.close());
+  const cacheOf = async (path: string) => (await naru.send('GET', path)).headers.get('cache-control');
+  for (const path of ['/docs', '/docs/start.js', '/openapi.json'])
+    assert.match((await cacheOf(path)) ?? '', /^public, max-age=\d+$/, path);
+  for (const path of ['/healthz', '/readyz']) assert.equal(await cacheOf(path), 'no-store', path);
+  const [first, second] = [await naru.send('GET', '/openapi.json'), await naru.send('GET', '/openapi.json')];
+  assert.equal(first.text, second.text);
+  assert.notEqual((await naru.send('GET', '/openapi.json?lang=ko')).text, first.text);
+});
