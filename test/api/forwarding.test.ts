@@ -239,6 +239,46 @@ test('a parameter that the model does not support is dropped, and the record say
   assert.deepEqual(attempt.parameter_changes, [{ parameter: 'seed', change: 'dropped' }]);
 });
 
+test('thinking and arguments of the template reach an engine of ours', async () => {
+  const engine = await startUpstream();
+  const own = await startTestGateway({
+    models: [{ id: 'test/own', upstreams: [], model: { candidates: [{ slot: 'own' }] } }],
+    config: {
+      slots: [
+        { name: 'own', external: { base_url: engine.url.replace('/v1', ''), health_path: '/health' } },
+      ] as object,
+    },
+  });
+  try {
+    const { key } = await own.account();
+    for (const [parameters, sent] of [
+      [{ chat_template_kwargs: { preserve: true } }, { chat_template_kwargs: { preserve: true } }],
+      [{ enable_thinking: false }, { chat_template_kwargs: { enable_thinking: false, thinking: false } }],
+      [
+        { thinking: { type: 'enabled' } },
+        { chat_template_kwargs: { enable_thinking: true, thinking: true } },
+      ],
+      [
+        { reasoning_effort: 'low', max_completion_tokens: 5 },
+        {
+          chat_template_kwargs: { enable_thinking: true, thinking: true },
+          reasoning_effort: 'low',
+          max_tokens: 5,
+        },
+      ],
+    ] as const) {
+      const body = { model: 'test/own', messages, ...parameters };
+      const answer = await own.send('POST', '/chat/completions', { key, body });
+      assert.equal(answer.status, 200, answer.text);
+      const got = engine.requests.findLast(({ path }) => path === '/v1/chat/completions')?.body ?? {};
+      assert.deepEqual(got, { model: 'test/own', messages, ...sent });
+    }
+  } finally {
+    await own.close();
+    await engine.close();
+  }
+});
+
 test('the operator overrides what is known of an API', async () => {
   const answer = await chat({
     model: 'test/own',

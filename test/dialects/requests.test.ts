@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { anthropicDialect } from '../../src/dialects/anthropic/index.ts';
 import { bedrockDialect } from '../../src/dialects/bedrock/index.ts';
-import { type Destination, type Dialect, Unsayable } from '../../src/dialects/dialect.ts';
+import { type Destination, type Dialect, type Exchange, Unsayable } from '../../src/dialects/dialect.ts';
 import { googleDialect } from '../../src/dialects/google/index.ts';
 import { readAsk } from '../../src/inference/read.ts';
 import { reply } from '../harness/upstream.ts';
@@ -332,6 +332,55 @@ test('thinking is asked for in each one’s words', async () => {
   }
   assert.equal((await bodyOf(anthropic, { messages: hi })).thinking, undefined);
 });
+
+test('the ways of other APIs to ask for thinking are understood', async () => {
+  const budget = { messages: hi, thinking: { type: 'enabled', budget_tokens: 2048 } };
+  assert.deepEqual((await bodyOf(anthropic, budget)).thinking, { type: 'enabled', budget_tokens: 2048 });
+  assert.equal((await bodyOf(google, budget)).generationConfig.thinkingConfig.thinkingBudget, 2048);
+  for (const parameters of [{ enable_thinking: false }, { thinking: { type: 'disabled' } }]) {
+    const { generationConfig } = await bodyOf(google, { messages: hi, ...parameters });
+    assert.deepEqual(generationConfig.thinkingConfig, { thinkingBudget: 0, includeThoughts: false });
+  }
+});
+
+test('what was not sent is noted, be it that the package, the API or the model has none', async () => {
+  const asked = {
+    messages: hi,
+    temperature: 0.5,
+    top_k: 7,
+    seed: 3,
+    presence_penalty: 0.5,
+    min_p: 0.1,
+    logit_bias: { 1: 2 },
+    stop: 'END',
+    enable_thinking: false,
+    chat_template_kwargs: {},
+  };
+  const dropped = async (api: { readonly dialect: Dialect; readonly model: string }, more: object = {}) => {
+    const changes = await changesOf(api, { ...asked, ...more });
+    assert.ok(changes.every(({ change }) => change === 'dropped'));
+    return changes.map(({ parameter }) => parameter).sort();
+  };
+  const unknown = ['chat_template_kwargs', 'logit_bias', 'min_p'];
+  assert.deepEqual(await dropped(google), [...unknown, 'presence_penalty'], 'which Gemini 2.5 has none of');
+  assert.deepEqual(await dropped(anthropic), [...unknown, 'presence_penalty', 'seed']);
+  assert.deepEqual(await dropped(bedrock), [...unknown, 'presence_penalty', 'seed']);
+  const thinking = { thinking: { type: 'enabled', budget_tokens: 2048 }, enable_thinking: true };
+  assert.deepEqual(
+    (await dropped(anthropic, thinking)).filter((name) => !unknown.includes(name)),
+    ['presence_penalty', 'seed', 'temperature', 'top_k'],
+    'a model that thinks does not let its sampling be changed',
+  );
+});
+
+/** What the dialect notes of a request. */
+async function changesOf(
+  { dialect, model }: { readonly dialect: Dialect; readonly model: string },
+  asked: object,
+): Promise<Exchange['changes']> {
+  const ask = readAsk('chat', Buffer.from(JSON.stringify({ model: 'a/b', ...asked })), null);
+  return (await dialect.begin(ask, destination(model))).changes;
+}
 
 /** What the dialect would send. */
 async function bodyOf(

@@ -27,10 +27,13 @@ export class Reply {
   readonly #make: (asked: Asked) => Rendered;
   /** Answers as soon as the head of the request is in, whatever becomes of its body. */
   readonly early: boolean;
+  /** Closes the connection without a byte: on a connection that was used before, a client may send its request again. */
+  readonly drops: boolean;
 
-  constructor(make: (asked: Asked) => Rendered, early = false) {
+  constructor(make: (asked: Asked) => Rendered, { early = false, drops = false } = {}) {
     this.#make = make;
     this.early = early;
+    this.drops = drops;
   }
 
   /** The acts for one request. Throws when a place lies outside the response. */
@@ -85,11 +88,11 @@ export class Reply {
 
   /** Given before the body of the request has been read; only `next` and `always` can do it. */
   beforeBody(): Reply {
-    return new Reply(this.#make, true);
+    return new Reply(this.#make, { early: true });
   }
 
   #with(change: (rendered: Rendered) => Rendered): Reply {
-    return new Reply((asked) => change(this.#make(asked)), this.early);
+    return new Reply((asked) => change(this.#make(asked)), { early: this.early });
   }
 }
 
@@ -151,7 +154,7 @@ export const reply = {
   },
   /** Takes the request and closes (`fin`) or resets (`rst`) without a byte. */
   drop(by: Ending = 'fin'): Reply {
-    return new Reply(() => ({ acts: [{ act: 'end', by }], headBytes: 0 }));
+    return new Reply(() => ({ acts: [{ act: 'end', by }], headBytes: 0 }), { drops: true });
   },
 };
 

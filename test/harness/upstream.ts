@@ -49,10 +49,11 @@ export async function startUpstream(options: { readonly clock?: Clock } = {}): P
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
     connections += 1;
+    const connection = connections;
     socket.once('close', () => sockets.delete(socket));
     serveConnection(socket, {
       clock,
-      connection: connections,
+      connection,
       arrived: (received) => requests.push(received),
       answering: (received) => wait(received.n).resolve(received),
       hungUp: (hangUp) => hangUps.push(hangUp),
@@ -62,7 +63,13 @@ export async function startUpstream(options: { readonly clock?: Clock } = {}): P
         if (candidate?.early !== true) return null;
         return queue.shift() ?? candidate;
       },
-      reply: (asked) => queue.shift() ?? standing ?? choose(asked),
+      reply: (asked) => {
+        const chosen = queue.shift() ?? standing ?? choose(asked);
+        const isReused = requests.filter((request) => request.connection === connection).length > 1;
+        // A request that a stale connection lost comes again on a fresh one, and is dropped there too.
+        if (chosen.drops && isReused) queue.unshift(chosen);
+        return chosen;
+      },
     });
   });
   server.listen(0, '127.0.0.1');
