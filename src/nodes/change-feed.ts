@@ -15,8 +15,12 @@ import type { Clock } from '../time/clock.ts';
 const pollEveryMs = 250;
 /** Memory older than this is not trusted: another node may have revoked a key meanwhile. */
 const staleAfterMs = 1_000;
-/** How long a request waits for the database to come back before it is told that it is away. */
-const patienceMs = 5_000;
+/**
+ * How long a request waits for the database to come back before it is told that it is away: so many times so many milliseconds in
+ * which this process could have read an answer. One that was blocked for a while has waited for itself, not for the database.
+ */
+const patienceTicks = 20;
+const patienceTickMs = 250;
 const reconnectEveryMs = 100;
 /** A look takes a millisecond. After this long nothing will answer, and another connection may: memory is stale meanwhile. */
 const answerWithinMs = 3_000;
@@ -33,6 +37,12 @@ export interface ChangeFeedParts {
   readonly onChanges: (changes: readonly Change[]) => Promise<void>;
 }
 
+/** A request that waits until memory is what it was in the database at the request's time, or later. */
+interface Waiting {
+  readonly sinceMs: number;
+  readonly resolve: () => void;
+}
+
 /** Keeps this process's memory of keys and accounts true to what other processes change (effective within a second). */
 export class ChangeFeed {
   readonly #parts: ChangeFeedParts;
@@ -43,7 +53,7 @@ export class ChangeFeed {
   #polling = false;
   #closed = false;
   #isLost = false;
-  readonly #waiting = new Set<PromiseWithResolvers<void>>();
+  readonly #waiting = new Set<Waiting>();
 
   private constructor(parts: ChangeFeedParts) {
     this.#parts = parts;
@@ -67,12 +77,18 @@ export class ChangeFeed {
   /** Undefined when memory is current; otherwise resolves once it is, or rejects after 5 s: the database is away. */
   fresh(): Promise<void> | undefined {
     if (this.isFresh) return undefined;
-    const waiting = Promise.withResolvers<void>();
-    const timer = this.#parts.clock.after(patienceMs, () =>
-      waiting.reject(new Error('the database is away')),
-    );
+    const { clock } = this.#parts;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiting: Waiting = { sinceMs: clock.monotonic(), resolve };
+    let ticks = 0;
+    const tick = (): void => {
+      ticks += 1;
+      if (ticks >= patienceTicks) reject(new Error('the database is away'));
+      else timer = clock.after(patienceTickMs, tick);
+    };
+    let timer = clock.after(patienceTickMs, tick);
     this.#waiting.add(waiting);
-    return waiting.promise.finally(() => {
+    return promise.finally(() => {
       timer.cancel();
       this.#waiting.delete(waiting);
     });
@@ -143,9 +159,9 @@ export class ChangeFeed {
     this.#currentMs = askedMs;
     if (this.#isLost) this.#parts.log.info('change_feed_found');
     this.#isLost = false;
-    // An answer that took so long may tell of a time before the request that waits for it: then another look is its answer.
-    if (this.isFresh) for (const waiting of this.#waiting) waiting.resolve();
-    else this.#pollAgain = true;
+    // However long the answer took: it is true of a time after whoever waited when it was asked for. For others it may not be.
+    for (const waiting of this.#waiting) if (waiting.sinceMs <= askedMs || this.isFresh) waiting.resolve();
+    if (!this.isFresh) this.#pollAgain = true;
   }
 
   /** Makes true whatever was not seen yet, and answers what is seen then: what committed when the first page was read. */

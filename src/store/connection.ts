@@ -1,4 +1,5 @@
-import { Client, type ClientBase, type ClientConfig, types } from 'pg';
+import { type Client, type ClientBase, type ClientConfig, types } from 'pg';
+import { PatientClient } from './patient-client.ts';
 
 /** Where the database is, in the words of the PostgreSQL client. */
 export type DatabaseAddress = Pick<ClientConfig, 'host' | 'port' | 'user' | 'database' | 'connectionString'>;
@@ -90,7 +91,7 @@ export async function connect(
   limitMs: number | null = null,
   pipelined = true,
 ): Promise<Client> {
-  const client = new Client({ ...clientConfig(address, limitMs), pipeline: pipelined });
+  const client = new PatientClient({ ...clientConfig(address, limitMs), pipeline: pipelined });
   // Without a listener the loss of an idle connection would end the process; the next query tells whoever needs it.
   client.on('error', () => {});
   await client.connect();

@@ -13,6 +13,7 @@ import {
   setDurable,
 } from './connection.ts';
 import { OrderedLine } from './ordered-line.ts';
+import { PatientClient } from './patient-client.ts';
 import { type Sql, sqlOver } from './sql.ts';
 
 /** How long a read goes on trying while the server restarts before it gives up, milliseconds. */
@@ -40,6 +41,7 @@ const systemMeans: DatabaseMeans = {
   openPool(address, size, limitMs) {
     const pool = new Pool({
       ...clientConfig(address, limitMs),
+      Client: PatientClient,
       max: size,
       idleTimeoutMillis: 30_000,
       onConnect: setDurable,

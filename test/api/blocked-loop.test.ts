@@ -1,0 +1,60 @@
+/** A process that was busy for seconds has not lost its database: what arrived meanwhile is read before anything is given up. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startTestGateway } from '../harness/gateway.ts';
+import { startUpstream } from '../harness/upstream.ts';
+
+/** Keeps the event loop from turning. */
+function block(ms: number): void {
+  const untilMs = performance.now() + ms;
+  while (performance.now() < untilMs);
+}
+
+test('requests before, during and after a blocked loop are all answered, again and again', {
+  timeout: 120_000,
+}, async (t) => {
+  const upstream = await startUpstream();
+  const naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
+  t.after(async () => {
+    await naru.close();
+    await upstream.close();
+  });
+  const { key, another } = await naru.account({ credit: '100000000' });
+  const body = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
+  const statuses: number[] = [];
+  // The last is longer than a look of the change feed may take.
+  for (const blockedMs of [1_200, 1_200, 1_200, 3_500]) {
+    // A key that memory does not know is looked up while the loop is blocked.
+    const fresh = await another();
+    const asked = [key, fresh.key, key].map((one) =>
+      naru.send('POST', '/chat/completions', { key: one, body }).then(({ status }) => statuses.push(status)),
+    );
+    await new Promise(setImmediate);
+    block(blockedMs);
+    asked.push(naru.send('GET', '/credits', { key }).then(({ status }) => statuses.push(status)));
+    await Promise.all(asked);
+  }
+  assert.deepEqual([...new Set(statuses)], [200], statuses.join());
+  assert.deepEqual(
+    naru.logged.filter(({ event }) => event === 'change_feed_lost'),
+    [],
+  );
+});
+
+test('requests are answered while every turn of the loop takes more than a second', {
+  timeout: 120_000,
+}, async (t) => {
+  const naru = await startTestGateway();
+  t.after(() => naru.close());
+  const { key } = await naru.account();
+  let isOver = false;
+  const busy = (): void => {
+    block(1_100);
+    if (!isOver) setImmediate(busy);
+  };
+  const asked = naru.send('GET', '/credits', { key });
+  setImmediate(busy);
+  const { status } = await asked;
+  isOver = true;
+  assert.equal(status, 200);
+});

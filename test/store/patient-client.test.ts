@@ -1,0 +1,52 @@
+/** What a statement may take is the database's time, not that of a loop that was blocked. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { clientConfig, connect, disconnect, isConnectionLoss } from '../../src/store/connection.ts';
+import { Database } from '../../src/store/database.ts';
+import { PatientClient } from '../../src/store/patient-client.ts';
+import { createTestDatabase } from '../harness/database.ts';
+
+const limitMs = 300;
+
+function block(ms: number): void {
+  const untilMs = performance.now() + ms;
+  while (performance.now() < untilMs);
+}
+
+test('an answer that arrived while the loop was blocked is an answer, on a connection and from a pool', async (t) => {
+  const { address, drop } = await createTestDatabase();
+  const database = new Database(address, 2, limitMs);
+  const client = await connect(address, limitMs);
+  t.after(async () => {
+    await disconnect(client);
+    await database.close();
+    await drop();
+  });
+  await database.query('SELECT 1');
+  for (const ask of [
+    () => client.query('SELECT 7 AS n').then(({ rows }) => rows),
+    () => database.query('SELECT 7 AS n'),
+    () => database.transaction((sql) => sql.query('SELECT 7 AS n')),
+  ]) {
+    const asked = ask();
+    await new Promise(setImmediate);
+    block(3 * limitMs);
+    assert.deepEqual(await asked, [{ n: 7 }]);
+  }
+});
+
+test('a statement that the database does not answer in time is a loss of the connection', async (t) => {
+  const { address, drop } = await createTestDatabase();
+  t.after(drop);
+  const client = new PatientClient(clientConfig(address, limitMs));
+  client.on('error', () => {});
+  await client.connect();
+  const beganMs = performance.now();
+  await assert.rejects(client.query('SELECT pg_sleep(20)'), isConnectionLoss);
+  assert.ok(performance.now() - beganMs >= limitMs);
+  await disconnect(client);
+  const database = new Database(address, 1, limitMs);
+  await assert.rejects(database.query('SELECT pg_sleep(20)'), isConnectionLoss);
+  assert.deepEqual(await database.query('SELECT 1 AS n'), [{ n: 1 }], 'the next one has another connection');
+  await database.close();
+});
