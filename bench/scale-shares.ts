@@ -1,4 +1,4 @@
-import { type Spender, SpendShares } from '../src/nodes/spend-shares.ts';
+import { type Demand, type Spender, SpendShares } from '../src/nodes/spend-shares.ts';
 import type { DatabaseAddress } from '../src/store/connection.ts';
 import { Database } from '../src/store/database.ts';
 import { systemClock } from '../src/time/clock.ts';
@@ -51,8 +51,13 @@ export async function spendTogether(
           get exposure() {
             return held.exposure;
           },
+          get held() {
+            return held.exposure;
+          },
+          get left() {
+            return left;
+          },
           readLeft: async () => left,
-          admits: (free) => free >= cost,
         };
         return { id, shares, spender, held };
       }),
@@ -61,26 +66,28 @@ export async function spendTogether(
       const node = nodes[Math.floor(Math.random() * count)];
       if (node === undefined) break;
       const { shares, spender, held } = node;
-      const covered = shares.cover({
+      if (left < cost) break;
+      const demand: Demand = {
         spenders: [spender],
         amount: cost,
-        place: () => (held.exposure += cost),
-      });
-      if (covered instanceof Promise) {
+        isKnown: true,
+        refusal: () => null,
+        place: () => {
+          held.exposure += cost;
+        },
+      };
+      let outcome = shares.coverAtOnce(demand);
+      if (outcome === null) {
         questions += 1;
         if (left * 10n > credit) far += 1;
+        outcome = await shares.cover(demand);
       }
-      let outcome = await covered;
-      if (outcome.kind === 'exhausted' && outcome.isShared) {
+      if (outcome.kind === 'blocked' && outcome.isShared) {
         for (const other of nodes) if (other !== node) await other.shares.yieldTo([other.spender]);
         questions += count;
-        outcome = await shares.cover({
-          spenders: [spender],
-          amount: cost,
-          place: () => (held.exposure += cost),
-        });
+        outcome = await shares.cover(demand);
       }
-      if (outcome.kind === 'exhausted') break;
+      if (outcome.kind !== 'placed') break;
       requests += 1;
       held.exposure -= cost;
       left -= cost;

@@ -9,6 +9,7 @@ import { type Krw, krwOfMicro } from './money/krw.ts';
 import { ChangeFeed } from './nodes/change-feed.ts';
 import { nodeHome } from './nodes/node-home.ts';
 import { NodeRegistry } from './nodes/node-registry.ts';
+import { SpendLines } from './nodes/spend-lines.ts';
 import { SpendShares } from './nodes/spend-shares.ts';
 import { type ChangeTopic, lookedBack, seenUntilNow } from './store/changes.ts';
 import type { Database } from './store/database.ts';
@@ -57,6 +58,8 @@ export interface Books {
   /** What this node may spend without asking the others. */
   readonly shares: SpendShares;
   readonly funds: Funds;
+  /** Requests that wait until others have settled. */
+  readonly lines: SpendLines;
   /** Forgets some of the accounts and keys that were not used lately, where many are known: to be asked for now and then. */
   forgetIdle(): void;
   close(): Promise<void>;
@@ -92,6 +95,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   });
   const funds = new Funds({ accounts, keys, clock, debtFloor: parts.debtFloor });
   const shares: SpendShares = new SpendShares({ database, clock, nodes, isCurrent: () => feed.isFresh });
+  const lines = new SpendLines({ clock, shares });
   nodes.onCompany(() => shares.publish(funds.all()));
   const settlements = new Settlements({
     database,
@@ -131,6 +135,10 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
         keys.refreshAll(subjects('key')),
         ...subjects('account').map((id) => accounts.refresh(id)),
       ]);
+      for (const id of subjects('share-of-account')) shares.noteWanted({ kind: 'account', id });
+      for (const id of subjects('share-of-key')) shares.noteWanted({ kind: 'key', id });
+      // Credit may have been added, a limit raised, a key revoked, a share given back.
+      lines.wakeAll();
       // Credit may have been taken away, or a limit lowered: shares of what was there before would be spent beyond it.
       await shares.yieldTo([
         ...subjects('account', 'share-of-account').map((id) => funds.account(id)),
@@ -156,6 +164,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     nodes,
     shares,
     funds,
+    lines,
     forgetIdle() {
       accounts.forgetIdle();
       keys.forgetIdle();

@@ -1,9 +1,10 @@
 import type { Books } from './books.ts';
 import type { Config } from './config/config.ts';
 import { openaiDialect } from './dialects/openai/index.ts';
-import { placeWith } from './funds.ts';
+import { admissionsOf } from './funds.ts';
 import { readGeneration } from './generations/generations.ts';
 import type { AnyRoute } from './http/route.ts';
+import { CompletionSizes } from './inference/completion-sizes.ts';
 import type { TokenCounts } from './inference/token-counts.ts';
 import type { Key } from './keys/key.ts';
 import type { KeyDesk } from './keys/key-desk.ts';
@@ -112,7 +113,8 @@ function inferenceOf({
       },
     },
     clock,
-    place: placeWith(books.shares, books.funds),
+    admissions: admissionsOf(books),
+    sizes: new CompletionSizes(),
     count: (texts, enough) => tokens.count(texts, enough),
     get debtFloor() {
       return limits().debtFloorKrw;

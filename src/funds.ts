@@ -1,9 +1,10 @@
 import type { Account } from './accounts/account.ts';
 import type { AccountBook } from './accounts/account-book.ts';
-import type { InferenceParts } from './inference/inference.ts';
+import type { Admissions } from './inference/inference.ts';
 import type { Key } from './keys/key.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import { type Krw, zeroKrw } from './money/krw.ts';
+import type { SpendLines } from './nodes/spend-lines.ts';
 import type { Spender, SpendShares } from './nodes/spend-shares.ts';
 import type { Clock } from './time/clock.ts';
 import { seoulDayAt } from './time/period.ts';
@@ -46,8 +47,7 @@ export class Funds {
   }
 
   /**
-   * Credit down to the floor; a balance exactly there is still admitted (decisions.md A-02). A share outlives the requests it was
-   * asked for, so it goes by the number: an account that is forgotten has nothing in flight, and may be another object afterwards.
+   * Credit down to the floor. A share outlives the requests it was asked for, so it goes by the number: an account that is forgotten has nothing in flight, and may be another object afterwards.
    */
   account(id: number): Spender {
     const { accounts, debtFloor } = this.#parts;
@@ -57,8 +57,13 @@ export class Funds {
       get exposure() {
         return accounts.peek(id)?.exposure ?? zeroKrw;
       },
+      get held() {
+        return accounts.peek(id)?.held ?? zeroKrw;
+      },
+      get left() {
+        return (accounts.peek(id)?.committedBalance ?? 0n) + debtFloor();
+      },
       readLeft: async (sql) => (await accounts.readIn(sql, id)).committedBalance + debtFloor(),
-      admits: (free) => free >= 0n,
     };
   }
 
@@ -71,33 +76,49 @@ export class Funds {
       get exposure() {
         return keys.peekId(id)?.exposure ?? zeroKrw;
       },
+      get held() {
+        return keys.peekId(id)?.held ?? zeroKrw;
+      },
+      get left() {
+        const key = keys.peekId(id);
+        if (key === undefined || key.limit === null) return unlimited;
+        // A charge on its way that belongs to another period is no part of the usage of this one.
+        return key.limit - key.usageAt(seoulDayAt(clock.now())) + key.exposure - key.held;
+      },
       readLeft: async (sql) => {
         const key = await keys.readIn(sql, id);
         return key.limit === null ? unlimited : key.limit - key.committedUsageAt(seoulDayAt(clock.now()));
       },
-      admits: (free) => free > 0n,
     };
   }
 }
 
-/**
- * How a request is counted: at once while one node serves and knows what the others had spent before, otherwise when its node's
- * shares cover it.
- */
-export function placeWith(shares: SpendShares, funds: Funds): InferenceParts['place'] {
-  return ({ account, key, amount }, count) => {
-    if (!shares.isSole || !funds.isKnown(account, key)) {
-      const demand = {
-        // The key may be given a limit while the request waits.
+/** What admissions are made of. */
+export interface AdmissionsParts {
+  readonly funds: Funds;
+  readonly shares: SpendShares;
+  readonly lines: SpendLines;
+}
+
+/** Where requests are admitted: at once while there is room for their estimates, otherwise after those in front of them in line. */
+export function admissionsOf({ funds, shares, lines }: AdmissionsParts): Admissions {
+  return {
+    enter({ account, key, ...request }) {
+      return lines.enter({
+        ...request,
+        accountId: account.id,
+        // The key may be given a limit, or lose it, while the request waits.
         get spenders() {
           return funds.of(account, key);
         },
-        amount,
-        place: count,
-      };
-      return shares.cover(demand);
-    }
-    count();
-    return undefined;
+        get isKnown() {
+          return funds.isKnown(account, key);
+        },
+      });
+    },
+    released(account, key) {
+      lines.wake(account.id);
+      if (shares.isAnyWanted) for (const spender of funds.of(account, key)) void shares.released(spender);
+    },
   };
 }

@@ -8,7 +8,7 @@ import type { MemoryBudget } from './memory/budget.ts';
 /** What the metrics page shows of the moment, beside the slots (`slot-metrics.ts`). */
 export function gauges(
   server: Served,
-  { accounts, keys, settlements, journal }: Books,
+  { accounts, keys, lines, settlements, journal }: Books,
   alarms: Alarms,
 ): readonly Gauge[] {
   const stats = journal.stats();
@@ -17,6 +17,11 @@ export function gauges(
       name: 'naru_requests_in_flight',
       help: 'Requests whose response is not complete.',
       value: server.inFlight(),
+    },
+    {
+      name: 'naru_requests_waiting_for_credit',
+      help: 'Requests that wait in line until earlier requests of their account or key have settled.',
+      value: lines.waiting,
     },
     {
       name: 'naru_settlement_backlog',

@@ -43,9 +43,9 @@ export class Account {
     return krwOfMicro(this.#credits - this.#usage - this.#pending);
   }
 
-  /** The balance that would be left if every request in flight cost its estimate. */
-  get balanceAfterHolds(): Krw {
-    return krwOfMicro(this.#credits - this.#usage - this.#pending - this.#held);
+  /** The estimated cost of this process's requests in flight. */
+  get held(): Krw {
+    return krwOfMicro(this.#held);
   }
 
   /** The balance as the database has it: nothing of this process's own is deducted. */

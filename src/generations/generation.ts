@@ -52,6 +52,8 @@ export interface GenerationDetail {
   readonly media_parts?: number;
   /** Members of the request that Naru does not know, or that say what holds anyway; absent when there are none. */
   readonly ignored_parameters?: readonly string[];
+  /** How long it waited until requests of its account or key had settled; absent when it did not wait. */
+  readonly admission_wait_ms?: number;
   readonly service_tier?: string | null;
   readonly attempts?: readonly AttemptRecord[];
   /** Absent when the candidates were tried in the order of the configuration, all of them able. */
@@ -105,6 +107,7 @@ export function generationBody(row: GenerationRow): object {
     upstream_inference_cost: null,
     latency: detail.latency_ms ?? null,
     generation_time: detail.generation_ms ?? null,
+    admission_wait: detail.admission_wait_ms ?? null,
     moderation_latency: null,
     tokens_prompt: row.promptTokens,
     tokens_completion: row.completionTokens,

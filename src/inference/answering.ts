@@ -3,6 +3,7 @@ import type { Health } from '../upstreams/health.ts';
 import type { Envelope } from '../wire/answer.ts';
 import type { Ask } from '../wire/chat.ts';
 import type { Usage } from '../wire/usage.ts';
+import type { CompletionSizes } from './completion-sizes.ts';
 import type { Asked } from './conversation.ts';
 import type { CountTexts } from './count-tokens.ts';
 import type { Answer } from './outcome.ts';
@@ -16,6 +17,7 @@ export interface Answering {
   readonly exchange: Asked;
   readonly clock: Clock;
   readonly health: Health;
+  readonly sizes: CompletionSizes;
   readonly count: CountTexts;
   /** After this much silence a stream says that it is alive (decisions.md A-27). */
   readonly keepAliveMs: number;
@@ -51,10 +53,12 @@ export function envelopeOf({ session, ask, answer }: Answering): Envelope {
 
 /** Tells how the answer of the candidate ended; once for each. `broken`: the upstream failed, or said that it did. */
 export function noteEnd(
-  { answer, clock, health }: Answering,
+  { answer, ask, clock, health, sizes }: Answering,
   { completionTokens }: Usage,
   broken: boolean,
 ): void {
+  // An answer that broke off says nothing of how long answers are.
+  if (!broken) sizes.note(answer.candidate.modelId, Math.ceil(completionTokens / ask.choices));
   const tookMs = clock.monotonic() - answer.askedMs;
   health.ended(answer.candidate.label, { broken, tokens: completionTokens, tookMs });
 }

@@ -1,29 +1,36 @@
 import type { Account } from '../accounts/account.ts';
 import type { Candidate } from '../catalogue/model.ts';
-import { refuse } from '../errors/catalogue.ts';
-import { noCredit } from '../keys/authenticate.ts';
+import { Refusal, refuse } from '../errors/catalogue.ts';
+import { assertMayCall, noCredit } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
-import { type Krw, krwOfMicro, krwToDecimal, zeroKrw } from '../money/krw.ts';
+import { type Krw, krwToDecimal, zeroKrw } from '../money/krw.ts';
 import { costOf } from '../money/price.ts';
+import { seoulDayAt } from '../time/period.ts';
 import type { Ask } from '../wire/chat.ts';
+import type { CompletionSizes } from './completion-sizes.ts';
 
 /** Prompt tokens that one image or recording may amount to. */
 const mostTokensPerMediaPart = 3_000;
+/** The least that is expected of a completion whose size the request does not bound. */
+const minExpectedTokens = 1_024;
 
 /**
  * The hold of one request on its account and key: the most it is estimated to cost, counted for as long as it is in flight
- * (decisions.md A-25). Admission looks at the holds of the others, so whatever the concurrency, the floor is overrun by one request at
- * most. From its beginning to its end neither account nor key is forgotten.
+ * (decisions.md A-25). A later request waits in line while the holds leave no room for it, so whatever the concurrency, the floor is
+ * overrun by one request at most. From its beginning to its end neither account nor key is forgotten.
  */
 export class Hold {
   readonly #account: Account;
   readonly #key: Key;
+  readonly #onEnd: () => void;
   #amount: Krw = zeroKrw;
   #ended = false;
 
-  constructor(account: Account, key: Key) {
+  /** `onEnd` is called once, when there may be room for another request. */
+  constructor(account: Account, key: Key, onEnd: () => void) {
     this.#account = account;
     this.#key = key;
+    this.#onEnd = onEnd;
     account.keep();
     key.keep();
   }
@@ -41,32 +48,48 @@ export class Hold {
     this.#ended = true;
     this.#account.release(this.#amount);
     this.#key.release(this.#amount);
+    this.#onEnd();
     this.#account.letGo();
     this.#key.letGo();
   }
 }
 
+/** Whose money a request is admitted with, and what it is compared with. */
+export interface Standing {
+  readonly account: Account;
+  readonly key: Key;
+  /** Positive. */
+  readonly debtFloor: Krw;
+  readonly nowMs: number;
+}
+
 /**
- * Admits a request or refuses it with 402: `insufficient_credits` when the balance less the holds of the others is strictly
- * below the floor (A-02), `key_limit_exceeded` when the key's spend in its period plus the holds of its others is at or above
- * its limit (service.md §8). `debtFloor` is positive, `day` the Seoul day.
+ * Refuses a request with 402 by settled figures alone: `insufficient_credits` when the balance is strictly below the floor (A-02),
+ * `key_limit_exceeded` when the key's spend in its period is at or above its limit (service.md §8). What is in flight never causes a
+ * refusal (A-25).
  */
-export function admit(account: Account, key: Key, debtFloor: Krw, day: number): void {
-  if (account.balanceAfterHolds < -debtFloor) throw noCredit(account.balance);
+export function assertFunded({ account, key, debtFloor, nowMs }: Standing): void {
+  if (account.balance < -debtFloor) throw noCredit(account.balance);
   const { limit } = key;
   if (limit === null) return;
-  const usage = key.usageWithHoldsAt(day);
+  const usage = key.usageAt(seoulDayAt(nowMs));
   if (usage >= limit) throw limitReached(limit, usage);
 }
 
 /**
- * The refusal of a request that this node could admit, but not beside what other nodes have admitted: `free` is what they leave, so the
- * usage that is told counts their holds.
+ * Why a request that waits in line may not be admitted any more; null when it may. It has not been admitted yet, so it is refused for
+ * whatever would refuse it now, an account without credit included.
  */
-export function exhausted(by: 'account' | 'key', account: Account, key: Key, free: bigint): Error {
-  if (by === 'account') return noCredit(account.balance);
-  const limit = key.limit ?? zeroKrw;
-  return limitReached(limit, krwOfMicro(limit - free));
+export function refusalInLine(standing: Standing): Error | null {
+  const { account, key, nowMs } = standing;
+  try {
+    assertMayCall(key, 'inference', nowMs, () => account.balance);
+    assertFunded(standing);
+    return null;
+  } catch (refusal) {
+    if (refusal instanceof Refusal) return refusal;
+    throw refusal;
+  }
 }
 
 function limitReached(limit: Krw, usage: Krw): Error {
@@ -77,17 +100,24 @@ function limitReached(limit: Krw, usage: Krw): Error {
   );
 }
 
-/** The most that any candidate of the chain may cost for this request. */
-export function estimate(ask: Ask, chain: readonly Candidate[]): Krw {
+/**
+ * The most that any candidate of the chain is expected to cost for this request: the prompt, and the completion that it allows. Without
+ * a `max_tokens` that is the completion which its model showed lately, 1,024 tokens at least (A-25).
+ */
+export function estimate(ask: Ask, chain: readonly Candidate[], sizes: CompletionSizes): Krw {
   const promptTokens = ask.textBytes + ask.mediaParts * mostTokensPerMediaPart;
   return chain
-    .map((candidate) => costOf(candidate.price, unitsFor(ask, candidate, promptTokens)))
+    .map((candidate) => costOf(candidate.price, unitsFor(ask, candidate, { promptTokens, sizes })))
     .reduce(larger, zeroKrw);
 }
 
-function unitsFor(ask: Ask, candidate: Candidate, promptTokens: number): Parameters<typeof costOf>[1] {
-  const completionTokens =
-    Math.min(ask.maxTokens ?? candidate.maxCompletionTokens, candidate.maxCompletionTokens) * ask.choices;
+function unitsFor(
+  ask: Ask,
+  { modelId, maxCompletionTokens }: Candidate,
+  { promptTokens, sizes }: { readonly promptTokens: number; readonly sizes: CompletionSizes },
+): Parameters<typeof costOf>[1] {
+  const expected = ask.maxTokens ?? Math.max(minExpectedTokens, sizes.expected(modelId));
+  const completionTokens = Math.min(expected, maxCompletionTokens) * ask.choices;
   return { promptTokens, completionTokens, cacheReadTokens: 0, cacheWriteTokens: 0 };
 }
 

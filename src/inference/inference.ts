@@ -4,21 +4,45 @@ import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Key } from '../keys/key.ts';
 import type { Settlements } from '../ledger/settlements.ts';
 import type { Krw } from '../money/krw.ts';
-import type { Covered } from '../nodes/spend-shares.ts';
 import type { Clock } from '../time/clock.ts';
-import { seoulDayAt } from '../time/period.ts';
 import type { Ask, AskKind } from '../wire/chat.ts';
 import { answerStream } from './answer-stream.ts';
 import { answerWhole } from './answer-whole.ts';
 import { attempt, type Chain } from './attempt.ts';
+import type { CompletionSizes } from './completion-sizes.ts';
 import type { Asked, Asker, StreamedAnswer, WholeAnswer } from './conversation.ts';
 import { type CountTexts, countPrompt } from './count-tokens.ts';
-import { admit, estimate, exhausted } from './holds.ts';
+import { assertFunded, estimate, refusalInLine, type Standing } from './holds.ts';
 import { chainOf, countingLimit, type Plan, plan } from './plan.ts';
 import { readParsedAsk } from './read.ts';
 import { routeDetail } from './request-record.ts';
 import { seedOf } from './seed.ts';
 import { Session } from './session.ts';
+
+/** A request that is about to be counted against its account and key. */
+export interface Admission {
+  readonly account: Account;
+  readonly key: Key;
+  /** Its estimate. */
+  readonly amount: Krw;
+  /** Why it may not be admitted any more while it waits; null when it may. */
+  readonly refusal: () => Error | null;
+  /** Counts it, in the turn in which it is admitted. */
+  readonly place: () => void;
+  readonly signal: AbortSignal;
+  readonly maxWaitMs: number;
+}
+
+/** Where requests are admitted, over all nodes together (decisions.md A-25). */
+export interface Admissions {
+  /**
+   * Undefined: it was placed at once. Otherwise it waits in line: resolves once it is placed, rejects with its refusal, with the reason
+   * of its signal, or with `408 timeout`.
+   */
+  enter(request: Admission): Promise<void> | undefined;
+  /** A request that was placed has ended. */
+  released(account: Account, key: Key): void;
+}
 
 /** What the path of a call needs. */
 export interface InferenceParts {
@@ -28,11 +52,8 @@ export interface InferenceParts {
   readonly catalogue: () => Catalogue;
   readonly chain: Chain;
   readonly clock: Clock;
-  /** Counts a request where all nodes can see it; undefined when that is done at once, nobody else serving. */
-  readonly place: (
-    request: { readonly account: Account; readonly key: Key; readonly amount: Krw },
-    count: () => void,
-  ) => Covered | Promise<Covered> | undefined;
+  readonly admissions: Admissions;
+  readonly sizes: CompletionSizes;
   /** Our own count of texts. */
   readonly count: CountTexts;
   readonly debtFloor: Krw;
@@ -60,22 +81,30 @@ export async function infer(
   const { settlements, clock, chain } = parts;
   const account = parts.accounts.peek(accountId);
   if (account === undefined) throw new Error('an identified caller has its account in memory');
-  const session = new Session({ account, key, exchange, endpoint: kind, settlements, clock });
-  const admitted = (): void => admit(account, key, parts.debtFloor, seoulDayAt(clock.now()));
+  const onReleased = (): void => parts.admissions.released(account, key);
+  const session = new Session({ account, key, exchange, endpoint: kind, settlements, clock, onReleased });
+  const standing = (): Standing => ({ account, key, debtFloor: parts.debtFloor, nowMs: clock.now() });
   try {
-    admitted();
+    assertFunded(standing());
     const body = await exchange.json(parts.maxBodyBytes);
     const ask = readParsedAsk(kind, body, exchange.header('x-session-id'));
     session.ask = ask;
     const planned = await planFor(parts, ask, { uuid: session.uuid, accountId });
     session.route = routeDetail(ask, planned);
     const candidates = chainOf(ask, planned);
-    // Others were admitted while the body came in: what counts is this turn, in which the hold is placed.
-    admitted();
-    const amount = estimate(ask, candidates);
-    const placing = parts.place({ account, key, amount }, () => session.hold.place(amount));
-    const placed = placing === undefined ? undefined : await placing;
-    if (placed?.kind === 'exhausted') throw exhausted(placed.by.kind, account, key, placed.free);
+    // Others have settled while the body came in: what counts is this turn, in which the hold is placed.
+    assertFunded(standing());
+    const amount = estimate(ask, candidates, parts.sizes);
+    const waiting = parts.admissions.enter({
+      account,
+      key,
+      amount,
+      refusal: () => refusalInLine(standing()),
+      place: () => session.hold.place(amount),
+      signal: exchange.signal,
+      maxWaitMs: chain.budgetMs,
+    });
+    if (waiting !== undefined) await waitInLine(waiting, session, clock);
     const answer = await attempt(chain, candidates, ask, {
       accountId,
       requestId: exchange.requestId,
@@ -91,6 +120,16 @@ export async function infer(
   } catch (thrown) {
     await session.fail(thrown);
     throw thrown;
+  }
+}
+
+/** Waits to be admitted, and has the record say for how long. */
+async function waitInLine(waiting: Promise<void>, session: Session, clock: Clock): Promise<void> {
+  const startedMs = clock.monotonic();
+  try {
+    await waiting;
+  } finally {
+    session.admissionWaitMs = clock.monotonic() - startedMs;
   }
 }
 

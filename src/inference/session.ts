@@ -40,6 +40,8 @@ export interface SessionParts {
   readonly endpoint: AskKind;
   readonly settlements: Settlements;
   readonly clock: Clock;
+  /** The request is in flight no more. */
+  readonly onReleased: () => void;
 }
 
 /**
@@ -57,6 +59,8 @@ export class Session {
   ask: Ask | null = null;
   /** Set once the candidates have been put in order: what is to be on record of that. */
   route: Pick<GenerationDetail, 'route'> = {};
+  /** How long it waited in line to be admitted; null when it did not. */
+  admissionWaitMs: number | null = null;
   /** Monotonic instant of the first word of an answer. */
   firstWordMs: number | null = null;
   readonly #parts: SessionParts;
@@ -81,7 +85,7 @@ export class Session {
       app: this.#detail.app ?? null,
     };
     this.#opened = parts.settlements.open(record);
-    this.hold = new Hold(parts.account, parts.key);
+    this.hold = new Hold(parts.account, parts.key, parts.onReleased);
   }
 
   /**
@@ -99,6 +103,8 @@ export class Session {
     exchange.logFields['generation_id'] = this.id;
     exchange.logFields['cost_micro'] = ending.cost;
     exchange.logFields['attempts'] = this.attempts.length;
+    if (this.admissionWaitMs !== null)
+      exchange.logFields['admission_wait_ms'] = Math.round(this.admissionWaitMs);
     try {
       await settlements.settle(this.#opened, row);
     } catch (error) {
@@ -140,6 +146,7 @@ export class Session {
       ...(this.ask === null ? {} : askDetail(this.ask)),
       ...attemptsDetail(this.attempts),
       ...this.route,
+      ...(this.admissionWaitMs === null ? {} : { admission_wait_ms: Math.round(this.admissionWaitMs) }),
       cancelled: ending.cancelled,
       upstream_id: storableOr(tally?.upstreamId ?? null),
       native_finish_reason: storableOr(tally?.nativeFinishReason ?? null),

@@ -59,9 +59,9 @@ export class Key {
     return krwOfMicro(spendOf(this.spendAt(day), this.#row.limitReset));
   }
 
-  /** `usageAt` plus the estimated cost of the key's requests in flight. */
-  usageWithHoldsAt(day: number): Krw {
-    return krwOfMicro(this.usageAt(day) + this.#held);
+  /** The estimated cost of the key's requests in flight in this process. */
+  get held(): Krw {
+    return krwOfMicro(this.#held);
   }
 
   /** Spend in the current limit period as the database has it: nothing of this process's own is counted. */

@@ -10,14 +10,13 @@ import {
   writeShares,
 } from '../store/spend-shares.ts';
 import type { Sql } from '../store/sql.ts';
-import { type Clock, pause } from '../time/clock.ts';
+import type { Clock } from '../time/clock.ts';
 import type { NodeRegistry } from './node-registry.ts';
 
 /** A share that nothing was spent of for so long goes back. */
 const idleMs = 3_000;
-/** How long the other nodes are given to yield: they are told at once where the database announces, and look four times a second. */
-const firstWaitMs = 5;
-const longestWaitMs = 320;
+/** A node that waits for a share repeats its request more often than this; later a release concerns nobody. */
+const wantedForMs = 1_000;
 
 /** Something that several nodes spend at once: the credit of an account, or what is left below a key's limit. */
 export interface Spender {
@@ -25,35 +24,41 @@ export interface Spender {
   readonly id: number;
   /** What this node may still take of it: charged here and not committed, and the holds of its requests. Micro-won. */
   readonly exposure: bigint;
+  /** The holds alone: 0 when this node has no request in flight that spends of it. */
+  readonly held: bigint;
+  /** What memory says is left of it, this node's exposure not deducted. */
+  readonly left: bigint;
   /**
    * Reads it again and returns what is left of it, this node's exposure not deducted; memory follows. It is run on the ordered
    * line, under the subject's lock.
    */
   readonly readLeft: (sql: Sql) => Promise<bigint>;
-  /** Whether a request may be admitted when so much is left beside everybody's holds: the floor is inclusive, a key's limit is not. */
-  readonly admits: (free: bigint) => boolean;
 }
 
 /** A request that asks to be counted. */
 export interface Demand {
-  /** In the order of their refusals. */
+  /** The account first, then the key if it has a limit. */
   readonly spenders: readonly Spender[];
   /** Its estimate, micro-won. */
   readonly amount: bigint;
+  /** Whether memory has all that was spent of the spenders, while no other node spends. */
+  readonly isKnown: boolean;
+  /** Why it may not be admitted any more, by settled figures; null when it may. */
+  readonly refusal: () => Error | null;
   /** Counts it: from then on it is part of every spender's exposure. Called at most once, when it is admitted. */
   readonly place: () => void;
 }
 
-/** What became of a demand: it was placed, or the spender that has nothing left. */
+/** What became of a demand. */
 export type Covered =
   | { readonly kind: 'placed' }
+  | { readonly kind: 'refused'; readonly error: Error }
+  /** The estimates in flight leave no room for it: it waits until enough of them have settled. */
   | {
-      readonly kind: 'exhausted';
+      readonly kind: 'blocked';
       readonly by: Spender;
-      /** There is something left, but other nodes have it as their shares. */
+      /** Other nodes have shares of it, which may be more than what they have in flight. */
       readonly isShared: boolean;
-      /** What is left beside everybody's holds, which does not admit: micro-won. */
-      readonly free: bigint;
     };
 
 /** What shares are made of. */
@@ -72,6 +77,13 @@ interface Share {
   usedMs: number;
 }
 
+/** What is left of a spender beside the shares of other nodes, as the database has it. */
+interface Left {
+  readonly spender: Spender;
+  readonly left: bigint;
+  readonly others: bigint;
+}
+
 /** More than anyone spends in a moment, and small enough that the shares of a thousand nodes add up to a bigint of the database. */
 const largestShare = 1_000_000_000_000_000n;
 
@@ -83,11 +95,15 @@ const placed: Covered = { kind: 'placed' };
  * two nodes can spend the same won. A share is half of what is free, divided by the nodes: far from the floor one question lasts
  * for thousands of requests. What does not fit the share is asked for in one short transaction. A node that is alone has no
  * shares and asks nobody.
+ *
+ * A request is admitted when its estimate fits into what is left beside all estimates in flight, or when nothing else is in flight on
+ * any node: so the overspend of all nodes together is that of one request.
  */
 export class SpendShares {
   readonly #parts: SpendSharesParts;
   readonly #shares = new Map<string, Share>();
-  readonly #pleas = new Map<string, Promise<void>>();
+  /** What other nodes wait for, and until when that is to be believed. */
+  readonly #wanted = new Map<string, number>();
   #beating: Promise<void> | null = null;
 
   constructor(parts: SpendSharesParts) {
@@ -100,31 +116,33 @@ export class SpendShares {
   }
 
   /** Whether this node alone spends, and knows that it does: nobody need be asked. */
-  get isSole(): boolean {
+  get #isSole(): boolean {
     const { nodes, isCurrent } = this.#parts;
     return nodes.isAlone && nodes.acquaintance === null && isCurrent();
   }
 
-  /** Admits a demand and places it, at once when the shares cover it. Rejects when the database is away. */
-  cover(demand: Demand): Covered | Promise<Covered> {
-    const { acquaintance } = this.#parts.nodes;
-    if (acquaintance !== null) return acquaintance.then(() => this.cover(demand));
-    if (!this.#isCovered(demand)) return this.#askUntilSure(demand);
+  /**
+   * Admits a demand whose refusal is null, or says what blocks it, without asking anyone; null when only the database knows. A node
+   * that is alone knows by itself, beside others a share knows as far as it goes.
+   */
+  coverAtOnce(demand: Demand): Covered | null {
+    if (this.#isSole && demand.isKnown) {
+      const by = blockerOf(demand, demand.spenders.map(aloneWith));
+      if (by !== undefined) return { kind: 'blocked', by: by.spender, isShared: false };
+    } else if (this.#parts.nodes.acquaintance !== null || !this.#isCovered(demand)) return null;
     demand.place();
     return placed;
   }
 
-  /** Asks; where others have a share of what is missing, asks them for it before it is refused. */
-  async #askUntilSure(demand: Demand): Promise<Covered> {
+  /** Asks the database. Rejects when it is away. */
+  async cover(demand: Demand): Promise<Covered> {
     const { database, nodes } = this.#parts;
-    for (let waitMs = firstWaitMs; ; ) {
+    for (;;) {
+      await nodes.acquaintance;
       if (!nodes.isSeen) await this.#beat();
       await nodes.acquaintance;
       const covered = await database.line.run((sql) => this.#ask(sql, demand));
-      if (covered === null) continue;
-      if (covered.kind !== 'exhausted' || !covered.isShared || waitMs > longestWaitMs) return covered;
-      await this.#plead(covered.by, waitMs);
-      waitMs *= 2;
+      if (covered !== null) return covered;
     }
   }
 
@@ -136,18 +154,36 @@ export class SpendShares {
     return this.#beating;
   }
 
-  /** Asks the other nodes to yield and gives them a moment; who asks for the same meanwhile waits along. */
-  #plead({ kind, id }: Spender, waitMs: number): Promise<void> {
-    const { clock, database } = this.#parts;
-    const name = nameOf(kind, id);
-    const running = this.#pleas.get(name);
-    if (running !== undefined) return running;
-    const plea = database
-      .transaction((sql) => recordChange(sql, `share-of-${kind}`, id))
-      .then(() => pause(clock, waitMs, new AbortController().signal))
-      .finally(() => this.#pleas.delete(name));
-    this.#pleas.set(name, plea);
-    return plea;
+  /** Asks the other nodes to yield what they have of it and do not use. Rejects when the database is away. */
+  async plead({ kind, id }: Spender): Promise<void> {
+    await this.#parts.database.transaction((sql) => recordChange(sql, `share-of-${kind}`, id));
+  }
+
+  /** A node waits for a share of it. */
+  noteWanted({ kind, id }: Pick<Spender, 'kind' | 'id'>): void {
+    const nowMs = this.#parts.clock.monotonic();
+    for (const [name, untilMs] of this.#wanted) if (untilMs <= nowMs) this.#wanted.delete(name);
+    this.#wanted.set(nameOf(kind, id), nowMs + wantedForMs);
+  }
+
+  /** Whether another node waits for anything: only then `released` has something to do. */
+  get isAnyWanted(): boolean {
+    return this.#wanted.size > 0;
+  }
+
+  /** A request that spent of it has ended. When another node waits for that, it is given at once. Never rejects. */
+  async released(spender: Spender): Promise<void> {
+    const name = nameOf(spender.kind, spender.id);
+    const isWanted = (this.#wanted.get(name) ?? 0) > this.#parts.clock.monotonic();
+    this.#wanted.delete(name);
+    if (!isWanted || !this.#shares.has(name)) return;
+    try {
+      await this.yieldTo([spender]);
+      // The subject's own topic wakes those who wait and asks nobody to yield again.
+      await this.#parts.database.transaction((sql) => recordChange(sql, spender.kind, spender.id));
+    } catch {
+      // Whoever waits asks again.
+    }
   }
 
   /** What a settlement has spent leaves the shares, as it left them in the database. */
@@ -234,29 +270,29 @@ export class SpendShares {
   async #ask(sql: Sql, demand: Demand): Promise<Covered | null> {
     const { nodes } = this.#parts;
     if (nodes.acquaintance !== null || !nodes.isSeen) return null;
+    const early = demand.refusal();
+    if (early !== null) return { kind: 'refused', error: early };
     if (this.#isCovered(demand)) {
       demand.place();
       return placed;
     }
     await sql.query('BEGIN');
-    const lefts: { spender: Spender; left: bigint; others: bigint }[] = [];
+    const lefts: Left[] = [];
     for (const spender of demand.spenders) {
       await lockShares(sql, spender.kind, spender.id);
       const left = await spender.readLeft(sql);
-      const others = await sharesOfOthers(sql, this.#parts.nodes.id, spender.kind, spender.id);
+      const others = await sharesOfOthers(sql, nodes.id, spender.kind, spender.id);
       lefts.push({ spender, left: left - others, others });
     }
     // No wait from here to where the request is placed: what is compared is what is counted.
-    if (nodes.acquaintance !== null || !nodes.isSeen) {
+    const isLost = nodes.acquaintance !== null || !nodes.isSeen;
+    const error = demand.refusal();
+    const by = blockerOf(demand, lefts);
+    if (isLost || error !== null || by !== undefined) {
       await sql.query('ROLLBACK');
-      return null;
-    }
-    const exhausted = lefts.find(({ spender, left }) => !spender.admits(left - spender.exposure));
-    if (exhausted !== undefined) {
-      await sql.query('ROLLBACK');
-      const { spender, left, others } = exhausted;
-      const free = left - spender.exposure;
-      return { kind: 'exhausted', by: spender, isShared: spender.admits(free + others), free };
+      if (isLost) return null;
+      if (error !== null) return { kind: 'refused', error };
+      return by === undefined ? null : { kind: 'blocked', by: by.spender, isShared: by.others > 0n };
     }
     demand.place();
     const next = lefts.map(({ spender, left }) => ({ spender, amount: this.#shareOf(spender, left) }));
@@ -290,6 +326,22 @@ export class SpendShares {
     const usedMs = this.#parts.clock.monotonic();
     this.#shares.set(nameOf(spender.kind, spender.id), { spender, amount, usedMs });
   }
+}
+
+/**
+ * The spender that leaves no room for a demand beside the estimates in flight. The key comes first: who waits for its key must not
+ * keep the account's other keys waiting.
+ */
+function blockerOf({ amount }: Demand, lefts: readonly Left[]): Left | undefined {
+  return lefts.findLast(({ spender: { exposure, held }, left, others }) => {
+    const fits = left - exposure >= amount;
+    const isIdle = held === 0n && others === 0n;
+    return !fits && !isIdle;
+  });
+}
+
+function aloneWith(spender: Spender): Left {
+  return { spender, left: spender.left, others: 0n };
 }
 
 function rowOf({ spender, amount }: { readonly spender: Spender; readonly amount: bigint }): ShareRow {

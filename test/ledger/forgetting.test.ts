@@ -8,13 +8,13 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { AccountBook } from '../../src/accounts/account-book.ts';
 import { openBooks } from '../../src/books.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
-import { Funds, placeWith } from '../../src/funds.ts';
+import { Funds } from '../../src/funds.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { dispatch } from '../../src/http/dispatch.ts';
 import { Exchange } from '../../src/http/exchange.ts';
 import { route } from '../../src/http/route.ts';
 import { RouteTable } from '../../src/http/table.ts';
-import { admit, exhausted } from '../../src/inference/holds.ts';
+import { assertFunded, refusalInLine } from '../../src/inference/holds.ts';
 import { Session } from '../../src/inference/session.ts';
 import { KeyDesk } from '../../src/keys/key-desk.ts';
 import { KeyRing } from '../../src/keys/key-ring.ts';
@@ -24,7 +24,7 @@ import { openOffice } from '../../src/office.ts';
 import { Database } from '../../src/store/database.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { type LimitReset, limitResets, seoulDayAt } from '../../src/time/period.ts';
+import { type LimitReset, limitResets } from '../../src/time/period.ts';
 import { noUsage } from '../../src/wire/usage.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { testConfig } from '../harness/gateway.ts';
@@ -50,6 +50,9 @@ function dice(seed: number): (sides: number) => number {
     return Math.floor((state / 2 ** 32) * sides);
   };
 }
+
+/** A request would have to wait in line. */
+class Waits extends Error {}
 
 interface WorldKey {
   readonly accountId: number;
@@ -98,7 +101,7 @@ class World {
 
   /** A request of a key begins: what became of it. */
   async ask(key: WorldKey, amount: number): Promise<void> {
-    const { books, clock, place, isForgetful } = this.#parts;
+    const { books, clock, isForgetful } = this.#parts;
     const ask = route({
       method: 'POST',
       path: '/ask',
@@ -115,18 +118,26 @@ class World {
           endpoint: 'chat',
           settlements,
           clock,
+          onReleased: () => {},
         });
-        const admitted = (): void => admit(account, caller.key, floor, seoulDayAt(clock.now()));
+        const standing = () => ({ account, key: caller.key, debtFloor: floor, nowMs: clock.now() });
         try {
-          admitted();
+          assertFunded(standing());
           // The body comes in.
           for (let n = 0; n < 5; n += 1) await turn();
-          admitted();
-          const placing = place({ account, key: caller.key, amount: won(amount) }, () =>
-            session.hold.place(won(amount)),
-          );
-          const placed = placing === undefined ? undefined : await placing;
-          if (placed?.kind === 'exhausted') throw exhausted(placed.by.kind, account, caller.key, placed.free);
+          assertFunded(standing());
+          const { funds, shares } = books;
+          const demand = {
+            spenders: funds.of(account, caller.key),
+            amount: won(amount),
+            isKnown: funds.isKnown(account, caller.key),
+            refusal: () => refusalInLine(standing()),
+            place: () => session.hold.place(won(amount)),
+          };
+          const covered = shares.coverAtOnce(demand) ?? (await shares.cover(demand));
+          if (covered.kind === 'refused') throw covered.error;
+          // Here a request that would wait in line goes away instead.
+          if (covered.kind === 'blocked') throw new Waits(covered.by.kind);
         } catch (error) {
           await session.fail(error);
           throw error;
@@ -145,6 +156,7 @@ class World {
       this.#everMet.add(key.accountId);
       this.decisions.push('placed');
     } catch (error) {
+      if (error instanceof Waits) return void this.decisions.push(`waits for ${error.message}`);
       if (!(error instanceof Refusal)) throw error;
       this.decisions.push(`${error.failure} ${JSON.stringify(error.extras)}`);
     }
@@ -255,7 +267,6 @@ async function partsOf(t: TestContext, kept: number) {
     isForgetful,
     desk: new KeyDesk({ database, ring: books.keys, clock, keyPrefix }),
     office: openOffice(database, { clock, keyPrefix, close: async () => {} }),
-    place: placeWith(books.shares, books.funds),
   };
 }
 
@@ -289,7 +300,7 @@ test('books that forget whatever they may, whenever they may, decide and say wha
   assert.deepEqual(forgetful.decisions, mindful.decisions);
   assert.ok(forgetful.metAgain > 50, `${forgetful.metAgain} accounts were met again`);
   const kinds = new Set(mindful.decisions.map((decision) => decision.split(' ')[0]));
-  for (const kind of ['placed', 'insufficient_credits', 'key_limit_exceeded', 'invalid_api_key'])
+  for (const kind of ['placed', 'waits', 'insufficient_credits', 'key_limit_exceeded', 'invalid_api_key'])
     assert.ok(kinds.has(kind), kind);
 });
 

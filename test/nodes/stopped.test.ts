@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import type { QueryResultRow } from 'pg';
 import { silentLog } from '../../src/log/log.ts';
 import { NodeRegistry } from '../../src/nodes/node-registry.ts';
-import { type Spender, SpendShares } from '../../src/nodes/spend-shares.ts';
+import { type Demand, type Spender, SpendShares } from '../../src/nodes/spend-shares.ts';
 import { Database } from '../../src/store/database.ts';
 import { nodeLostMs } from '../../src/store/gateway-nodes.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
@@ -28,6 +28,11 @@ async function databaseOf(t: TestContext): Promise<SlowDatabase> {
     await home.drop();
   });
   return database;
+}
+
+/** A request of this amount, as far as the shares are concerned. */
+function demandOf(spender: Spender, amount: bigint, place: () => void): Demand {
+  return { spenders: [spender], amount, isKnown: true, refusal: () => null, place };
 }
 
 /** A node whose time can pass without it. */
@@ -55,8 +60,11 @@ function purseOf(left: bigint): { readonly spender: Spender; readonly take: (amo
       get exposure() {
         return exposure;
       },
+      get held() {
+        return exposure;
+      },
+      left,
       readLeft: async () => left,
-      admits: (free) => free >= 0n,
     },
     take: (amount) => {
       exposure += amount;
@@ -89,20 +97,26 @@ test('a node that was stopped spends nothing of its shares before it has looked 
     get exposure() {
       return exposure;
     },
+    get held() {
+      return exposure;
+    },
+    get left() {
+      return left;
+    },
     readLeft: async () => left,
-    admits: (free) => free >= 0n,
   };
   const cover = async (): Promise<string> => {
     const place = (): void => {
       exposure += 10n;
     };
-    return (await shares.cover({ spenders: [spender], amount: 10n, place })).kind;
+    const demand = demandOf(spender, 10n, place);
+    return (shares.coverAtOnce(demand) ?? (await shares.cover(demand))).kind;
   };
   assert.equal(await cover(), 'placed');
   left = 0n;
   assert.equal(await cover(), 'placed', 'of its share, without a question');
   isCurrent = false;
-  assert.equal(await cover(), 'exhausted');
+  assert.equal(await cover(), 'blocked');
 });
 
 /** Has a node look again and again until the test is over, or told to stop. */
@@ -125,7 +139,7 @@ test('a node that was stopped for so long that it is lost spends nothing before 
     const { spender, take } = purseOf(100n);
     nodes.onCompany(() => shares.publish([spender]));
     const cover = async (amount: bigint): Promise<string> =>
-      (await shares.cover({ spenders: [spender], amount, place: () => take(amount) })).kind;
+      (await shares.cover(demandOf(spender, amount, () => take(amount)))).kind;
     return { ...node, cover };
   };
   const one = await start();
@@ -143,7 +157,7 @@ test('a node that was stopped for so long that it is lost spends nothing before 
   );
   assert.equal(await two.cover(100n), 'placed', 'what a lost node has is not counted');
   // It has looked for changes, but has not said yet that it lives.
-  assert.equal(await one.cover(10n), 'exhausted');
+  assert.equal(await one.cover(10n), 'blocked');
   assert.notEqual(one.nodes.id, id);
 });
 
@@ -171,7 +185,7 @@ test('a share that was being given when this node published what it may spend is
   };
   const shares = new SpendShares({ database, clock: systemClock, nodes, isCurrent: () => true });
   const { spender, take } = purseOf(100n);
-  const cover = (amount: bigint) => shares.cover({ spenders: [spender], amount, place: () => take(amount) });
+  const cover = (amount: bigint) => shares.cover(demandOf(spender, amount, () => take(amount)));
   // A model that costs nothing: nothing is in flight of what is published.
   const asked = cover(0n);
   await new Promise(setImmediate);
@@ -181,5 +195,5 @@ test('a share that was being given when this node published what it may spend is
   for (const name of ['one', 'two'])
     await database.query('INSERT INTO gateway_node (home, address) VALUES ($1, $2)', [randomUUID(), name]);
   await database.query('INSERT INTO spend_share (kind, subject, node_id, amount) VALUES (1, 1, 2, 101)');
-  assert.equal((await cover(10n)).kind, 'exhausted', 'another node has all of it');
+  assert.equal((await cover(10n)).kind, 'blocked', 'another node has all of it');
 });

@@ -79,7 +79,7 @@ export class Callers {
     told.wasExpired &&= machine.time.jumps === jumps;
     this.#simulation.note(`${id} ${told.end}${errorType === null ? '' : ` with ${errorType}`}`);
     this.#simulation.guarded(() => {
-      truth.onTold(told, this.#simulation.plan.ack);
+      truth.onTold(told, this.#simulation.plan, errorType);
       this.#simulation.operator.onAnswer(told, errorType, holder);
     });
     this.#lookForStreams(machine.number);

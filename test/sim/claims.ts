@@ -1,5 +1,4 @@
 import { nodeLostMs } from '../../src/store/gateway-nodes.ts';
-import { seoulDayAt } from '../../src/time/period.ts';
 import type { SimGateway } from './gateway.ts';
 import type { Tables } from './model/tables.ts';
 import type { Store } from './model/transactions.ts';
@@ -59,6 +58,16 @@ export class Claims {
     let taken = 0n;
     for (const life of this.#lives()) if (life.process.isAlive) taken += this.#exposureOf(life, subject);
     return taken;
+  }
+
+  /** What is in flight, by its estimates, over all that live. */
+  heldOf(subject: Subject): bigint {
+    let held = 0n;
+    for (const life of this.#lives())
+      if (life.process.isAlive)
+        held +=
+          (exposuresOf(life, 'all').get(subject) ?? 0n) - (exposuresOf(life, 'pending').get(subject) ?? 0n);
+    return held;
   }
 
   /** What the nodes that live may spend without asking, as the database has it. */
@@ -193,13 +202,9 @@ function exposuresOf({ gateway }: Life, part: 'all' | 'pending'): ReadonlyMap<Su
   const exposures = new Map<Subject, bigint>();
   if (gateway === null) return exposures;
   for (const account of gateway.books.accounts.all()) {
-    const held = account.balance - account.balanceAfterHolds;
-    exposures.set(`account ${account.id}`, account.exposure - (part === 'all' ? 0n : held));
+    exposures.set(`account ${account.id}`, account.exposure - (part === 'all' ? 0n : account.held));
   }
-  const today = seoulDayAt(0);
-  for (const key of gateway.books.keys.all()) {
-    const held = key.usageWithHoldsAt(today) - key.usageAt(today);
-    exposures.set(`key ${key.row.id}`, key.exposure - (part === 'all' ? 0n : held));
-  }
+  for (const key of gateway.books.keys.all())
+    exposures.set(`key ${key.row.id}`, key.exposure - (part === 'all' ? 0n : key.held));
   return exposures;
 }

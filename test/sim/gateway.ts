@@ -2,13 +2,15 @@ import { type Books, openBooks } from '../../src/books.ts';
 import { buildCatalogue, type Catalogue } from '../../src/catalogue/catalogue.ts';
 import type { Config } from '../../src/config/config.ts';
 import { openaiDialect } from '../../src/dialects/openai/index.ts';
-import { ServerStopping } from '../../src/errors/given-up.ts';
-import { placeWith } from '../../src/funds.ts';
+import { ClientLeft, ServerStopping } from '../../src/errors/given-up.ts';
+import { admissionsOf } from '../../src/funds.ts';
 import { readGeneration } from '../../src/generations/generations.ts';
 import { dispatch } from '../../src/http/dispatch.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import type { Reply } from '../../src/http/route.ts';
 import { RouteTable } from '../../src/http/table.ts';
+import { CompletionSizes } from '../../src/inference/completion-sizes.ts';
+import type { Admission } from '../../src/inference/inference.ts';
 import { JobRunner } from '../../src/jobs/jobs.ts';
 import { expireCredit } from '../../src/ledger/credit.ts';
 import { type Log, type LogFields, silentLog } from '../../src/log/log.ts';
@@ -26,7 +28,6 @@ import { MemoryWatch } from './memory-watch.ts';
 import type { Link, SimServer } from './network.ts';
 import type { Forgetting } from './plan.ts';
 import type { SimProcess } from './process.ts';
-import type { Admission } from './truth.ts';
 
 /** What a gateway is simulated with. */
 export interface SimGatewayParts {
@@ -84,7 +85,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
   const memory = new MemoryWatch(books, parts.onMemory);
   const health = new Health(clock, usualLimits);
   let catalogue: Catalogue = buildCatalogue(config, parts.versionOf);
-  const place = placeWith(shares, books.funds);
+  const admissions = admissionsOf(books);
   const routes = inferenceRoutes({
     accounts,
     settlements,
@@ -107,12 +108,25 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       },
     },
     clock,
-    place: (request, count) =>
-      place(request, () => {
-        parts.onAdmit(request, books);
-        memory.onAdmit(request);
-        count();
-      }),
+    admissions: {
+      ...admissions,
+      enter: (request) => {
+        const waiting = admissions.enter({
+          ...request,
+          place: () => {
+            parts.onAdmit(request, books);
+            memory.onAdmit(request);
+            request.place();
+          },
+        });
+        waiting?.then(
+          () => parts.onMemory('a request waited in line and was admitted'),
+          (error) => error instanceof ClientLeft && parts.onMemory('a client left while it waited in line'),
+        );
+        return waiting;
+      },
+    },
+    sizes: new CompletionSizes(),
     count: async (texts) => [...texts].join(' ').split(' ').filter(Boolean).length,
     debtFloor: config.limits.debtFloorKrw,
     maxBodyBytes: config.limits.bodyBytes,

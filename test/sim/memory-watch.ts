@@ -1,6 +1,6 @@
 import type { Books } from '../../src/books.ts';
+import type { Admission } from '../../src/inference/inference.ts';
 import type { Goal } from './journey.ts';
-import type { Admission } from './truth.ts';
 
 /** Looks on while a gateway forgets, and notes what it then meets again. */
 export class MemoryWatch {
@@ -23,7 +23,7 @@ export class MemoryWatch {
       if (accounts.peek(account.id) === undefined) this.#accounts.add(account.id);
       else if (account.isNeeded && account.exposure === 0n)
         this.met('an account was not forgotten because a request had it in hand');
-      else if (account.isNeeded && account.balanceAfterHolds === account.balance)
+      else if (account.isNeeded && account.held === 0n)
         this.met('an account was not forgotten because a charge was not committed');
     }
     for (const { row } of known.keys) if (keys.peekId(row.id) === undefined) this.#keys.add(row.id);

@@ -1,10 +1,11 @@
 import type { Books } from '../../src/books.ts';
-import type { InferenceParts } from '../../src/inference/inference.ts';
+import type { Admission } from '../../src/inference/inference.ts';
 import { Audit } from './audit.ts';
 import { Claims, type Life, type Subject } from './claims.ts';
 import { type Journey, Violation } from './journey.ts';
 import type { Tables } from './model/tables.ts';
 import type { Store, Transaction } from './model/transactions.ts';
+import type { Plan } from './plan.ts';
 import type { SimProcess } from './process.ts';
 import { beginningMs, type Timeline } from './time.ts';
 import type { Told } from './told.ts';
@@ -15,13 +16,12 @@ export interface Rates {
   readonly completion: bigint;
 }
 
-/** A request that is about to be counted. */
-export type Admission = Parameters<InferenceParts['place']>[0];
-
 /** More than any limit: what a key may spend that had no limit a moment ago. */
 const unlimited = 10n ** 18n;
 /** How long who asks for shares waits for them. */
 const patienceMs = 700;
+/** What was added is known to every node after this long at the latest. */
+const heardWithinMs = 1_500;
 const expiry = 4;
 const adjustment = 6;
 
@@ -34,12 +34,16 @@ export class Truth {
   readonly #told: ReadonlyMap<string, Told>;
   readonly #claims: Claims;
   readonly #audit: Audit;
+  readonly #floor: bigint;
   readonly #sums = new Map<number, { amount: bigint; entries: number }>();
   /** Every amount of credit that an account ever had, and since when. */
   readonly #credits = new Map<number, { readonly amount: bigint; readonly sinceMs: number }[]>();
   /** The largest estimate so far. */
   readonly #largest = new Map<Subject, bigint>();
   readonly #limits = new Map<number, bigint | null>();
+  /** What was left of each at its last commit, and when the settled figures last admitted nobody, in virtual time. */
+  readonly #lastLeft = new Map<Subject, bigint>();
+  readonly #exhaustedMs = new Map<Subject, number>();
   readonly #pleas = new Map<string, { readonly process: SimProcess; readonly atMs: number }>();
   #checks = 0;
 
@@ -58,6 +62,7 @@ export class Truth {
     this.#lives = parts.lives;
     this.#told = parts.told;
     this.#claims = new Claims(parts);
+    this.#floor = parts.floor;
     this.#audit = new Audit({ ...parts, hold: (holds, says) => this.hold(holds, says) });
   }
 
@@ -108,7 +113,10 @@ export class Truth {
     this.#noteTaken(tx, entries);
     this.#heedPleas(tx, process, entries.length > 0);
     this.#noteSpending(tx, entries);
-    for (const subject of subjectsOf(tx, fresh)) this.#holdSpending(subject);
+    for (const subject of subjectsOf(tx, fresh)) {
+      this.#noteExhausted(subject);
+      this.#holdSpending(subject);
+    }
     this.#holdShares(tx);
     if (batch.length > fresh.length) {
       const known = new Set(fresh.map(({ id }) => id));
@@ -123,6 +131,35 @@ export class Truth {
           : 'a replay of the journal found a row settled',
       );
     }
+  }
+
+  /** Whether settled figures admit nobody: an account without credit, a key at its limit. */
+  #isExhausted(subject: Subject, left: bigint): boolean {
+    const pending = this.#claims.takenOf(subject) - this.#claims.heldOf(subject);
+    return left - pending - (subject.startsWith('account') ? this.#floor : 0n) <= 0n;
+  }
+
+  /** Notes it as it was until this commit, and as it is from now on. */
+  #noteExhausted(subject: Subject): void {
+    const left = this.#claims.leftOf(subject);
+    // An account begins without credit.
+    const before = this.#lastLeft.get(subject) ?? (subject.startsWith('account') ? this.#floor : left);
+    if (left === null || before === null) return;
+    this.#lastLeft.set(subject, left);
+    if (this.#isExhausted(subject, before) || this.#isExhausted(subject, left))
+      this.#exhaustedMs.set(subject, this.#timeline.nowMs);
+  }
+
+  /** What is in flight refuses nobody: whoever is told 402 asked when settled figures said so, or a moment after. */
+  #holdRefusal({ id, sentMs }: Told, subject: Subject): void {
+    const left = this.#claims.leftOf(subject);
+    if (left === null) return;
+    const sinceMs = this.#exhaustedMs.get(subject) ?? Number.NEGATIVE_INFINITY;
+    this.hold(
+      this.#isExhausted(subject, left) || sinceMs >= sentMs - heardWithinMs,
+      () => `${id} was refused although ${left} is left of ${subject}`,
+    );
+    this.#journey.met('a refusal was compared with the settled figures');
   }
 
   /** Whatever the nodes do, and whatever any of them believes: what was spent exceeds what there was by one estimate at the most. */
@@ -209,8 +246,8 @@ export class Truth {
   }
 
   /**
-   * A request is about to be counted. Beside other nodes shares may exceed what is left by the estimate of one request, and no more
-   * (src/nodes/README.md); a node that is and was alone admits nothing once the floor or limit is reached.
+   * A request is about to be counted: its estimate fits into what is left beside all that is in flight and all that is charged and not
+   * committed, or nothing else is in flight on any node and the settled figures admit it (src/nodes/README.md).
    */
   onAdmit({ account, key, amount }: Admission, { accounts, keys }: Books): void {
     this.#claims.noteLost(this.#nowMs);
@@ -223,27 +260,28 @@ export class Truth {
       account.exposure >= 0n && key.exposure >= 0n,
       () => `more was given back to account ${account.id} or key ${key.row.id} than was taken of it`,
     );
-    this.#holdAdmission(`account ${account.id}`, amount, (free) => free >= 0n);
-    this.#holdAdmission(
-      `key ${key.row.id}`,
-      amount,
-      (free, slack) => free > 0n || (slack > 0n && free === 0n),
-    );
+    this.#holdAdmission(`account ${account.id}`, amount);
+    this.#holdAdmission(`key ${key.row.id}`, amount);
   }
 
-  #holdAdmission(subject: Subject, amount: bigint, admits: (free: bigint, slack: bigint) => boolean): void {
+  #holdAdmission(subject: Subject, amount: bigint): void {
     this.#claims.forgive(subject, this.#nowMs);
     const largest = this.#largest.get(subject) ?? 0n;
     this.#largest.set(subject, largest > amount ? largest : amount);
     const left = this.#claims.leftOf(subject);
     if (left === null) return;
-    const isAlone = this.#lives().length === 1;
-    const slack = (isAlone || largest < amount ? 0n : largest - amount) + this.#claims.excusedOf(subject);
+    const slack = this.#claims.excusedOf(subject);
     const taken = this.#claims.takenOf(subject);
+    const held = this.#claims.heldOf(subject);
+    const pending = taken - held;
+    const fits = left - taken + slack >= amount;
+    if (!fits) this.#journey.met('a request was admitted alone, beyond what was left');
+    // The floor, and the settled figures: an account without credit or a key at its limit admits nobody.
+    const isSettled = subject.startsWith('account') ? left - pending >= 0n : left - pending > 0n;
     this.hold(
-      admits(left - taken + slack, slack),
+      fits || (held <= slack && (isSettled || slack > 0n)),
       () =>
-        `admitted below the floor or at the limit: ${subject} has ${left} left, ${taken} taken, ${slack} of slack`,
+        `admitted beside others: ${subject} has ${left} left, ${held} in flight and ${pending} charged, for ${amount}, with ${slack} of slack`,
     );
   }
 
@@ -256,7 +294,11 @@ export class Truth {
   }
 
   /** A client was told the end of its answer. Where the database makes a settlement durable, that has it by now. */
-  onTold(told: Told, ack: 'journal' | 'database'): void {
+  onTold(told: Told, { ack, kind }: Pick<Plan, 'ack' | 'kind'>, errorType: string | null): void {
+    // Elsewhere a charge is given up now and then, which nobody can see from here.
+    if (kind === 'tight' && errorType === 'insufficient_credits')
+      this.#holdRefusal(told, `account ${told.accountId}`);
+    if (kind === 'tight' && errorType === 'key_limit_exceeded') this.#holdRefusal(told, `key ${told.keyId}`);
     if (ack === 'journal' || told.end !== 'complete') return;
     const [row] = this.#audit.recordsOf(told.id);
     this.hold(row?.cost === told.cost, () => `${told.id} is complete and not in the database`);
@@ -314,6 +356,7 @@ function subjectsOf(tx: Transaction, fresh: readonly Tables['generation'][]): Re
   const subjects = new Set<Subject>(fresh.map(({ key_id }) => `key ${key_id}` as const));
   for (const id of tx.written.get('account_balance')?.keys() ?? []) subjects.add(`account ${Number(id)}`);
   for (const key of tx.written.get('spend_share')?.keys() ?? []) subjects.add(subjectOf(key));
+  for (const id of tx.written.get('api_key')?.keys() ?? []) subjects.add(`key ${Number(id)}`);
   return subjects;
 }
 

@@ -42,6 +42,9 @@ export const generationShape = z.strictObject({
   upstream_inference_cost: number,
   latency: number.describe('Milliseconds to the first word'),
   generation_time: number.describe('Milliseconds to the last'),
+  admission_wait: number.describe(
+    'Milliseconds in line, until earlier requests of the account or key settled',
+  ),
   moderation_latency: number,
   tokens_prompt: count,
   tokens_completion: count,

@@ -1,0 +1,328 @@
+/* decisions.md A-25: requests in flight never cause a refusal; what they may cost makes later ones wait in line. */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { assertError } from '../harness/answer-rules.ts';
+import { type Answered, startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+
+let upstream: Upstream;
+let naru: TestGateway;
+
+before(async () => {
+  upstream = await startUpstream();
+  naru = await startTestGateway({
+    models: [
+      { id: 'test/echo', upstreams: [upstream.url] },
+      // 10 prompt tokens and 5 completion tokens cost 100 won; without max_tokens 1,024 of them are expected: 10,240 won.
+      {
+        id: 'test/expensive',
+        upstreams: [upstream.url],
+        model: { price: { prompt: 5, completion: 10, per: 'token' } },
+      },
+      {
+        id: 'test/free',
+        upstreams: [upstream.url],
+        model: { price: { prompt: 0, completion: 0, per: 'token' } },
+      },
+    ],
+    config: { limits: { debt_floor_krw: 0 } },
+  });
+});
+after(async () => {
+  await naru?.close();
+  await upstream?.close();
+});
+afterEach(async () => {
+  await naru.settled();
+  assert.equal(naru.gateway.families().find(({ name }) => name === metric)?.samples[0]?.value, 0);
+});
+
+const metric = 'naru_requests_waiting_for_credit';
+const messages = [{ role: 'user', content: 'hi' }];
+/** The upstream is asked in the order of admission; each request says who it is. */
+const body = (more: object = {}) => ({ model: 'test/echo', max_tokens: 100, messages, ...more });
+const send = (key: string, more: object = {}, signal?: AbortSignal): Promise<Answered> =>
+  naru.send('POST', '/chat/completions', { key, body: body(more), ...(signal && { signal }) });
+const answered = () => reply.chat('hello there', { usage: usage(10, 5) });
+
+/** Resolves when so many requests wait in line. */
+async function inLine(count: number): Promise<void> {
+  const endMs = performance.now() + 10_000;
+  const waiting = () => naru.gateway.families().find(({ name }) => name === metric)?.samples[0]?.value;
+  while (waiting() !== count) {
+    assert.ok(performance.now() < endMs, `${waiting()} wait, not ${count}`);
+    await pause(2);
+  }
+}
+
+/** A request that is in flight until it is let go: it costs 20 won, and is expected to cost what `max_tokens` allows. */
+async function inFlight(key: string, more: object = {}) {
+  const hold = gate();
+  upstream.next(answered().holdAt(0, hold));
+  const answer = send(key, more);
+  await hold.reached;
+  return {
+    async end(): Promise<void> {
+      hold.open();
+      assert.equal((await answer).status, 200);
+    },
+  };
+}
+
+const balanceOf = async (accountId: number): Promise<bigint> => {
+  await naru.settled();
+  const row = (await naru.office.readAccount(accountId)) ?? assert.fail('no account');
+  return row.credits - row.usage;
+};
+
+for (const agents of [4, 8]) {
+  test(`${agents} agents in parallel on 1,000 won with an expensive model all finish`, async () => {
+    upstream.always(answered());
+    const { key, accountId } = await naru.account({ credit: '1000' });
+    const answers = await Promise.all(
+      Array.from({ length: agents }, () => send(key, { model: 'test/expensive', max_tokens: undefined })),
+    );
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    assert.equal(await balanceOf(accountId), BigInt(1000 - 100 * agents) * 1_000_000n);
+  });
+}
+
+test('two streams at once at 8,815 won are both answered', async () => {
+  upstream.always(answered());
+  const other = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
+  try {
+    const { key } = await other.account({ credit: '8815' });
+    const asked = { key, body: { model: 'test/echo', stream: true, messages } };
+    const streams = [1, 2].map(() => other.send('POST', '/chat/completions', asked));
+    for (const { status, text } of await Promise.all(streams)) {
+      assert.equal(status, 200);
+      assert.match(text, /data: \[DONE\]\n\n$/);
+    }
+  } finally {
+    await other.close();
+  }
+});
+
+test('two requests at once with a fresh key of limit 1,000 are both answered', async () => {
+  upstream.always(answered());
+  const { key } = await naru.account({ credit: '1000000', limit: '1000' });
+  const answers = await Promise.all([1, 2].map(() => send(key, { max_tokens: undefined })));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200],
+  );
+});
+
+// rows 219, 240
+test('of many at once near the limit of a key all are answered that settle below it, and the rest is told what was really used', async () => {
+  upstream.always(answered());
+  const account = await naru.account({ credit: '100000000', limit: '50' });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => send(account.key)));
+  assert.equal(
+    answers.filter(({ status }) => status === 200).length,
+    3,
+    '20 won each: usage is below 50 before the third',
+  );
+  for (const answer of answers.filter(({ status }) => status !== 200))
+    assert.deepEqual(assertError(answer, 402, 'key_limit_exceeded'), {
+      error_type: 'key_limit_exceeded',
+      limit_krw: '50.000000',
+      usage_krw: '60.000000',
+    });
+});
+
+// rows 77, 218
+test('of many at once near the floor all are answered while credit is left, and the rest is told the settled balance', async () => {
+  upstream.always(answered());
+  const { key, accountId } = await naru.account({ credit: '110' });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => send(key)));
+  assert.equal(answers.filter(({ status }) => status === 200).length, 6);
+  for (const answer of answers.filter(({ status }) => status !== 200))
+    assert.deepEqual(assertError(answer, 402, 'insufficient_credits'), {
+      error_type: 'insufficient_credits',
+      balance_krw: '-10.000000',
+    });
+  assert.equal(await balanceOf(accountId), -10_000_000n, 'less than one request below the floor');
+});
+
+test('a request that waits is admitted when the one before it has ended, and its record and log line say for how long', async () => {
+  const { key } = await naru.account({ credit: '100' });
+  const first = await inFlight(key);
+  const attempts = upstream.requests.length;
+  upstream.always(answered());
+  const second = send(key);
+  await inLine(1);
+  assert.equal(upstream.requests.length, attempts, 'nothing of it went upstream');
+  await first.end();
+  const answer = await second;
+  assert.equal(answer.status, 200);
+  const id = answer.headers.get('x-service-generation-id');
+  const { data } = (await naru.send('GET', `/generation?id=${id}`, { key })).json;
+  assert.ok(
+    data.admission_wait >= 0 && data.admission_wait <= data.generation_time,
+    `${data.admission_wait}`,
+  );
+  const line = naru.logged.find((entry) => entry['generation_id'] === id);
+  assert.equal(line?.['admission_wait_ms'], data.admission_wait);
+});
+
+test('a request that fits is not kept waiting by what others may cost, and free ones wait for nothing', async () => {
+  upstream.always(answered());
+  const { key } = await naru.account({ credit: '1000' });
+  const first = await inFlight(key, { max_tokens: 100 });
+  const answer = await send(key, { max_tokens: 100 });
+  assert.equal(answer.status, 200);
+  const large = send(key, { max_tokens: 30_000 });
+  await inLine(1);
+  assert.equal((await send(key, { model: 'test/free', max_tokens: 30_000 })).status, 200);
+  await first.end();
+  assert.equal((await large).status, 200);
+});
+
+test('first come, first served: a small request does not pass a large one of its account', async () => {
+  const { key } = await naru.account({ credit: '1000' });
+  const first = await inFlight(key, { max_tokens: 100 });
+  const order: string[] = [];
+  upstream.answer(({ body: asked }) => {
+    order.push(String(asked['user'] ?? ''));
+    return answered();
+  });
+  const large = send(key, { max_tokens: 30_000, user: 'large' });
+  await inLine(1);
+  const small = send(key, { max_tokens: 1, user: 'small' });
+  await inLine(2);
+  await first.end();
+  assert.deepEqual([(await large).status, (await small).status], [200, 200]);
+  assert.deepEqual(order, ['large', 'small']);
+});
+
+test('who waits for the limit of its key does not hold up the other keys of the account', async () => {
+  const account = await naru.account({ credit: '10000', limit: '150' });
+  const other = await account.another();
+  const first = await inFlight(account.key);
+  upstream.always(answered());
+  const second = send(account.key);
+  await inLine(1);
+  assert.equal((await send(other.key)).status, 200);
+  await first.end();
+  assert.equal((await second).status, 200);
+});
+
+test('a client that leaves ends its wait at once, and who was behind it is next', async () => {
+  const { key } = await naru.account({ credit: '1000' });
+  const first = await inFlight(key, { max_tokens: 100 });
+  upstream.always(answered());
+  const leave = new AbortController();
+  const large = send(key, { max_tokens: 30_000 }, leave.signal);
+  await inLine(1);
+  const small = send(key, { max_tokens: 1 });
+  await inLine(2);
+  leave.abort();
+  await assert.rejects(large);
+  assert.equal((await small).status, 200, 'while the first is still in flight');
+  await first.end();
+});
+
+test('a key that is revoked, switched off or suspended ends the wait of its requests with its own refusal', async () => {
+  const account = await naru.account({ credit: '100' });
+  const first = await inFlight(account.key);
+  upstream.always(answered());
+  const management = (await account.another({ kind: 'management' })).key;
+  const [revoked, off, suspended] = [
+    await account.another(),
+    await account.another(),
+    await account.another(),
+  ] as const;
+  const waiting = [revoked, off, suspended].map(({ key }) => send(key));
+  await inLine(3);
+  assert.equal((await naru.send('DELETE', `/keys/${revoked.hash}`, { key: management })).status, 200);
+  await naru.send('PATCH', `/keys/${off.hash}`, { key: management, body: { disabled: true } });
+  await naru.office.suspendKey({ hash: suspended.hash, suspended: true, reason: null });
+  const [one, two, three] = await Promise.all(waiting);
+  assertError(one as Answered, 401, 'invalid_api_key');
+  assertError(two as Answered, 401, 'invalid_api_key');
+  assertError(three as Answered, 403, 'key_suspended');
+  await first.end();
+});
+
+test('a top-up releases the line within a second', async () => {
+  const account = await naru.account({ credit: '100' });
+  const first = await inFlight(account.key);
+  upstream.always(answered());
+  const waiting = [1, 2, 3].map(() => send(account.key));
+  await inLine(3);
+  const startedMs = performance.now();
+  await account.topUp('100000');
+  for (const answer of await Promise.all(waiting)) assert.equal(answer.status, 200);
+  const tookMs = performance.now() - startedMs;
+  assert.ok(tookMs < 1_000, `${tookMs} ms`);
+  await first.end();
+});
+
+for (const [change, limit] of [
+  ['raised', 100_000],
+  ['removed', null],
+] as const) {
+  test(`a limit that is ${change} releases who waits for it within a second`, async () => {
+    const account = await naru.account({ credit: '1000000', limit: '100' });
+    const management = (await account.another({ kind: 'management' })).key;
+    const first = await inFlight(account.key);
+    upstream.always(answered());
+    const waiting = [1, 2].map(() => send(account.key));
+    await inLine(2);
+    const startedMs = performance.now();
+    await naru.send('PATCH', `/keys/${account.hash}`, { key: management, body: { limit } });
+    for (const answer of await Promise.all(waiting)) assert.equal(answer.status, 200);
+    assert.ok(performance.now() - startedMs < 1_000);
+    await first.end();
+  });
+}
+
+test('a limit that is lowered to what is used refuses who waits for it', async () => {
+  const account = await naru.account({ credit: '1000000', limit: '100' });
+  const management = (await account.another({ kind: 'management' })).key;
+  const first = await inFlight(account.key);
+  const second = send(account.key);
+  await inLine(1);
+  await naru.send('PATCH', `/keys/${account.hash}`, { key: management, body: { limit: 0 } });
+  assert.equal(assertError(await second, 402, 'key_limit_exceeded')['usage_krw'], '0.000000');
+  await first.end();
+});
+
+test('a wait is bounded by the time for upstreams, and counts against no budget of theirs', async () => {
+  const limitMs = 400;
+  const other = await startTestGateway({
+    models: [{ id: 'test/echo', upstreams: [upstream.url] }],
+    config: { limits: { debt_floor_krw: 0, upstream_timeout_ms: limitMs } },
+  });
+  try {
+    upstream.always(answered());
+    const ask = (key: string) => other.send('POST', '/chat/completions', { key, body: body() });
+    const { key } = await other.account({ credit: '100' });
+    const hold = gate();
+    // The answer has begun, so its budget is over.
+    const streamed = reply.stream(['aaaa', 'bbbb'], { usage: usage(10, 5) });
+    upstream.next(streamed.holdAt(streamed.bytes({ stream: true }).indexOf('bbbb'), hold));
+    const first = other.send('POST', '/chat/completions', { key, body: { ...body(), stream: true } });
+    await hold.reached;
+    const startedMs = performance.now();
+    const metadata = assertError(await ask(key), 408, 'timeout');
+    assert.equal(metadata['timeout_sec'], limitMs / 1000);
+    assert.ok(performance.now() - startedMs >= limitMs - 5);
+    hold.open();
+    await first;
+  } finally {
+    await other.close();
+  }
+});
+
+// row 252
+test('200 at once from an account whose balance covers ten of them at the estimate are all answered', async () => {
+  upstream.always(answered());
+  // Each is expected to cost some 330 won, and costs 20.
+  const { key, accountId } = await naru.account({ credit: '4100' });
+  const answers = await Promise.all(Array.from({ length: 200 }, () => send(key)));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  assert.equal(await balanceOf(accountId), 100_000_000n);
+});

@@ -1,0 +1,199 @@
+/* decisions.md A-25: the line of requests that wait until enough of those in flight have settled. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { Account } from '../../src/accounts/account.ts';
+import { krwOfMicro } from '../../src/money/krw.ts';
+import { SpendLines } from '../../src/nodes/spend-lines.ts';
+import { type Spender, SpendShares } from '../../src/nodes/spend-shares.ts';
+import type { Database } from '../../src/store/database.ts';
+import type { Clock } from '../../src/time/clock.ts';
+
+/** Time stands still: what a line does, it does because something happened. */
+const stillClock: Clock = { now: () => 0, monotonic: () => 0, after: () => ({ cancel: () => {} }) };
+const keyCount = 3;
+
+type Step =
+  | { readonly kind: 'ask'; readonly key: number; readonly amount: number }
+  /** One in flight ends, and costs a part of its estimate or more than it. */
+  | { readonly kind: 'end'; readonly which: number; readonly percent: number }
+  | { readonly kind: 'leave'; readonly which: number }
+  | { readonly kind: 'top-up'; readonly amount: number };
+
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ kind: fc.constant('ask'), key: fc.nat(keyCount - 1), amount: fc.nat(120) }),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('end'), which: fc.nat(9), percent: fc.nat(130) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave'), which: fc.nat(9) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('top-up'), amount: fc.nat(150) }) },
+) as fc.Arbitrary<Step>;
+
+interface Asked {
+  readonly n: number;
+  readonly key: number;
+  readonly amount: bigint;
+  readonly leave: AbortController;
+  state: 'waiting' | 'in flight' | 'refused' | 'over';
+}
+
+/** One account with three keys, of which two have a limit, on a node that is alone. */
+class World {
+  readonly asked: Asked[] = [];
+  /** Limits, usage and holds of the keys. */
+  readonly keys = [null, 150n, 300n].map((limit) => ({ limit, usage: 0n, held: 0n }));
+  readonly account = new Account({ accountId: 1, credits: 200n, usage: 0n, version: 1n }, 0);
+  readonly floor = 20n;
+  readonly lines: SpendLines;
+  overspentBy = 0n;
+
+  constructor() {
+    const nodes = { id: 1, isAlone: true, count: 1, acquaintance: null, isSeen: true, beat: async () => {} };
+    const database = {} as Database;
+    const shares = new SpendShares({ database, clock: stillClock, nodes, isCurrent: () => true });
+    this.lines = new SpendLines({ clock: stillClock, shares });
+  }
+
+  get waiting(): readonly Asked[] {
+    return this.asked.filter(({ state }) => state === 'waiting');
+  }
+
+  get inFlight(): readonly Asked[] {
+    return this.asked.filter(({ state }) => state === 'in flight');
+  }
+
+  #keyOf(at: number) {
+    return this.keys[at] ?? assert.fail('no such key');
+  }
+
+  /** By settled figures alone. */
+  refuses(at: number): boolean {
+    const { limit, usage } = this.#keyOf(at);
+    return this.account.balance <= 0n || (limit !== null && usage >= limit);
+  }
+
+  #spendersOf(at: number): readonly Spender[] {
+    const { account, floor } = this;
+    const key = this.#keyOf(at);
+    const common = { id: 1, readLeft: async () => 0n };
+    const ofAccount: Spender = {
+      ...common,
+      kind: 'account',
+      exposure: account.exposure,
+      held: account.held,
+      left: account.committedBalance + floor,
+    };
+    if (key.limit === null) return [ofAccount];
+    const { held } = key;
+    return [ofAccount, { ...common, id: at, kind: 'key', exposure: held, held, left: key.limit - key.usage }];
+  }
+
+  /** What keeps the first of these waiting: its key, the account, or neither. */
+  blockerOf({ key: at, amount }: Asked): 'key' | 'account' | null {
+    const [ofAccount, ofKey] = this.#spendersOf(at);
+    const blocks = (one?: Spender) => one !== undefined && one.held > 0n && one.left - one.exposure < amount;
+    return blocks(ofKey) ? 'key' : blocks(ofAccount) ? 'account' : null;
+  }
+
+  ask(key: number, amount: bigint): void {
+    if (this.refuses(key)) return;
+    const leave = new AbortController();
+    const asked: Asked = { n: this.asked.length, key, amount, leave, state: 'waiting' };
+    this.asked.push(asked);
+    const world = this;
+    const waiting = this.lines.enter({
+      accountId: 1,
+      amount,
+      isKnown: true,
+      get spenders() {
+        return world.#spendersOf(key);
+      },
+      refusal: () => (this.refuses(key) ? new Error('402') : null),
+      place: () => this.#place(asked),
+      signal: leave.signal,
+      maxWaitMs: 1_000,
+    });
+    waiting?.catch((error: Error) => {
+      assert.equal(asked.state, 'waiting');
+      if (error.message === '402') assert.ok(this.refuses(key), 'refused although settled figures admit it');
+      asked.state = error.message === '402' ? 'refused' : 'over';
+    });
+  }
+
+  #place(asked: Asked): void {
+    assert.equal(asked.state, 'waiting', 'placed once');
+    assert.ok(!this.refuses(asked.key), 'admitted although settled figures refuse it');
+    if (asked.amount > 0n) {
+      assert.equal(this.blockerOf(asked), null, 'admitted beside others that leave it no room');
+      const earlier = this.waiting.filter(({ n }) => n < asked.n);
+      assert.ok(!earlier.some(({ key }) => key === asked.key), 'it passed one of its own key');
+      for (const one of earlier)
+        assert.equal(this.blockerOf(one), 'key', 'it passed one that does not wait for its key');
+    }
+    asked.state = 'in flight';
+    this.account.hold(krwOfMicro(asked.amount));
+    this.#keyOf(asked.key).held += asked.amount;
+  }
+
+  end(asked: Asked, cost: bigint): void {
+    asked.state = 'over';
+    this.account.charge(krwOfMicro(cost));
+    this.#keyOf(asked.key).usage += cost;
+    this.account.release(krwOfMicro(asked.amount));
+    this.#keyOf(asked.key).held -= asked.amount;
+    if (cost > asked.amount) this.overspentBy += cost - asked.amount;
+    this.lines.wake(1);
+    // One request, and what others cost more than was expected of them.
+    const largest = this.asked.reduce((most, { amount }) => (amount > most ? amount : most), 0n);
+    const slack = largest + this.overspentBy;
+    assert.ok(this.account.balance >= -this.floor - slack, `overspent to ${this.account.balance}`);
+    for (const { limit, usage } of this.keys) if (limit !== null) assert.ok(usage <= limit + slack);
+  }
+
+  topUp(amount: bigint): void {
+    this.account.uncharge(krwOfMicro(amount));
+    this.lines.wakeAll();
+  }
+}
+
+test('whatever comes, ends, leaves and is paid: the line is first come, first served, overspends by one request and refuses by settled figures', async (t) => {
+  const seen = { waited: 0, refused: 0 };
+  const steps = fc.array(anyStep, { minLength: 5, maxLength: 60 });
+  await fc.assert(
+    fc.asyncProperty(steps, async (happenings) => {
+      const world = new World();
+      for (const step of happenings) {
+        if (step.kind === 'ask') world.ask(step.key, BigInt(step.amount));
+        else if (step.kind === 'top-up') world.topUp(BigInt(step.amount));
+        else if (step.kind === 'leave') {
+          const one = world.waiting[step.which % Math.max(1, world.waiting.length)];
+          one?.leave.abort(new Error('left'));
+        } else {
+          const one = world.inFlight[step.which % Math.max(1, world.inFlight.length)];
+          if (one !== undefined) world.end(one, (one.amount * BigInt(step.percent)) / 100n);
+        }
+        seen.waited += world.waiting.length;
+        await turn();
+        assert.equal(world.lines.waiting, world.waiting.length);
+        // Nobody waits who could be admitted, or is to be refused.
+        const [head] = world.waiting;
+        if (head !== undefined) assert.notEqual(world.blockerOf(head), null);
+        for (const one of world.waiting)
+          if (world.inFlight.length === 0) assert.fail(`${one.n} waits for nobody`);
+      }
+      for (let n = 0; world.inFlight.length + world.waiting.length > 0; n += 1) {
+        assert.ok(n < 500, 'the line does not end');
+        const [one] = world.inFlight;
+        if (one !== undefined) world.end(one, one.amount / 2n);
+        await turn();
+      }
+      seen.refused += world.asked.filter(({ state }) => state === 'refused').length;
+      assert.deepEqual([world.account.held, world.lines.waiting], [0n, 0]);
+    }),
+    { numRuns: 400 },
+  );
+  t.diagnostic(JSON.stringify(seen));
+  assert.ok(seen.waited > 500 && seen.refused > 50, JSON.stringify(seen));
+});
