@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import type { GenerationUuid } from '../../src/ids/generation-id.ts';
 import { openOffice } from '../../src/office.ts';
 import { Database } from '../../src/store/database.ts';
+import { removeLostNodes } from '../../src/store/gateway-nodes.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { eventually, type Place, type Serving } from '../cli/naru.ts';
 import { urlOf } from '../harness/database.ts';
@@ -66,6 +67,7 @@ test('a lost node stays in sight until its journal is recovered, which is done b
     "UPDATE gateway_node SET seen_at = seen_at - interval '1 day' WHERE home = $1::uuid",
     [identityOf(place)],
   );
+  await removeLostNodes(world.database, 3_600_000);
   await metricIs(two, 'naru_lost_nodes', 1);
   const listed = await other.json('node', 'list', '--config', fileOf(other));
   assert.deepEqual(
