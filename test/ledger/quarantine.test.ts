@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { runCli } from '../../src/cli/program.ts';
 import type { Shell } from '../../src/cli/shell.ts';
@@ -108,6 +110,8 @@ test('a refused settlement is written off for a reason, which is kept, and does 
   await naru.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
   assert.deepEqual((await ledger(naru, 'retry')).rows, []);
   assert.equal(await usedOf(naru, key), 0);
+  await naru.stop();
+  assert.deepEqual(readdirSync(join(naru.dataDir, 'journal')), [], 'the journal has let go of it');
 });
 
 for (const how of ['later', 'by the next start'] as const) {
