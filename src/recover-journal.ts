@@ -59,7 +59,12 @@ export async function recoverJournal(
   const locks: DataDirLock[] = [];
   try {
     await migrate(database);
-    const isServed = await takeLocks([dir, ...workerHomes(dir)], locks);
+    // The one with the embedded database is held by this command, or by a server that is seen in that database.
+    const own = config.database.url === 'embedded' ? settings.dataDir : null;
+    const isServed = await takeLocks(
+      [dir, ...workerHomes(dir)].filter((home) => home !== own),
+      locks,
+    );
     return await recoverInto(database, folders, order, isServed);
   } finally {
     for (const lock of locks) lock.release();
@@ -110,7 +115,7 @@ async function recoverInto(
   const settlements = tally.found.flatMap(({ settled }) => settled);
   const { known, quarantined } = await settleAll(database, [...settlements, ...failed]);
   for (const { segments } of tally.found)
-    for (const segment of segments) if (segment.isSetAside && !segment.isDamaged) markSettled(segment);
+    for (const segment of segments) if (segment.isSetAside && !segment.isDamaged) noteSettled(segment);
   const closed: string[] = [];
   if (!isCopy)
     for (const home of homes)
@@ -131,6 +136,15 @@ async function recoverInto(
     closed,
     alive: [...alive],
   };
+}
+
+/** A disk that takes no writes keeps its file, which may be settled once more. */
+function noteSettled(segment: FoundSegment): void {
+  try {
+    markSettled(segment);
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== 'EROFS') throw error;
+  }
 }
 
 async function isAlive(database: Database, home: string): Promise<boolean> {

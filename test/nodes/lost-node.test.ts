@@ -11,7 +11,7 @@ import { eventually, type Place, type Serving } from '../cli/naru.ts';
 import { urlOf } from '../harness/database.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
 import { createWorld } from './copies.ts';
-import { ask, costWon } from './team.ts';
+import { ask, costWon, createSite } from './team.ts';
 
 /* Charges that clients saw and the database does not have: whose node is lost, and whose journal is on another database. */
 
@@ -135,6 +135,27 @@ test('the journals of all workers of a lost server are recovered from its data d
   assert.deepEqual(closed.toSorted(), identities.toSorted());
   assert.deepEqual(await world.nodes(), []);
   assert.equal(await world.usedWon(accountId), 2 * costWon);
+});
+
+test('a server with its embedded database that was killed is recovered without starting it', async (t) => {
+  const site = await createSite(t);
+  const team = await site.start(1);
+  const { accountId, key } = await team.account('1000');
+  site.upstream.always(reply.chat('never', { usage: usage(10, 5) }).holdAt(0, gate()));
+  void ask(team.serving.origin, key);
+  await site.upstream.request(1);
+  await team.killAll();
+  await eventually('it is recovered', 20_000, async () => {
+    const { code, err, rows } = await site.place.json('node', 'recover', site.place.dataDir);
+    assert.equal(code, 0, err);
+    return rows[0].failed === 1 && rows[0].alive.length === 0 ? true : null;
+  });
+  const { rows } = await site.place.json('generation', 'export', '--account', String(accountId));
+  assert.deepEqual(
+    rows.map(({ status, cost_krw }) => [status, cost_krw]),
+    [[500, '0.000000']],
+  );
+  assert.deepEqual((await site.place.json('node', 'list')).rows, []);
 });
 
 test('a journal of a node that serves is left to it, but for what is settled anyway', async (t) => {
