@@ -97,6 +97,15 @@ function inferenceOf({
       get budgetMs() {
         return limits().upstreamTimeoutMs;
       },
+      get totalTimeoutMs() {
+        return limits().totalTimeoutMs;
+      },
+      get fallbackStreamMs() {
+        return limits().fallbackStreamMs;
+      },
+      get fallbackWholeMs() {
+        return limits().fallbackWholeMs;
+      },
       callers: {
         provider: (slug) => offer.provider(slug),
         engine: (baseUrl) => engines.at(baseUrl),
@@ -106,9 +115,6 @@ function inferenceOf({
         log,
         get streamIdleTimeoutMs() {
           return limits().streamIdleTimeoutMs;
-        },
-        get totalTimeoutMs() {
-          return limits().totalTimeoutMs;
         },
       },
     },
@@ -124,9 +130,6 @@ function inferenceOf({
     },
     get keepAliveMs() {
       return limits().keepAliveCommentMs;
-    },
-    get streamIdleTimeoutMs() {
-      return limits().streamIdleTimeoutMs;
     },
   };
 }

@@ -51,10 +51,13 @@ export interface LimitsConfig {
   /** From the request to its first upstream byte, over all candidates. */
   readonly upstreamTimeoutMs: number;
   readonly connectTimeoutMs: number;
-  /** From the request to a candidate to its first byte; `upstreamTimeoutMs` when the file does not say. */
-  readonly firstByteTimeoutMs: number;
+  /** From the request to a provider to the first byte of its response; null when the file does not say. */
+  readonly firstByteTimeoutMs: number | null;
+  /** The same while another candidate is left, when the file does not say: of a streamed request and of a whole one. */
+  readonly fallbackStreamMs: number;
+  readonly fallbackWholeMs: number;
   readonly streamIdleTimeoutMs: number;
-  /** From the request to its last byte; null: no such limit. */
+  /** Of the calls to all candidates of a request together, to the last byte; null: no such limit. */
   readonly totalTimeoutMs: number | null;
   readonly drainTimeoutMs: number;
   /** The same after an error that nothing caught. */
@@ -118,7 +121,8 @@ export interface ProviderConfig {
   /** The provider's own, else that of `limits`. */
   readonly connectTimeoutMs: number;
   /** The provider's own, else that of `limits`. */
-  readonly firstByteTimeoutMs: number;
+  /** Null: `limits` decide. */
+  readonly firstByteTimeoutMs: number | null;
   /** Sockets to this provider at once; null: no limit. */
   readonly maxConnections: number | null;
   readonly privacyPolicyUrl: string | null;

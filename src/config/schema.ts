@@ -84,16 +84,28 @@ const log = section('What Naru writes about itself.', {
 const limits = section('Limits on money, time and size.', {
   debt_floor_krw: orElse(won('An account whose balance is below minus this many won is refused.'), '5000'),
   upstream_timeout_ms: orElse(
-    limitMs('From a request to its first upstream byte, over all candidates.'),
+    limitMs('From a request to the first byte of a response, over all candidates.'),
     '600000',
   ),
   connect_timeout_ms: orElse(limitMs('For each connection to a candidate.'), '10000'),
   first_byte_timeout_ms: limitMs(
-    'From a request to one candidate to its first byte; without it `upstream_timeout_ms`.',
+    'From a request to one provider to the first byte of its response; without it the next two, and `upstream_timeout_ms` for the last candidate.',
   ).optional(),
-  stream_idle_timeout_ms: orElse(limitMs('Between two pieces of a streamed answer.'), '120000'),
+  fallback_stream_ms: orElse(
+    limitMs(
+      'The same for a streamed request, while another candidate is left: this, or four times the p99 of the last half hour if that is longer.',
+    ),
+    '30000',
+  ),
+  fallback_whole_ms: orElse(
+    limitMs(
+      'The same for a request that is not streamed, which many upstreams send nothing of until it is complete.',
+    ),
+    '240000',
+  ),
+  stream_idle_timeout_ms: orElse(limitMs('Between two pieces of a response.'), '120000'),
   total_timeout_ms: integer(
-    'From a request to its last byte; without it there is no such limit.',
+    'Of the calls to all candidates of a request together, to the last byte; without it there is no such limit.',
     1,
     7 * dayMs,
   ).optional(),

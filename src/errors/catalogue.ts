@@ -25,6 +25,12 @@ export const catalogue = {
   rate_limit_exceeded: row<{ retry_after_sec: number }>({ status: 429, retry: true, headers: retryAfter }),
   server: row({ status: 500, retry: true }),
   provider_error: row<{ provider_code: number | null }>({ status: 502, retry: true }),
+  /** Every candidate refused the request itself, with 400, 413 or 422: none will take it. */
+  rejected_upstream: row<{ provider_code: number | null; upstream_message: string | null }>({
+    status: 502,
+    retry: false,
+    errorType: 'provider_error',
+  }),
   /** This process is at the limit of its memory; 7.2 has one pair for a 503, whose clients wait and come again (docs/decisions/memory-budget.md). */
   overloaded: row<{ retry_after_sec: number }>({
     status: 503,

@@ -12,7 +12,7 @@ import type { Answer } from './outcome.ts';
 import { type Priced, priceAnswer } from './price-answer.ts';
 import { longestAfterEnd, Tally } from './tally.ts';
 import { reasonFor, ToolCalls } from './tool-calls.ts';
-import { UpstreamBroke } from './upstream-broke.ts';
+import { timeoutOf, UpstreamBroke } from './upstream-broke.ts';
 import { Watchdog } from './watchdog.ts';
 
 const done = sseEvent(doneData);
@@ -154,7 +154,7 @@ async function broke(
   said: { tally: Tally; writer: ChunkWriter; thrown: unknown },
 ): Promise<string> {
   const { tally, writer, thrown } = said;
-  const refusal = refusalOf(thrown, answering.streamIdleTimeoutMs);
+  const refusal = refusalOf(thrown, answering.answer.status);
   const priced = await priceAnswer(answering.ask, answering.answer.candidate, tally, answering.count);
   const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
   const { error } = renderRefusal(refusal).body;
@@ -165,15 +165,13 @@ async function broke(
   return `${writer.error({ ...error, metadata: inStream(error.metadata) })}${done}`;
 }
 
-function refusalOf(thrown: unknown, idleTimeoutMs: number): Refusal {
+/** `status` is that of the response: what the candidate returned, unless it named another for its error. */
+function refusalOf(thrown: unknown, status: number): Refusal {
   if (!(thrown instanceof UpstreamBroke))
     return refuse('server', '서버 내부 오류입니다. Internal server error.');
-  if (thrown.timedOut) {
-    const message = '업스트림이 응답을 멈췄습니다. The upstream fell silent.';
-    return refuse('timeout', message, { timeout_sec: idleTimeoutMs / 1000 });
-  }
+  if (thrown.expired !== null) return timeoutOf(thrown.expired);
   return refuse('provider_error', '업스트림이 응답 도중 끊겼습니다. The upstream failed while answering.', {
-    provider_code: thrown.status,
+    provider_code: thrown.status ?? status,
   });
 }
 

@@ -21,8 +21,6 @@ export interface Answering {
   readonly count: CountTexts;
   /** After this much silence a stream says that it is alive (decisions.md A-27). */
   readonly keepAliveMs: number;
-  /** The silence after which an upstream is given up. */
-  readonly streamIdleTimeoutMs: number;
 }
 
 /** The headers of a successful answer (service.md 7.1): the candidate that answered, and the generation's id. */

@@ -4,9 +4,11 @@ import type { AttemptRecord } from '../generations/generation.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
 import type { Ask } from '../wire/chat.ts';
+import type { CallLimits, RequestLimit } from './call-scope.ts';
 import type { Callers } from './line.ts';
 import type { Answer, AttemptContext, Outcome } from './outcome.ts';
 import { tryCandidate } from './try-candidate.ts';
+import { timeoutOf } from './upstream-broke.ts';
 
 /** What the chain needs: callers for candidates, the time, and the budget of service.md §8. */
 export interface Chain {
@@ -16,7 +18,17 @@ export interface Chain {
   readonly health: Health;
   /** Milliseconds of waiting for upstreams, over all candidates, until the first byte. */
   readonly budgetMs: number;
+  /** Milliseconds of the calls to all candidates together, to the last byte; null: no such limit. */
+  readonly totalTimeoutMs: number | null;
+  /** Milliseconds to the first byte of one candidate while another is left: of a streamed request and of a whole one. */
+  readonly fallbackStreamMs: number;
+  readonly fallbackWholeMs: number;
 }
+
+/** A candidate that was slow lately has this many times its p99 before the next one is tried. */
+const slowFactor = 4;
+
+type Failure = Exclude<Outcome, { readonly kind: 'answered' | 'cancelled' }>;
 
 /** A timer may ring this much before its time by the other clock. */
 const timerSlackMs = 5;
@@ -32,28 +44,51 @@ export async function attempt(
   ask: Ask,
   context: AttemptContext,
 ): Promise<Answer> {
-  const failed: Exclude<Outcome, { kind: 'answered' }>[] = [];
-  let budgetMs = chain.budgetMs;
+  const failed: Failure[] = [];
+  let usedMs = 0;
+  let tried = 0;
   for (const { candidate, isProbe } of inTurn(chain.health, candidates)) {
+    tried += 1;
+    const left = (limitMs: number): RequestLimit => ({ limitMs, leftMs: limitMs - usedMs });
+    const limits: CallLimits = {
+      budget: left(chain.budgetMs),
+      total: chain.totalTimeoutMs === null ? null : left(chain.totalTimeoutMs),
+      firstByteMs:
+        tried === candidates.length ? Number.POSITIVE_INFINITY : fallbackMs(chain, candidate, ask.stream),
+    };
     const startedMs = chain.clock.monotonic();
     let outcome: Outcome;
     let waitedMs: number;
     try {
-      const tried = await tryCandidate(chain.callers, candidate, ask, { ...context, budgetMs });
+      const tried = await tryCandidate(chain.callers, candidate, ask, { ...context, limits });
       ({ outcome, waitedMs } = tried);
       context.attempts.push(recordOf(candidate, tried, chain.clock.monotonic() - startedMs));
-      const cutShort = failed.length > 0 && budgetMs - waitedMs < timerSlackMs;
-      if (!(cutShort && outcome.kind === 'timed_out'))
-        note(chain, candidate, outcome, { isProbe, startedMs });
+      if (failed.length === 0 || !wasCutShort(outcome, limits.budget.leftMs - waitedMs))
+        note(chain, candidate, outcome, { isProbe, startedMs, isStream: ask.stream });
     } finally {
       if (isProbe) chain.health.endProbe(candidate.label);
     }
     if (outcome.kind === 'answered') return outcome.answer;
+    if (outcome.kind === 'cancelled') throw context.signal.reason;
     failed.push(outcome);
-    budgetMs -= waitedMs;
-    if (budgetMs <= 0) break;
+    usedMs += waitedMs;
+    if (usedMs >= chain.budgetMs || (outcome.kind === 'timed_out' && outcome.expired.kind === 'total')) break;
   }
-  throw refusalOf(ask, failed, chain.budgetMs, budgetMs);
+  throw refusalOf(ask, failed, { budgetMs: chain.budgetMs, isBudgetSpent: usedMs >= chain.budgetMs });
+}
+
+/**
+ * How long a candidate may take to its first byte before the next one is tried, unless the configuration says (decisions.md A-04): the
+ * default, or more for one that was slow lately and answered all the same.
+ */
+function fallbackMs(chain: Chain, { label }: Candidate, isStream: boolean): number {
+  const usualMs = isStream ? chain.fallbackStreamMs : chain.fallbackWholeMs;
+  return Math.max(usualMs, slowFactor * (chain.health.firstByteP99(label, isStream) ?? 0));
+}
+
+/** Whether it had only the time that other candidates left. */
+function wasCutShort(outcome: Outcome, budgetLeftMs: number): boolean {
+  return outcome.kind === 'timed_out' && (budgetLeftMs < timerSlackMs || outcome.expired.kind === 'total');
 }
 
 /**
@@ -82,11 +117,13 @@ function note(
   { health, clock }: Chain,
   { label }: Candidate,
   outcome: Outcome,
-  { isProbe, startedMs }: { readonly isProbe: boolean; readonly startedMs: number },
+  how: { readonly isProbe: boolean; readonly startedMs: number; readonly isStream: boolean },
 ): void {
+  const { isProbe, startedMs, isStream } = how;
   switch (outcome.kind) {
     case 'answered':
       health.answered(label, startedMs);
+      health.firstByte(label, isStream, outcome.answer.firstByteMs);
       if (outcome.answer.rest !== null) health.spoke(label, clock.monotonic() - outcome.answer.askedMs);
       return;
     case 'refused':
@@ -98,15 +135,15 @@ function note(
       return;
     case 'loading':
     case 'unsayable':
+    case 'cancelled':
       return;
   }
 }
 
 function refusalOf(
   ask: Ask,
-  failed: readonly Exclude<Outcome, { kind: 'answered' }>[],
-  budgetMs: number,
-  leftMs: number,
+  failed: readonly Failure[],
+  { budgetMs, isBudgetSpent }: { readonly budgetMs: number; readonly isBudgetSpent: boolean },
 ): Error {
   const waits = failed
     .filter((outcome) => outcome.kind === 'loading')
@@ -125,18 +162,27 @@ function refusalOf(
     return refuse('no_endpoints_found', message, { models: ask.models });
   }
   const last = failed.at(-1);
-  if (leftMs <= 0 || last?.kind === 'timed_out') {
-    return refuse(
-      'timeout',
-      '업스트림이 제한 시간 안에 응답하지 않았습니다. The upstream did not answer in time.',
-      {
-        timeout_sec: budgetMs / 1000,
-      },
-    );
+  if (last?.kind === 'timed_out') return timeoutOf(last.expired);
+  if (isBudgetSpent) return timeoutOf({ kind: 'budget', limitMs: budgetMs });
+  const asked = failed.filter((outcome) => outcome.kind !== 'unsayable');
+  if (asked.length > 0 && asked.every(isRequestsFault)) {
+    const message =
+      '모든 후보가 이 요청을 거절했습니다. Every candidate rejected this request; sending it again will not help.';
+    return refuse('rejected_upstream', message, {
+      provider_code: asked.at(-1)?.status ?? null,
+      upstream_message: asked.findLast(({ clientMessage }) => clientMessage != null)?.clientMessage ?? null,
+    });
   }
   return refuse('provider_error', '모든 후보가 실패했습니다. Every candidate failed upstream.', {
     provider_code: last === undefined ? null : statusOf(last),
   });
+}
+
+/** Statuses with which an upstream rejects the request itself: no retry can help. */
+const requestsFault: ReadonlySet<number | null> = new Set([400, 413, 422]);
+
+function isRequestsFault(outcome: Failure): outcome is Failure & { readonly kind: 'refused' } {
+  return outcome.kind === 'refused' && requestsFault.has(outcome.status);
 }
 
 function recordOf(
@@ -158,7 +204,7 @@ function recordOf(
 
 function statusOf(outcome: Outcome): number | null {
   if (outcome.kind === 'answered') return 200;
-  return outcome.kind === 'refused' || outcome.kind === 'unreachable' ? outcome.status : null;
+  return 'status' in outcome ? outcome.status : null;
 }
 
 /** The kind of failure only: an upstream's words may hold what the account owner must not read. They are in the log. */

@@ -4,7 +4,7 @@ import type { Clock } from '../time/clock.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
 import type { AnswerChunk } from '../wire/chat.ts';
 import type { Tally } from './tally.ts';
-import { UpstreamBroke } from './upstream-broke.ts';
+import { fellSilent, UpstreamBroke } from './upstream-broke.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** How long an upstream may keep its connection after it said that it is done, before it is closed. */
@@ -51,8 +51,7 @@ export class ChunkSource {
     this.#choices = how.choices;
     this.#idle = new Watchdog(how.clock, how.idleTimeoutMs, () => {
       // While the client is slow to take what came, the upstream is held back and cannot say anything.
-      if (body.isAwaited)
-        body.cancel(new UpstreamBroke('the upstream fell silent', { timedOut: true, status: 408 }));
+      if (body.isAwaited) body.cancel(fellSilent(how.idleTimeoutMs));
     });
   }
 

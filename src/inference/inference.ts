@@ -59,7 +59,6 @@ export interface InferenceParts {
   readonly debtFloor: Krw;
   readonly maxBodyBytes: number;
   readonly keepAliveMs: number;
-  readonly streamIdleTimeoutMs: number;
 }
 
 /** One request to a model, with its caller identified. */

@@ -4,6 +4,7 @@ import type { Log } from '../log/log.ts';
 import type { Lanes } from '../slots/contract.ts';
 import type { Clock } from '../time/clock.ts';
 import type { UpstreamRequest } from '../upstreams/call.ts';
+import { clientMessage } from '../upstreams/client-message.ts';
 import type { Provider } from '../upstreams/providers.ts';
 import type { AttemptContext } from './outcome.ts';
 
@@ -18,19 +19,20 @@ export interface Callers {
   readonly clock: Clock;
   readonly log: Log;
   readonly streamIdleTimeoutMs: number;
-  /** From the start of a call to its last byte; null: no such limit. */
-  readonly totalTimeoutMs: number | null;
 }
 
 /** Someone who can be called right now, and how to let go of him. */
 export interface Line {
   readonly dialect: Dialect;
   readonly model: string;
-  readonly firstByteMs: number;
+  /** How long it may take to the first byte of a response; null: the configuration does not say. */
+  readonly firstByteMs: number | null;
   readonly lost: AbortSignal | null;
   request(written: WrittenAsk): UpstreamRequest;
   /** What he said without our credentials, for the log. */
   conceal(words: string): string;
+  /** The same for the client; null when there is nothing to pass on. */
+  clientMessage(words: string): string | null;
   release(outcome: 'served' | 'unreachable'): void;
   /** Something came from him. Cheap. */
   heard(): void;
@@ -54,7 +56,7 @@ class ProviderLine implements Line {
     return this.#provider.dialect;
   }
 
-  get firstByteMs(): number {
+  get firstByteMs(): number | null {
     return this.#provider.firstByteTimeoutMs;
   }
 
@@ -64,6 +66,10 @@ class ProviderLine implements Line {
 
   conceal(words: string): string {
     return this.#provider.conceal(words);
+  }
+
+  clientMessage(words: string): string | null {
+    return this.#provider.clientMessage(words);
   }
 
   release(): void {
@@ -99,10 +105,11 @@ export async function openLine(
     kind: 'line',
     dialect: callers.engineDialect,
     model: lease.model ?? candidate.upstreamModel,
-    firstByteMs: Number.POSITIVE_INFINITY,
+    firstByteMs: null,
     lost: lease.lost,
     request: (written) => callers.engine(lease.baseUrl).request(written),
     conceal: (words) => words,
+    clientMessage: (words) => clientMessage(words, []),
     release: (outcome) => lease.release(outcome),
     heard: () => lease.heard(),
   };

@@ -3,6 +3,7 @@ import type { AttemptRecord } from '../generations/generation.ts';
 import type { AnswerChunk } from '../wire/chat.ts';
 import type { ChunkSource } from './chunk-source.ts';
 import type { HeldMemory } from './conversation.ts';
+import type { ExpiredLimit } from './upstream-broke.ts';
 
 /** A candidate that has spoken. */
 export interface Answer {
@@ -11,6 +12,10 @@ export interface Answer {
   readonly askedMs: number;
   /** What was said so far: the whole answer, or the chunks up to the first that means something. Who passes a stream on empties it. */
   first: readonly AnswerChunk[];
+  /** The status of its response. */
+  readonly status: number;
+  /** Milliseconds from asking to the first byte of its response. */
+  readonly firstByteMs: number;
   /** Where the rest of a stream comes from; null for a whole answer. */
   readonly rest: ChunkSource | null;
   /** Gives the engine's lane back and lets go of the connection; called once, whatever happened. */
@@ -26,12 +31,16 @@ export type Outcome =
       readonly reason: string;
       /** What it said about when to come back, in milliseconds; null or absent: nothing. */
       readonly retryAfterMs?: number | null;
+      /** Its own sentence about it, fit for the client (`clientMessage`); null or absent: none. */
+      readonly clientMessage?: string | null;
     }
   /** Its dialect has no words for the request: it was not asked. */
   | { readonly kind: 'unsayable'; readonly reason: string }
   /** Not connected, or broken off; `status` is that of the head, if there was one. */
   | { readonly kind: 'unreachable'; readonly status: number | null; readonly reason: string }
-  | { readonly kind: 'timed_out'; readonly reason: string }
+  | { readonly kind: 'timed_out'; readonly reason: string; readonly expired: ExpiredLimit }
+  /** The client left, or the server stops, while it was being asked; `status` is that of the head, if there was one. */
+  | { readonly kind: 'cancelled'; readonly status: number | null }
   | { readonly kind: 'loading'; readonly retryAfterSec: number };
 
 /** What an attempt at a chain is about. */

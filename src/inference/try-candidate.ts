@@ -8,14 +8,14 @@ import { retryAfterOf } from '../upstreams/cool-down.ts';
 import type { AnswerChunk, Ask } from '../wire/chat.ts';
 import { isMeaningful } from '../wire/chat.ts';
 import { GatheredBytes } from '../wire/gathered-bytes.ts';
-import { CallScope } from './call-scope.ts';
+import { type CallLimits, CallScope } from './call-scope.ts';
 import { ChunkSource } from './chunk-source.ts';
 import type { HeldMemory } from './conversation.ts';
 import { Fold } from './fold.ts';
 import { type Callers, type Line, openLine } from './line.ts';
 import type { Answer, AttemptContext, Outcome } from './outcome.ts';
 import { Tally } from './tally.ts';
-import { UpstreamBroke } from './upstream-broke.ts';
+import { fellSilent, UpstreamBroke } from './upstream-broke.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** An upstream's error or whole answer is read up to this size. */
@@ -31,6 +31,9 @@ const mostEmptyChunks = 10_000;
 /** Its provider was taken out of the configuration after the request was planned. */
 const gone: Outcome = { kind: 'unreachable', status: null, reason: 'it is offered no more' };
 
+/** The reason of a refusal whose body broke off, came late or was too large. */
+const unreadable = 'an error without a readable body';
+
 /** What was sent, as far as the record has it. */
 interface Sent {
   changes: readonly ParameterChange[];
@@ -39,28 +42,29 @@ interface Sent {
 type Tried = { readonly outcome: Outcome; readonly waitedMs: number } & Readonly<Sent>;
 
 /**
- * Tries one candidate until it has said something. Throws only when the client has left. `waitedMs` is what counts against the
- * request's budget: waiting in the queue of an own slot does not (service.md §8, concurrency).
+ * Tries one candidate until it has said something. Rejects only when the client leaves before it was asked. `waitedMs` is what
+ * counts against the request's budget: waiting in the queue of an own slot does not (service.md §8, concurrency).
  */
 export async function tryCandidate(
   callers: Callers,
   candidate: Candidate,
   ask: Ask,
-  context: AttemptContext & { readonly budgetMs: number },
+  context: AttemptContext & { readonly limits: CallLimits },
 ): Promise<Tried> {
   const line = await openLine(callers, candidate, context);
   if (line.kind === 'loading')
     return { outcome: { kind: 'loading', retryAfterSec: line.retryAfterSec }, waitedMs: 0, changes: [] };
   if (line.kind === 'gone') return { outcome: gone, waitedMs: 0, changes: [] };
   const startedMs = callers.clock.monotonic();
-  const call = new CallScope(
-    callers.clock,
-    { firstByteMs: Math.min(context.budgetMs, line.firstByteMs), totalMs: callers.totalTimeoutMs },
-    context.signal,
-    line.lost,
-  );
+  // What the configuration says of a provider replaces the default.
+  const limits = { ...context.limits, firstByteMs: line.firstByteMs ?? context.limits.firstByteMs };
+  const call = new CallScope(callers.clock, limits, context.signal, line.lost);
   const sent: Sent = { changes: [] };
-  const outcome = await callOnce(callers, candidate, ask, { line, call, sent, memory: context.memory });
+  const called = await callOnce(callers, candidate, ask, { line, call, sent, memory: context.memory });
+  const outcome: Outcome =
+    called.kind !== 'answered' && context.signal.aborted
+      ? { kind: 'cancelled', status: 'status' in called ? called.status : null }
+      : withClientMessage(called, line);
   if (outcome.kind !== 'answered') {
     call.end();
     line.release(outcome.kind === 'unreachable' ? 'unreachable' : 'served');
@@ -70,7 +74,6 @@ export async function tryCandidate(
       outcome: outcome.kind,
       ...reasonOf(outcome, line),
     });
-    if (context.signal.aborted) throw context.signal.reason;
   }
   return { outcome, waitedMs: callers.clock.monotonic() - startedMs, changes: sent.changes };
 }
@@ -90,40 +93,55 @@ async function callOnce(
   { line, call, sent, memory }: Calling,
 ): Promise<Outcome> {
   const askedMs = callers.clock.monotonic();
+  let firstByteMs = 0;
   let response: UpstreamResponse | null = null;
   try {
     const exchange = await line.dialect.begin(ask, destinationOf(line, candidate));
     sent.changes = exchange.changes;
     response = await callUpstream(line.request(exchange.request), call);
+    firstByteMs = callers.clock.monotonic() - askedMs;
     if (response.status < 200 || response.status > 299) return await refusedBy(callers, line, response);
-    const spoken = isStreamOf(exchange, response)
-      ? ask.stream
-        ? await firstOfStream(callers, exchange, line, response, ask.choices)
-        : await foldedStream(callers, exchange, line, response, { choices: ask.choices, memory })
+    const isStream = isStreamOf(exchange, response);
+    call.responded({ isStream });
+    const streamed = { exchange, line, response, choices: ask.choices, memory };
+    const spoken = isStream
+      ? await (ask.stream ? firstOfStream : foldedStream)(callers, call, streamed)
       : await wholeOf(callers, exchange, line, response, memory);
     if ('outcome' in spoken) return { ...spoken.outcome, ...statusIfNone(spoken.outcome, response.status) };
     call.answered();
-    return { kind: 'answered', answer: new Answered({ candidate, askedMs, ...spoken, line, call }) };
+    const { status } = response;
+    return {
+      kind: 'answered',
+      answer: new Answered({ candidate, askedMs, status, firstByteMs, ...spoken, line, call }),
+    };
   } catch (error) {
     return failureOf(error, call, response?.status ?? null);
   }
+}
+
+/** Adds the upstream's own sentence. */
+function withClientMessage(outcome: Outcome, line: Line): Outcome {
+  if (outcome.kind !== 'refused' || outcome.reason === unreadable) return outcome;
+  return { ...outcome, clientMessage: line.clientMessage(outcome.reason) };
 }
 
 /** The answer of a candidate, with what it holds until it is released. */
 class Answered implements Answer {
   readonly candidate: Candidate;
   readonly askedMs: number;
+  readonly status: number;
+  readonly firstByteMs: number;
   first: readonly AnswerChunk[];
   readonly rest: ChunkSource | null;
   readonly #line: Line;
   readonly #call: CallScope;
   #isReleased = false;
 
-  constructor(
-    of: Pick<Answer, 'candidate' | 'askedMs' | 'first' | 'rest'> & { line: Line; call: CallScope },
-  ) {
+  constructor(of: Omit<Answer, 'release'> & { readonly line: Line; readonly call: CallScope }) {
     this.candidate = of.candidate;
     this.askedMs = of.askedMs;
+    this.status = of.status;
+    this.firstByteMs = of.firstByteMs;
     this.first = of.first;
     this.rest = of.rest;
     this.#line = of.line;
@@ -154,8 +172,8 @@ function destinationOf({ model }: Line, candidate: Candidate): Destination {
 /** `status` is that of the head, null when there was none: whoever began to answer has said what it is. */
 function failureOf(error: unknown, call: CallScope, status: number | null): Outcome {
   if (error instanceof Unsayable) return { kind: 'unsayable', reason: error.message };
-  if (call.timedOut || (error instanceof UpstreamBroke && error.timedOut))
-    return { kind: 'timed_out', reason: 'no answer in time' };
+  const expired = call.expired ?? (error instanceof UpstreamBroke ? error.expired : null);
+  if (expired !== null) return { kind: 'timed_out', reason: `no answer in time (${expired.kind})`, expired };
   if (error instanceof UpstreamBroke && error.status !== null)
     return { kind: 'refused', status: error.status, reason: error.message };
   if (error instanceof Unreachable || error instanceof UpstreamBroke)
@@ -169,7 +187,7 @@ async function refusedBy(callers: Callers, line: Line, response: UpstreamRespons
   try {
     words = line.dialect.readReason((await collect(response.body, largestErrorBytes)).toString('utf8'));
   } catch {
-    words = 'an error without a readable body';
+    words = unreadable;
   } finally {
     late.cancel();
   }
@@ -185,15 +203,22 @@ const saidNothing: Spoken = {
   outcome: { kind: 'refused', status: null, reason: 'the stream ended before it said anything' },
 };
 
+/** A response that streams, and what it answers. */
+interface StreamedResponse {
+  readonly exchange: Exchange;
+  readonly line: Line;
+  readonly response: UpstreamResponse;
+  readonly choices: number;
+  readonly memory: HeldMemory | null;
+}
+
 /** Reads a stream up to the first chunk that means something. An end before that is a failed candidate. */
 async function firstOfStream(
   callers: Callers,
-  exchange: Exchange,
-  line: Line,
-  response: UpstreamResponse,
-  choices: number,
+  _call: CallScope,
+  streamed: StreamedResponse,
 ): Promise<Spoken> {
-  const source = sourceOf(callers, exchange, line, response, choices);
+  const source = sourceOf(callers, streamed);
   const first: AnswerChunk[] = [];
   for (;;) {
     const chunks = await source.next();
@@ -207,14 +232,8 @@ async function firstOfStream(
 }
 
 /** Reads a stream to its end as the whole answer that was asked for. One that breaks off is a failed candidate. */
-async function foldedStream(
-  callers: Callers,
-  exchange: Exchange,
-  line: Line,
-  response: UpstreamResponse,
-  { choices, memory }: { readonly choices: number; readonly memory: HeldMemory | null },
-): Promise<Spoken> {
-  const source = sourceOf(callers, exchange, line, response, choices);
+async function foldedStream(callers: Callers, call: CallScope, streamed: StreamedResponse): Promise<Spoken> {
+  const source = sourceOf(callers, streamed);
   const fold = new Fold();
   const tally = new Tally();
   let empty = 0;
@@ -228,18 +247,13 @@ async function foldedStream(
       if (tally.isTooLong || empty > mostEmptyChunks)
         source.fail(new UpstreamBroke('the upstream sent too much'));
     }
-    memory?.hold('answer', workingCopies * tally.text.length);
+    streamed.memory?.hold('answer', workingCopies * tally.text.length);
+    if (tally.spoke) call.answered();
   }
   return tally.spoke || tally.finishReason !== null ? { first: [fold.whole()], rest: null } : saidNothing;
 }
 
-function sourceOf(
-  callers: Callers,
-  exchange: Exchange,
-  line: Line,
-  response: UpstreamResponse,
-  choices: number,
-): ChunkSource {
+function sourceOf(callers: Callers, { exchange, line, response, choices }: StreamedResponse): ChunkSource {
   return new ChunkSource(response.body, {
     exchange,
     answerId: headerOf(response, 'x-amzn-requestid') ?? headerOf(response, 'request-id'),
@@ -258,7 +272,7 @@ async function wholeOf(
   memory: HeldMemory | null,
 ): Promise<Spoken> {
   const idle = new Watchdog(callers.clock, callers.streamIdleTimeoutMs, () =>
-    response.body.cancel(new UpstreamBroke('the upstream fell silent', { timedOut: true })),
+    response.body.cancel(fellSilent(callers.streamIdleTimeoutMs)),
   );
   try {
     const body = await collect(response.body, largestAnswerBytes, (bytes) => {

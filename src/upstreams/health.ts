@@ -37,7 +37,7 @@ const tooMany = 429;
 const forbidden = 403;
 
 /**
- * What this process has seen of its candidates, by their label: rolling windows of fixed size (some 80 KiB for a candidate that
+ * What this process has seen of its candidates, by their label: rolling windows of fixed size (some 110 KiB for a candidate that
  * has answered, nothing for one that has not), so the memory is bounded by the configuration. An attempt costs one call, an
  * answer another; each takes well under a microsecond.
  */
@@ -77,6 +77,17 @@ export class Health implements HealthView {
     const seen = this.#of(label);
     if (seen.circuit.spoke(askedMs)) seen.forgive();
     seen.coolDown.end();
+  }
+
+  /** The first byte of a response came this long after it was asked for. */
+  firstByte(label: string, isStream: boolean, tookMs: number): void {
+    this.#of(label).firstByte(isStream).add(this.#clock.monotonic(), tookMs);
+  }
+
+  /** The p99 of that in the last half hour, in milliseconds; null without an answer. */
+  firstByteP99(label: string, isStream: boolean): number | null {
+    const seen = this.#seen.get(label);
+    return seen?.firstByte(isStream).rising(this.#clock.monotonic(), halfAnHourMs)?.p99 ?? null;
   }
 
   /** A stream's first words came this long after it was asked for. */
@@ -155,11 +166,23 @@ class Seen {
   readonly coolDown: CoolDown;
   readonly #outageFailures: number;
   #failedMs = Number.NEGATIVE_INFINITY;
+  #streamFirstByte: Spread | null = null;
+  #wholeFirstByte: Spread | null = null;
 
   constructor(limits: HealthLimits) {
     this.circuit = new Circuit(limits);
     this.coolDown = new CoolDown(limits);
     this.#outageFailures = limits.failures;
+  }
+
+  /** Most candidates are asked in one of the two ways only. */
+  firstByte(isStream: boolean): Spread {
+    if (isStream) {
+      this.#streamFirstByte ??= new Spread();
+      return this.#streamFirstByte;
+    }
+    this.#wholeFirstByte ??= new Spread();
+    return this.#wholeFirstByte;
   }
 
   count(nowMs: number, lane: typeof worked | typeof failed): void {

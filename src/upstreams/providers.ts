@@ -3,6 +3,7 @@ import Pool from 'undici/lib/dispatcher/pool.js';
 import type { ProviderConfig } from '../config/config.ts';
 import type { Dialect, WrittenAsk } from '../dialects/dialect.ts';
 import type { UpstreamRequest } from './call.ts';
+import { clientMessage } from './client-message.ts';
 import { clientFactory } from './connection.ts';
 import { openDialect, secretsOf } from './open-dialect.ts';
 
@@ -11,12 +12,14 @@ export interface Provider {
   readonly slug: string;
   readonly name: string;
   readonly dialect: Dialect;
-  /** How long it may take to its first byte. */
-  readonly firstByteTimeoutMs: number;
+  /** How long it may take to the first byte of a response; null: the configuration does not say. */
+  readonly firstByteTimeoutMs: number | null;
   /** A request below its base URL. */
   request(written: WrittenAsk): UpstreamRequest;
   /** Its words without our credentials, should it repeat them: for the log. */
   conceal(words: string): string;
+  /** Its words as the client may read them (`clientMessage`). */
+  clientMessage(words: string): string | null;
   /** Someone is about to ask it: until the function that comes back is called, once, `retire` closes nothing. */
   use(): () => void;
   /** Closes its connections when nobody uses it any more, and the requests on them have ended. */
@@ -90,6 +93,9 @@ export class Connections {
 export function openProvider(config: ProviderConfig): Provider {
   const { dialect, headers } = openDialect(config);
   const secrets = secretsOf(config);
+  const conceal = (words: string): string =>
+    secrets.reduce((text, each) => text.replaceAll(each, '***'), words);
+  const { host, hostname } = new URL(config.baseUrl);
   const connections = new Connections(config.baseUrl, {
     connectTimeoutMs: config.connectTimeoutMs,
     maxConnections: config.maxConnections,
@@ -107,7 +113,8 @@ export function openProvider(config: ProviderConfig): Provider {
     dialect,
     firstByteTimeoutMs: config.firstByteTimeoutMs,
     request: (written) => connections.request(written),
-    conceal: (words) => secrets.reduce((text, each) => text.replaceAll(each, '***'), words),
+    conceal,
+    clientMessage: (words) => clientMessage(conceal(words), [host, hostname]),
     use() {
       users += 1;
       return () => {

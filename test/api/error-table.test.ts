@@ -124,6 +124,10 @@ const causes: { readonly [F in Failure]: Cause } = {
     extras: { retry_after_sec: isSeconds },
   },
   server: { at: () => broken, method: 'GET', path: '/key', credential: 'unknown' },
+  rejected_upstream: {
+    ...chat('test/strict'),
+    extras: { provider_code: is(422), upstream_message: is('the input is too long') },
+  },
   provider_error: { ...chat('test/dead'), extras: { provider_code: is(null) } },
   overloaded: {
     ...chat('test/silent'),

@@ -30,7 +30,9 @@ test('an empty file, a file of comments and no file at all mean the same default
       debtFloorKrw: 5_000_000_000n,
       upstreamTimeoutMs: 600_000,
       connectTimeoutMs: 10_000,
-      firstByteTimeoutMs: 600_000,
+      firstByteTimeoutMs: null,
+      fallbackStreamMs: 30_000,
+      fallbackWholeMs: 240_000,
       streamIdleTimeoutMs: 120_000,
       totalTimeoutMs: null,
       drainTimeoutMs: 620_000,
@@ -187,7 +189,7 @@ test('a provider has every default', () => {
     aws: null,
     headers: {},
     connectTimeoutMs: 10_000,
-    firstByteTimeoutMs: 600_000,
+    firstByteTimeoutMs: null,
     maxConnections: null,
     privacyPolicyUrl: null,
     termsOfServiceUrl: null,
@@ -249,7 +251,7 @@ test('a model has every default, and its candidates are what it is unless they s
 });
 
 test('a provider takes the limits of the file where it has none of its own', () => {
-  const text = 'limits: { connect_timeout_ms: 7, upstream_timeout_ms: 90 }\n';
+  const text = 'limits: { connect_timeout_ms: 7, first_byte_timeout_ms: 90 }\n';
   const provider = 'dialect: openai, base_url: "http://h"';
   const config = configOf(
     `${text}providers: [{slug: a, ${provider}}, {slug: b, ${provider}, first_byte_timeout_ms: 5}]`,

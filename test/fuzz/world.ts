@@ -44,6 +44,7 @@ export async function startWorld(): Promise<World> {
       { id: 'test/unsteady', upstreams: [upstream.url] },
       { id: 'test/dead', upstreams: ['http://127.0.0.1:1/v1'] },
       { id: 'test/silent', upstreams: [silent.url] },
+      { id: 'test/strict', upstreams: [upstream.url] },
       { id: 'test/small', upstreams: [upstream.url], model: { context_length: 8 } },
       {
         id: 'test/cold',
@@ -148,6 +149,8 @@ const faults: readonly Reply[] = [
 
 /** What the upstream answers follows from the request alone, so that a seed means the same every time. */
 function answerTo({ body, raw }: Asked): Reply {
+  if (body['model'] === 'upstream-strict')
+    return reply.status(422, { error: { message: 'the input is too long' } });
   const digest = createHash('sha256').update(raw).digest();
   const [first = 0, second = 0] = digest;
   if (body['model'] !== 'upstream-unsteady')

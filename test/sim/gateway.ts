@@ -104,8 +104,10 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
         clock,
         log: silentLog,
         streamIdleTimeoutMs: config.limits.streamIdleTimeoutMs,
-        totalTimeoutMs: config.limits.totalTimeoutMs,
       },
+      totalTimeoutMs: config.limits.totalTimeoutMs,
+      fallbackStreamMs: config.limits.fallbackStreamMs,
+      fallbackWholeMs: config.limits.fallbackWholeMs,
     },
     clock,
     admissions: {
@@ -131,7 +133,6 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     debtFloor: config.limits.debtFloorKrw,
     maxBodyBytes: config.limits.bodyBytes,
     keepAliveMs: config.limits.keepAliveCommentMs,
-    streamIdleTimeoutMs: config.limits.streamIdleTimeoutMs,
   });
   const reading = [
     ...accountRoutes({

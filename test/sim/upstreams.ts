@@ -71,6 +71,7 @@ export function simProvider(
       body,
     }),
     conceal: (words) => words,
+    clientMessage: (words) => words,
     use: () => () => {},
     retire: async () => {},
     close: async () => {},

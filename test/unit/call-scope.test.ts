@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { CallScope } from '../../src/inference/call-scope.ts';
 import { systemClock } from '../../src/time/clock.ts';
 
-const limits = { firstByteMs: 60_000, totalMs: null };
+const limits = { firstByteMs: 60_000, budget: { limitMs: 60_000, leftMs: 60_000 }, total: null };
 
 test('a call to an engine that was lost before the call began is lost from its beginning', () => {
   const call = new CallScope(systemClock, limits, new AbortController().signal, AbortSignal.abort());

@@ -9,6 +9,7 @@ const failures = [
   'no_endpoints_found',
   'timeout',
   'provider_error',
+  'rejected_upstream',
   'model_loading',
 ] as const;
 

@@ -59,13 +59,13 @@ const hangs: FaultClass = {
     {
       name: 'comments only',
       act: begins([], forever(framed(': wait\n\n'), 20)),
-      takes: 'firstByte',
+      takes: 'total',
       ...both(failed('timeout')),
     },
     {
       name: 'empty contents only',
       act: begins([role], forever(framed(delta({ content: '' })), 20)),
-      takes: 'firstByte',
+      takes: 'total',
       ...both(failed('timeout')),
     },
     {
@@ -115,37 +115,37 @@ const slow: FaultClass = {
     {
       name: 'of a body',
       act: after([wholeHead], trickle(JSON.stringify(answer()))),
-      takes: 'firstByte',
+      takes: 'total',
       ...both(failed('timeout')),
     },
     {
       name: 'of the first event',
       act: after([streamHead], trickle(framed(story()))),
-      takes: 'firstByte',
+      takes: 'total',
       ...both(failed('timeout')),
     },
     {
       name: 'of an event in the middle',
       act: after([streamHead, framed(role + says())], trickle(framed(delta({ content: 'x'.repeat(500) })))),
-      takes: ['total', 'firstByte'],
+      takes: 'total',
       ...streamed(silent()),
     },
     {
       name: 'comments for ever after the first words',
       act: begins([role, says()], forever(framed(': \n\n'), 40)),
-      takes: ['total', 'firstByte'],
+      takes: 'total',
       ...streamed(silent()),
     },
     {
       name: 'thoughts for ever',
       act: begins([role], forever(framed(delta({ reasoning: 'hm ' })), 40)),
-      takes: ['total', 'firstByte'],
+      takes: 'total',
       ...streamed(silent('')),
     },
     {
       name: 'empty contents for ever after the first words',
       act: begins([role, says()], forever(framed(delta({ content: '' })), 40)),
-      takes: ['total', 'firstByte'],
+      takes: 'total',
       ...streamed(silent()),
     },
     {

@@ -153,7 +153,7 @@ export const texts: FaultClass = {
       name: 'a gigabyte of comments',
       heavy: true,
       act: begins([], forever(framed(': wait\n\n'.repeat(8_000)))),
-      takes: 'firstByte',
+      takes: 'total',
       ...both(failed('timeout')),
     },
     {
@@ -165,7 +165,7 @@ export const texts: FaultClass = {
     {
       name: 'words for ever',
       act: begins([role], forever(framed(delta({ content: 'x '.repeat(500) })), 5)),
-      takes: ['total', 'firstByte'],
+      takes: 'total',
       ...streamed(silent('*')),
     },
     {

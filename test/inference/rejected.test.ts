@@ -1,0 +1,105 @@
+/** A request that every candidate rejected: no retry will help, and the upstream's own sentence says why. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import OpenAI from 'openai';
+import { assertError } from '../harness/answer-rules.ts';
+import {
+  type Answered,
+  providerKey,
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+} from '../harness/gateway.ts';
+import { piece, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import type { Reply } from '../harness/upstream-reply.ts';
+
+const messages = [{ role: 'user' as const, content: 'hi' }];
+const sentence = 'The reasoning_content in the thinking mode must be passed back to the API.';
+const says = (status: number, message = sentence): Reply => reply.status(status, { error: { message } });
+let ups: readonly [Upstream, Upstream];
+let naru: TestGateway;
+let account: TestAccount;
+
+before(async () => {
+  ups = await Promise.all([startUpstream(), startUpstream()]);
+  naru = await startTestGateway({
+    models: [{ id: 'test/pair', upstreams: ups.map(({ url }) => url) }],
+  });
+  account = await naru.account({ credit: '1000000' });
+});
+after(async () => {
+  await naru.close();
+  for (const up of ups) await up.close();
+});
+
+function ask(first: Reply, second: Reply, stream = false): Promise<Answered> {
+  naru.gateway.health.keepOnly(new Set());
+  ups[0].next(first);
+  ups[1].next(second);
+  return naru.send('POST', '/chat/completions', {
+    key: account.key,
+    body: { model: 'test/pair', messages, stream },
+  });
+}
+
+test('when every candidate rejects the request with 400, 413 or 422, a retry is discouraged and the sentence passed on', async () => {
+  for (const stream of [false, true])
+    for (const [one, other] of [
+      [400, 400],
+      [413, 422],
+      [422, 400],
+    ] as const) {
+      const answer = await ask(says(one, 'first'), says(other), stream);
+      const metadata = assertError(answer, 502, 'provider_error');
+      assert.equal(answer.headers.get('x-should-retry'), 'false');
+      assert.deepEqual(metadata, {
+        error_type: 'provider_error',
+        provider_code: other,
+        upstream_message: sentence,
+      });
+    }
+});
+
+test('an error inside of a successful response counts the same', async () => {
+  const inBand = { error: { message: sentence, code: 400 } };
+  const answer = await ask(reply.json(inBand), says(400));
+  assert.equal(answer.headers.get('x-should-retry'), 'false');
+  const streamed = await ask(
+    reply.stream([piece.error(400, sentence)], { finish: null }),
+    reply.stream([piece.error(400, sentence)], { finish: null }),
+    true,
+  );
+  assert.equal(streamed.headers.get('x-should-retry'), 'false');
+  assert.equal(assertError(streamed, 502, 'provider_error')['upstream_message'], sentence);
+});
+
+test('when one candidate failed in another way, a retry may help, and no sentence is passed on', async () => {
+  for (const other of [reply.status(500), reply.status(401), reply.tooMany('1'), reply.drop(), says(404)])
+    for (const answer of [await ask(says(400), other), await ask(other, says(400))]) {
+      const metadata = assertError(answer, 502, 'provider_error');
+      assert.equal(answer.headers.get('x-should-retry'), null);
+      assert.ok(!('upstream_message' in metadata));
+    }
+});
+
+test('the sentence holds no key, host or file, and at most 500 characters', async () => {
+  const host = new URL(ups[1].url).host;
+  const leaky = `Incorrect key ${providerKey} at http://${host}/v1, see /srv/models/a.py or ask 10.0.0.7:8000. ${'long '.repeat(300)}`;
+  const answer = await ask(says(400), says(400, leaky));
+  const message = assertError(answer, 502, 'provider_error')['upstream_message'];
+  assert.ok(typeof message === 'string' && message.length === 500);
+  for (const part of [providerKey, host, '/srv/models', '10.0.0.7'])
+    assert.ok(!message.includes(part), message);
+  const page = await ask(says(400), reply.status(400, '<html>nginx</html>'));
+  assert.equal(assertError(page, 502, 'provider_error')['upstream_message'], null);
+});
+
+test("OpenAI's client does not retry it", async () => {
+  naru.gateway.health.keepOnly(new Set());
+  const client = new OpenAI({ baseURL: naru.url, apiKey: account.key, maxRetries: 3 });
+  ups[0].always(says(400));
+  ups[1].always(says(400));
+  const before = ups[0].requests.length;
+  await assert.rejects(client.chat.completions.create({ model: 'test/pair', messages }), /502/);
+  assert.equal(ups[0].requests.length, before + 1);
+});

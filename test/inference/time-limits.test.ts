@@ -1,0 +1,244 @@
+/** How long one candidate, one request and one answer may take (decisions.md A-04, A-05). */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { assertBrokenStream, assertError } from '../harness/answer-rules.ts';
+import { booksOf } from '../harness/books.ts';
+import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { eventsOf } from '../harness/stream.ts';
+import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+
+const messages = [{ role: 'user', content: 'hi' }];
+
+interface World {
+  readonly naru: TestGateway;
+  readonly account: TestAccount;
+  readonly silent: Upstream;
+  readonly good: Upstream;
+  ask(body?: object): Promise<Answered>;
+  close(): Promise<void>;
+}
+
+async function openWorld(limits: object, silentProvider: object = {}): Promise<World> {
+  const [silent, good] = await Promise.all([startUpstream(), startUpstream()]);
+  const provider = { dialect: 'openai', api_key: 'k' };
+  const naru = await startTestGateway({
+    config: {
+      limits,
+      providers: [
+        { slug: 'silent', base_url: silent.url, ...provider, ...silentProvider },
+        { slug: 'good', base_url: good.url, ...provider },
+      ],
+      models: [
+        ['pair', 'silent', 'good'],
+        ['alone', 'silent'],
+      ].map(([id, ...slugs]) => ({
+        id: `test/${id}`,
+        name: id,
+        context_length: 32_768,
+        price: { prompt: 1, completion: 2, currency: 'KRW', per: 'token' },
+        candidates: slugs.map((slug) => ({ provider: slug, model: 'm' })),
+      })) as object,
+    },
+  });
+  const account = await naru.account({ credit: '1000000' });
+  silent.always(reply.hang());
+  return {
+    naru,
+    account,
+    silent,
+    good,
+    ask: (body = {}) => {
+      naru.gateway.health.keepOnly(new Set());
+      return naru.send('POST', '/chat/completions', {
+        key: account.key,
+        body: { model: 'test/pair', messages, ...body },
+      });
+    },
+    async close() {
+      await naru.close();
+      await Promise.all([silent.close(), good.close()]);
+    },
+  };
+}
+
+describe('while another candidate is left', () => {
+  let world: World;
+  before(async () => {
+    world = await openWorld({
+      upstream_timeout_ms: 60_000,
+      fallback_stream_ms: 200,
+      fallback_whole_ms: 600,
+      stream_idle_timeout_ms: 30_000,
+    });
+  });
+  after(() => world.close());
+
+  test('a silent candidate is dropped after the default first-byte limit, and the next one answers', async () => {
+    for (const [stream, limitMs] of [
+      [true, 200],
+      [false, 600],
+    ] as const) {
+      const startMs = performance.now();
+      const answer = await world.ask({ stream });
+      const tookMs = performance.now() - startMs;
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal(answer.headers.get('x-service-provider'), 'good');
+      assert.ok(tookMs >= limitMs - 5 && tookMs < 20_000, `${tookMs} ms`);
+      await world.naru.settled();
+      const { records } = await booksOf(world.naru, world.account);
+      assert.deepEqual(
+        records
+          .at(-1)
+          .provider_responses.map((each: Record<string, unknown>) => [each['status'], each['failure']]),
+        [
+          [null, 'timed_out'],
+          [200, undefined],
+        ],
+      );
+    }
+  });
+
+  test('the last candidate has the rest of the budget', async () => {
+    const hold = gate();
+    world.silent.next(reply.chat('late but there').holdAt(0, hold));
+    const reached = world.silent.request(world.silent.requests.length + 1);
+    const asked = world.ask({ model: 'test/alone' });
+    await reached;
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    hold.open();
+    assert.equal((await asked).status, 200);
+  });
+
+  test('the limit is counted to the first byte: a candidate that has begun is waited for', async () => {
+    for (const place of ['head', -10] as const)
+      for (const stream of [true, false]) {
+        const hold = gate();
+        world.silent.next(reply.chat('it has begun').holdAt(place, hold));
+        const asked = world.ask({ stream });
+        await hold.reached;
+        await new Promise((resolve) => setTimeout(resolve, 900));
+        hold.open();
+        const answer = await asked;
+        assert.equal(answer.headers.get('x-service-provider'), 'silent', `${place} ${stream}`);
+      }
+  });
+
+  test('a candidate that was slow lately has four times its p99', async () => {
+    world.naru.gateway.health.keepOnly(new Set());
+    world.naru.gateway.health.firstByte('silent/m', true, 400);
+    const startMs = performance.now();
+    const answer = await world.naru.send('POST', '/chat/completions', {
+      key: world.account.key,
+      body: { model: 'test/pair', messages, stream: true },
+    });
+    assert.equal(answer.headers.get('x-service-provider'), 'good');
+    const tookMs = performance.now() - startMs;
+    assert.ok(tookMs >= 4 * 400 * 0.95 && tookMs < 20_000, `${tookMs} ms`);
+  });
+});
+
+test('what the configuration says of a provider replaces the default, for better or worse', async () => {
+  const world = await openWorld(
+    { upstream_timeout_ms: 60_000, fallback_stream_ms: 100, fallback_whole_ms: 100 },
+    { first_byte_timeout_ms: 700 },
+  );
+  try {
+    const startMs = performance.now();
+    assert.equal((await world.ask()).headers.get('x-service-provider'), 'good');
+    assert.ok(performance.now() - startMs >= 695);
+    const alone = assertError(await world.ask({ model: 'test/alone' }), 408, 'timeout');
+    assert.equal(alone['timeout_sec'], 0.7);
+  } finally {
+    await world.close();
+  }
+});
+
+describe('the total time of a request', () => {
+  let world: World;
+  before(async () => {
+    world = await openWorld({
+      upstream_timeout_ms: 60_000,
+      total_timeout_ms: 800,
+      stream_idle_timeout_ms: 30_000,
+      fallback_whole_ms: 500,
+    });
+  });
+  after(() => world.close());
+
+  test('ends an answer that flows, and says so', async () => {
+    const slow = (bytes: number): ReturnType<typeof reply.chat> =>
+      reply.chat('x '.repeat(500)).drip(bytes, 30);
+    world.silent.next(slow(1_000));
+    const streamed = await world.ask({ stream: true });
+    const error = assertBrokenStream(eventsOf(streamed.text), '408 timeout');
+    assert.equal(error['metadata'].timeout_sec, 0.8);
+    assert.match(error['message'], /total time limit/);
+    world.silent.next(slow(20));
+    const whole = await world.ask();
+    assert.equal(assertError(whole, 408, 'timeout')['timeout_sec'], 0.8);
+    assert.match(whole.json.error.message, /total time limit/);
+  });
+
+  test('runs once, not for each candidate', async () => {
+    const asked = world.good.requests.length;
+    world.good.next(reply.hang());
+    const startMs = performance.now();
+    const answer = await world.ask();
+    const tookMs = performance.now() - startMs;
+    assert.equal(world.good.requests.length, asked + 1);
+    assert.equal(assertError(answer, 408, 'timeout')['timeout_sec'], 0.8);
+    assert.ok(tookMs >= 795 && tookMs < 20_000, `${tookMs} ms`);
+  });
+});
+
+test('an answer that falls silent names the idle limit, also a whole one', async () => {
+  const world = await openWorld({ upstream_timeout_ms: 60_000, stream_idle_timeout_ms: 300 });
+  try {
+    for (const stream of [true, false]) {
+      world.silent.next(reply.chat('a b c').cutAt(stream ? -300 : -10, 'never'));
+      const answer = await world.ask({ model: 'test/alone', stream });
+      const metadata = stream
+        ? assertBrokenStream(eventsOf(answer.text), '408 timeout')['metadata']
+        : assertError(answer, 408, 'timeout');
+      assert.equal(metadata.timeout_sec, 0.3);
+    }
+  } finally {
+    await world.close();
+  }
+});
+
+test('an attempt in flight when the client leaves is in the record', async () => {
+  const world = await openWorld({ upstream_timeout_ms: 60_000 });
+  try {
+    for (const [act, status] of [
+      [reply.hang(), null],
+      [reply.whole('never complete').cutAt(-5, 'never'), 200],
+    ] as const) {
+      const before = (await booksOf(world.naru, world.account)).records.length;
+      world.silent.next(act);
+      const reached = world.silent.request(world.silent.requests.length + 1);
+      const leave = new AbortController();
+      const body = { model: 'test/alone', messages };
+      const lost = world.naru.send('POST', '/chat/completions', {
+        key: world.account.key,
+        body,
+        signal: leave.signal,
+      });
+      const received = await reached;
+      if (status !== null) await new Promise((resolve) => setTimeout(resolve, 300));
+      leave.abort();
+      await assert.rejects(lost);
+      await received.aborted;
+      let books = await booksOf(world.naru, world.account);
+      while (books.records.length === before) books = await booksOf(world.naru, world.account);
+      const record = books.records.at(-1);
+      assert.equal(record.cancelled, true);
+      assert.deepEqual(
+        record.provider_responses.map((each: Record<string, unknown>) => [each['status'], each['failure']]),
+        [[status, 'cancelled']],
+      );
+    }
+  } finally {
+    await world.close();
+  }
+});
