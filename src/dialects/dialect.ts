@@ -18,6 +18,9 @@ export interface Destination {
   readonly overrides: ParameterOverrides;
 }
 
+/** Of an upstream's own words this much is kept, so that secrets in them are found whole before they are cut further. */
+export const maxReasonLength = 4_000;
+
 /** A request in the upstream's words. */
 export interface WrittenAsk {
   /** Appended to the provider's base URL, such as `/chat/completions`. */

@@ -31,6 +31,8 @@ const mostEmptyChunks = 10_000;
 /** Its provider was taken out of the configuration after the request was planned. */
 const gone: Outcome = { kind: 'unreachable', status: null, reason: 'it is offered no more' };
 
+/** The log gets this much of an upstream's words. */
+const maxLoggedReason = 500;
 /** The reason of a refusal whose body broke off, came late or was too large. */
 const unreadable = 'an error without a readable body';
 
@@ -331,11 +333,11 @@ function reasonOf(outcome: Outcome, line: Line): object {
     const { status, reason, retryAfterMs = null } = outcome;
     return {
       status,
-      reason: line.conceal(reason),
+      reason: line.conceal(reason).slice(0, maxLoggedReason),
       ...(retryAfterMs === null ? {} : { retry_after_ms: retryAfterMs }),
     };
   }
-  return 'reason' in outcome ? { reason: line.conceal(outcome.reason) } : {};
+  return 'reason' in outcome ? { reason: line.conceal(outcome.reason).slice(0, maxLoggedReason) } : {};
 }
 
 function describeCause(error: Error): string {

@@ -12,10 +12,10 @@ const betweenWords = /([\s"'`<>(){},;|]+)/;
  * when it says nothing that is a sentence. What is replaced may be harmless; what stays is neither a secret nor a machine of the operator's.
  */
 export function clientMessage(text: string, names: readonly string[]): string | null {
-  let message = text
-    .slice(0, maxReadLength)
-    .replace(/[\p{Cc}\p{Cf}\s]/gu, ' ')
-    .trim();
+  // A word that was cut is left out: a part of a secret would not be known as one.
+  const end = text.length < maxReadLength ? text.length : text.lastIndexOf(' ', maxReadLength);
+  const whole = text.slice(0, Math.max(0, end));
+  let message = whole.replace(/[\p{Cc}\p{Cf}\s]/gu, ' ').trim();
   if (message === '' || message.startsWith('<')) return null;
   for (const name of names) if (name.length > 2) message = message.replaceAll(name, '[host]');
   const redactor = new Redactor();

@@ -87,10 +87,10 @@ test('the sentence holds no key, host or file, and at most 500 characters', asyn
   const leaky = `Incorrect key ${providerKey} at http://${host}/v1, see /srv/models/a.py or ask 10.0.0.7:8000. ${'long '.repeat(300)}`;
   const answer = await ask(says(400), says(400, leaky));
   const message = assertError(answer, 502, 'provider_error')['upstream_message'];
-  assert.ok(typeof message === 'string' && message.length === 500);
+  assert.ok(typeof message === 'string' && message.length > 100 && message.length <= 500);
   for (const part of [providerKey, host, '/srv/models', '10.0.0.7'])
     assert.ok(!message.includes(part), message);
-  const page = await ask(says(400), reply.status(400, '<html>nginx</html>'));
+  const page = await ask(reply.status(400, '<html>1</html>'), reply.status(400, '<html>2</html>'));
   assert.equal(assertError(page, 502, 'provider_error')['upstream_message'], null);
 });
 

@@ -9,7 +9,7 @@ import type {
 } from '../../wire/chat.ts';
 import { answerLimits, isHostile } from '../../wire/json-guard.ts';
 import { doneData } from '../../wire/sse.ts';
-import type { Heard } from '../dialect.ts';
+import { type Heard, maxReasonLength } from '../dialect.ts';
 import { readThoughts } from './thoughts.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -34,9 +34,10 @@ export function readWhole(kind: AskKind, body: string): Heard {
 export function readReason(body: string): string {
   const parsed = parse(body);
   const error = isObject(parsed) ? parsed['error'] : undefined;
-  if (typeof error === 'string') return error.slice(0, 500);
-  if (isObject(error) && typeof error['message'] === 'string') return error['message'].slice(0, 500);
-  return body.slice(0, 200);
+  if (typeof error === 'string') return error.slice(0, maxReasonLength);
+  if (isObject(error) && typeof error['message'] === 'string')
+    return error['message'].slice(0, maxReasonLength);
+  return body.slice(0, maxReasonLength);
 }
 
 /** `member` names where a choice has its words: `delta` in a stream, `message` in a whole answer. */

@@ -1,4 +1,4 @@
-import type { Heard } from '../dialect.ts';
+import { type Heard, maxReasonLength } from '../dialect.ts';
 import type { Idiom } from './idiom.ts';
 
 /** An error that a package found in an answer, or met while reading it. Never quotes the answer: the reason goes to the log. */
@@ -7,7 +7,7 @@ export function heardError(error: unknown): Heard {
   if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError')
     return { kind: 'garbage', reason: 'an event that is none of its format' };
   const isStatus = Number.isInteger(statusCode) && Number(statusCode) >= 400 && Number(statusCode) < 600;
-  const reason = typeof message === 'string' ? message.slice(0, 500) : 'an error without words';
+  const reason = typeof message === 'string' ? message.slice(0, maxReasonLength) : 'an error without words';
   return { kind: 'error', status: isStatus ? Number(statusCode) : null, reason };
 }
 

@@ -1,3 +1,5 @@
+import { maxReasonLength } from '../dialect.ts';
+
 /** An upstream's words for why it refused: its error's message, else the start of the body. For the log. */
 export function readReason(body: string): string {
   try {
@@ -7,9 +9,9 @@ export function readReason(body: string): string {
       readonly Message?: unknown;
     } | null;
     const message = parsed?.error?.message ?? parsed?.message ?? parsed?.Message;
-    if (typeof message === 'string') return message.slice(0, 500);
+    if (typeof message === 'string') return message.slice(0, maxReasonLength);
   } catch {
     // Not JSON: a proxy's page, say.
   }
-  return body.slice(0, 200);
+  return body.slice(0, maxReasonLength);
 }
