@@ -17,8 +17,8 @@ export function understood(
   return Object.fromEntries(sent);
 }
 
-/** Parameters that are meaningless by themselves are supported with the one that they belong to. */
-function isSupported(name: string, known: ReadonlySet<string>): boolean {
+/** Whether a parameter is among those that are declared. One that is meaningless by itself is supported with the one that it belongs to. */
+export function isSupported(name: string, known: ReadonlySet<string>): boolean {
   switch (name) {
     case 'tool_choice':
     case 'parallel_tool_calls':

@@ -30,6 +30,7 @@ async function relay(answering: Answering, sink: AnswerSink): Promise<void> {
   const writer = new ChunkWriter(envelopeOf(answering), {
     systemFingerprint: opening?.systemFingerprint ?? null,
     serviceTier: opening?.serviceTier ?? null,
+    hidesThoughts: answering.ask.hidesThoughts,
   });
   const silence = new Watchdog(clock, keepAliveMs, () => void sink.write(sseKeepAlive));
   const toolCalls = new ToolCalls(answering.session.id);

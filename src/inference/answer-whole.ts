@@ -1,5 +1,11 @@
 import { reasoningContent, type WholeChoice, wholeBody } from '../wire/answer.ts';
-import { type AnswerChunk, type ChunkChoice, saysSomething, type ToolCallDelta } from '../wire/chat.ts';
+import {
+  type AnswerChunk,
+  type ChunkChoice,
+  saysSomething,
+  type ToolCallDelta,
+  withoutThoughts,
+} from '../wire/chat.ts';
 import { usageBody } from '../wire/usage.ts';
 import { type Answering, answerHeaders, envelopeOf, noteEnd } from './answering.ts';
 import type { WholeAnswer } from './conversation.ts';
@@ -30,7 +36,9 @@ export async function answerWhole(answering: Answering): Promise<WholeAnswer> {
   return {
     headers: answerHeaders(answering),
     body: wholeBody(envelopeOf(answering), {
-      choices: chunks.flatMap((chunk) => chunk.choices).map((choice) => wholeChoice(choice, session.id)),
+      choices: chunks
+        .flatMap((chunk) => chunk.choices)
+        .map((choice) => wholeChoice(ask.hidesThoughts ? withoutThoughts(choice) : choice, session.id)),
       usage: usageBody(usage, bill),
       systemFingerprint: tally.systemFingerprint,
       serviceTier: tally.serviceTier,

@@ -1,4 +1,5 @@
 import type { Candidate } from '../catalogue/model.ts';
+import { isSupported } from '../dialects/understood.ts';
 import type { Ask } from '../wire/chat.ts';
 import type { MaxPrice } from '../wire/preferences.ts';
 
@@ -63,8 +64,7 @@ function whyUnwanted({ provider: wanted, parameters }: Ask, candidate: Candidate
   if (wanted.denyDataCollection && candidate.dataCollection) return 'data_collection';
   if (wanted.zdr && !candidate.zdr) return 'not_zdr';
   if (maxPrice !== null && isAbove(candidate, maxPrice)) return 'above_max_price';
-  const known = candidate.supportedParameters;
-  if (wanted.requireParameters && known !== null && !Object.keys(parameters).every((name) => known.has(name)))
+  if (wanted.requireParameters && !Object.keys(parameters).every((name) => isTaken(candidate, name)))
     return 'parameters_not_supported';
   return null;
 }
@@ -82,6 +82,11 @@ export function isAt({ providerTag, providerName, label }: Candidate, name: stri
     label.toLowerCase() === asked ||
     tag.startsWith(`${asked}/`)
   );
+}
+
+/** Whether a parameter is passed on: it is declared, or nothing is and the API takes it. */
+function isTaken({ supportedParameters: declared, takenParameters }: Candidate, name: string): boolean {
+  return declared === null ? takenParameters.includes(name) : isSupported(name, declared);
 }
 
 function isQuantizedAs({ quantization }: Candidate, wanted: readonly string[]): boolean {

@@ -1,3 +1,4 @@
+import { readReasoning } from '../dialects/reasoning.ts';
 import { refuse } from '../errors/catalogue.ts';
 import type { Ask, AskKind } from '../wire/chat.ts';
 import { parametersOf } from '../wire/parameters.ts';
@@ -43,6 +44,7 @@ export function readParsedAsk(
     input,
     parameters,
     ignored,
+    hidesThoughts: !readReasoning(parameters).shown,
     maxTokens: asNumber(parameters['max_completion_tokens'] ?? parameters['max_tokens']),
     choices: asNumber(parameters['n']) ?? 1,
     ...measureInput(input, parameters, bytes),

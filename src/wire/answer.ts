@@ -1,4 +1,11 @@
-import type { AnswerChunk, AskKind, ChunkChoice, FinishReason } from './chat.ts';
+import {
+  type AnswerChunk,
+  type AskKind,
+  type ChunkChoice,
+  type FinishReason,
+  saysSomething,
+  withoutThoughts,
+} from './chat.ts';
 import { sseEvent } from './sse.ts';
 
 /** What every object of one answer carries: our id, our names. */
@@ -25,12 +32,18 @@ export class ChunkWriter {
   readonly #kind: AskKind;
   readonly #head: string;
   readonly #tail: string;
+  readonly #hidesThoughts: boolean;
 
   constructor(
     envelope: Envelope,
-    extras: { readonly systemFingerprint: string | null; readonly serviceTier: string | null },
+    extras: {
+      readonly systemFingerprint: string | null;
+      readonly serviceTier: string | null;
+      readonly hidesThoughts: boolean;
+    },
   ) {
     this.#kind = envelope.kind;
+    this.#hidesThoughts = extras.hidesThoughts;
     const object = envelope.kind === 'chat' ? 'chat.completion.chunk' : 'text_completion';
     const { id, created, model, provider } = envelope;
     this.#head = `${JSON.stringify({ id, object, created, model, provider }).slice(0, -1)},"choices":`;
@@ -40,10 +53,15 @@ export class ChunkWriter {
     });
   }
 
-  /** The event of one chunk; the empty string when the chunk has no choices. */
+  /** The event of one chunk; the empty string when the chunk has no choices, or no other than thoughts that are not shown. */
   chunk(chunk: AnswerChunk): string {
-    if (chunk.choices.length === 0) return '';
-    const choices = chunk.choices.map(this.#kind === 'chat' ? chatChunkChoice : textChoice);
+    const shown = this.#hidesThoughts
+      ? chunk.choices
+          .map(withoutThoughts)
+          .filter(({ delta, finish_reason }) => finish_reason !== null || saysSomething(delta))
+      : chunk.choices;
+    if (shown.length === 0) return '';
+    const choices = shown.map(this.#kind === 'chat' ? chatChunkChoice : textChoice);
     return this.#event(JSON.stringify(choices), '');
   }
 

@@ -20,6 +20,8 @@ export interface Ask {
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Members of the body that had no effect, by name: unknown ones, and `-1` where that means no limit. */
   readonly ignored: readonly string[];
+  /** Whether the client wants no thoughts in its answer; they are counted and billed all the same. */
+  readonly hidesThoughts: boolean;
   /** The most completion tokens the client asked for; null when it did not say. */
   readonly maxTokens: number | null;
   /** How many choices are asked for. */
@@ -94,6 +96,12 @@ export interface AnswerChunk {
 /** Whether a chunk says anything: a bare role chunk does not, and does not commit the response (design: the first-byte rule). */
 export function isMeaningful(chunk: AnswerChunk): boolean {
   return chunk.choices.some((choice) => choice.finish_reason !== null || saysSomething(choice.delta));
+}
+
+/** A choice without what the model thought. */
+export function withoutThoughts(choice: ChunkChoice): ChunkChoice {
+  const { reasoning: _, reasoning_details: __, ...delta } = choice.delta;
+  return { ...choice, delta };
 }
 
 /** Whether a delta adds anything to its choice. */

@@ -239,6 +239,18 @@ test('a parameter that the model does not support is dropped, and the record say
   assert.deepEqual(attempt.parameter_changes, [{ parameter: 'seed', change: 'dropped' }]);
 });
 
+test('a request that wants all of its parameters taken goes nowhere where one would be dropped', async () => {
+  const provider = { require_parameters: true };
+  assert.equal((await chat({ model: 'test/own', provider, reasoning_effort: 'low' })).status, 200);
+  assert.equal((await chat({ model: 'test/few', provider, temperature: 0.5 })).status, 200);
+  for (const dropped of [
+    { model: 'test/own', min_p: 0.1 },
+    { model: 'test/own', seed: 7 },
+    { model: 'test/few', reasoning_effort: 'low' },
+  ])
+    assertError(await chat({ provider, ...dropped }), 404, 'no_endpoints_found');
+});
+
 test('thinking and arguments of the template reach an engine of ours', async () => {
   const engine = await startUpstream();
   const own = await startTestGateway({

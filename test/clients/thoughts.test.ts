@@ -8,7 +8,7 @@ import type { ChatRequest } from '@openrouter/sdk/models';
 import { generateText, jsonSchema, type LanguageModel, stepCountIs, streamText, tool } from 'ai';
 import OpenAI from 'openai';
 import { type ClientWorld, clientModel, openClientWorld, weather } from '../harness/client-world.ts';
-import { reply } from '../harness/upstream.ts';
+import { reply, usage } from '../harness/upstream.ts';
 
 let world: ClientWorld;
 before(async () => {
@@ -283,5 +283,35 @@ for (const field of Object.keys(spoken) as (keyof typeof spoken)[]) {
     const { key } = await world.payer({ credit: '1000000' });
     insist(field, { streamsAlways: true });
     assert.equal(await openai(['reasoning_details']).run(key, false), '18도');
+  });
+}
+
+for (const stream of [false, true]) {
+  test(`a client that wants no thoughts gets none and pays for them, ${stream ? 'streamed' : 'whole'}`, async () => {
+    for (const parameters of [{ reasoning: { exclude: true } }, { include_reasoning: false }]) {
+      const payer = await world.payer();
+      const pieces = [{ reasoning: 'Hm.' }, { delta: { reasoning_content: 'Hm.', content: 'a' } }, 'b'];
+      world.upstream.next(
+        stream
+          ? reply.stream(pieces, {
+              usage: usage(10, 50, { completion_tokens_details: { reasoning_tokens: 40 } }),
+            })
+          : reply.whole('ab', { reasoning: 'Hm.', usage: usage(10, 50) }),
+      );
+      const body = {
+        model: clientModel,
+        messages: [{ role: 'user', content: prompt }],
+        stream,
+        ...parameters,
+      };
+      const answer = await world.naru.send('POST', '/chat/completions', { key: payer.key, body });
+      assert.equal(answer.status, 200, answer.text);
+      assert.doesNotMatch(answer.text, /Hm|reasoning_content|reasoning_details/);
+      const said = stream
+        ? [...answer.text.matchAll(/"content":"([^"]+)"/g)].map(([, text]) => text).join('')
+        : answer.json.choices[0].message.content;
+      assert.equal(said, 'ab');
+      await payer.charged(110);
+    }
   });
 }

@@ -5,6 +5,7 @@ import { readAsk } from '../../src/inference/read.ts';
 import { type Rate, rateOfPico } from '../../src/money/price.ts';
 import { type HealthView, type Standing, unmeasured, well } from '../../src/upstreams/standing.ts';
 import type { Ask } from '../../src/wire/chat.ts';
+import { parametersOf } from '../../src/wire/parameters.ts';
 
 /* Made-up catalogues, requests and states of health, for the laws of `plan`. */
 
@@ -151,7 +152,7 @@ export function candidate(label: string, more: Partial<Candidate>): Candidate {
     upstreamModel: 'x',
     inputs: new Set(['text']),
     supportedParameters: null,
-    takenParameters: [],
+    takenParameters: Object.keys(parametersOf.chat),
     variant: 'generic',
     overrides: {},
     quantization: null,

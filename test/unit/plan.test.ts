@@ -21,6 +21,7 @@ function candidate(label: string, more: Partial<Candidate> = {}): Candidate {
     maxCompletionTokens: 1000,
     inputs: new Set(['text']),
     supportedParameters: null,
+    takenParameters: ['seed', 'tools', 'temperature'],
     weight: null,
     price: { prompt: zero, completion: zero, request: zero, cacheRead: zero, cacheWrite: zero },
     priceVersion: 1,

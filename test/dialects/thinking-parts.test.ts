@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readEvent, readWhole } from '../../src/dialects/openai/read.ts';
+
+/* Mistral says its thoughts as parts of the content. */
+
+const thinking = (text: string): object => ({ type: 'thinking', thinking: [{ type: 'text', text }] });
+
+function deltaOf(heard: ReturnType<typeof readWhole>) {
+  assert.equal(heard.kind, 'chunk');
+  return heard.kind === 'chunk' ? heard.chunk.choices[0]?.delta : undefined;
+}
+
+test('thoughts among the parts of a content are thoughts, whole and streamed', () => {
+  const content = [thinking('Hm, '), thinking('Seoul.'), { type: 'text', text: '18' }];
+  const expected = {
+    content: '18',
+    reasoning: 'Hm, Seoul.',
+    reasoning_details: [{ type: 'reasoning.text', text: 'Hm, Seoul.', format: 'unknown', index: 0 }],
+  };
+  const message = { role: 'assistant', content };
+  assert.deepEqual(
+    deltaOf(readWhole('chat', JSON.stringify({ choices: [{ index: 0, message }] }))),
+    expected,
+  );
+  const event = { choices: [{ index: 0, delta: { content }, finish_reason: null }] };
+  assert.deepEqual(deltaOf(readEvent('chat', JSON.stringify(event))), expected);
+});
+
+test('a part that is no thought, and a thought that is none, say nothing', () => {
+  for (const odd of [
+    { type: 'thinking' },
+    { type: 'thinking', thinking: [null, { text: 7 }] },
+    null,
+    'x',
+    5,
+  ]) {
+    const message = { role: 'assistant', content: [odd, { type: 'text', text: 'a' }] };
+    const heard = readWhole('chat', JSON.stringify({ choices: [{ index: 0, message }] }));
+    assert.deepEqual(deltaOf(heard), { content: 'a' });
+  }
+});
