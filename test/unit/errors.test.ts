@@ -41,7 +41,7 @@ test('every error has the one shape, and its code is its status', () => {
 // rows 13, 14
 test('Retry-After is said by the errors that say how long, and by no other', () => {
   for (const failure of failures) {
-    const says = failure === 'rate_limit_exceeded' || failure === 'model_loading';
+    const says = ['rate_limit_exceeded', 'model_loading', 'overloaded'].includes(failure);
     assert.equal(rendered(failure).headers['Retry-After'], says ? '7' : undefined, failure);
   }
   assert.equal(rendered('method_not_allowed').headers['Allow'], 'GET, HEAD');
@@ -52,6 +52,7 @@ test('what no retry can fix says so', () => {
   const retryable = new Set<Failure>([
     'model_loading',
     'rate_limit_exceeded',
+    'overloaded',
     'timeout',
     'provider_error',
     'server',
