@@ -4,12 +4,14 @@ import type { Family } from './http/exposition.ts';
 import type { Gauge } from './http/metrics.ts';
 import type { Served } from './http/serve.ts';
 import type { MemoryBudget } from './memory/budget.ts';
+import type { ClockSkew } from './nodes/clock-skew.ts';
 
 /** What the metrics page shows of the moment, beside the slots (`slot-metrics.ts`). */
 export function gauges(
   server: Served,
   { accounts, keys, lines, settlements, journal }: Books,
   alarms: Alarms,
+  skew: ClockSkew,
 ): readonly Gauge[] {
   const stats = journal.stats();
   return [
@@ -34,6 +36,11 @@ export function gauges(
       value: accounts.size,
     },
     { name: 'naru_known_keys', help: 'Keys in memory, likewise.', value: keys.size },
+    {
+      name: 'naru_clock_ahead_seconds',
+      help: 'How far the clock of this node is ahead of that of the database; below 0: behind.',
+      value: skew.aheadMs / 1000,
+    },
     { name: 'naru_journal_bytes', help: 'Bytes of journal segments.', value: stats.bytes },
     {
       name: 'naru_quarantined_settlements',

@@ -19,11 +19,12 @@ import { RouteTable } from './http/table.ts';
 import { TokenCounts } from './inference/token-counts.ts';
 import { JobRunner } from './jobs/jobs.ts';
 import { KeyDesk } from './keys/key-desk.ts';
-import { expireCredit } from './ledger/credit.ts';
+import { expireDueCredit } from './ledger/credit.ts';
 import type { Settlements } from './ledger/settlements.ts';
 import type { Log } from './log/log.ts';
 import { MemoryBudget } from './memory/budget.ts';
 import { memoryLimits } from './memory-limits.ts';
+import { ClockSkew } from './nodes/clock-skew.ts';
 import { beatEveryMs } from './nodes/node-registry.ts';
 import { Offer } from './offer.ts';
 import { openAdmin } from './open-admin.ts';
@@ -125,6 +126,8 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   const books = await openBooks({ ...parts, debtFloor: () => limits().debtFloorKrw });
   onFailure(() => books.close());
   const { accounts, keys, settlements, feed, nodes, shares } = books;
+  const skew = new ClockSkew({ database, clock, log });
+  await skew.measure();
   const slotMetrics = new SlotMetrics();
   const slots = await createSlots({
     settings: ownSlots(config, parts),
@@ -210,7 +213,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   let alarms = await readAlarms(database);
   const families = (): readonly Family[] => [
     ...budgetFamilies(budget),
-    ...metrics.families([...gauges(server, books, alarms), ...upstreamGauges(offer.catalogue, health)]),
+    ...metrics.families([...gauges(server, books, alarms, skew), ...upstreamGauges(offer.catalogue, health)]),
     ...slotMetrics.families(slots.statuses()),
   ];
   const pages = {
@@ -221,6 +224,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   const jobs = new JobRunner(
     [
       { name: 'renew-journal', everyMs: 5_000, run: () => settlements.renew() },
+      { name: 'measure-clock', everyMs: 60_000, run: () => skew.measure() },
       { name: 'beat', everyMs: beatEveryMs, run: () => nodes.beat() },
       { name: 'give-back-shares', everyMs: 1_000, run: () => shares.giveBackIdle() },
       { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },
@@ -234,7 +238,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       },
       { name: 'forget-idle', everyMs: 250, run: async () => books.forgetIdle() },
       { name: 'forget-old-changes', everyMs: 3_600_000, run: () => forgetOldChanges(database) },
-      { name: 'expire-credit', everyMs: 1_000, run: (nowMs) => expireCredit(database, nowMs) },
+      { name: 'expire-credit', everyMs: 1_000, run: () => expireDueCredit(database) },
       { name: 'ensure-partitions', everyMs: 3_600_000, run: (nowMs) => ensurePartitions(database, nowMs) },
       { name: 'sync-datasets', everyMs: 60_000, run: () => datasetSync.syncDue() },
     ],

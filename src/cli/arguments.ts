@@ -3,7 +3,7 @@ import { address } from '../config/forms.ts';
 import { type KeyHash, parseKeyHash } from '../ids/api-key.ts';
 import { type GenerationUuid, parseGenerationId } from '../ids/generation-id.ts';
 import { isStorableName, showsSomething, storableName } from '../ids/name.ts';
-import { type Krw, krwFromDecimal } from '../money/krw.ts';
+import { isFinerThanMicroWon, type Krw, krwFromDecimal } from '../money/krw.ts';
 import { parseInstant, systemClock } from '../time/clock.ts';
 import { periodAt } from '../time/period.ts';
 
@@ -131,7 +131,7 @@ function exactKrw(text: string): Krw {
     throw new InvalidArgumentError(
       'must be an amount in won such as 5000 or 0.5, at most 9223372036854.775807.',
     );
-  if (/\.\d{7,}/.test(text))
+  if (isFinerThanMicroWon(text))
     throw new InvalidArgumentError('has more than six decimals; a micro-won is the smallest amount.');
   return amount;
 }

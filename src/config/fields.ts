@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Krw, krwFromDecimal } from '../money/krw.ts';
+import { isFinerThanMicroWon, type Krw, krwFromDecimal } from '../money/krw.ts';
 import { Secret } from './secret.ts';
 
 /**
@@ -65,8 +65,10 @@ export function decimal(description: string, least: 'zero' | 'above zero' = 'zer
 export function won(description: string): Field<Krw> {
   return field(description, { type: ['number', 'string'], minimum: 0, maximum: 1e15 }, (text) => {
     const amount = decimalText.test(text) ? krwFromDecimal(text) : null;
-    return amount === null || amount < 0n
-      ? new Problem('must be an amount in won, 0 or more and at most 10^15')
+    if (amount === null || amount < 0n)
+      return new Problem('must be an amount in won, 0 or more and at most 10^15');
+    return isFinerThanMicroWon(text)
+      ? new Problem('has more than six decimals; a micro-won is the smallest amount')
       : amount;
   });
 }

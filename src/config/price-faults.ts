@@ -2,7 +2,7 @@ import type { ExchangeConfig } from './config.ts';
 import { isFactPrice, type KnownFacts } from './facts/faults.ts';
 import type { Path } from './fault.ts';
 import type { Places } from './places.ts';
-import { highestRate, rateOf, unitsOf } from './rates.ts';
+import { highestRate, plainDecimal, rateOf, unitsOf } from './rates.ts';
 import { has, itemsOf, type Members, memberOf, membersOf, textOf } from './tree.ts';
 
 /** Says which candidates have no price, and which prices cannot be had in won (decisions.md §3). */
@@ -35,7 +35,8 @@ function exchangeOf(file: Members): ExchangeConfig | 'unstated' | 'faulty' {
   const usdKrw = textOf(exchange, 'usd_krw');
   const marginPercent = textOf(exchange, 'margin_percent') ?? '0';
   if (usdKrw === undefined) return 'faulty';
-  return rateOf('0', 1n, { usdKrw, marginPercent }) === null ? 'faulty' : { usdKrw, marginPercent };
+  const isFaulty = plainDecimal(usdKrw) === '0' || rateOf('0', 1n, { usdKrw, marginPercent }) === null;
+  return isFaulty ? 'faulty' : { usdKrw, marginPercent };
 }
 
 function addRateFaults(
@@ -54,9 +55,16 @@ function addRateFaults(
   if (!isPer(per)) return;
   const rates = inUsd && typeof exchange !== 'string' ? exchange : null;
   for (const name of ['prompt', 'completion', 'request', 'cache_read', 'cache_write']) {
-    const rate = rateOf(textOf(price, name) ?? '0', name === 'request' ? 1n : unitsOf[per], rates);
+    const text = textOf(price, name) ?? '0';
+    const rate = rateOf(text, name === 'request' ? 1n : unitsOf[per], rates);
     if (rate !== null && rate > highestRate) {
       places.add([...path, 'price', name], 'is above a million won per unit');
+    }
+    if (rate === 0n && plainDecimal(text) !== '0') {
+      places.add(
+        [...path, 'price', name],
+        'rounds to 0, since a rate has 12 decimals of a won per unit: what is free is written as 0',
+      );
     }
   }
 }

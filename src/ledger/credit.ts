@@ -1,9 +1,19 @@
 import type { Krw } from '../money/krw.ts';
-import { recordChange } from '../store/changes.ts';
+import { recordChange, recordChanges } from '../store/changes.ts';
 import { isConnectionLoss } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
-import { findEntryByIdempotencyKey, post } from '../store/ledger.ts';
-import { accountsWithDueLots, insertLot, lockBalance, openLots, setRemainders } from '../store/lots.ts';
+import { findEntryByIdempotencyKey, type Move, post } from '../store/ledger.ts';
+import {
+  accountsWithDueLots,
+  insertLot,
+  type LockedBalance,
+  lockBalance,
+  lockBalances,
+  type OpenLot,
+  openLots,
+  setRemainders,
+} from '../store/lots.ts';
+import { readServerTime } from '../store/server-time.ts';
 import type { Sql } from '../store/sql.ts';
 import { dueAt, spend } from './lots.ts';
 
@@ -42,6 +52,15 @@ export function grantCredit(database: Database, grant: Grant, atMs: number): Pro
   });
 }
 
+/** How many accounts expire in one transaction, and how many are looked for at once. */
+const accountsAtOnce = 500;
+const accountsInList = 50_000;
+
+/** Takes what is left of every lot whose expiry has come by the clock of the database: those of the nodes may go fast. */
+export async function expireDueCredit(database: Database): Promise<number> {
+  return expireCredit(database, await readServerTime(database));
+}
+
 /**
  * Takes what is left of every lot whose expiry has come, as `expiry` entries; returns how many lots. Safe to run at the same
  * time on several nodes: whoever locks the balance first does the work, the others find none. An account that fails stops no other;
@@ -50,13 +69,21 @@ export function grantCredit(database: Database, grant: Grant, atMs: number): Pro
 export async function expireCredit(database: Database, atMs: number): Promise<number> {
   let expired = 0;
   let failed: Error | null = null;
-  for (const accountId of await accountsWithDueLots(database, atMs, 1000)) {
+  const expire = async (accountIds: readonly number[]): Promise<void> => {
     try {
-      expired += await database.transaction((sql) => expireAccount(sql, accountId, atMs));
+      expired += await database.transaction((sql) => expireAccounts(sql, accountIds, atMs));
     } catch (error) {
       if (isConnectionLoss(error)) throw error;
-      failed ??= new Error(`the credit of account ${accountId} cannot expire`, { cause: error });
+      const [first = 0] = accountIds;
+      if (accountIds.length > 1) for (const accountId of accountIds) await expire([accountId]);
+      else failed ??= new Error(`the credit of account ${first} cannot expire`, { cause: error });
     }
+  };
+  for (let after = -1; ; ) {
+    const due = await accountsWithDueLots(database, atMs, { after, limit: accountsInList });
+    for (let at = 0; at < due.length; at += accountsAtOnce) await expire(due.slice(at, at + accountsAtOnce));
+    if (due.length < accountsInList) break;
+    after = due.at(-1) ?? after;
   }
   if (failed !== null) throw failed;
   return expired;
@@ -70,28 +97,51 @@ async function earlierGrant(sql: Sql, grant: Grant): Promise<GrantOutcome | null
   return same ? { kind: 'repeated', entryId: entry.id } : { kind: 'conflict' };
 }
 
-async function expireAccount(sql: Sql, accountId: number, atMs: number): Promise<number> {
-  await chargeLots(sql, accountId);
-  const due = dueAt(await openLots(sql, [accountId]), atMs);
-  if (due.length === 0) return 0;
-  const lost = due.reduce((sum, lot) => sum + lot.remaining, 0n);
+async function expireAccounts(sql: Sql, accountIds: readonly number[], atMs: number): Promise<number> {
+  const balances = await lockBalances(sql, accountIds);
+  const lotsOf = Map.groupBy(await openLots(sql, accountIds), (lot) => lot.accountId);
+  const expiries = balances
+    .map((balance) => expiryOf(balance, lotsOf.get(balance.accountId) ?? [], atMs))
+    .filter(({ changed }) => changed.length > 0);
+  if (expiries.length === 0) return 0;
+  const entry = { kind: 'expiry', idempotencyKey: null, memo: null, atMs } as const;
   await setRemainders(
     sql,
-    due.map(({ id }) => ({ accountId, id, remaining: 0n })),
+    expiries.flatMap(({ changed }) => changed),
   );
-  const expiry = { accountId, kind: 'expiry', idempotencyKey: null, memo: null, atMs } as const;
+  const due = expiries.flatMap((expiry) => expiry.due);
   await post(
     sql,
-    [
-      {
-        ...{ accountId, credits: 0n, usage: lost, lotApplied: lost },
-        expiredUntilMs: Math.max(...due.map((lot) => lot.expiresAtMs ?? 0)),
-      },
-    ],
-    due.map((lot) => ({ ...expiry, amountMicro: -lot.remaining, lotId: lot.id })),
+    expiries.map(({ move }) => move),
+    due.map(({ accountId, id, remaining }) => ({ ...entry, accountId, amountMicro: -remaining, lotId: id })),
   );
-  await recordChange(sql, 'account', accountId);
+  if (due.length > 0)
+    await recordChanges(sql, 'account', [...new Set(due.map(({ accountId }) => accountId))]);
   return due.length;
+}
+
+/** What becomes of the open lots of one account: first they are charged with what was spent, then those that are due are lost. */
+function expiryOf(
+  { accountId, usage, lotApplied }: LockedBalance,
+  lots: readonly OpenLot[],
+  atMs: number,
+): { readonly changed: readonly OpenLot[]; readonly due: readonly OpenLot[]; readonly move: Move } {
+  const charged = spend(lots, usage - lotApplied);
+  const leftOf = new Map(charged.lots.map(({ id, remaining }) => [id, remaining]));
+  const left = lots.map((lot) => ({ ...lot, remaining: leftOf.get(lot.id) ?? lot.remaining }));
+  const due = dueAt(left, atMs).filter(({ remaining }) => remaining > 0n);
+  const isDue = new Set(due.map(({ id }) => id));
+  const lost = due.reduce((sum, { remaining }) => sum + remaining, 0n);
+  return {
+    changed: left
+      .map((lot) => (isDue.has(lot.id) ? { ...lot, remaining: 0n } : lot))
+      .filter((lot) => isDue.has(lot.id) || leftOf.has(lot.id)),
+    due,
+    move: {
+      ...{ accountId, credits: 0n, usage: lost, lotApplied: charged.taken + lost },
+      expiredUntilMs: due.length === 0 ? null : Math.max(...due.map((lot) => lot.expiresAtMs ?? 0)),
+    },
+  };
 }
 
 /** Charges the lots with what was spent since they were last looked at. Locks the balance. */

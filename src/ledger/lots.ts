@@ -29,6 +29,6 @@ export function spend(lots: readonly Lot[], amount: bigint): Charged {
 }
 
 /** Lots whose remainder is lost at the instant: `expires_at` is the first instant at which a lot is no more. */
-export function dueAt(lots: readonly Lot[], atMs: number): readonly Lot[] {
+export function dueAt<L extends Lot>(lots: readonly L[], atMs: number): readonly L[] {
   return lots.filter((lot) => lot.expiresAtMs !== null && lot.expiresAtMs <= atMs);
 }

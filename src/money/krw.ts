@@ -55,16 +55,31 @@ export function krwFromNumber(won: number): Krw | null {
  * its exponent is beyond ±400 (nothing that large or small is money).
  */
 export function decimalToScaled(text: string, decimals: number): bigint | null {
+  const exact = exactDecimal(text);
+  if (exact === null) return null;
+  const { negative, digits } = exact;
+  const shift = decimals - exact.decimals;
+  const magnitude = shift >= 0 ? digits * 10n ** BigInt(shift) : divideHalfUp(digits, 10n ** BigInt(-shift));
+  return negative ? -magnitude : magnitude;
+}
+
+/** Whether decimal text has a part that is smaller than a micro-won, however it is written: `0.0000015` and `1.5e-6` have. */
+export function isFinerThanMicroWon(text: string): boolean {
+  const exact = exactDecimal(text);
+  return exact !== null && exact.decimals > 6 && exact.digits % 10n ** BigInt(exact.decimals - 6) !== 0n;
+}
+
+/** The number that decimal text stands for, `digits` / 10^`decimals`; null when it is none that could be money. */
+function exactDecimal(
+  text: string,
+): { readonly negative: boolean; readonly digits: bigint; readonly decimals: number } | null {
   const parts = /^([+-]?)(\d{0,400})(?:\.(\d{0,400}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
   if (parts === null) return null;
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts;
   if (whole === '' && fraction === '') return null;
   const power = Number(exponent);
   if (Math.abs(power) > 400) return null;
-  const shift = decimals + power - fraction.length;
-  const digits = BigInt(whole + fraction);
-  const magnitude = shift >= 0 ? digits * 10n ** BigInt(shift) : divideHalfUp(digits, 10n ** BigInt(-shift));
-  return sign === '-' ? -magnitude : magnitude;
+  return { negative: sign === '-', digits: BigInt(whole + fraction), decimals: fraction.length - power };
 }
 
 /** The quotient of two non-negative integers, rounded half up. */

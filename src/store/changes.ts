@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { int8ArrayOfNumbers } from './binary-arrays.ts';
 import type { Sql } from './sql.ts';
 
 /** What may change under a running gateway. */
@@ -28,6 +29,20 @@ export const changeChannel = 'naru_change';
 export async function recordChange(sql: Sql, topic: ChangeTopic, subject: number): Promise<void> {
   await sql.query('INSERT INTO change_event (topic, subject) VALUES ($1, $2)', [topic, subject]);
   await sql.query('SELECT pg_notify($1, $2)', [changeChannel, `${topic}/${subject}`]);
+}
+
+/** Records changes of many subjects of one topic at once. */
+export async function recordChanges(
+  sql: Sql,
+  topic: ChangeTopic,
+  subjects: readonly number[],
+): Promise<void> {
+  await sql.query(
+    'INSERT INTO change_event (topic, subject) SELECT $1, subject FROM unnest($2::bigint[]) s (subject)',
+    [topic, int8ArrayOfNumbers(subjects)],
+  );
+  // Those who are told look for what is new, whatever they were told.
+  await sql.query('SELECT pg_notify($1, $2)', [changeChannel, topic]);
 }
 
 /** What a reader of the changes has seen: a snapshot of the server, as text. */

@@ -117,12 +117,17 @@ export async function insertLot(
   return { lotId, lotDigest: digest };
 }
 
-/** Accounts that have a lot with a remainder past its expiry at `atMs`, at most `limit` of them. */
-export async function accountsWithDueLots(sql: Sql, atMs: number, limit: number): Promise<readonly number[]> {
+/** Accounts above `after` that have a lot with a remainder past its expiry at `atMs`, in order, at most `limit` of them. */
+export async function accountsWithDueLots(
+  sql: Sql,
+  atMs: number,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<readonly number[]> {
   const rows = await sql.query<{ account_id: bigint }>(
     `SELECT DISTINCT account_id FROM credit_lot
-     WHERE remaining > 0 AND expires_at IS NOT NULL AND expires_at <= to_timestamp($1::float8 / 1000) ORDER BY account_id LIMIT $2`,
-    [atMs, limit],
+     WHERE remaining > 0 AND expires_at IS NOT NULL AND expires_at <= to_timestamp($1::float8 / 1000) AND account_id > $3
+     ORDER BY account_id LIMIT $2`,
+    [atMs, limit, after],
   );
   return rows.map((row) => Number(row.account_id));
 }

@@ -36,7 +36,7 @@ export async function answerFlush(database: Database, requestId: number, home: s
   );
 }
 
-/** Every registered node, lost ones included, and whether it has answered the request. */
+/** Every node that lives, and every lost one whose journal may hold charges, and whether it has answered the request. */
 export async function readFlush(sql: Sql, requestId: number): Promise<readonly FlushState[]> {
   const rows = await sql.query<{
     home: string;
@@ -47,7 +47,8 @@ export async function readFlush(sql: Sql, requestId: number): Promise<readonly F
   }>(
     `SELECT n.home, n.address, ${nodeLives} AS lives, a.home IS NOT NULL AS answered,
             (extract(epoch FROM now() - n.seen_at) * 1000)::float8 AS silent_ms
-     FROM gateway_node n LEFT JOIN flush_answer a ON a.request_id = $1 AND a.home = n.home ORDER BY n.id`,
+     FROM gateway_node n LEFT JOIN flush_answer a ON a.request_id = $1 AND a.home = n.home
+     WHERE ${nodeLives} OR n.keeps_charges ORDER BY n.id`,
     [requestId],
   );
   return rows.map(({ silent_ms, ...row }) => ({ ...row, silentMs: silent_ms }));

@@ -50,7 +50,7 @@ ORDER BY account_id
 ON CONFLICT (account_id) DO UPDATE
 SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, entries = a.entries + excluded.entries,
     version = a.version + 1, chain = sha256(a.chain || excluded.chain)
-RETURNING a.account_id, a.credits, a.usage, a.version`;
+RETURNING a.account_id, a.credits, a.usage, a.version, a.expired_until`;
 
 /** Behind the debit, which has counted these entries: the last of an account's gets the number of its count. */
 const insertEntries = `
@@ -61,7 +61,7 @@ FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::bigint[], $5::timestampt
 JOIN account_balance b ON b.account_id = e.account_id`;
 
 const selectBalances =
-  'SELECT account_id, credits, usage, version FROM account_balance WHERE account_id = ANY($1::bigint[])';
+  'SELECT account_id, credits, usage, version, expired_until FROM account_balance WHERE account_id = ANY($1::bigint[])';
 
 /** Inserts records; fails with a unique violation when one of them is there already, or stands twice among them. */
 export function insertNew<Row extends GenerationRow>(

@@ -4,6 +4,7 @@ import { type App, countedApps, type StoredApps } from './apps.ts';
 import { isDuplicate } from './connection.ts';
 import { generationDigest } from './digests.ts';
 import type { GenerationRow } from './generation-row.ts';
+import { chargeExpired, type LateUsage } from './late-usage.ts';
 import { Pipeline } from './pipeline.ts';
 import {
   billsOf,
@@ -91,12 +92,17 @@ async function attempt(batch: Batch, as: 'new' | 'partly there'): Promise<Settle
   }
   const balances = sendMoves(sent, batch, fresh, apps.idOf);
   await sent.answered();
+  const found = (await Promise.all(balances)).flatMap((answer) => answer.rows);
+  const late = lateUsage(fresh, found);
+  const isMoved = late.length > 0 && (await chargeExpired(client, late));
+  const left = isMoved ? (await sent.ask<Balance>(readBalances(accountsOf(late)))).rows : [];
   batch.onCommit();
   await client.query('COMMIT');
   apps.noteStored();
   const moved = new Set(fresh);
+  const again = new Set(left.map((row) => row.account_id));
   return {
-    balances: (await Promise.all(balances)).flatMap((answer) => answer.rows.map(balanceOf)),
+    balances: [...found.filter((row) => !again.has(row.account_id)), ...left].map(balanceOf),
     replayed: new Set(rows.filter((row) => !moved.has(row)).map((row) => row.uuid)),
   };
 }
@@ -107,9 +113,9 @@ function sendMoves(
   { nodeId, rows }: Batch,
   fresh: readonly SettlementRow[],
   appIdOf: (row: SettlementRow) => number,
-): readonly Promise<QueryResult<RawBalance>>[] {
+): readonly Promise<QueryResult<Balance>>[] {
   const billed = fresh.filter((row) => row.cost > 0n);
-  const balances: Promise<QueryResult<RawBalance>>[] = [];
+  const balances: Promise<QueryResult<Balance>>[] = [];
   const others = new Set(rows.map((row) => row.accountId));
   const digests = new Map(fresh.map((row) => [row, generationDigest(row, appIdOf(row))]));
   const digestOf = (row: SettlementRow): bigint => digests.get(row) ?? 0n;
@@ -123,6 +129,30 @@ function sendMoves(
   if (billed.length > 0 && nodeId !== null) sent.send(spendShares(nodeId, spentOf(billed)));
   if (others.size > 0) balances.push(sent.ask(readBalances([...others])));
   return balances;
+}
+
+/** What a settlement is told of a balance. */
+interface Balance extends RawBalance {
+  readonly expired_until: number | null;
+}
+
+/** What was settled before credit of its account expired, and comes only now. */
+function lateUsage(fresh: readonly SettlementRow[], balances: readonly Balance[]): readonly LateUsage[] {
+  // Most accounts have no credit that ever expired.
+  const untilOf = new Map(
+    balances.flatMap((row) =>
+      row.expired_until === null ? [] : [[Number(row.account_id), row.expired_until]],
+    ),
+  );
+  if (untilOf.size === 0) return [];
+  return fresh.filter(
+    ({ accountId, settledAtMs, cost }) =>
+      cost > 0n && settledAtMs < (untilOf.get(accountId) ?? Number.NEGATIVE_INFINITY),
+  );
+}
+
+function accountsOf(late: readonly LateUsage[]): readonly number[] {
+  return [...new Set(late.map(({ accountId }) => accountId))];
 }
 
 /** What a batch takes of its accounts and keys, each once. */

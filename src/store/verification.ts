@@ -23,9 +23,9 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
           WHERE b.balance <> coalesce(l.amount, 0)`,
   },
   {
-    check: 'total credits = sum of positive entries',
+    check: 'total credits = sum of the entries that add credit',
     sql: `SELECT 'account ' || b.account_id AS subject, coalesce(l.amount, 0)::text AS expected, b.credits::text AS found
-          FROM account_balance b LEFT JOIN (SELECT account_id, sum(amount) AS amount FROM ledger WHERE amount > 0 GROUP BY 1) l USING (account_id)
+          FROM account_balance b LEFT JOIN (SELECT account_id, sum(amount) AS amount FROM ledger WHERE amount > 0 AND kind <> 4 GROUP BY 1) l USING (account_id)
           WHERE b.credits <> coalesce(l.amount, 0)`,
   },
   {
@@ -168,6 +168,11 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
                  concat_ws(' / ', c.kind, c.granted_at, ${lotDigestSql('c')}) AS found
           FROM credit_lot c JOIN ledger l ON l.account_id = c.account_id AND l.lot_id = c.id AND l.amount > 0 AND l.kind <> 4
           WHERE c.kind <> l.kind OR c.granted_at <> l.created_at OR l.record_digest IS DISTINCT FROM ${lotDigestSql('c')}`,
+  },
+  {
+    check: 'no more of an expiry was taken back than had expired',
+    sql: `SELECT 'lot ' || lot_id || ' of account ' || account_id AS subject, 'at most 0' AS expected, sum(amount)::text AS found
+          FROM ledger WHERE kind = 4 GROUP BY account_id, lot_id HAVING sum(amount) > 0`,
   },
   {
     check: 'the instant until which credit has expired = the last one of the lots that expired',

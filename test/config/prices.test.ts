@@ -38,11 +38,27 @@ test('a price is the decimal number in the file, to the last of its 12 decimals'
 
 test('what is finer than 12 decimals of a won is rounded half up, once', () => {
   assert.equal(promptRate('prompt: 0.0000000000005'), 1n);
-  assert.equal(promptRate('prompt: 0.00000000000049999999999999999999999'), 0n);
   assert.equal(promptRate('prompt: 0.0000005, per: 1M'), 1n);
   // 1e-12 USD × 0.4 = 0.4 pico-won; rounding the price first, or the rate first, would make 0 or 1 of 1.5 pico-won.
   assert.equal(promptRate('prompt: 1e-12, currency: USD', 'exchange: { usd_krw: 1.5 }'), 2n);
   assert.equal(promptRate('prompt: 4e-13, currency: USD', 'exchange: { usd_krw: 1.25 }'), 1n);
+});
+
+test('a price that rounds to 0 is refused unless it is written as 0', () => {
+  for (const price of [
+    'prompt: 0.00000000000049999999999999999999999',
+    'prompt: 4e-13',
+    'prompt: 0.0000004, per: 1M',
+    'prompt: 0.0004e-3, per: 1M',
+    'prompt: 1, cache_read: 1e-300',
+    'prompt: 1, cache_write: 4e-13',
+    'prompt: 1, request: 4e-13',
+  ])
+    assert.match(faultsOf(withPrice(price)).join(), /rounds to 0, .* what is free is written as 0/, price);
+  const dollars = 'exchange: { usd_krw: 0.5 }';
+  assert.match(faultsOf(withPrice('prompt: 9e-13, currency: USD', dollars)).join(), /rounds to 0/);
+  for (const price of ['prompt: 0', 'prompt: 0.000, per: 1M', 'prompt: 0e5', 'prompt: 5e-13'])
+    assert.deepEqual(faultsOf(withPrice(price)), [], price);
 });
 
 test('dollars become won exactly, margin included', () => {
@@ -158,6 +174,8 @@ test('any price is the rate that fractions give', () => {
       const text = `prompt: ${price.text}, per: ${per}, currency: ${inUsd ? 'USD' : 'KRW'}`;
       const exchange = `exchange: { usd_krw: ${rate}, margin_percent: ${margin} }`;
       if (expected > 10n ** 18n) assert.match(faultsOf(withPrice(text, exchange)).join(), /million won/);
+      else if (expected === 0n && numerator > 0n)
+        assert.match(faultsOf(withPrice(text, exchange)).join(), /rounds to 0/);
       else assert.equal(promptRate(text, exchange), expected, `${text} ${exchange}`);
     }),
     { numRuns: 400 },

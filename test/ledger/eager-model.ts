@@ -76,6 +76,7 @@ export async function play(
   let expiries = 0;
   for (let round = 0; round < rounds * 8; round += 1) {
     nowMs += roll(50);
+    ledger.clock.freeze(nowMs);
     const what = roll(10);
     if (what < 3) {
       const amount = BigInt(1 + roll(500));

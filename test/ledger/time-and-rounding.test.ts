@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bigInt, property, record } from 'fast-check';
-import { expireCredit } from '../../src/ledger/credit.ts';
+import { expireCredit, expireDueCredit } from '../../src/ledger/credit.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { costOf, type Price, rateOfPico } from '../../src/money/price.ts';
+import { systemClock } from '../../src/time/clock.ts';
 import { periodAt, seoulDayAt } from '../../src/time/period.ts';
+import { startTestGateway } from '../harness/gateway.ts';
 import { insertPrice } from '../harness/price.ts';
 import { check } from '../harness/property.ts';
+import { TestClock } from '../harness/test-clock.ts';
 import { numbersOf, play } from './eager-model.ts';
 import { openLedger } from './world.ts';
 
@@ -166,4 +169,93 @@ test('T5: A clock that goes back revives nothing that has expired, and one that 
     ],
   );
   assert.deepEqual(await ledger.differences(), []);
+});
+
+test('T6: Usage that reaches the books after credit has expired is charged to the credit that was valid when it was settled, as if it had come in time.', async (t) => {
+  const ledger = await openLedger(t);
+  const { clock, database } = ledger;
+  const atMs = clock.now();
+  clock.freeze(atMs);
+  const early = ledger.generation(70n, { settledAtMs: atMs - 20 });
+  const late = [
+    ledger.generation(30n, { settledAtMs: atMs + 900 }),
+    ledger.generation(45n, { settledAtMs: atMs + 1_999 }),
+    ledger.generation(500n, { settledAtMs: atMs + 2_000 }),
+  ];
+  // Two that expire one after the other, one that stays, and one that comes after the first usage.
+  await ledger.grant(100n, { expiresAtMs: atMs + 1_000 });
+  await ledger.grant(60n, { expiresAtMs: atMs + 2_000 });
+  await ledger.grant(1_000n);
+  await ledger.settle(ledger.generation(80n));
+  await expireCredit(database, atMs + 5_000);
+  assert.deepEqual(await ledger.money(), { credits: 1_160n, usage: 80n + 20n + 60n, balance: 1_000n });
+  await ledger.settle(early, ...late);
+  // Of the first, 20 had expired that the usage before its expiry spent; of the second, the rest of that and 45. The last one came at
+  // the instant of expiry, and what was used before anything was granted is spent of what was there when it came.
+  const entries = await ledger.entries();
+  assert.deepEqual(
+    entries.filter(({ kind }) => kind === 'expiry').map(({ amount }) => amount),
+    [-20n, -60n, 20n, 55n],
+  );
+  const { usage, balance } = await ledger.money();
+  assert.equal(balance, 1_000n - 70n - 500n);
+  assert.equal(usage, 80n + 70n + 30n + 45n + 500n + 5n, 'what expired and what was used, each once');
+  const settled = await ledger.settle(early, ...late);
+  assert.equal(settled.replayed.size, 4);
+  assert.equal((await ledger.money()).usage, usage, 'a replay takes nothing back again');
+  assert.deepEqual(await ledger.differences(), []);
+  await expireCredit(database, atMs + 10_000);
+  await ledger.grant(1n);
+  assert.deepEqual(await ledger.differences(), []);
+});
+
+test('T7: Credit expires by the clock of the database, whatever the clocks of the nodes say, and a node whose clock differs says so.', async (t) => {
+  const ahead = new TestClock();
+  ahead.advance(7_200_000);
+  const naru = await startTestGateway({ clock: ahead });
+  t.after(() => naru.close());
+  const { accountId } = await naru.account({ credit: '0' });
+  const grant = { accountId, kind: 'topup', idempotencyKey: null, memo: null } as const;
+  const realMs = systemClock.now();
+  await naru.office.grantCredit({ ...grant, amount: krwOfMicro(5n), expiresAtMs: realMs + 3_600_000 });
+  await naru.office.grantCredit({ ...grant, amount: krwOfMicro(7n), expiresAtMs: realMs - 1_000 });
+  const usage = async () => (await naru.office.readAccount(accountId))?.usage;
+  const endMs = performance.now() + 20_000;
+  while ((await usage()) !== 7n) {
+    assert.ok(performance.now() < endMs, 'what has expired by the clock of the database is taken');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.equal(await expireDueCredit(naru.database), 0);
+  assert.equal(await usage(), 7n);
+  const warning = naru.logged.find(({ event }) => event === 'clock_skew');
+  assert.ok(Math.abs(Number(warning?.['ahead_ms']) - 7_200_000) < 5_000, JSON.stringify(warning));
+  const page = await fetch(`http://127.0.0.1:${naru.gateway.admin.port}/metrics`);
+  const metrics = await page.text();
+  assert.match(metrics, /^naru_clock_ahead_seconds (7199|7200)/m);
+});
+
+test('T8: The credit of 20,000 accounts that expires at one instant is gone within one run of the job.', async (t) => {
+  const ledger = await openLedger(t);
+  const { database } = ledger;
+  const atMs = Date.parse('2027-01-01T00:00:00+09:00');
+  await database.transaction(async (sql) => {
+    await sql.query(
+      `INSERT INTO account (name, created_at) SELECT 'a', now() FROM generate_series(1, 20000)`,
+    );
+    await sql.query(
+      `INSERT INTO account_balance (account_id, balance, credits) SELECT id, 10, 10 FROM account WHERE name = 'a'`,
+    );
+    await sql.query(
+      `INSERT INTO credit_lot (account_id, kind, amount, remaining, expires_at, granted_at)
+       SELECT id, 1, 10, 10, to_timestamp($1::float8 / 1000), now() FROM account WHERE name = 'a'`,
+      [atMs],
+    );
+  });
+  const beganMs = performance.now();
+  assert.equal(await expireCredit(database, atMs), 20_000);
+  t.diagnostic(`${Math.round(performance.now() - beganMs)} ms`);
+  const [left] = await database.query<{ usage: bigint; entries: bigint }>(
+    'SELECT sum(usage)::bigint AS usage, (SELECT count(*) FROM ledger WHERE kind = 4) AS entries FROM account_balance',
+  );
+  assert.deepEqual(left, { usage: 200_000n, entries: 20_000n });
 });

@@ -56,7 +56,15 @@ export class Audit {
     const { tables } = this.#store;
     for (const entry of entries) {
       const balance = tables.account_balance.get(String(entry.account_id));
-      if (entry.kind === expiryKind) {
+      if (entry.kind === expiryKind && entry.amount > 0n) {
+        const lot = tables.credit_lot.get(String(entry.lot_id));
+        this.#hold(
+          lot?.account_id === entry.account_id &&
+            lot.granted_at <= entry.created_at &&
+            entry.created_at < (lot.expires_at ?? Number.NaN),
+          () => `entry ${entry.id} takes back the expiry of a lot that was not valid then`,
+        );
+      } else if (entry.kind === expiryKind) {
         this.#journey.met('credit expired');
         const lot = tables.credit_lot.get(String(entry.lot_id));
         this.#hold(

@@ -12,7 +12,7 @@ import { RouteTable } from '../../src/http/table.ts';
 import { CompletionSizes } from '../../src/inference/completion-sizes.ts';
 import type { Admission } from '../../src/inference/inference.ts';
 import { JobRunner } from '../../src/jobs/jobs.ts';
-import { expireCredit } from '../../src/ledger/credit.ts';
+import { expireDueCredit } from '../../src/ledger/credit.ts';
 import { type Log, type LogFields, silentLog } from '../../src/log/log.ts';
 import { beatEveryMs } from '../../src/nodes/node-registry.ts';
 import { accountRoutes } from '../../src/routes/account.ts';
@@ -158,7 +158,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       { name: 'give-back-shares', everyMs: 1_000, run: () => shares.giveBackIdle() },
       { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },
       { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshDoubtful() },
-      { name: 'expire-credit', everyMs: 1_000, run: (nowMs) => expireCredit(database, nowMs) },
+      { name: 'expire-credit', everyMs: 1_000, run: () => expireDueCredit(database) },
       ...(parts.forgetting === null
         ? []
         : [

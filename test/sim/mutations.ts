@@ -271,14 +271,14 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'expiry: credit expires that was spent',
     file: 'src/ledger/credit.ts',
-    from: 'await chargeLots(sql, accountId);\n  const due',
-    to: 'const due',
+    from: 'const charged = spend(lots, usage - lotApplied);',
+    to: 'const charged = spend(lots, 0n);',
   },
   {
     name: 'expiry: what expired stays in its lot',
     file: 'src/ledger/credit.ts',
-    from: 'due.map(({ id }) => ({ accountId, id, remaining: 0n })),',
-    to: 'due.map(({ id, remaining }) => ({ accountId, id, remaining })),',
+    from: '(isDue.has(lot.id) ? { ...lot, remaining: 0n } : lot)',
+    to: '({ ...lot })',
   },
   {
     name: 'expiry: credit expires before its time',

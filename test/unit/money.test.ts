@@ -4,6 +4,7 @@ import { bigInt, double, integer, property, tuple } from 'fast-check';
 import {
   decimalToScaled,
   divideHalfUp,
+  isFinerThanMicroWon,
   type Krw,
   krwFromDecimal,
   krwFromNumber,
@@ -70,6 +71,26 @@ test('more than six decimals are rounded half away from zero', () => {
     ['1e3', 1_000_000_000n],
   ] as const)
     assert.equal(krwFromDecimal(text), micro, text);
+});
+
+test('an amount finer than a micro-won is the same amount however it is written', () => {
+  for (const text of ['0.0000015', '1.5e-6', '15e-7', '-1.5E-6', '.0000001', '1e-400', '10.00000010'])
+    assert.ok(isFinerThanMicroWon(text), text);
+  for (const text of ['0.000001', '1e-6', '1.5e-5', '1.0000000', '10e-7', '0e-400', '1e15', '-5', '0'])
+    assert.ok(!isFinerThanMicroWon(text), text);
+  check(
+    property(
+      tuple(bigInt({ min: 0n, max: 10n ** 20n }), integer({ min: 0, max: 20 })),
+      ([digits, places]) => {
+        const padded = String(digits).padStart(places + 1, '0');
+        const at = padded.length - places;
+        const plain = places === 0 ? padded : `${padded.slice(0, at)}.${padded.slice(at)}`;
+        assert.equal(isFinerThanMicroWon(`${digits}e-${places}`), isFinerThanMicroWon(plain));
+        const exact = decimalToScaled(plain, 30) ?? 0n;
+        assert.equal(isFinerThanMicroWon(plain), exact % 10n ** 24n !== 0n);
+      },
+    ),
+  );
 });
 
 test('decimal text scales exactly as its digits do', () => {

@@ -13,7 +13,7 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
     'chain',
     'expired_until',
   ],
-  credit_lot: ['id', 'account_id', 'amount', 'remaining', 'expires_at'],
+  credit_lot: ['id', 'account_id', 'amount', 'remaining', 'expires_at', 'granted_at'],
   ledger: [
     'id',
     'account_id',

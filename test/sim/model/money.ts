@@ -33,7 +33,7 @@ function latest(before: number | null, next: unknown): number | null {
 /** Behind the change of the balance, which has counted the entry. */
 function putEntry(tx: Transaction, entry: Omit<Tables['ledger'], 'id'>): number {
   if (entry.amount === 0n) throw new ServerError('23514', 'entry_moves_money');
-  if (entry.kind !== 6 && [1, 2, 5].includes(entry.kind) !== entry.amount > 0n)
+  if (entry.kind !== 4 && entry.kind !== 6 && [1, 2, 5].includes(entry.kind) !== entry.amount > 0n)
     throw new ServerError('23514', 'entry_sign_follows_kind');
   if ((entry.kind === 5) !== (entry.refund_of !== null))
     throw new ServerError('23514', 'refund_names_its_generation');
@@ -172,6 +172,38 @@ export const moneyStatements: readonly Statement[] = [
         }),
   },
   {
+    text: 'SELECT account_id, credits, usage, version, expired_until FROM account_balance WHERE account_id = ANY($1::bigint[])',
+    run: (tx, [ids]) =>
+      [...new Set(numbersOf(ids))]
+        .sort((a, b) => a - b)
+        .flatMap((id) => {
+          const row = tx.get('account_balance', String(id));
+          return row === undefined ? [] : [{ ...rawBalance(row), expired_until: row.expired_until }];
+        }),
+  },
+  {
+    text: 'SELECT c.account_id, c.id, c.granted_at, c.expires_at, -sum(l.amount)::bigint AS expired FROM ledger l JOIN credit_lot c ON c.account_id = l.account_id AND c.id = l.lot_id WHERE l.account_id = ANY($1::bigint[]) AND l.kind = 4 GROUP BY c.account_id, c.id HAVING sum(l.amount) < 0 ORDER BY c.account_id, c.expires_at, c.id',
+    run: (tx, [accounts]) => {
+      const expired = new Map<number, bigint>();
+      for (const [, { account_id, kind, lot_id, amount }] of tx.rows('ledger'))
+        if (kind === 4 && lot_id !== null && numbersOf(accounts).includes(account_id))
+          expired.set(lot_id, (expired.get(lot_id) ?? 0n) - amount);
+      return [...tx.rows('credit_lot')]
+        .map(([, lot]) => lot)
+        .filter(({ id }) => (expired.get(id) ?? 0n) > 0n)
+        .sort(
+          (a, b) => a.account_id - b.account_id || (a.expires_at ?? 0) - (b.expires_at ?? 0) || a.id - b.id,
+        )
+        .map(({ account_id, id, granted_at, expires_at }) => ({
+          account_id: BigInt(account_id),
+          id: BigInt(id),
+          granted_at,
+          expires_at,
+          expired: expired.get(id) ?? 0n,
+        }));
+    },
+  },
+  {
     text: 'SELECT account_id, credits, usage, lot_applied FROM account_balance WHERE account_id = ANY($1::bigint[]) ORDER BY account_id FOR UPDATE',
     locks: (_tx, [ids]) =>
       numbersOf(ids)
@@ -245,7 +277,7 @@ export const moneyStatements: readonly Statement[] = [
   },
   {
     text: 'INSERT INTO credit_lot (account_id, kind, amount, remaining, expires_at, granted_at) VALUES ($1, $2, $3, $3, to_timestamp($4::float8 / 1000), to_timestamp($5::float8 / 1000)) RETURNING id',
-    run: (tx, [account, , given, expires]) => {
+    run: (tx, [account, , given, expires, granted]) => {
       const id = tx.store.nextNumber('credit_lot');
       const amount = BigInt(given as bigint);
       const expiresAt = expires === null ? null : Number(expires);
@@ -255,17 +287,19 @@ export const moneyStatements: readonly Statement[] = [
         amount,
         remaining: amount,
         expires_at: expiresAt,
+        granted_at: Number(granted),
       });
       return [{ id: BigInt(id) }];
     },
   },
   {
-    text: 'SELECT DISTINCT account_id FROM credit_lot WHERE remaining > 0 AND expires_at IS NOT NULL AND expires_at <= to_timestamp($1::float8 / 1000) ORDER BY account_id LIMIT $2',
-    run: (tx, [at, limit]) => {
+    text: 'SELECT DISTINCT account_id FROM credit_lot WHERE remaining > 0 AND expires_at IS NOT NULL AND expires_at <= to_timestamp($1::float8 / 1000) AND account_id > $3 ORDER BY account_id LIMIT $2',
+    run: (tx, [at, limit, after]) => {
       const due = [...tx.rows('credit_lot')].filter(
         ([, row]) => row.remaining > 0n && row.expires_at !== null && row.expires_at <= Number(at),
       );
-      const ids = [...new Set(due.map(([, row]) => row.account_id))].sort((a, b) => a - b);
+      const accounts = due.map(([, row]) => row.account_id).filter((id) => id > Number(after));
+      const ids = [...new Set(accounts)].sort((a, b) => a - b);
       return ids.slice(0, Number(limit)).map((id) => ({ account_id: BigInt(id) }));
     },
   },
@@ -351,7 +385,7 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'INSERT INTO account_balance AS a (account_id, balance, usage, entries, version, chain) SELECT account_id, -cost, cost, entries, 1, link FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[]) d (account_id, cost, entries, link) ORDER BY account_id ON CONFLICT (account_id) DO UPDATE SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, entries = a.entries + excluded.entries, version = a.version + 1, chain = sha256(a.chain || excluded.chain) RETURNING a.account_id, a.credits, a.usage, a.version',
+    text: 'INSERT INTO account_balance AS a (account_id, balance, usage, entries, version, chain) SELECT account_id, -cost, cost, entries, 1, link FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[]) d (account_id, cost, entries, link) ORDER BY account_id ON CONFLICT (account_id) DO UPDATE SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, entries = a.entries + excluded.entries, version = a.version + 1, chain = sha256(a.chain || excluded.chain) RETURNING a.account_id, a.credits, a.usage, a.version, a.expired_until',
     locks: (_tx, [accounts]) => numbersOf(accounts).map((id) => `balance ${id}`),
     run: (tx, [accounts, costs, counts, links]) => {
       return numbersOf(accounts).map((id, at) => {
@@ -368,7 +402,7 @@ export const moneyStatements: readonly Statement[] = [
             before === undefined ? (arrayOf(links)[at] as Buffer) : chained(before.chain, arrayOf(links)[at]),
         };
         putBalance(tx, row);
-        return rawBalance(row);
+        return { ...rawBalance(row), expired_until: row.expired_until };
       });
     },
   },

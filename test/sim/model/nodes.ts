@@ -66,6 +66,20 @@ export const nodeStatements: readonly Statement[] = [
     },
   },
   {
+    text: 'INSERT INTO change_event (topic, subject) SELECT $1, subject FROM unnest($2::bigint[]) s (subject)',
+    run: (tx, [topic, subjects]) => {
+      for (const subject of numbersOf(subjects)) {
+        const id = tx.store.nextNumber('change_event');
+        tx.put('change_event', String(id), { id, topic: String(topic), subject, tx: tx.number });
+      }
+      return [];
+    },
+  },
+  {
+    text: 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
+    run: (tx) => [{ now: tx.store.now() }],
+  },
+  {
     text: 'SELECT pg_notify($1, $2)',
     run: (tx, [channel, payload]) => {
       tx.notices.push({ channel: String(channel), payload: String(payload) });

@@ -17,6 +17,7 @@ export interface Tables {
     readonly amount: bigint;
     readonly remaining: bigint;
     readonly expires_at: number | null;
+    readonly granted_at: number;
   };
   readonly ledger: {
     readonly id: number;

@@ -1,0 +1,43 @@
+import type { Log } from '../log/log.ts';
+import type { Database } from '../store/database.ts';
+import { readServerTime } from '../store/server-time.ts';
+import type { Clock } from '../time/clock.ts';
+
+/** A clock that is off by more than this is reported. */
+const tolerableMs = 1_000;
+
+/** How far the clock of this node is ahead of that of the database, which all nodes share. */
+export class ClockSkew {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #aheadMs = 0;
+  #isReported = false;
+
+  constructor(parts: { readonly database: Database; readonly clock: Clock; readonly log: Log }) {
+    this.#database = parts.database;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+  }
+
+  /** As it was last measured; below zero when this node is behind. */
+  get aheadMs(): number {
+    return this.#aheadMs;
+  }
+
+  /** Measures it; logs a warning when it begins to be more than a second. Rejects when the database is away. */
+  async measure(): Promise<void> {
+    const beforeMs = this.#clock.now();
+    const serverMs = await readServerTime(this.#database);
+    const afterMs = this.#clock.now();
+    // The server looked at its clock somewhere in between: only what that cannot explain is skew.
+    this.#aheadMs = serverMs < beforeMs ? beforeMs - serverMs : serverMs > afterMs ? afterMs - serverMs : 0;
+    const isOff = Math.abs(this.#aheadMs) > tolerableMs;
+    if (isOff && !this.#isReported)
+      this.#log.warn('clock_skew', {
+        ahead_ms: Math.round(this.#aheadMs),
+        detail: 'the clock of this node differs from that of the database: set both by NTP',
+      });
+    this.#isReported = isOff;
+  }
+}
