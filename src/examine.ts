@@ -9,6 +9,7 @@ import { workerHomes } from './leftover-journals.ts';
 import { tryListen } from './listen-address.ts';
 import { faultsOf, readConfig, type Settings, settingsOf } from './settings.ts';
 import { Database } from './store/database.ts';
+import { durabilityFaults, readDurability } from './store/durability.ts';
 import { findBinaries } from './store/embedded/binaries.ts';
 import { clusterMajor } from './store/embedded/cluster.ts';
 import { attachEmbedded } from './store/embedded/embedded.ts';
@@ -81,7 +82,11 @@ function foreignSegments(dir: string): readonly Finding[] {
 async function database(config: Config, dir: string, around: Surroundings): Promise<string> {
   const { url } = config.database;
   if (url !== 'embedded')
-    return answered(new Database({ connectionString: url.reveal() }, 1), 'the server of database.url');
+    return answered(
+      new Database({ connectionString: url.reveal() }, 1),
+      'the server of database.url',
+      durabilityFaults,
+    );
   const running = await runningEmbedded(dir);
   if (running !== null) return answered(new Database(running, 1), 'the embedded server');
   const cluster = clusterDirOf(dir);
@@ -125,7 +130,11 @@ async function runningEmbedded(dir: string): ReturnType<typeof attachEmbedded> {
   return existsSync(dir) ? attachEmbedded(dir) : null;
 }
 
-async function answered(opened: Database, what: string): Promise<string> {
+async function answered(
+  opened: Database,
+  what: string,
+  unsafe: typeof durabilityFaults = () => [],
+): Promise<string> {
   try {
     const [row] = await opened.query<{ version: string }>(
       "SELECT current_setting('server_version') AS version",
@@ -133,11 +142,16 @@ async function answered(opened: Database, what: string): Promise<string> {
     const version = row?.version ?? 'unknown';
     if (Number.parseInt(version, 10) < oldestDatabase)
       throw new Error(`${what} is PostgreSQL ${version}: ${oldestDatabase} or newer is needed`);
+    const faults = unsafe(await readDurability(opened));
+    if (faults.length > 0) throw new UnsafeServer(`${what}: ${faults.join('; ')}`);
     return `${what} answers, PostgreSQL ${version}`;
   } finally {
     await opened.close();
   }
 }
+
+/** The server answers, but its settings can lose acknowledged charges; the message says which, with remedies. */
+class UnsafeServer extends Error {}
 
 /** What the server that has this data directory says of itself; null when none has it. */
 function runningHere(dir: string): string | null {
@@ -191,10 +205,9 @@ async function told(name: string, work: () => Promise<string>): Promise<Finding>
   try {
     return good(name, await work());
   } catch (error) {
-    return bad(
-      name,
-      error instanceof Error && error.message.includes('is needed') ? error.message : explain(error),
-    );
+    const isPlain =
+      error instanceof UnsafeServer || (error instanceof Error && error.message.includes('is needed'));
+    return bad(name, isPlain ? error.message : explain(error));
   }
 }
 

@@ -1,6 +1,8 @@
 import type { Config } from './config/config.ts';
+import { describeError, type Log } from './log/log.ts';
 import { answerWithinMs } from './store/connection.ts';
 import { Database } from './store/database.ts';
+import { durabilityFaults, readDurability } from './store/durability.ts';
 import {
   DataDirHeld,
   type DataDirHolder,
@@ -44,6 +46,27 @@ export async function openOwnDatabase(
     onExit: progress,
   });
   return opened(new Database(server.connection, 8, limitMs), () => server.stop());
+}
+
+/**
+ * Says, in the log and on stderr, what of an external server's settings can lose an acknowledged charge. It warns and does not
+ * refuse: a hosted service may report `fsync` off because its log is stored elsewhere. Never throws.
+ */
+export async function warnOfUnsafeServer(
+  config: Config,
+  database: Database,
+  log: Log,
+  say: (line: string) => void,
+): Promise<void> {
+  if (config.database.url === 'embedded') return;
+  try {
+    for (const fault of durabilityFaults(await readDurability(database))) {
+      log.warn('database_unsafe', { detail: fault });
+      say(`warning: the server of database.url: ${fault}`);
+    }
+  } catch (error) {
+    log.warn('database_settings_unknown', { detail: describeError(error) });
+  }
 }
 
 /** Opens the database for one command: beside a server that runs, or by starting the embedded one for as long as it takes. */

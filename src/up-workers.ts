@@ -10,7 +10,7 @@ import { freePort } from './listen-address.ts';
 import { createLog, type Log, type LogSink } from './log/log.ts';
 import { openOffice } from './office.ts';
 import { openAdmin } from './open-admin.ts';
-import { openOwnDatabase } from './open-database.ts';
+import { openOwnDatabase, warnOfUnsafeServer } from './open-database.ts';
 import { Reloading } from './reloading.ts';
 import { SlotMetrics } from './slot-metrics.ts';
 import { createProcesses } from './slots/processes.ts';
@@ -138,6 +138,7 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
     closing.defer(close);
     own.database = database;
     await prepare(serving, database, log);
+    await warnOfUnsafeServer(own.config, database, log, say);
     const slotMetrics = new SlotMetrics();
     const slots = await createSlots({
       settings: slotsOf(own.config),

@@ -12,7 +12,7 @@ import { aboutAddress, assertListenable } from './listen-address.ts';
 import { createLog, type LogSink } from './log/log.ts';
 import { openLogFile } from './log-file.ts';
 import { openOffice } from './office.ts';
-import { holdAfterCommands, openOwnDatabase } from './open-database.ts';
+import { holdAfterCommands, openOwnDatabase, warnOfUnsafeServer } from './open-database.ts';
 import { Reloading } from './reloading.ts';
 import { readConfig, readConfigToPublish, rememberConfig, settingsOf } from './settings.ts';
 import { createProcesses } from './slots/processes.ts';
@@ -104,6 +104,7 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
       },
     });
     current = gateway;
+    await warnOfUnsafeServer(config, database, log, say);
     const control = await serveControl({
       dataDir,
       roots: runtimeFolders(around),

@@ -24,6 +24,18 @@ export interface OwnPostgres {
   crash(): Promise<void>;
   /** Stops it in good order, calls `change` on its data directory, and starts it again. */
   restart(change?: (data: string) => void): Promise<void>;
+  /** Adds a standby that replicates asynchronously: a copy of the stopped server's data, which then streams. */
+  addStandby(): Promise<Standby>;
+  /** Ends it at once for good, as a lost machine would: nothing more is sent to its standbys. */
+  lose(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A server that replicates from another one. */
+export interface Standby {
+  readonly address: DatabaseAddress;
+  /** Makes it a primary server of its own. */
+  promote(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -106,7 +118,7 @@ export async function startOwnPostgres(
   if (!made.ok) throw new Error(made.output);
   writeFileSync(
     join(data, 'pg_hba.conf'),
-    'local all all trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n',
+    'local all all trust\nlocal replication all trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n',
   );
   const port = await freePort();
   const settings = {
@@ -120,24 +132,29 @@ export async function startOwnPostgres(
     max_connections: 200,
     ...settingsMore,
   };
-  const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const become = user === null ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
   const address = { host: join(folder, 'socket'), port, user: 'naru', database: 'postgres' };
-  const start = async (): Promise<ChildProcess> => {
+  const launch = async (
+    dir: string,
+    its: Readonly<Record<string, string | number>>,
+    at: DatabaseAddress,
+  ): Promise<ChildProcess> => {
+    const words = Object.entries(its).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     // Whoever ends before it takes it along.
     const started = spawn(
       'setpriv',
-      ['--pdeathsig', 'INT', ...become, '--', join(binDir, 'postgres'), '-D', data, ...words],
+      ['--pdeathsig', 'INT', ...become, '--', join(binDir, 'postgres'), '-D', dir, ...words],
       { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] },
     );
     try {
-      await answering(started, address);
+      await answering(started, at);
       return started;
     } catch (error) {
       await end(started, 'SIGINT');
       throw error;
     }
   };
+  const start = (): Promise<ChildProcess> => launch(data, settings, address);
   let child: ChildProcess;
   try {
     child = await start();
@@ -154,13 +171,41 @@ export async function startOwnPostgres(
     change(data);
     child = await start();
   };
+  const standbys: Standby[] = [];
+  const addStandby = async (): Promise<Standby> => {
+    const copy = join(folder, `standby-${standbys.length + 1}`);
+    await restart(() => {
+      execFileSync('cp', ['-a', data, copy]);
+      writeFileSync(join(copy, 'standby.signal'), '');
+      own(join(copy, 'standby.signal'));
+    });
+    const copyPort = await freePort();
+    const source = `host=${address.host} port=${port} user=naru application_name=standby`;
+    const its = { ...settings, port: copyPort, primary_conninfo: source };
+    const copyAddress = { ...address, port: copyPort };
+    const server = await launch(copy, its, copyAddress);
+    const standby = {
+      address: copyAddress,
+      async promote() {
+        const client = new Client(copyAddress);
+        await client.connect();
+        await client.query('SELECT pg_promote(true)');
+        await client.end();
+      },
+      stop: () => end(server, 'SIGINT'),
+    };
+    standbys.push(standby);
+    return standby;
+  };
+  const lose = (): Promise<void> => end(child, 'SIGKILL');
   const stop = async (): Promise<void> => {
+    for (const standby of standbys) await standby.stop();
     await end(child, 'SIGINT');
     rmSync(folder, { recursive: true, force: true });
   };
   const query = `sslmode=verify-full&sslrootcert=${encodeURIComponent(certificate)}`;
   const url = `postgres://naru:${password}@localhost:${port}/postgres?${query}`;
-  return { address, url, password, caFile: certificate, port, data, crash, restart, stop };
+  return { address, url, password, caFile: certificate, port, data, crash, restart, addStandby, lose, stop };
 }
 
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {

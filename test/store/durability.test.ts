@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Database } from '../../src/store/database.ts';
+import { durabilityFaults, readDurability } from '../../src/store/durability.ts';
 import { type OwnPostgres, ownBinDir, startOwnPostgres } from '../harness/own-postgres.ts';
 
 let folder: string;
@@ -68,3 +69,40 @@ for (const [configured, expected] of [
     }
   });
 }
+
+test('a server that keeps what it acknowledged has no fault; each setting that does not is one', async () => {
+  const database = new Database(postgres.address, 1);
+  const read = await readDurability(database);
+  await database.close();
+  assert.deepEqual(durabilityFaults(read), []);
+  for (const [change, words] of [
+    [{ fsync: 'off' }, /fsync is off/],
+    [{ fullPageWrites: 'off' }, /full_page_writes is off/],
+    [{ synchronousCommit: 'local' }, /synchronous_commit is local/],
+    [{ isStandby: true }, /a standby and takes no writes/],
+    [{ standbys: 2 }, /2 standbys replicate asynchronously/],
+  ] as const) {
+    const faults = durabilityFaults({ ...read, ...change });
+    assert.equal(faults.length, 1);
+    assert.match(faults[0] ?? '', words);
+  }
+  assert.deepEqual(durabilityFaults({ ...read, standbys: 1, synchronousStandbys: 'standby' }), []);
+});
+
+test('an asynchronous standby is seen, and so is that a server is one', async () => {
+  const standby = await postgres.addStandby();
+  const [primary, copy] = [new Database(postgres.address, 1), new Database(standby.address, 1)];
+  try {
+    const limit = AbortSignal.timeout(30_000);
+    while ((await readDurability(primary)).standbys === 0) limit.throwIfAborted();
+    assert.match(
+      durabilityFaults(await readDurability(primary)).join(),
+      /one standby replicates asynchronously/,
+    );
+    assert.match(durabilityFaults(await readDurability(copy)).join(), /a standby and takes no writes/);
+  } finally {
+    await primary.close();
+    await copy.close();
+    await standby.stop();
+  }
+});

@@ -76,3 +76,15 @@ test('over a unix socket, as the machine itself lets in, it serves as well', asy
   assert.equal((await fetch(`${serving.origin}/readyz`)).status, 200);
   assert.equal(await serving.stop(), 0);
 });
+
+test('settings that can lose an acknowledged charge are told at the start and by the doctor, which then fails', async () => {
+  const file = place.configure({ database: { url: postgres.url } });
+  const { code, rows } = await place.json('doctor', '--config', file);
+  const found = rows.find((row) => row.check === 'database');
+  assert.equal(found.ok, false);
+  assert.match(found.detail, /fsync is off: .*set fsync = on/);
+  assert.equal(code, 1);
+  const serving = await place.up('--config', file);
+  assert.equal(await serving.stop(), 0);
+  assert.match(serving.err(), /warning: the server of database.url: fsync is off/);
+});

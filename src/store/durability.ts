@@ -1,0 +1,51 @@
+import type { Sql } from './sql.ts';
+
+/** What an external server's configuration means for a charge that was acknowledged. */
+export interface ServerDurability {
+  readonly fsync: string;
+  readonly fullPageWrites: string;
+  /** Of this session, after it set what it needs; null on an engine that does not have it. */
+  readonly synchronousCommit: string | null;
+  readonly synchronousStandbys: string;
+  /** Standbys connected now, backups in progress left out. */
+  readonly standbys: number;
+  readonly isStandby: boolean;
+}
+
+/** Reads the settings; every user may. Throws what the database throws. */
+export async function readDurability(sql: Sql): Promise<ServerDurability> {
+  const [row] = await sql.query<ServerDurability>(
+    `SELECT coalesce(current_setting('fsync', true), 'on') AS "fsync",
+            coalesce(current_setting('full_page_writes', true), 'on') AS "fullPageWrites",
+            current_setting('synchronous_commit', true) AS "synchronousCommit",
+            coalesce(current_setting('synchronous_standby_names', true), '') AS "synchronousStandbys",
+            (SELECT count(*)::int FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup') AS "standbys",
+            pg_is_in_recovery() AS "isStandby"`,
+  );
+  if (row === undefined) throw new Error('the server did not return its settings');
+  return row;
+}
+
+/** What can lose a charge that was acknowledged, each as a sentence with its remedy; empty when nothing can. */
+export function durabilityFaults(server: ServerDurability): readonly string[] {
+  const faults: string[] = [];
+  if (server.isStandby)
+    faults.push('it is a standby and takes no writes: point database.url at the primary server');
+  if (server.fsync !== 'on')
+    faults.push(
+      'fsync is off: a loss of power can lose acknowledged charges and destroy the database: set fsync = on (a hosted service that stores its log elsewhere may report off: ask its operator)',
+    );
+  if (server.fullPageWrites !== 'on')
+    faults.push(
+      'full_page_writes is off: a loss of power can leave half-written pages: set full_page_writes = on, unless the file system writes whole pages',
+    );
+  if (server.synchronousCommit !== null && !['on', 'remote_apply'].includes(server.synchronousCommit))
+    faults.push(
+      `synchronous_commit is ${server.synchronousCommit} although the session sets it to on: a crash can lose acknowledged charges: do not let a connection pooler reset it`,
+    );
+  if (server.standbys > 0 && server.synchronousStandbys === '')
+    faults.push(
+      `${server.standbys === 1 ? 'one standby replicates' : `${server.standbys} standbys replicate`} asynchronously: a failover loses the charges that had not arrived there: set synchronous_standby_names`,
+    );
+  return faults;
+}
