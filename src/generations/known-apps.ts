@@ -35,6 +35,7 @@ const rows: readonly (readonly [name: string, url: string, ...products: readonly
   ['LangChain', 'https://www.langchain.com', 'langchain', 'langchain-openai', 'langchainjs-openai'],
   ['LlamaIndex', 'https://www.llamaindex.ai', 'llamaindex', 'llama-index'],
   ['LiteLLM', 'https://www.litellm.ai', 'litellm'],
+  ['Pydantic AI', 'https://ai.pydantic.dev', 'pydantic-ai'],
   ['OpenRouter SDK', 'https://openrouter.ai/docs/sdks', '@openrouter/sdk', 'openrouter'],
   ['AI SDK', 'https://ai-sdk.dev', 'ai', 'ai-sdk', 'ai-sdk-openai-compatible'],
   ['OpenAI SDK (Python)', 'https://github.com/openai/openai-python', 'openai/python', 'asyncopenai/python'],
