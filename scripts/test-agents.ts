@@ -1,6 +1,6 @@
 /**
  * `npm run test:agents`: agents from npm do a task on disk through Naru. They are no part of the installation: what
- * `test/agents/packages/package-lock.json` names is installed into `.cache/agents`, once for each content of it (about 190 MB).
+ * `test/agents/packages/package-lock.json` names is installed into `.cache/agents`, once for each content of it (about 1.8 GB).
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -4,6 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { requirementsFolder } from '../test/python-clients/venv.ts';
 import type { Client } from '../test/works-with/client.ts';
 import { clients } from '../test/works-with/clients.ts';
 
@@ -16,15 +17,26 @@ export const readmeFile = join(root, 'README.md');
 
 const introduction = `# Works with
 
-Each of these is set up by the tests exactly as it stands here, then used against a whole gateway, and its bill is checked to the micro-won. A library
-runs as the program below in \`npm test\`, which also puts it through tools, streams, errors and leaving early (\`test/clients/\`). An agent gets a task in
-\`npm run test:agents\`: it reads one file and writes another, by the tools that it offers to the model.
+Each of these is set up exactly as it stands here, then used against a whole gateway with a scripted model behind it, and its bill is checked to the
+micro-won. What runs them:
+
+- A JavaScript library runs as the program below in \`npm test\`, which also puts it through tools, streams, errors and leaving early (\`test/clients/\`).
+- A Python library runs as the program below in \`npm run test:python-clients\`, then uses a tool, reads a stream and meets a refusal
+  (\`test/python-clients/\`); aider edits a file.
+- An agent gets a task in \`npm run test:agents\`: it reads one file and writes another, by the tools that it offers to the model. Where it says so
+  below, it does the same with a model that thinks and refuses (400) any conversation in which \`reasoning_content\` does not come back to the byte.
 
 \`http://127.0.0.1:8787/api/v1\` is the address of a first start, \`sk-naru-v1-…\` the key that it prints, and \`naru/demo\` the model in the box. The model in the box
 answers an agent's question about Naru, but does no work: give an agent a model of your own.
 
 Naru tells from the headers of a request which app it came from (\`docs/decisions/apps.md\`), and has it on the record of each generation. A program of yours gets
 a name of its own by the headers \`HTTP-Referer\` (its address) and \`X-Title\`.
+
+**Money.** Every amount of Naru is in won: \`usage.cost\`, prices, balances, limits. Many clients print any cost with a dollar sign: read it as won. A client that
+multiplies tokens by a list of prices of its own shows something else; the bill is \`usage.cost\`.
+
+**What does not work.** Codex needs \`/responses\` and Claude Code needs \`/messages\`. Naru offers \`/chat/completions\` and \`/completions\`, and answers 404 to
+both.
 `;
 
 /** The text of `docs/works-with.md`. */
@@ -39,8 +51,14 @@ export function readmeText(readme: string): string {
   return readme.replace(place, (_all, head: string, tail: string) => `${head}\n${table()}\n${tail}`);
 }
 
-/** The version of a package that the tests run. */
-export function testedVersion(name: string): string {
+/** The version of a client that the tests run, or that was run by hand. */
+export function testedVersion(client: Client): string {
+  const version = client.versionByHand ?? (client.registry === 'npm' ? fromNpm(client) : fromPypi(client));
+  if (version === undefined) throw new Error(`no test installs ${client.package}`);
+  return version;
+}
+
+function fromNpm({ package: name }: Client): string | undefined {
   for (const file of ['package.json', 'test/agents/packages/package.json']) {
     const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, file), 'utf8')) as {
       readonly dependencies?: Readonly<Record<string, string>>;
@@ -49,28 +67,52 @@ export function testedVersion(name: string): string {
     const version = { ...dependencies, ...devDependencies }[name];
     if (version !== undefined) return version;
   }
-  throw new Error(`no test installs ${name}`);
+  return undefined;
+}
+
+/** Each client has a file of its own there, which pins everything that it needs. */
+function fromPypi({ package: name }: Client): string | undefined {
+  const pins = readFileSync(join(requirementsFolder, `${name}.txt`), 'utf8').split('\n');
+  return pins.find((pin) => pin.startsWith(`${name}==`))?.slice(name.length + 2);
 }
 
 function table(): string {
   const rows = clients.map(
     (client) =>
-      `| ${client.name} | \`${client.package}\` ${testedVersion(client.package)} | \`${client.brief}\` |`,
+      `| ${client.name} | \`${client.package}\` ${testedVersion(client)} | \`${client.brief}\` | ${howTested(client)} |`,
   );
-  return ['| Client | Tested version | What to set |', '|---|---|---|', ...rows].join('\n');
+  return ['| Client | Tested version | What to set | Tested by |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function howTested(client: Client): string {
+  if (client.versionByHand !== undefined) return 'hand';
+  if (client.registry === 'PyPI') return '`npm run test:python-clients`';
+  return client.kind === 'agent' ? '`npm run test:agents`' : '`npm test`';
 }
 
 function section(client: Client): string {
-  const where = { ts: 'A program:', sh: 'In a shell:', yaml: '' }[client.language];
-  const intro = client.file === null ? where : `The file \`${client.file}\`:`;
+  const intro = client.file === null ? `${intros[client.language]}:` : `The file \`${client.file}\`:`;
+  const app = client.app === null ? 'on record as no app' : `on record as the app ${client.app}`;
+  const named = `\`${client.package}\` ${testedVersion(client)} from ${client.registry}`;
+  const thoughts = client.returnsThoughts ? 'It sends back what a model thought.' : null;
+  const remarks = [client.remark, thoughts].filter((each) => each !== null).join(' ');
   return `## ${client.name}
 
-\`${client.package}\` ${testedVersion(client.package)}; on record as the app ${client.app}. ${intro}
+${named}; tested by ${howTested(client)}; ${app}. ${intro}
 
 \`\`\`${client.language}
 ${client.snippet}\`\`\`
-${client.remark === null ? '' : `\n${client.remark}\n`}`;
+${remarks === '' ? '' : `\n${remarks}\n`}`;
 }
+
+const intros: Readonly<Record<Client['language'], string>> = {
+  ts: 'A program',
+  py: 'A program',
+  sh: 'In a shell',
+  json: 'A file',
+  toml: 'A file',
+  yaml: 'A file',
+};
 
 if (import.meta.main) {
   writeFileSync(worksWithFile, worksWithText());

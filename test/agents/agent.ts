@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Client, type Setting, snippetWith } from '../works-with/client.ts';
-import { agentsFolder } from './installed.ts';
+import { binFolders } from './installed.ts';
+import { startOutside } from './outside.ts';
 
 /** How long an agent may take for a task; it is killed then, with all that it started. */
 const patienceMs = 120_000;
@@ -15,7 +16,7 @@ export interface Worksite {
   readonly folder: string;
   /** Runs the agent without a terminal until it ends. */
   run(command: string): Promise<Ended>;
-  remove(): void;
+  remove(): Promise<void>;
 }
 
 /** How an agent ended. */
@@ -28,7 +29,8 @@ export interface Ended {
 }
 
 /** Sets an agent up as `docs/works-with.md` tells. */
-export function openWorksite(client: Client, setting: Setting): Worksite {
+export async function openWorksite(client: Client, setting: Setting): Promise<Worksite> {
+  const outside = await startOutside();
   const home = mkdtempSync(join(tmpdir(), 'naru-agent-'));
   const folder = join(home, 'work');
   const outsideFile = join(home, 'outside');
@@ -44,11 +46,18 @@ export function openWorksite(client: Client, setting: Setting): Worksite {
   const typed = client.language === 'sh' ? snippet.trimEnd().split('\n').slice(0, -1) : [];
   const env = {
     HOME: home,
-    PATH: [dirname(process.execPath), join(agentsFolder, 'node_modules/.bin'), '/usr/bin', '/bin'].join(':'),
+    ...outside.env,
+    PATH: [dirname(process.execPath), ...binFolders, '/usr/bin', '/bin'].join(':'),
     NODE_OPTIONS: `--import=${join(import.meta.dirname, 'loopback-only.mjs')}`,
     NARU_OUTSIDE: outsideFile,
     CONTINUE_TELEMETRY_ENABLED: '0',
     QWEN_USAGE_STATISTICS_ENABLED: 'false',
+    OPENCODE_DISABLE_AUTOUPDATE: '1',
+    OPENCODE_DISABLE_MODELS_FETCH: '1',
+    KILO_DISABLE_AUTOUPDATE: '1',
+    KILO_DISABLE_MODELS_FETCH: '1',
+    PI_OFFLINE: '1',
+    COPILOT_AUTO_UPDATE: 'false',
   };
   return {
     folder,
@@ -67,10 +76,13 @@ export function openWorksite(client: Client, setting: Setting): Worksite {
       const [code, out, err] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
       clearTimeout(timer);
       killGroup(pid);
-      const outside = readFileSync(outsideFile, 'utf8').split('\n').filter(Boolean);
-      return { code, out, err, outside };
+      const cut = readFileSync(outsideFile, 'utf8').split('\n').filter(Boolean);
+      return { code, out, err, outside: [...new Set([...outside.hosts, ...cut])] };
     },
-    remove: () => rmSync(home, { recursive: true, force: true }),
+    async remove() {
+      await outside.close();
+      rmSync(home, { recursive: true, force: true });
+    },
   };
 }
 

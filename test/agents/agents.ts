@@ -6,56 +6,23 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { booksOf, numberOf } from '../harness/books.ts';
-import { type ClientWorld, clientModel, openClientWorld } from '../harness/client-world.ts';
+import { type ClientWorld, clientModel, openClientWorld, type Payer } from '../harness/client-world.ts';
 import { eventsOf } from '../harness/stream.ts';
-import { piece, reply, usage } from '../harness/upstream.ts';
-import type { Asked } from '../harness/upstream-openai.ts';
+import { reply, usage } from '../harness/upstream.ts';
+import { type Asked, asksForStream } from '../harness/upstream-openai.ts';
 import type { Reply } from '../harness/upstream-reply.ts';
-import type { Client } from '../works-with/client.ts';
-import { continueAgent } from '../works-with/continue.ts';
-import { qwenCode } from '../works-with/qwen-code.ts';
 import { openWorksite } from './agent.ts';
+import { type Agent, agents, type ToolCall } from './definitions.ts';
 import { type Heard, startTap } from './tap.ts';
-
-/** An agent and what it calls things. */
-interface Agent {
-  readonly client: Client;
-  /** Starts it without a terminal, free to use its tools. */
-  readonly command: (task: string) => string;
-  /** Machines that it asks for its newest version, which nothing turns off; they are not reached. */
-  readonly asks: readonly string[];
-  readonly read: (path: string) => ToolCall;
-  readonly write: (path: string, content: string) => ToolCall;
-}
-
-interface ToolCall {
-  readonly name: string;
-  readonly args: object;
-}
 
 interface Message {
   readonly role: string;
   readonly content: unknown;
+  readonly tool_calls?: readonly unknown[];
+  readonly reasoning_content?: unknown;
 }
-
-const agents: readonly Agent[] = [
-  {
-    client: continueAgent,
-    command: (task) => `cn --print --auto "${task}"`,
-    asks: ['api.continue.dev'],
-    read: (filepath) => ({ name: 'Read', args: { filepath } }),
-    write: (filepath, content) => ({ name: 'Write', args: { filepath, content } }),
-  },
-  {
-    client: qwenCode,
-    command: (task) => `qwen --yolo --prompt "${task}"`,
-    asks: [],
-    read: (path) => ({ name: 'read_file', args: { file_path: path } }),
-    write: (path, content) => ({ name: 'write_file', args: { file_path: path, content } }),
-  },
-];
 
 const task = 'Read in.txt and write what it says into out.txt, behind the word found.';
 const done = '다 했습니다: out.txt is written.';
@@ -68,95 +35,170 @@ after(async () => {
   await world?.close();
 });
 
+/** What a thinking model thinks before each of its tool calls: in pieces that split words, with whitespace at both ends. */
+const thoughts: readonly (readonly string[])[] = [
+  ['\n먼저 in', '.txt를 ', '읽는다.\n'],
+  ['이제 "out.', 'txt"를 <쓴다> ', '👩\u200d👧 '],
+  [' 확인', '한다.\t', '\\'],
+];
+
 /** A model that does the task: it reads, writes what the agent says it read, and tells that it is done. */
-function modelOf(agent: Agent, folder: string): (asked: Asked) => Reply {
+function modelOf(agent: Agent, folder: string, thinks: boolean): (asked: Asked) => Reply {
   return (asked) => {
     const messages = (asked.body['messages'] ?? []) as readonly Message[];
-    const results = messages.filter((message) => message.role === 'tool');
-    const last = messages.at(-1);
     // Every request costs something else, so that no two charges can be taken for one another.
     const options = { usage: usage(100 + asked.n, 10 + asked.n) };
-    const call = ({ name, args }: ToolCall): Reply => {
-      const json = JSON.stringify(args);
-      const pieces = piece.tool(0, name, json.slice(0, 9), json.slice(9));
-      return reply.stream(pieces, { ...options, finish: 'tool_calls' });
-    };
-    if (last?.role === 'user' && results.length === 0 && JSON.stringify(last.content).includes(task))
-      return call(agent.read(join(folder, 'in.txt')));
-    if (last?.role === 'tool' && results.length === 1) {
-      const [said = 'nothing'] = JSON.stringify(last.content).match(/ferry-[0-9a-f]{16}/) ?? [];
-      return call(agent.write(join(folder, 'out.txt'), `found ${said}\n`));
-    }
     // An agent may also ask on its own account, for a title of the conversation or for what to remember.
-    return reply.chat(last?.role === 'tool' ? done : 'Nothing.', options);
+    if (!offersTools(asked) || !JSON.stringify(messages).includes(task))
+      return reply.chat('Nothing.', options);
+    if (thinks && !hasAllThoughts(messages)) return reply.status(400, thoughtsMissing);
+    const results = messages.filter(({ role }) => role === 'tool');
+    const [secret = 'nothing'] = JSON.stringify(results).match(/ferry-[0-9a-f]{16}/) ?? [];
+    const calls = [
+      agent.read(join(folder, 'in.txt')),
+      agent.write(join(folder, 'out.txt'), `found ${secret}\n`),
+      ...(thinks ? [agent.read(join(folder, 'out.txt'))] : []),
+    ];
+    const call = calls[results.length];
+    return call === undefined
+      ? reply.chat(done, options)
+      : callOf(asked, call, thinks ? (thoughts[results.length] ?? []) : [], results.length, options);
   };
 }
 
+/** A tool call behind its thoughts, streamed if the agent asks for a stream. */
+function callOf(
+  asked: Asked,
+  { name, args }: ToolCall,
+  thought: readonly string[],
+  n: number,
+  options: object,
+): Reply {
+  const json = JSON.stringify(args);
+  const id = `call_${n}`;
+  const whole = { id, type: 'function', function: { name, arguments: json } };
+  if (!asksForStream(asked)) return reply.whole(null, { ...options, toolCalls: [whole] });
+  const first = { index: 0, ...whole, function: { name, arguments: json.slice(0, 9) } };
+  const rest = { index: 0, function: { arguments: json.slice(9) } };
+  const deltas = [
+    ...thought.map((text) => ({ reasoning_content: text })),
+    { tool_calls: [first] },
+    { tool_calls: [rest] },
+  ];
+  return reply.stream(
+    deltas.map((delta) => ({ delta })),
+    { ...options, finish: 'tool_calls' },
+  );
+}
+
+function offersTools(asked: Asked): boolean {
+  return ((asked.body['tools'] ?? []) as readonly unknown[]).length > 0;
+}
+
+/** What DeepSeek and Moonshot insist on: each of the model's messages with tool calls comes back with what it thought, to the byte. */
+function hasAllThoughts(messages: readonly Message[]): boolean {
+  return messages
+    .filter(({ tool_calls: calls = [] }) => calls.length > 0)
+    .every(({ reasoning_content: text }, index) => text === thoughts[index]?.join(''));
+}
+
+const thoughtsMissing = {
+  error: {
+    message: 'The `reasoning_content` in the thinking mode must be passed back to the API.',
+    type: 'invalid_request_error',
+  },
+};
+
 /** What an answer told the agent that it cost, in won. */
 function costOf({ answer }: Heard): number {
-  return eventsOf(answer).findLast(({ json }) => json?.usage)?.json.usage.cost;
+  const counted = answer.startsWith('{')
+    ? JSON.parse(answer).usage
+    : eventsOf(answer).findLast(({ json }) => json?.usage)?.json.usage;
+  return counted.cost;
+}
+
+/** One agent at work for one account. */
+interface Work {
+  readonly payer: Payer;
+  readonly heard: readonly Heard[];
+  /** What went upstream. */
+  readonly sent: readonly Asked[];
+}
+
+/** Lets an agent do the task and fails unless it did, alone and without an error. */
+async function work(t: TestContext, agent: Agent, thinks: boolean): Promise<Work> {
+  const payer = await world.payer();
+  const tap = await startTap(world.naru.origin);
+  t.after(() => tap.close());
+  const site = await openWorksite(agent.client, { url: tap.url, key: payer.key, model: clientModel });
+  t.after(() => site.remove());
+  const secret = `ferry-${randomBytes(8).toString('hex')}`;
+  writeFileSync(join(site.folder, 'in.txt'), `${secret}\n`);
+  const before = world.upstream.requests.length;
+  world.upstream.answer(modelOf(agent, site.folder, thinks));
+
+  const ended = await site.run(agent.command(task));
+
+  const refused = tap.heard.filter(({ status }) => status !== 200);
+  assert.deepEqual(
+    refused.map(({ path, status, answer }) => `${path} ${status} ${answer}`),
+    [],
+  );
+  const told = `${ended.out}\n${ended.err}`;
+  assert.equal(ended.code, 0, told);
+  assert.ok(ended.out.includes(done), told);
+  assert.equal(readFileSync(join(site.folder, 'out.txt'), 'utf8').trimEnd(), `found ${secret}`, told);
+  assert.deepEqual(
+    ended.outside.filter((host) => !agent.asks.includes(host)),
+    [],
+    'no other machine was asked',
+  );
+  const heard = tap.heard.filter(({ path }) => path.endsWith('/chat/completions'));
+  const sent = world.upstream.requests.slice(before);
+  assert.equal(heard.length, sent.length, 'each request went upstream once');
+  return { payer, heard, sent };
+}
+
+/** The most tool results that a request had. */
+function mostResults(sent: readonly Asked[]): number {
+  const counts = sent.map(
+    ({ body }) => (body['messages'] as readonly Message[]).filter(({ role }) => role === 'tool').length,
+  );
+  return Math.max(...counts);
 }
 
 for (const agent of agents) {
   const { client } = agent;
   test(`${client.name} does a task on disk, each of its requests is billed once, and Naru knows it`, async (t) => {
-    const payer = await world.payer();
-    const tap = await startTap(world.naru.origin);
-    t.after(() => tap.close());
-    const site = openWorksite(client, { url: tap.url, key: payer.key, model: clientModel });
-    t.after(() => site.remove());
-    const secret = `ferry-${randomBytes(8).toString('hex')}`;
-    writeFileSync(join(site.folder, 'in.txt'), `${secret}\n`);
-    const before = world.upstream.requests.length;
-    world.upstream.answer(modelOf(agent, site.folder));
+    const { payer, heard, sent } = await work(t, agent, false);
+    assert.equal(mostResults(sent), 2, 'tool results in the last request');
 
-    const ended = await site.run(agent.command(task));
-
-    const told = `${ended.out}\n${ended.err}`;
-    assert.equal(ended.code, 0, told);
-    assert.ok(ended.out.includes(done), told);
-    assert.equal(readFileSync(join(site.folder, 'out.txt'), 'utf8'), `found ${secret}\n`, told);
-    assert.deepEqual(
-      ended.outside.filter((host) => !agent.asks.includes(host)),
-      [],
-      'no other machine was asked',
-    );
-
-    const sent = world.upstream.requests.slice(before);
-    const results = (sent.map((each) => each.body['messages']) as (readonly Message[])[]).map(
-      (messages) => messages.filter((message) => message.role === 'tool').length,
-    );
-    assert.ok(results.includes(1) && results.includes(2), `tool results in the requests: ${results}`);
-
-    const asked = tap.heard.filter(({ path }) => path.endsWith('/chat/completions'));
-    assert.deepEqual(
-      tap.heard.filter(({ status }) => status !== 200).map(({ path, status }) => `${path} ${status}`),
-      [],
-    );
-    assert.equal(asked.length, sent.length, 'each request went upstream once');
     const costs = sent.map(({ n }) => 100 + n + 2 * (10 + n));
     await payer.charged(...costs);
     const sorted = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b);
-    assert.deepEqual(sorted(asked.map(costOf)), sorted(costs), 'the agent was told the cost of each');
+    assert.deepEqual(sorted(heard.map(costOf)), sorted(costs), 'the agent was told the cost of each');
 
     const { records, usage: charged } = await booksOf(world.naru, payer);
-    assert.equal(records.length, asked.length);
+    assert.equal(records.length, heard.length);
     assert.equal(
       numberOf(charged),
       costs.reduce((sum, cost) => sum + cost, 0),
     );
-    const { 'user-agent': userAgent, 'http-referer': referer } = asked[0]?.headers ?? {};
+    const { 'user-agent': userAgent, 'http-referer': referer } = heard[0]?.headers ?? {};
     t.diagnostic(
-      `${client.name}: ${asked.length} requests; User-Agent ${userAgent}; HTTP-Referer ${referer}`,
-    );
-    const apps = await world.naru.database.query<{ name: string; requests: bigint }>(
-      'SELECT name, requests FROM app_usage_day u JOIN app a ON a.id = u.app_id AND a.account_id = u.account_id WHERE u.account_id = $1',
-      [payer.accountId],
+      `${client.name}: ${heard.length} requests; User-Agent ${userAgent}; HTTP-Referer ${referer}`,
     );
     assert.deepEqual(
-      apps.map(({ name, requests }) => [name, Number(requests)]),
-      [[client.app, asked.length]],
+      [...new Set(records.map((record) => record.app_title))],
+      [client.app],
       `User-Agent ${userAgent}`,
     );
+  });
+}
+
+for (const agent of agents.filter(({ client }) => client.returnsThoughts)) {
+  test(`${agent.client.name} finishes with a model that thinks and refuses a conversation without its thoughts`, async (t) => {
+    const { sent } = await work(t, agent, true);
+    assert.equal(mostResults(sent), 3, 'tool results in the last request');
   });
 }

@@ -41,7 +41,7 @@ async function run(program: string): Promise<string> {
   return out;
 }
 
-for (const client of clients.filter(({ kind }) => kind === 'library')) {
+for (const client of clients.filter(({ language }) => language === 'ts')) {
   test(`${client.package} is set up as it is told, is answered and billed, and is known as ${client.app}`, async () => {
     const payer = await world.payer();
     world.upstream.next(reply.chat(answer, { usage: usage(10, 5) }));

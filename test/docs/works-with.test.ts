@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import {
   readmeFile,
@@ -9,6 +9,7 @@ import {
   worksWithFile,
   worksWithText,
 } from '../../scripts/works-with.ts';
+import { requirementsFolder } from '../python-clients/venv.ts';
 import { snippetWith } from '../works-with/client.ts';
 import { clients } from '../works-with/clients.ts';
 
@@ -20,8 +21,8 @@ const write = 'run `node scripts/works-with.ts` with the Node of the project';
 test('the table of README.md is what the tests run', () => {
   const readme = readFileSync(readmeFile, 'utf8');
   assert.equal(readme, readmeText(readme), write);
-  for (const { package: name } of clients)
-    assert.ok(readme.includes(`\`${name}\` ${testedVersion(name)}`), name);
+  for (const client of clients)
+    assert.ok(readme.includes(`\`${client.package}\` ${testedVersion(client)}`), client.name);
 });
 
 test('docs/works-with.md has every client with its snippet', () => {
@@ -31,7 +32,10 @@ test('docs/works-with.md has every client with its snippet', () => {
 });
 
 test('every client that a test imports from npm is told of', () => {
-  const told = new Set(clients.map((client) => client.package));
+  const installed = clients.filter((client) => client.versionByHand === undefined);
+  const told = new Set(
+    installed.filter(({ registry }) => registry === 'npm').map((client) => client.package),
+  );
   // The two halves of a client that stand beside the package that is told of.
   const parts = ['ai', '@langchain/core'];
   const matrix = ['ai-sdk', 'langchain', 'openai', 'openrouter-sdk-chat'].map((name) =>
@@ -47,10 +51,19 @@ test('every client that a test imports from npm is told of', () => {
   assert.deepEqual([...all].toSorted(), [...told].toSorted());
 });
 
+test('every client that a test installs from PyPI is told of, and has exact versions of all that it needs', () => {
+  const told = clients.filter(({ registry }) => registry === 'PyPI').map((client) => client.package);
+  const files = readdirSync(requirementsFolder);
+  assert.deepEqual(files.map((file) => basename(file, '.txt')).toSorted(), told.toSorted());
+  for (const file of files)
+    for (const pin of readFileSync(join(requirementsFolder, file), 'utf8').trimEnd().split('\n'))
+      assert.match(pin, /^[\w.-]+(\[[\w,-]+\])?==[\w.+-]+( ; .+)?$/, file);
+});
+
 test('a snippet is short, and has the address, the key and the model of a first start', () => {
   for (const client of clients) {
     const lines = client.snippet.trimEnd().split('\n').length;
-    assert.ok(lines >= 3 && lines <= 9, `${client.name}: ${lines} lines`);
+    assert.ok(lines >= 3 && lines <= 13, `${client.name}: ${lines} lines`);
     const other = snippetWith(client, { url: 'URL', key: 'KEY', model: 'MODEL' });
     assert.doesNotMatch(other, /8787|sk-naru|naru\/demo/);
   }

@@ -1,6 +1,6 @@
 import type { Client } from './client.ts';
 
-const common = { kind: 'library', language: 'ts', file: null, remark: null } as const;
+const common = { registry: 'npm', kind: 'library', language: 'ts', file: null, remark: null } as const;
 
 /** The AI SDK with the provider for any API of the OpenAI dialect. */
 export const aiSdkCompatible: Client = {

@@ -1,20 +1,25 @@
 /** A client that works with Naru: README.md shows it, `docs/works-with.md` tells how to set it up, and a test does exactly that. */
 export interface Client {
   readonly name: string;
-  /** Its package on npm; the version is the one that the lockfile pins. */
+  /** Its package; the version is the one that the tests install. */
   readonly package: string;
+  /** The version that was run by hand, for a client that no test installs. */
+  readonly versionByHand?: string;
+  readonly registry: 'npm' | 'PyPI';
   readonly kind: 'library' | 'agent';
   /** What there is to set, in a few words of code. */
   readonly brief: string;
   /** A whole program, a whole file, or what to type, with the address, the key and the model of a first start. */
   readonly snippet: string;
-  readonly language: 'ts' | 'yaml' | 'sh';
+  readonly language: 'ts' | 'py' | 'json' | 'toml' | 'yaml' | 'sh';
   /** The file that the snippet is; null for a program or a shell. */
   readonly file: string | null;
   /** What else is worth knowing, as Markdown. */
   readonly remark: string | null;
-  /** The app that its requests come from, as Naru tells by their headers. */
-  readonly app: string;
+  /** An agent that sends back what a model thought, byte for byte, as some models insist on. */
+  readonly returnsThoughts?: true;
+  /** The app that its requests come from, as Naru tells by their headers; null when they say nothing that is known. */
+  readonly app: string | null;
 }
 
 /** What a snippet has of a first start. */

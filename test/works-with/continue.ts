@@ -4,12 +4,13 @@ import type { Client } from './client.ts';
 export const continueAgent: Client = {
   name: 'Continue',
   package: '@continuedev/cli',
+  registry: 'npm',
   kind: 'agent',
   brief: 'provider: openrouter, apiBase, apiKey',
   language: 'yaml',
   file: '~/.continue/config.yaml',
   remark:
-    'The provider `openrouter` says that it is Continue. `provider: openai` works as well, but sends the bare headers of an SDK.',
+    'The provider `openrouter` says that it is Continue. `provider: openai` works as well, but sends the bare headers of an SDK. Continue does not send back what a model thought, so a model that insists on that refuses the second turn.',
   app: 'Continue',
   snippet: `name: Naru
 version: 1.0.0

@@ -4,6 +4,7 @@ import type { Client } from './client.ts';
 export const openai: Client = {
   name: 'OpenAI SDK',
   package: 'openai',
+  registry: 'npm',
   kind: 'library',
   brief: 'new OpenAI({ baseURL, apiKey })',
   language: 'ts',

@@ -4,6 +4,7 @@ import type { Client } from './client.ts';
 export const openrouterSdk: Client = {
   name: 'OpenRouter SDK',
   package: '@openrouter/sdk',
+  registry: 'npm',
   kind: 'library',
   brief: 'new OpenRouter({ serverURL, apiKey })',
   language: 'ts',

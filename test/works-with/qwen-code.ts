@@ -4,11 +4,13 @@ import type { Client } from './client.ts';
 export const qwenCode: Client = {
   name: 'Qwen Code',
   package: '@qwen-code/qwen-code',
+  registry: 'npm',
   kind: 'agent',
   brief: 'OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL',
   language: 'sh',
   file: null,
-  remark: null,
+  remark:
+    'Set up like this it does not send back what a model thought, so a model that insists on that refuses the second turn.',
   app: 'Qwen Code',
   snippet: `export OPENAI_BASE_URL=http://127.0.0.1:8787/api/v1
 export OPENAI_API_KEY=sk-naru-v1-…

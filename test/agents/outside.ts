@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A proxy that lets nobody out, and keeps the machines that it was asked for. */
+export interface Outside {
+  /** For an environment: every common spelling of the proxy, with this machine as the exception. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly hosts: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Starts the proxy. An agent that is one binary is kept at home by it, where nothing can be loaded into its process. */
+export async function startOutside(): Promise<Outside> {
+  const hosts: string[] = [];
+  const server = createServer((asked, answer) => {
+    hosts.push(URL.parse(asked.url ?? '')?.hostname ?? 'no address');
+    answer.writeHead(403).end();
+  });
+  server.on('connect', (asked: IncomingMessage, socket) => {
+    hosts.push((asked.url ?? '').replace(/:\d+$/, ''));
+    socket.on('error', () => {});
+    socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const local = '127.0.0.1,localhost,::1';
+  return {
+    env: {
+      HTTP_PROXY: url,
+      HTTPS_PROXY: url,
+      http_proxy: url,
+      https_proxy: url,
+      NO_PROXY: local,
+      no_proxy: local,
+    },
+    hosts,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

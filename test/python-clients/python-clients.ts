@@ -1,0 +1,173 @@
+/**
+ * Clients from PyPI talk to Naru as `docs/works-with.md` tells, then by a script of their own that uses tools, a stream and a refusal;
+ * aider finishes a task. Run by `npm run test:python-clients`, which installs them.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { type Outside, startOutside } from '../agents/outside.ts';
+import { booksOf } from '../harness/books.ts';
+import { type ClientWorld, clientModel, openClientWorld } from '../harness/client-world.ts';
+import { piece, reply, usage } from '../harness/upstream.ts';
+import { type Asked, asksForStream } from '../harness/upstream-openai.ts';
+import type { Reply } from '../harness/upstream-reply.ts';
+import { snippetWith } from '../works-with/client.ts';
+import { clients } from '../works-with/clients.ts';
+import { aider } from '../works-with/python.ts';
+import { venvOf } from './venv.ts';
+
+const answer = '나루는 배를 타는 곳입니다.';
+const scripts = join(import.meta.dirname, 'scripts');
+/** How long a program may take: Python reads hundreds of megabytes of modules, on a busy machine slowly. */
+const timeout = 120_000;
+let world: ClientWorld;
+let outside: Outside;
+let folder: string;
+
+before(async () => {
+  world = await openClientWorld();
+  outside = await startOutside();
+  folder = mkdtempSync(join(tmpdir(), 'naru-python-'));
+});
+after(async () => {
+  await world?.close();
+  await outside?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Every request costs something else, so that no two charges can be taken for one another; small enough to be believed of a short text. */
+function countedOf({ n }: Asked): object {
+  return usage(10 + n, 5 + n);
+}
+
+function costOf({ n }: Asked): number {
+  return 10 + n + 2 * (5 + n);
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a command with the programs of a virtual environment, in a home and a folder of its own. */
+async function run(
+  packageName: string,
+  command: readonly string[],
+  more: NodeJS.ProcessEnv = {},
+): Promise<Ended> {
+  const env = {
+    HOME: folder,
+    PATH: [join(venvOf(packageName), 'bin'), '/usr/bin', '/bin'].join(':'),
+    LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+    PYTHONUTF8: '1',
+    ...outside.env,
+    ...more,
+  };
+  const [program = '', ...args] = command;
+  const child = spawn(program, args, { cwd: folder, env, timeout, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const [code, out, err] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+  return { code, out, err };
+}
+
+/** Answers as the request asks: with the only tool that it offers and insists on, else in words. */
+function answerTo(asked: Asked, counted: object): Reply {
+  const choice = asked.body['tool_choice'];
+  if (typeof choice !== 'object') return reply.chat(answer, { usage: counted });
+  return callOf(asked, 'Answer', { text: answer }, counted);
+}
+
+function callOf(asked: Asked, name: string, args: object, counted: object): Reply {
+  const json = JSON.stringify(args);
+  if (asksForStream(asked))
+    return reply.stream(piece.tool(0, name, json.slice(0, 5), json.slice(5)), { usage: counted });
+  const call = { id: 'call_0', type: 'function', function: { name, arguments: json } };
+  return reply.whole(null, { toolCalls: [call], usage: counted });
+}
+
+const libraries = clients.filter(({ registry, kind }) => registry === 'PyPI' && kind === 'library');
+
+for (const client of libraries) {
+  test(`${client.package} is set up as it is told, is answered and billed, and is known as ${client.app}`, async () => {
+    const payer = await world.payer();
+    world.upstream.answer((asked) => answerTo(asked, usage(10, 5)));
+    const file = join(folder, 'program.py');
+    writeFileSync(file, snippetWith(client, { url: world.url, key: payer.key, model: clientModel }));
+    const { code, out, err } = await run(client.package, ['python', file]);
+    assert.equal(code, 0, err);
+    assert.equal(out, `${answer}\n`, err);
+    await payer.charged(20);
+    const [record] = (await booksOf(world.naru, payer)).records;
+    assert.equal(record.app_title, client.app, record.user_agent);
+  });
+
+  test(`${client.package} uses a tool, reads a stream and meets a refusal, and the ledger has each cost once`, async () => {
+    const payer = await world.payer();
+    const before = world.upstream.requests.length;
+    world.upstream.answer((asked) => scripted(asked, countedOf(asked)));
+    const { code, out, err } = await run(
+      client.package,
+      ['python', '-P', join(scripts, `${client.package}.py`)],
+      {
+        NARU_URL: world.url,
+        NARU_KEY: payer.key,
+        NARU_MODEL: clientModel,
+      },
+    );
+    assert.equal(code, 0, `${out}\n${err}`);
+    const said = JSON.parse(out.trim().split('\n').at(-1) ?? '');
+    assert.deepEqual(said, { tool: '21', stream: answer, refused: 401 }, err);
+    const sent = world.upstream.requests.slice(before);
+    assert.ok(sent.length >= 2, 'a tool and a stream');
+    await payer.charged(...sent.map(costOf));
+  });
+}
+
+/** Asked with tools, calls the tool and then says what it returned; without tools, says the answer. */
+function scripted(asked: Asked, counted: object): Reply {
+  if (((asked.body['tools'] ?? []) as readonly unknown[]).length === 0)
+    return reply.chat(answer, { usage: counted });
+  const messages = asked.body['messages'] as readonly { readonly role: string; readonly content: unknown }[];
+  // Where the client insists on a tool, its arguments are the answer.
+  if (typeof asked.body['tool_choice'] === 'object') {
+    const asksForWeather = JSON.stringify(messages).includes('날씨');
+    return callOf(asked, 'Answer', { text: asksForWeather ? '21' : answer }, counted);
+  }
+  const result = messages.findLast(({ role }) => role === 'tool');
+  if (result === undefined) return callOf(asked, 'weather', { city: 'Seoul' }, counted);
+  return reply.chat(/\d+/.exec(JSON.stringify(result.content))?.[0] ?? 'nothing', { usage: counted });
+}
+
+test('aider finishes a task on disk, each of its requests is billed once', async () => {
+  const payer = await world.payer();
+  writeFileSync(join(folder, 'in.txt'), 'ferry\n');
+  const before = world.upstream.requests.length;
+  world.upstream.answer((asked) => {
+    const counted = countedOf(asked);
+    const seen = JSON.stringify(asked.body['messages']).includes('ferry');
+    return reply.chat(`Done.\n\nout.txt\n\`\`\`\nfound ${seen ? 'ferry' : 'nothing'}\n\`\`\`\n`, {
+      usage: counted,
+    });
+  });
+  const setting = { url: world.url, key: payer.key, model: clientModel };
+  const lines = snippetWith(aider, setting).trimEnd().split('\n');
+  const flags =
+    '--yes-always --no-git --no-check-update --analytics-disable --no-show-model-warnings --no-pretty';
+  const command = `${lines.join('\n')} ${flags} --message 'Read in.txt and write it into out.txt, behind the word found.' in.txt out.txt`;
+  const { code, out, err } = await run(aider.package, ['sh', '-ec', command]);
+  assert.equal(code, 0, `${out}\n${err}`);
+  assert.equal(readFileSync(join(folder, 'out.txt'), 'utf8'), 'found ferry\n', `${out}\n${err}`);
+  const sent = world.upstream.requests.slice(before);
+  await payer.charged(...sent.map(costOf));
+  const [record] = (await booksOf(world.naru, payer)).records;
+  assert.equal(record.app_title, aider.app, record.user_agent);
+});
+
+test('no client asked another machine, but aider, which looks for prices', () => {
+  assert.deepEqual([...new Set(outside.hosts)], ['raw.githubusercontent.com']);
+});

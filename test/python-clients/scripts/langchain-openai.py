@@ -1,0 +1,37 @@
+"""LangChain: a tool, a stream, and a refusal."""
+
+import json
+import os
+
+from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.tools import tool
+from langchain_openai import ChatOpenAI
+from openai import AuthenticationError
+
+url, key, model = os.environ["NARU_URL"], os.environ["NARU_KEY"], os.environ["NARU_MODEL"]
+naru = ChatOpenAI(model=model, base_url=url, api_key=key)
+
+
+@tool
+def weather(city: str) -> str:
+    """The temperature of a city."""
+    assert city == "Seoul"
+    return "21 °C"
+
+
+messages = [HumanMessage("서울 날씨는?")]
+able = naru.bind_tools([weather])
+asked = able.invoke(messages)
+call = asked.tool_calls[0]
+messages += [asked, ToolMessage(weather.invoke(call["args"]), tool_call_id=call["id"])]
+told = able.invoke(messages)
+
+text = "".join(chunk.text for chunk in naru.stream("나루가 뭐야?"))
+
+try:
+    ChatOpenAI(model=model, base_url=url, api_key="sk-naru-v1-wrong").invoke("?")
+    refused = None
+except AuthenticationError as error:
+    refused = error.status_code
+
+print(json.dumps({"tool": told.text, "stream": text, "refused": refused}))

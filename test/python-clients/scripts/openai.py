@@ -1,0 +1,37 @@
+"""The OpenAI SDK: a tool, a stream with its usage, and a refusal."""
+
+import json
+import os
+
+from openai import AuthenticationError, OpenAI
+
+url, key, model = os.environ["NARU_URL"], os.environ["NARU_KEY"], os.environ["NARU_MODEL"]
+naru = OpenAI(base_url=url, api_key=key)
+parameters = {"type": "object", "properties": {"city": {"type": "string"}}}
+tools = [{"type": "function", "function": {"name": "weather", "parameters": parameters}}]
+
+messages = [{"role": "user", "content": "서울 날씨는?"}]
+asked = naru.chat.completions.create(model=model, messages=messages, tools=tools).choices[0].message
+call = asked.tool_calls[0]
+assert json.loads(call.function.arguments) == {"city": "Seoul"}
+messages += [asked, {"role": "tool", "tool_call_id": call.id, "content": "21 °C"}]
+told = naru.chat.completions.create(model=model, messages=messages, tools=tools)
+assert told.usage.cost == told.usage.prompt_tokens + 2 * told.usage.completion_tokens
+
+stream = naru.chat.completions.create(
+    model=model,
+    messages=[{"role": "user", "content": "나루가 뭐야?"}],
+    stream=True,
+    stream_options={"include_usage": True},
+)
+chunks = list(stream)
+assert chunks[-1].usage.cost > 0
+text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+
+try:
+    OpenAI(base_url=url, api_key="sk-naru-v1-wrong").chat.completions.create(model=model, messages=messages)
+    refused = None
+except AuthenticationError as error:
+    refused = error.status_code
+
+print(json.dumps({"tool": told.choices[0].message.content, "stream": text, "refused": refused}))

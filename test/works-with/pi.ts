@@ -1,0 +1,27 @@
+import type { Client } from './client.ts';
+
+/** pi, with a provider of its own in its list of models. */
+export const pi: Client = {
+  name: 'pi',
+  package: '@earendil-works/pi-coding-agent',
+  registry: 'npm',
+  kind: 'agent',
+  returnsThoughts: true,
+  brief: '"api": "openai-completions", "baseUrl", "apiKey"',
+  language: 'json',
+  file: '~/.pi/agent/models.json',
+  remark:
+    'Then `pi --provider naru`, or `/model` inside it. Its User-Agent, `pi (…)`, has no version, which Naru takes for no product.',
+  app: null,
+  snippet: `{
+  "providers": {
+    "naru": {
+      "api": "openai-completions",
+      "baseUrl": "http://127.0.0.1:8787/api/v1",
+      "apiKey": "sk-naru-v1-…",
+      "models": [{ "id": "naru/demo" }]
+    }
+  }
+}
+`,
+};
