@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { AccountBook } from './accounts/account-book.ts';
 import type { Config } from './config/config.ts';
 import { Funds } from './funds.ts';
+import { Refusals } from './inference/refusals.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { Settlements } from './ledger/settlements.ts';
 import { describeError, type Log } from './log/log.ts';
@@ -58,6 +59,8 @@ export interface Books {
   /** What this node may spend without asking the others. */
   readonly shares: SpendShares;
   readonly funds: Funds;
+  /** Records of requests that were refused. */
+  readonly refusals: Refusals;
   /** Requests that wait until others have settled. */
   readonly lines: SpendLines;
   /** Forgets some of the accounts and keys that were not used lately, where many are known: to be asked for now and then. */
@@ -110,6 +113,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     onCommitted: (...committed) => takeCommitted({ accounts, keys, shares }, ...committed),
     onQuarantined: (row) => giveBack({ accounts, keys }, row),
   });
+  const refusals = new Refusals({ settlements, clock });
   const recovered = await settlements.recover();
   if (recovered.finals + recovered.orphans > 0) log.info('recovered', recovered);
   /** Answers a backup that asks for everything settled until now. */
@@ -165,12 +169,14 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     shares,
     funds,
     lines,
+    refusals,
     forgetIdle() {
       accounts.forgetIdle();
       keys.forgetIdle();
     },
     async close() {
       await feed.close();
+      await refusals.close();
       await settlements.close();
       await nodes.leave(settlements.backlog + settlements.unstored === 0);
     },

@@ -2,7 +2,7 @@ import type { Books } from './books.ts';
 import type { Config } from './config/config.ts';
 import { openaiDialect } from './dialects/openai/index.ts';
 import { admissionsOf } from './funds.ts';
-import { readGeneration } from './generations/generations.ts';
+import { readGeneration, readRefusal } from './generations/generations.ts';
 import type { AnyRoute } from './http/route.ts';
 import { CompletionSizes } from './inference/completion-sizes.ts';
 import type { TokenCounts } from './inference/token-counts.ts';
@@ -65,6 +65,8 @@ export function endpoints(parts: EndpointsParts): readonly AnyRoute[] {
     ...datasetRoutes({ database, clock, samples: samples && syncKey === null }),
     ...generationRoutes({
       settlements,
+      refusals: books.refusals,
+      readRefusal: (accountId, uuid) => readRefusal(database, accountId, uuid),
       readGeneration: (accountId, uuid) => readGenerationSoon({ database, clock, nodes }, accountId, uuid),
     }),
     ...modelRoutes({ catalogue: () => offer.catalogue, health, clock }),
@@ -121,6 +123,7 @@ function inferenceOf({
     clock,
     admissions: admissionsOf(books),
     sizes: new CompletionSizes(),
+    refusals: books.refusals,
     count: (texts, enough) => tokens.count(texts, enough),
     get debtFloor() {
       return limits().debtFloorKrw;

@@ -272,7 +272,8 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       await parser.close();
       await admin.close();
       await slots.close();
-      await within(clock, settleOnCloseMs, settlements.drained(), undefined);
+      const settled = books.refusals.close().then(() => settlements.drained());
+      await within(clock, settleOnCloseMs, settled, undefined);
       await books.close();
       await offer.close();
       await engines.close();

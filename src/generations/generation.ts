@@ -52,6 +52,10 @@ export interface GenerationDetail {
   readonly media_parts?: number;
   /** Members of the request that Naru does not know, or that say what holds anyway; absent when there are none. */
   readonly ignored_parameters?: readonly string[];
+  /** A record of refusals: how many of the key for the same cause within one second. */
+  readonly refusals?: number;
+  /** The later requests that it counts, up to 32 of them. */
+  readonly refused_request_ids?: readonly string[];
   /** How long it waited until requests of its account or key had settled; absent when it did not wait. */
   readonly admission_wait_ms?: number;
   readonly service_tier?: string | null;
@@ -98,6 +102,7 @@ export function generationBody(row: GenerationRow): object {
     is_byok: false,
     status: row.status,
     error_type: row.errorType,
+    refusals: detail.refusals ?? null,
     total_cost: cost,
     usage: cost,
     currency: 'KRW',

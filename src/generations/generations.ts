@@ -1,6 +1,6 @@
 import type { Database } from '../store/database.ts';
 import type { GenerationRow } from '../store/generation-row.ts';
-import { findAnyGeneration, findGeneration, listGenerations } from '../store/generations.ts';
+import { findAnyGeneration, findGeneration, findRefusal, listGenerations } from '../store/generations.ts';
 
 const pageSize = 2_000;
 
@@ -11,6 +11,15 @@ export function readGeneration(
   uuid: string,
 ): Promise<GenerationRow | null> {
   return findGeneration(database, accountId, uuid);
+}
+
+/** The record of this account that counts a refused request with this identity as a later one; null when there is none. */
+export function readRefusal(
+  database: Database,
+  accountId: number,
+  uuid: string,
+): Promise<GenerationRow | null> {
+  return findRefusal(database, accountId, uuid);
 }
 
 /** A settled generation of whatever account: for the operator. */

@@ -1,11 +1,12 @@
 import type { Account } from '../accounts/account.ts';
 import type { AccountBook } from '../accounts/account-book.ts';
+import { Refusal } from '../errors/catalogue.ts';
 import { assertMayCall, assertValid, type Credential, hashOfBearer } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Exchange } from './exchange.ts';
-import type { Caller, Reply } from './route.ts';
+import type { AnyRoute, Caller, Reply } from './route.ts';
 import type { RouteTable } from './table.ts';
 
 /** What finding and identifying need. */
@@ -29,7 +30,7 @@ export async function dispatch(
   const { route, params } = found;
   exchange.logFields['route'] = route.path;
   const credential: Credential = route.credential;
-  const caller = credential === 'none' ? null : await identify(parts, exchange, credential);
+  const caller = credential === 'none' ? null : await identify(parts, exchange, { credential, route });
   return route.handle({ params, query: new URLSearchParams(exchange.queryText), caller, exchange });
 }
 
@@ -37,7 +38,10 @@ export async function dispatch(
 async function identify(
   parts: DispatchParts,
   exchange: Exchange,
-  needs: Exclude<Credential, 'none'>,
+  {
+    credential: needs,
+    route,
+  }: { readonly credential: Exclude<Credential, 'none'>; readonly route: AnyRoute },
 ): Promise<Caller> {
   const hash = hashOfBearer(exchange.headers.authorization, parts.keyPrefix);
   const fresh = parts.fresh();
@@ -45,10 +49,15 @@ async function identify(
   const known = parts.keys.peek(hash);
   const key: Key | null = known === undefined ? await parts.keys.load(hash) : known;
   const account = key === null ? null : await accountOf(parts.accounts, key);
-  assertMayCall(key, needs, parts.clock.now(), () => {
-    if (account === null) throw new Error('a key without an account');
-    return account.balance;
-  });
+  try {
+    assertMayCall(key, needs, parts.clock.now(), () => {
+      if (account === null) throw new Error('a key without an account');
+      return account.balance;
+    });
+  } catch (refusal) {
+    if (key !== null && refusal instanceof Refusal) route.onRefused?.({ key, exchange, refusal });
+    throw refusal;
+  }
   exchange.whileReading = async (body) => {
     const read = await key.during(body);
     assertValid(key, needs, parts.clock.now());

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { refuse } from '../errors/catalogue.ts';
 import { ClientLeft } from '../errors/given-up.ts';
-import { newRequestId } from '../ids/request-id.ts';
+import { newRequestId, requestIdAt } from '../ids/request-id.ts';
 import type { LogFields } from '../log/log.ts';
 import type { MemoryBudget, MemoryClaim } from '../memory/budget.ts';
 import type { JsonBody, JsonParser } from '../wire/json-parser.ts';
@@ -13,7 +13,7 @@ import { type BodyReading, readBody } from './read-body.ts';
 /** One request and its client, as the handlers see them. */
 export class Exchange {
   /** Names this request and all of its candidate attempts (service.md 7.1). */
-  readonly requestId = newRequestId();
+  readonly requestId: string;
   readonly method: string;
   /** As received: not decoded, not normalised, without the query (decisions.md A-09). */
   readonly path: string;
@@ -40,6 +40,8 @@ export class Exchange {
     at: {
       readonly clientIp: string;
       readonly startedMs: number;
+      /** When it came, epoch milliseconds; its id says so. */
+      readonly nowMs?: number;
       /** Without one bodies are parsed here. */
       readonly parser?: Pick<JsonParser, 'parse'>;
       /** Without one the memory that the request holds is not counted. */
@@ -49,6 +51,7 @@ export class Exchange {
     },
   ) {
     this.#request = request;
+    this.requestId = at.nowMs === undefined ? newRequestId() : requestIdAt(at.nowMs);
     this.#parser = at.parser ?? null;
     this.#pace = at.pace ?? null;
     this.memory = at.budget?.claim(() => this.#shed()) ?? null;

@@ -1,3 +1,4 @@
+import type { Refusal } from '../errors/catalogue.ts';
 import type { Credential } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { RouteDocument } from './document.ts';
@@ -64,6 +65,15 @@ export interface Route<
   /** What the API's document says; absent for what is not part of the API. */
   readonly document?: RouteDocument;
   readonly handle: (call: Call<P, C>) => Promise<Reply> | Reply;
+  /** Called when a key that is known was refused before `handle`. */
+  readonly onRefused?: (refused: RefusedCall) => void;
+}
+
+/** A request of a known key that dispatch refused. */
+export interface RefusedCall {
+  readonly key: Key;
+  readonly exchange: Exchange;
+  readonly refusal: Refusal;
 }
 
 /** A row that forgot its own types. */

@@ -196,6 +196,7 @@ async function handle(
   const exchange = new Exchange(request, {
     clientIp,
     startedMs,
+    nowMs: parts.clock.now(),
     ...(parts.parser === undefined ? {} : { parser: parts.parser }),
     ...(parts.budget === undefined ? {} : { budget: parts.budget }),
     ...(parts.clientLimits === undefined

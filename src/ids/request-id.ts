@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto';
+import { type GenerationUuid, newGenerationUuid } from './generation-id.ts';
 
 const pool = Buffer.alloc(16 * 256);
 let poolOffset = pool.length;
@@ -11,4 +12,18 @@ export function newRequestId(): string {
   }
   poolOffset += 16;
   return `req_${pool.toString('hex', poolOffset - 16, poolOffset)}`;
+}
+
+/**
+ * The id of a request that came at `epochMs`. Its digits are the identity of the generation that the request becomes, so that a failed
+ * request is found by the id that its error carried (decisions.md A-33).
+ */
+export function requestIdAt(epochMs: number): string {
+  return `req_${newGenerationUuid(epochMs)}`;
+}
+
+/** The identity of the generation that a request becomes; null for an id that `requestIdAt` did not make. */
+export function generationOfRequest(requestId: string): GenerationUuid | null {
+  const [, uuid] = /^req_([0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15})$/.exec(requestId) ?? [];
+  return uuid === undefined ? null : (uuid as GenerationUuid);
 }

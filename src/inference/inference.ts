@@ -1,6 +1,7 @@
 import type { Account } from '../accounts/account.ts';
 import type { AccountBook } from '../accounts/account-book.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
+import { Refusal } from '../errors/catalogue.ts';
 import type { Key } from '../keys/key.ts';
 import type { Settlements } from '../ledger/settlements.ts';
 import type { Krw } from '../money/krw.ts';
@@ -15,6 +16,7 @@ import { type CountTexts, countPrompt } from './count-tokens.ts';
 import { assertFunded, estimate, refusalInLine, type Standing } from './holds.ts';
 import { chainOf, countingLimit, type Plan, plan } from './plan.ts';
 import { readParsedAsk } from './read.ts';
+import type { Refusals } from './refusals.ts';
 import { routeDetail } from './request-record.ts';
 import { seedOf } from './seed.ts';
 import { Session } from './session.ts';
@@ -54,6 +56,7 @@ export interface InferenceParts {
   readonly clock: Clock;
   readonly admissions: Admissions;
   readonly sizes: CompletionSizes;
+  readonly refusals: Refusals;
   /** Our own count of texts. */
   readonly count: CountTexts;
   readonly debtFloor: Krw;
@@ -80,11 +83,16 @@ export async function infer(
   const { settlements, clock, chain } = parts;
   const account = parts.accounts.peek(accountId);
   if (account === undefined) throw new Error('an identified caller has its account in memory');
-  const onReleased = (): void => parts.admissions.released(account, key);
-  const session = new Session({ account, key, exchange, endpoint: kind, settlements, clock, onReleased });
   const standing = (): Standing => ({ account, key, debtFloor: parts.debtFloor, nowMs: clock.now() });
   try {
     assertFunded(standing());
+  } catch (refusal) {
+    if (refusal instanceof Refusal) parts.refusals.note({ key, exchange, endpoint: kind, refusal });
+    throw refusal;
+  }
+  const onReleased = (): void => parts.admissions.released(account, key);
+  const session = new Session({ account, key, exchange, endpoint: kind, settlements, clock, onReleased });
+  try {
     const body = await exchange.json(parts.maxBodyBytes);
     const ask = readParsedAsk(kind, body, exchange.header('x-session-id'));
     session.ask = ask;

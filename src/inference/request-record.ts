@@ -15,7 +15,10 @@ export function storable(text: string): string {
 }
 
 /** What a record says of the request itself, before anything is known of an answer. */
-export function requestDetail(exchange: Asked, endpoint: AskKind): GenerationDetail {
+export function requestDetail(
+  exchange: Pick<Asked, 'requestId' | 'header'>,
+  endpoint: AskKind,
+): GenerationDetail {
   const title =
     exchange.header('x-service-title') ?? exchange.header('x-openrouter-title') ?? exchange.header('x-title');
   const referer = exchange.header('http-referer') ?? exchange.header('referer');

@@ -5,6 +5,7 @@ import { errorTypeOf, statusOf } from '../errors/error-body.ts';
 import { ClientLeft } from '../errors/given-up.ts';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
 import { type GenerationUuid, generationIdOf, newGenerationUuid } from '../ids/generation-id.ts';
+import { generationOfRequest } from '../ids/request-id.ts';
 import type { Key } from '../keys/key.ts';
 import { type Opened, type SettlementRow, type Settlements, Unbillable } from '../ledger/settlements.ts';
 import { type Krw, zeroKrw } from '../money/krw.ts';
@@ -72,7 +73,7 @@ export class Session {
   constructor(parts: SessionParts) {
     this.#parts = parts;
     this.createdAtMs = parts.clock.now();
-    this.uuid = newGenerationUuid(this.createdAtMs);
+    this.uuid = generationOfRequest(parts.exchange.requestId) ?? newGenerationUuid(this.createdAtMs);
     this.id = generationIdOf(this.uuid);
     this.#detail = requestDetail(parts.exchange, parts.endpoint);
     const { accountId, id: keyId } = parts.key.row;

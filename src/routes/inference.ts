@@ -12,6 +12,7 @@ export function inferenceRoutes(parts: InferenceParts) {
       summary: 'Answer a conversation, whole or streamed',
       document: chatDocument,
       handle: (call) => infer(parts, 'chat', call),
+      onRefused: (refused) => parts.refusals.note({ ...refused, endpoint: 'chat' }),
     }),
     route({
       method: 'POST',
@@ -20,6 +21,7 @@ export function inferenceRoutes(parts: InferenceParts) {
       summary: 'Continue a text, whole or streamed',
       document: textDocument,
       handle: (call) => infer(parts, 'text', call),
+      onRefused: (refused) => parts.refusals.note({ ...refused, endpoint: 'text' }),
     }),
   ];
 }

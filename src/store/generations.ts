@@ -38,6 +38,20 @@ export async function findGeneration(
   return row === undefined ? null : rowOf(row);
 }
 
+/** The span of one record of refusals, with room for a clock that was set. */
+const refusalsSpanMs = 2_000;
+
+/** The record of this account that counts a refused request with this identity as a later one; null when there is none. */
+export async function findRefusal(sql: Sql, accountId: number, uuid: string): Promise<GenerationRow | null> {
+  const fromMs = Math.max(0, Number.parseInt(uuid.slice(0, 12), 16) - refusalsSpanMs);
+  const [row] = await sql.query<RawGeneration>(
+    `${select} WHERE account_id = $1 AND id >= $2::uuid AND id <= $3::uuid AND status IN (402, 403)
+     AND (detail->'refused_request_ids')::jsonb ? $4 ORDER BY id LIMIT 1`,
+    [accountId, fromMs.toString(16).padStart(12, '0').padEnd(32, '0'), uuid, `req_${uuid}`],
+  );
+  return row === undefined ? null : rowOf(row);
+}
+
 /** The record of one generation, whoever's it is: reads one partition, since the id says when it was made. */
 export async function findAnyGeneration(sql: Sql, uuid: string): Promise<GenerationRow | null> {
   const [row] = await sql.query<RawGeneration>(`${select} WHERE id = $1`, [uuid]);

@@ -129,6 +129,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       },
     },
     sizes: new CompletionSizes(),
+    refusals: books.refusals,
     count: async (texts) => [...texts].join(' ').split(' ').filter(Boolean).length,
     debtFloor: config.limits.debtFloorKrw,
     maxBodyBytes: config.limits.bodyBytes,
@@ -145,6 +146,8 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     }),
     ...generationRoutes({
       settlements,
+      refusals: books.refusals,
+      readRefusal: async () => null,
       readGeneration: (accountId, uuid) => readGeneration(database, accountId, uuid),
     }),
   ];
@@ -194,7 +197,8 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       for (const exchange of inFlight.keys()) exchange.leave(new ServerStopping('the server is stopping'));
       while (inFlight.size > 0) await wait(10);
       jobs.close();
-      await Promise.race([settlements.drained(), wait(3_000)]);
+      const settled = books.refusals.close().then(() => settlements.drained());
+      await Promise.race([settled, wait(3_000)]);
       await books.close();
       await database.close();
     },

@@ -10,7 +10,11 @@ export const generationDocument = documents({
     en: 'Readable before its answer has ended. `provider_responses` has every candidate that was tried.',
   },
   query: z.object({
-    id: z.string().describe('The id of the answer, also in the header X-Service-Generation-Id'),
+    id: z
+      .string()
+      .describe(
+        'The id of the answer, also in the header X-Service-Generation-Id; or the X-Service-Request-Id of a request, a failed one included',
+      ),
   }),
   answer: { status: 200, shape: inData(generationShape) },
   failures: ['invalid_request', 'not_found'],

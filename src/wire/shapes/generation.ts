@@ -33,6 +33,7 @@ export const generationShape = z.strictObject({
   is_byok: z.literal(false),
   status: z.int().describe('The status that the client was given; 499: it had left'),
   error_type: text,
+  refusals: number.describe('How many refusals with 402 or 403 within one second this record counts'),
   total_cost: won,
   usage: won,
   currency: z.literal('KRW'),
