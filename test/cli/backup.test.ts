@@ -174,7 +174,7 @@ describe('a backup', () => {
     const target = newPlace();
     const file = target.configure({ database: { url } });
     try {
-      const restored = await target.json('restore', dir, '--continue', '--config', file);
+      const restored = await target.json('restore', dir, '--config', file);
       assert.deepEqual([restored.code, restored.rows[0]?.differences], [0, 0], restored.err);
       const again = join(target.folder, 'again');
       const made = await target.json('backup', '--to', again, '--config', file);
