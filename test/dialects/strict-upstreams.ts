@@ -94,8 +94,12 @@ const noSampling = all(
   never('frequency_penalty presence_penalty logit_bias prediction'),
   never('max_tokens'),
 );
+const oneLimit: Refusal = (body) =>
+  body['max_tokens'] !== undefined && body['max_completion_tokens'] !== undefined
+    ? "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
+    : null;
 const openaiModels: readonly Pick<StrictUpstream, 'model' | 'refuses'>[] = [
-  { model: 'gpt-4o', refuses: all(onlyKnows(openaiKnows, unrecognized), openaiMessages) },
+  { model: 'gpt-4o', refuses: all(onlyKnows(openaiKnows, unrecognized), openaiMessages, oneLimit) },
   {
     model: 'gpt-5-chat-latest',
     refuses: all(onlyKnows(openaiKnows, unrecognized), openaiMessages, never('max_tokens')),
@@ -325,6 +329,7 @@ export const strictUpstreams: readonly StrictUpstream[] = [
         `${plain} top_k min_p typical_p repetition_penalty n seed logprobs top_logprobs echo user logit_bias parallel_tool_calls prediction metadata prompt_cache_key reasoning_effort reasoning_history stream_options`,
         (name) => `Extra inputs are not permitted, field: '${name}'`,
       ),
+      oneLimit,
       onlyMessageMembers(
         'name reasoning_content',
         (path) => `Extra inputs are not permitted, field: '${path}'`,
@@ -332,7 +337,7 @@ export const strictUpstreams: readonly StrictUpstream[] = [
       only({ reasoning_effort: ['none', 'low', 'medium', 'high'] }),
     ),
     ignores: nothing,
-    limit: 'max_completion_tokens',
+    limit: 'max_tokens',
     thoughts: 'reasoning_content',
   },
   {

@@ -102,11 +102,10 @@ const threeLevels: Efforts = { low: 'low', medium: 'medium', high: 'high' };
 /** Sampling that models which think do not let be changed. */
 const fixedSampling = { temperature: [1], top_p: [1], logprobs: [false], top_logprobs: [], stop: [] };
 const openaiFamilies: readonly FamilyRules[] = [
-  { name: 'gpt-5 chat', models: /(^|\/)gpt-5(\.\d+)?-chat/, limit: 'max_completion_tokens' },
+  { name: 'gpt-5 chat', models: /(^|\/)gpt-5(\.\d+)?-chat/ },
   {
     name: 'gpt-5.1',
     models: /(^|\/)gpt-5\.1(?!\d)/,
-    limit: 'max_completion_tokens',
     alsoAccepts: ['reasoning_effort', 'verbosity'],
     refuses: [...penalties, 'logit_bias', 'prediction'],
     only: fixedSampling,
@@ -116,7 +115,6 @@ const openaiFamilies: readonly FamilyRules[] = [
   {
     name: 'gpt-5.2 and later',
     models: /(^|\/)gpt-(5\.([2-9]|1\d)|[6-9])/,
-    limit: 'max_completion_tokens',
     alsoAccepts: ['reasoning_effort', 'verbosity'],
     refuses: [...penalties, 'logit_bias', 'prediction'],
     only: fixedSampling,
@@ -126,7 +124,6 @@ const openaiFamilies: readonly FamilyRules[] = [
   {
     name: 'gpt-5',
     models: /(^|\/)gpt-5/,
-    limit: 'max_completion_tokens',
     alsoAccepts: ['reasoning_effort', 'verbosity'],
     refuses: [...penalties, 'logit_bias', 'prediction'],
     only: fixedSampling,
@@ -135,7 +132,6 @@ const openaiFamilies: readonly FamilyRules[] = [
   {
     name: 'o-series',
     models: /(^|\/)o[1-9]\d*(-|$)/,
-    limit: 'max_completion_tokens',
     alsoAccepts: ['reasoning_effort'],
     refuses: [...penalties, 'logit_bias', 'prediction', 'parallel_tool_calls'],
     only: fixedSampling,
@@ -149,6 +145,8 @@ const openai: Omit<ProviderRules, 'name' | 'documentation' | 'hosts'> = {
     ...['parallel_tool_calls', 'audio', 'metadata', 'modalities', 'prediction', 'prompt_cache_key'],
     ...['service_tier', 'web_search_options'],
   ],
+  // The newer name, which every model takes; both at once are refused.
+  limit: 'max_completion_tokens',
   thinking: { as: 'none' },
   thoughts: noThoughts,
   messageMembers: [...message, 'name', 'refusal', 'audio'],
@@ -344,6 +342,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
       ...['seed', 'logprobs', 'top_logprobs', 'user', 'parallel_tool_calls', 'prediction', 'metadata'],
       ...['prompt_cache_key', 'reasoning_effort'],
     ],
+    limit: 'max_tokens',
     thinking: { as: 'effort', efforts: { none: 'none', ...threeLevels } },
     thoughts: { fields: ['reasoning_content'], details: 'none' },
     messageMembers: [...message, 'name'],
