@@ -81,6 +81,7 @@ function runOnce() {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: {
       ...process.env,
+      ...memorySettings(),
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(modules, '.cache/compile'),
     },
   });
@@ -122,6 +123,14 @@ function flags() {
   return file === 'src/main.ts'
     ? JSON.parse(readFileSync(join(root, 'scripts/node-flags.json'), 'utf8'))
     : [];
+}
+
+/**
+ * The C library gives a large block back to the system when it is freed, and keeps small ones. Left alone it raises what it takes for
+ * large up to 32 MB, and keeps a gigabyte of freed bodies (docs/decisions/memory-budget.md).
+ */
+function memorySettings() {
+  return file === 'src/main.ts' ? JSON.parse(readFileSync(join(root, 'scripts/node-env.json'), 'utf8')) : {};
 }
 
 /** Below npm, the end of npm is the end of what it runs; npm that was killed cannot pass that on. */

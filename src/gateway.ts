@@ -28,6 +28,7 @@ import { ClockSkew } from './nodes/clock-skew.ts';
 import { beatEveryMs } from './nodes/node-registry.ts';
 import { Offer } from './offer.ts';
 import { openAdmin } from './open-admin.ts';
+import { MemoryRelease, releaseEveryMs } from './release-memory.ts';
 import { routePages, upstreamGauges } from './route-pages.ts';
 import { SlotMetrics } from './slot-metrics.ts';
 import type { Lanes } from './slots/contract.ts';
@@ -175,6 +176,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   };
   let budgetLimits = memoryLimits(limits(), parent?.workers ?? 1);
   const budget = new MemoryBudget(() => budgetLimits, clock);
+  const release = new MemoryRelease(budget);
   const server = await serve(
     {
       clientLimits: {
@@ -225,6 +227,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     [
       { name: 'renew-journal', everyMs: 5_000, run: () => settlements.renew() },
       { name: 'measure-clock', everyMs: 60_000, run: () => skew.measure() },
+      { name: 'release-memory', everyMs: releaseEveryMs, run: async () => release.check() },
       { name: 'beat', everyMs: beatEveryMs, run: () => nodes.beat() },
       { name: 'give-back-shares', everyMs: 1_000, run: () => shares.giveBackIdle() },
       { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },

@@ -15,6 +15,20 @@ const longLength = 262_144;
 const mostWaiting = 64 * 1024 * 1024;
 /** A thread that has had nothing to do for this long is ended: it holds some 60 MB of tokenizer. */
 const idleMs = 60_000;
+/** The longest token of the tokenizer is 128 spaces; what is longer is more than one. */
+const longestToken = 128;
+
+/** As much of the texts as cannot be `enough` tokens or fewer: a prompt that is far too long is not copied to the thread as a whole. */
+function* shortened(texts: Iterable<string>, enough: number): Generator<string> {
+  // A window of the count ends where it ends, be it in the middle of a token.
+  let left = Math.max(0, enough + 1) * longestToken;
+  for (const text of texts) {
+    yield text.length <= left ? text : text.slice(0, left);
+    left -= text.length;
+    if (left <= 0) return;
+  }
+}
+
 /**
  * Counts tokens: short texts in this thread, long ones in another, so that requests beside them never wait. The thread begins with
  * the first long text. When it dies, or has too much to do, the count is made here all the same: nothing ever fails for it.
@@ -38,7 +52,7 @@ export class TokenCounts {
 
   /** Our own count of the texts; may stop once it is above `enough`. Never rejects but for what the texts themselves throw. */
   async count(texts: Iterable<string>, enough = Number.POSITIVE_INFINITY): Promise<number> {
-    const all = [...texts];
+    const all = [...shortened(texts, enough)];
     const length = all.reduce((sum, text) => sum + text.length, 0);
     const counted = length < longLength ? null : await this.#elsewhere(all, length, enough);
     return counted ?? countTexts(all, enough);

@@ -46,9 +46,11 @@ export class MemoryBudget {
     return this.#bytes;
   }
 
-  /** The most that was ever held. */
-  get peakBytes(): number {
-    return this.#peakBytes;
+  /** The most that was held since this was last asked. */
+  takePeak(): number {
+    const peakBytes = this.#peakBytes;
+    this.#peakBytes = this.#bytes;
+    return peakBytes;
   }
 
   /** Claims that were shed so far. */

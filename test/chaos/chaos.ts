@@ -11,6 +11,7 @@ import { crossing } from './goals/crossing.ts';
 import { databaseFaults } from './goals/database-faults.ts';
 import { diskFull } from './goals/disk-full.ts';
 import type { GoalRun, Outcome } from './goals/goal.ts';
+import { hostileBodies } from './goals/hostile-bodies.ts';
 import { kills } from './goals/kills.ts';
 import { lostCommits } from './goals/lost-commits.ts';
 import { openStreams } from './goals/open-streams.ts';
@@ -28,6 +29,7 @@ const goals: Readonly<Record<string, (run: GoalRun) => Promise<readonly Outcome[
   crossing,
   canaries,
   controls,
+  bodies: hostileBodies,
 };
 
 const { values } = parseArgs({

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import nodeEnv from '../../scripts/node-env.json' with { type: 'json' };
 import nodeFlags from '../../scripts/node-flags.json' with { type: 'json' };
 import type { Office } from '../../src/cli/office.ts';
 import { hashKey, type KeyHash } from '../../src/ids/api-key.ts';
@@ -255,7 +256,11 @@ function spawnUp(
   const places = ['--config', site.configFile, '--data-dir', site.dataDir];
   const [command = '', ...args] = [...wrapper, ...up, ...places];
   // The channel ends with this process, and Naru with the channel.
-  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  const child = spawn(command, args, {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { ...process.env, ...nodeEnv },
+  });
   running.set(site.configFile, child);
   child.stderr?.setEncoding('utf8').on('data', (text: string) => site.log.push(text));
   const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string);

@@ -1,0 +1,37 @@
+/** A body made to cost much, and whether it comes in chunks of its own making. */
+export interface AttackBody {
+  readonly bytes: Buffer;
+  readonly isChunked: boolean;
+}
+
+const mb = 1_000_000;
+
+function ask(content: string, more = ''): string {
+  return `{"model":"test/echo","messages":[{"role":"user","content":${content}}]${more}}`;
+}
+
+function list(count: number, item: (at: number) => string): string {
+  return Array.from({ length: count }, (_, at) => item(at)).join();
+}
+
+const bodies: Readonly<Record<string, () => string>> = {
+  'distinct names': () => ask('"hi"', `,"metadata":{${list(249_000, (at) => `"k${at}":1`)}}`),
+  'names below the limit': () => ask('"hi"', `,"metadata":{${list(19_000, (at) => `"k${at}":1`)}}`),
+  'escaped quotes': () => ask(`"${'\\"'.repeat(12 * mb)}"`),
+  'escapes below the limit': () => ask(`"${'\\"'.repeat(0.95 * mb)}"`),
+  'lone surrogates': () => ask(`"${'\\ud800'.repeat(4 * mb)}"`),
+  'short strings': () => ask('"hi"', `,"stop":[${list(240_000, (at) => `"s${at}"`)}]`),
+  'one long text': () => ask(`"${'QUJD'.repeat(6 * mb)}"`),
+  'korean in escapes': () => ask(`"${'\\ud55c'.repeat(4 * mb)}"`),
+};
+
+/** The kinds of bodies. */
+export const attackKinds = [...Object.keys(bodies), 'one-byte chunks'];
+
+/** The body of a kind. */
+export function attackBody(kind: string): AttackBody {
+  if (kind === 'one-byte chunks') return { bytes: Buffer.from('1\r\n \r\n'.repeat(2 * mb)), isChunked: true };
+  const text = bodies[kind];
+  if (text === undefined) throw new Error(`there is no attack ${kind}`);
+  return { bytes: Buffer.from(text()), isChunked: false };
+}

@@ -1,0 +1,54 @@
+/**
+ * A client that attacks with bodies, in a process of its own. Arguments: port, key, kind of body, requests a second, seconds, address
+ * to come from. Prints `ready`, and begins with a line on standard input; prints the number of answers by status when it is over.
+ */
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import { attackBody } from './attack-bodies.ts';
+
+const [port, key, kind = '', perSecond, seconds, localAddress] = process.argv.slice(2);
+const payload = attackBody(kind);
+const head = [
+  'POST /api/v1/chat/completions HTTP/1.1',
+  'host: naru',
+  'connection: close',
+  `authorization: Bearer ${key}`,
+  payload.isChunked ? 'transfer-encoding: chunked' : `content-length: ${payload.bytes.length}`,
+].join('\r\n');
+const counts: Record<string, number> = {};
+let open = 0;
+
+process.stdout.write('ready\n');
+createInterface({ input: process.stdin }).once('line', () => {
+  const endMs = performance.now() + 1_000 * Number(seconds);
+  const timer = setInterval(() => {
+    if (performance.now() < endMs) return attack();
+    clearInterval(timer);
+    const wait = setInterval(() => {
+      if (open > 0 && performance.now() < endMs + 20_000) return;
+      clearInterval(wait);
+      process.stdout.write(`${JSON.stringify(counts)}\n`);
+      process.exit(0);
+    }, 50);
+  }, 1_000 / Number(perSecond));
+});
+
+function attack(): void {
+  open += 1;
+  let said = '';
+  const socket = connect({ port: Number(port), host: '127.0.0.1', localAddress: String(localAddress) });
+  socket.setTimeout(30_000, () => socket.destroy());
+  socket.on('connect', () => {
+    socket.write(`${head}\r\n\r\n`);
+    socket.write(payload.bytes);
+  });
+  socket.on('data', (part) => {
+    if (said === '') said = part.toString('latin1', 9, 12);
+  });
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    open -= 1;
+    const status = said === '' ? 'cut' : said;
+    counts[status] = (counts[status] ?? 0) + 1;
+  });
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MemoryBudget } from '../../src/memory/budget.ts';
+import { MemoryRelease } from '../../src/release-memory.ts';
+
+const mb = 1024 * 1024;
+
+function budgetOf(): MemoryBudget {
+  const limit = 1024 * mb;
+  return new MemoryBudget(() => ({ totalBytes: limit, clientBytes: limit }), { monotonic: () => 0 });
+}
+
+test('memory is collected once for each burst of large requests, when it is over', () => {
+  const budget = budgetOf();
+  let collected = 0;
+  const release = new MemoryRelease(budget, () => (collected += 1));
+  release.check();
+  for (let burst = 1; burst <= 2; burst += 1) {
+    const claim = budget.claim(() => {});
+    claim.hold('body', 40 * mb);
+    release.check();
+    release.check();
+    claim.release();
+    // It still held that much since the last check.
+    release.check();
+    assert.equal(collected, burst - 1);
+    release.check();
+    release.check();
+    assert.equal(collected, burst);
+  }
+  budget.claim(() => {}).hold('body', 10 * mb);
+  release.check();
+  release.check();
+  assert.equal(collected, 2, 'small requests leave nothing worth it');
+});
+
+/** What nobody refers to any more. */
+function fill(): number {
+  return Array.from({ length: 8 }, () => Buffer.alloc(20 * mb, 1)).length;
+}
+
+test('a collection gives back what nobody holds any more', { timeout: 20_000 }, async () => {
+  const budget = budgetOf();
+  const release = new MemoryRelease(budget);
+  fill();
+  const claim = budget.claim(() => {});
+  claim.hold('body', 160 * mb);
+  release.check();
+  claim.release();
+  const before = process.memoryUsage().arrayBuffers;
+  release.check();
+  release.check();
+  // Blocks are freed beside this thread.
+  while (process.memoryUsage().arrayBuffers > Math.max(before - 100 * mb, 20 * mb))
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.equal((globalThis as { gc?: unknown }).gc, undefined);
+});
