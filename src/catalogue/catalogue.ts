@@ -2,6 +2,7 @@ import type { CandidateConfig, Config, Modality, ModelConfig, ProviderConfig } f
 import { variantOfUrl } from '../dialects/openai/providers.ts';
 import { type TakenBy, takenParameters } from '../dialects/taken-parameters.ts';
 import { refuse } from '../errors/catalogue.ts';
+import { echoed } from '../errors/echo.ts';
 import type { Database } from '../store/database.ts';
 import { type CatalogueChange, offerKey } from './difference.ts';
 import type { Candidate, Model } from './model.ts';
@@ -30,7 +31,7 @@ export class Catalogue {
     return ids.map((id) => {
       const model = this.#byId.get(id);
       if (model === undefined)
-        throw refuse('model_not_found', `${id} is not a valid model id.`, { model: id });
+        throw refuse('model_not_found', `${echoed(id)} is not a valid model id.`, { model: id });
       return model;
     });
   }

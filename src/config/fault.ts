@@ -1,3 +1,5 @@
+import { echoed } from '../errors/echo.ts';
+
 /** One thing that is wrong with the configuration file. Line and column count from 1; a column is a UTF-16 unit, as in editors. */
 export interface Fault {
   readonly line: number;
@@ -18,7 +20,8 @@ export function pathText(path: Path): string {
 /** The line an operator reads: `naru.yaml:12:7 models[0].price.prompt: is missing`. */
 export function faultText(file: string, fault: Fault): string {
   const where = `${file}:${fault.line}:${fault.column}`;
-  return fault.path === '' ? `${where} ${fault.message}` : `${where} ${fault.path}: ${fault.message}`;
+  const [path, message] = [echoed(fault.path), echoed(fault.message)];
+  return path === '' ? `${where} ${message}` : `${where} ${path}: ${message}`;
 }
 
 function stepText(step: string | number): string {

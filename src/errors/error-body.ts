@@ -1,4 +1,5 @@
 import { catalogue, type Failure, type Refusal } from './catalogue.ts';
+import { echoed, echoedValue } from './echo.ts';
 
 /** The body of every JSON error under `/api/v1` (service.md 7.1). */
 export interface ErrorBody {
@@ -16,7 +17,10 @@ export interface RenderedError {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Renders a refusal. `error.code` equals the status by construction (service.md 7.1). */
+/** Who writes a message cuts what it repeats; this is for whoever forgot. */
+const maxMessageLength = 1_000;
+
+/** Renders a refusal. What it repeats of the request is cut (`echo.ts`). `error.code` equals the status by construction (service.md 7.1). */
 export function renderRefusal(refusal: Refusal): RenderedError {
   const row = catalogue[refusal.failure];
   const headers = row.headers as ((extras: object) => Record<string, string>) | undefined;
@@ -25,12 +29,16 @@ export function renderRefusal(refusal: Refusal): RenderedError {
     body: {
       error: {
         code: row.status,
-        message: refusal.message,
-        metadata: { error_type: errorTypeOf(refusal.failure), ...refusal.extras },
+        message: refusal.message.length > maxMessageLength ? echoed(refusal.message) : refusal.message,
+        metadata: { error_type: errorTypeOf(refusal.failure), ...echoedExtras(refusal.extras) },
       },
     },
     headers: { ...headers?.(refusal.extras), ...(row.retry ? {} : { 'x-should-retry': 'false' }) },
   };
+}
+
+function echoedExtras(extras: object): object {
+  return Object.fromEntries(Object.entries(extras).map(([name, value]) => [name, echoedValue(value)]));
 }
 
 /** The `error_type` of a row (service.md 7.2). */

@@ -30,6 +30,7 @@ export async function dispatch(
   const { route, params } = found;
   exchange.logFields['route'] = route.path;
   const credential: Credential = route.credential;
+  exchange.isPrivate = credential !== 'none';
   const caller = credential === 'none' ? null : await identify(parts, exchange, { credential, route });
   return route.handle({ params, query: new URLSearchParams(exchange.queryText), caller, exchange });
 }

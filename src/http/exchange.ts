@@ -24,6 +24,8 @@ export class Exchange {
   readonly clientIp: string;
   /** Whether the head of its answer is on its way. */
   isAnswering = false;
+  /** Whether its answer depends on a credential: no cache may keep it. */
+  isPrivate = false;
   /** What else is true of the wait for the body: whoever was identified may be nobody when it has come. */
   whileReading: <T>(body: Promise<T>) => Promise<T> = (body) => body;
   /** What the request's one log line will say beside the usual. */

@@ -87,6 +87,8 @@ const livenessPath = '/healthz';
 /** How long a connection that is refused may take to end. */
 const refusedConnectionMs = 1_000;
 
+const uncached: HeaderList = ['Cache-Control', 'no-store'];
+
 /** Of the request line and the headers together. */
 const maxHeadBytes = 65_536;
 
@@ -312,8 +314,6 @@ async function sendStream(
     ...flat(reply.headers),
     'Content-Type',
     'text/event-stream; charset=utf-8',
-    'Cache-Control',
-    'no-cache',
     'X-Accel-Buffering',
     'no',
   ]).write('', 'latin1');
@@ -409,7 +409,9 @@ function sendHead(
   headers: HeaderList,
 ): ServerResponse {
   exchange.isAnswering = true;
-  return response.writeHead(status, [...commonHeaders(exchange.requestId), ...headers]);
+  // No cache may keep what depends on a credential, or an error that is over in a moment.
+  const caching = exchange.isPrivate || status >= 400 ? uncached : [];
+  return response.writeHead(status, [...commonHeaders(exchange.requestId), ...headers, ...caching]);
 }
 
 /** What is told about an unreadable request, by the code of Node's error, where there is more to say than that. */

@@ -1,4 +1,5 @@
 import { refuse } from '../errors/catalogue.ts';
+import { echoed } from '../errors/echo.ts';
 import type { AnyRoute } from './route.ts';
 
 /** What a request line led to. */
@@ -28,7 +29,8 @@ export class RouteTable {
    */
   find(method: string, path: string): Found {
     const at = this.#lookUp(path);
-    if (at === null) throw refuse('no_such_path', `${path} is not supported by this service.`, { path });
+    if (at === null)
+      throw refuse('no_such_path', `${echoed(path)} is not supported by this service.`, { path });
     const row = at.place.rows.get(method === 'HEAD' ? 'GET' : method);
     if (row !== undefined) return { kind: 'route', route: row, params: at.params };
     const allow = allowed(at.place);

@@ -24,7 +24,7 @@ export function probeRoutes(readiness: () => Promise<Readiness>) {
         const state = await readiness();
         return state.ready
           ? { body: { status: 'ready' }, headers: uncached }
-          : { status: 503, body: { status: 'not ready', reason: state.reason }, headers: uncached };
+          : { status: 503, body: { status: 'not ready', reason: state.reason } };
       },
     }),
   ];

@@ -114,6 +114,31 @@ test('the currency header has exactly one value on the wire', async () => {
   }
 });
 
+test('no cache keeps an answer that needs a credential, whatever the answer is', async () => {
+  const cacheOf = (answer: Answered) => answer.headers.get('cache-control');
+  const open: string[] = [];
+  for (const row of rows()) {
+    if (row.credential === 'none') {
+      open.push(row.path);
+      assert.notEqual(
+        row.path.startsWith('/api/v1') && cacheOf(await call(row, null)),
+        'no-store',
+        nameOf(row),
+      );
+      continue;
+    }
+    for (const key of [goodKey(row), null, garbage])
+      assert.equal(cacheOf(await call(row, key)), 'no-store', `${nameOf(row)} with ${key}`);
+    assert.equal(cacheOf(await call(row, goodKey(row), { method: 'PUT' })), 'no-store', nameOf(row));
+  }
+  assert.ok(open.length >= 3 && rows().length - open.length >= 6, `${open}`);
+  const streamed = { ...bodies['POST /api/v1/chat/completions'], stream: true };
+  const stream = await naru.send('POST', '/chat/completions', { key: account.key, body: streamed });
+  assert.deepEqual([stream.status, cacheOf(stream)], [200, 'no-store']);
+  const made = await naru.send('POST', '/keys', { key: management, body: { name: 'x' } });
+  assert.deepEqual([made.status, cacheOf(made)], [201, 'no-store']);
+});
+
 // row 6
 test('every account, catalogue and record endpoint wraps its answer in `data`', async () => {
   for (const row of rows().filter((each) => each.method === 'GET' && each.path.startsWith('/api/v1'))) {

@@ -91,7 +91,7 @@ test('a stream is events of chunks with the headers in its head, one usage chunk
   assert.equal(answer.status, 200);
   assertCommonHeaders(answer);
   assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
-  assert.equal(answer.headers.get('cache-control'), 'no-cache');
+  assert.equal(answer.headers.get('cache-control'), 'no-store');
   for (const name of ['x-service-generation-id', 'x-service-model', 'x-service-provider'])
     assert.ok(answer.headers.get(name), name);
   const events = eventsOf(answer.text);
