@@ -28,7 +28,8 @@ const smallDiskBytes = 1_000_000_000;
 export async function examine(places: Places, around: Surroundings): Promise<readonly Finding[]> {
   const findings = [node(around)];
   const settings = settingsOf(places, around);
-  const { file, faults } = faultsOf(settings, around);
+  const { file, faults, warnings } = faultsOf(settings, around);
+  findings.push(...warnings.map((words) => bad('configuration rights', words)));
   if (faults.length > 0) return [...findings, bad('configuration', faults.join('\n'))];
   findings.push(good('configuration', `${file}: no fault`));
   const config = readConfig(settings, around);

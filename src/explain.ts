@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { CliError } from './cli/shell.ts';
+import { Refusal } from './errors/catalogue.ts';
 import { redact } from './log/log.ts';
 
 /** Codes of a database server that cannot be had, with what the operator can do. */
@@ -46,7 +47,8 @@ const fileCodes = new Map([
  */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return redact(String(error));
-  if (error instanceof CliError || error.name === 'EmbeddedError') return error.message;
+  if (error instanceof CliError || error instanceof Refusal || error.name === 'EmbeddedError')
+    return error.message;
   const { code, path, severity } = error as { code?: unknown; path?: unknown; severity?: unknown };
   const known = typeof code === 'string' ? code : '';
   const trouble = fileCodes.get(known);

@@ -147,7 +147,8 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   onFailure(() => parser.close());
   const health = new Health(clock, healthLimits(config));
 
-  const desk = new KeyDesk({ database, ring: keys, clock, keyPrefix: config.keys.prefix });
+  const { prefix: keyPrefix, maxPerAccount } = config.keys;
+  const desk = new KeyDesk({ database, ring: keys, clock, keyPrefix, maxPerAccount });
   const datasetSync = new DatasetSync({ settings: config.datasets, database, clock, log });
   const routes = endpoints({
     config,

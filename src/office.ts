@@ -23,6 +23,8 @@ export function openOffice(
   context: {
     readonly clock: Clock;
     readonly keyPrefix: string;
+    /** Keys of an account; absent: as many as anybody wants. */
+    readonly maxKeysPerAccount?: number;
     /** What `naru models` compares and publishes; only its commands need them. */
     readonly catalogue?: { readonly config: Config; readonly configToPublish: () => Config };
     /** Where datasets are synced from; absent: nowhere. */
@@ -30,7 +32,7 @@ export function openOffice(
     readonly close: () => Promise<void>;
   },
 ): Office {
-  const { clock, keyPrefix } = context;
+  const { clock, keyPrefix, maxKeysPerAccount: maxPerAccount = Number.POSITIVE_INFINITY } = context;
   return {
     createAccount: (account) => createAccount(database, { ...account, createdAtMs: clock.now() }),
     readAccount: (accountId) => readAccount(database, accountId),
@@ -38,7 +40,8 @@ export function openOffice(
     grantCredit: (grant) => grantCredit(database, grant, clock.now()),
     refundGeneration: (refund) => refundGeneration(database, refund, clock.now()),
     adjustCredit: (adjustment) => adjustCredit(database, adjustment, clock.now()),
-    createKey: (order) => createKey(database, order, { prefix: keyPrefix, nowMs: clock.now() }),
+    createKey: (order) =>
+      createKey(database, order, { prefix: keyPrefix, nowMs: clock.now(), maxPerAccount }),
     readKey: (hash) => readKey(database, hash),
     readKeys: (accountId) => readKeys(database, accountId),
     readSpend: (key) => readSpend(database, key, clock.now()),

@@ -21,6 +21,7 @@ export async function openOfficeOf(places: Places, around: Surroundings): Promis
   return openOffice(database, {
     clock: systemClock,
     keyPrefix: config.keys.prefix,
+    maxKeysPerAccount: config.keys.maxPerAccount,
     catalogue: { config, configToPublish: () => readConfigToPublish(settings, around) },
     datasets: config.datasets,
     close,

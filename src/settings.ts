@@ -6,6 +6,7 @@ import type { Config } from './config/config.ts';
 import { largestFactsBytes } from './config/facts/facts.ts';
 import { faultText } from './config/fault.ts';
 import { type ConfigSource, type LoadedConfig, loadConfig } from './config/load.ts';
+import { rightsFaults } from './config-rights.ts';
 import { keepFacts, usualFacts } from './facts-copy.ts';
 import { showsSomething } from './ids/name.ts';
 import { readText } from './read-text.ts';
@@ -63,8 +64,9 @@ export function rememberConfig({ dataDir, configFile }: Settings): void {
 /** Every fault of the configuration as the operator reads it; empty when there is none. */
 export function faultsOf(settings: Settings, around: Surroundings): CheckedConfig {
   const { file, loaded } = load(settings, around);
-  if (loaded.ok) return { file, faults: [], facts: loaded.facts };
-  return { file, faults: loaded.faults.map((fault) => faultText(file, fault)), facts: null };
+  const warnings = settings.configFile === null ? [] : rightsFaults(settings.configFile, around.uid);
+  if (loaded.ok) return { file, faults: [], warnings, facts: loaded.facts };
+  return { file, faults: loaded.faults.map((fault) => faultText(file, fault)), warnings, facts: null };
 }
 
 /** The configuration; throws a `CliError` that lists every fault. */

@@ -36,6 +36,8 @@ export interface CheckedConfig {
   readonly file: string;
   /** Every fault as text; empty when there is none. */
   readonly faults: readonly string[];
+  /** What is unsafe about it although it can be used, such as who may write it. */
+  readonly warnings: readonly string[];
   /** What it takes from the public facts; null when it has faults or takes none. */
   readonly facts: FactsTaken | null;
 }

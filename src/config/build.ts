@@ -21,7 +21,7 @@ export function buildConfig(file: ParsedFile, outside: Outside, facts: FactsTake
     admin: addressOf(file.admin),
     database: { url: file.database.url },
     edge: { rateLimit: file.edge.rate_limit, trustedProxies: file.edge.trusted_proxies },
-    keys: { prefix: file.keys.prefix },
+    keys: { prefix: file.keys.prefix, maxPerAccount: file.keys.max_per_account },
     log: { level: file.log.level },
     limits,
     routing: buildRouting(file.routing),

@@ -18,6 +18,8 @@ export interface Config {
   readonly keys: {
     /** What every plaintext key begins with, such as `sk-naru-`. */
     readonly prefix: string;
+    /** Keys of an account that are not revoked. */
+    readonly maxPerAccount: number;
   };
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' };
   readonly limits: LimitsConfig;

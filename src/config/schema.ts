@@ -72,6 +72,10 @@ const keys = section('The keys that Naru issues.', {
     ),
     'sk-naru-',
   ),
+  max_per_account: orElse(
+    integer('Keys that an account may have at a time; revoked ones do not count.', 1, 1_000_000),
+    '1000',
+  ),
 });
 
 const log = section('What Naru writes about itself.', {

@@ -31,17 +31,20 @@ export class KeyDesk {
   readonly #ring: KeyRing;
   readonly #clock: Clock;
   readonly #prefix: string;
+  readonly #maxPerAccount: number;
 
   constructor(parts: {
     readonly database: Database;
     readonly ring: KeyRing;
     readonly clock: Clock;
     readonly keyPrefix: string;
+    readonly maxPerAccount: number;
   }) {
     this.#database = parts.database;
     this.#ring = parts.ring;
     this.#clock = parts.clock;
     this.#prefix = parts.keyPrefix;
+    this.#maxPerAccount = parts.maxPerAccount;
   }
 
   /** Creates a key; the plaintext leaves the service here and nowhere else. */
@@ -49,6 +52,7 @@ export class KeyDesk {
     const { hash, plaintext } = await createKey(this.#database, order, {
       prefix: this.#prefix,
       nowMs: this.#clock.now(),
+      maxPerAccount: this.#maxPerAccount,
     });
     const row = await readOwnKey(this.#database, order.accountId, hash);
     if (row === null) throw new Error('a key that was just created is there');

@@ -1,8 +1,10 @@
+import { refuse } from '../errors/catalogue.ts';
 import { type KeyHash, type KeyKind, newKey } from '../ids/api-key.ts';
 import type { Krw } from '../money/krw.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import {
+  countKeysAlone,
   findKeyByHash,
   findOwnKey,
   insertKey,
@@ -32,15 +34,20 @@ export interface KeyOrder {
   readonly expiresAtMs: number | null;
 }
 
-/** Creates a key; the plaintext in the result exists nowhere else (service.md 5.8). */
+/**
+ * Creates a key; the plaintext in the result exists nowhere else (service.md 5.8). Refuses when the account has `maxPerAccount` keys that
+ * are not revoked, whoever else creates one at the same time.
+ */
 export async function createKey(
   database: Database,
   order: KeyOrder,
-  context: { readonly prefix: string; readonly nowMs: number },
+  context: { readonly prefix: string; readonly nowMs: number; readonly maxPerAccount: number },
 ): Promise<{ readonly hash: KeyHash; readonly plaintext: string; readonly id: number }> {
   const { plaintext, hash, label } = newKey(order.kind, context.prefix);
   const id = await database.transaction(async (sql) => {
     const { limit, ...stated } = order;
+    if ((await countKeysAlone(sql, order.accountId)) >= context.maxPerAccount)
+      throw tooManyKeys(context.maxPerAccount);
     const keyId = await insertKey(sql, {
       ...stated,
       limitMicro: limit,
@@ -52,6 +59,13 @@ export async function createKey(
     return keyId;
   });
   return { hash, plaintext, id };
+}
+
+function tooManyKeys(most: number): Error {
+  return refuse(
+    'invalid_request',
+    `계정당 키는 최대 ${most}개입니다. 쓰지 않는 키를 폐기하십시오. An account has at most ${most} keys; revoke one that is not used.`,
+  );
 }
 
 /** A key in any state, or null. */

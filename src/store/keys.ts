@@ -88,6 +88,19 @@ export async function insertKey(sql: Sql, key: NewKeyRow): Promise<number> {
   return Number(row.id);
 }
 
+/**
+ * How many keys of an account are not revoked. Until the transaction ends nobody else counts those of the account, so that the number stays
+ * true for whoever then adds one.
+ */
+export async function countKeysAlone(sql: Sql, accountId: number): Promise<number> {
+  await sql.query('SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
+  const [row] = await sql.query<{ n: bigint }>(
+    'SELECT count(*) AS n FROM api_key WHERE account_id = $1 AND revoked_at IS NULL',
+    [accountId],
+  );
+  return Number(row?.n ?? 0n);
+}
+
 /** The key with this hash, whatever its state; null when there is none. */
 export async function findKeyByHash(sql: Sql, hash: KeyHash): Promise<KeyRow | null> {
   const [row] = await sql.query<RawKey>(`${selectKey} WHERE hash = $1`, [Buffer.from(hash, 'hex')]);

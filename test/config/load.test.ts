@@ -24,7 +24,7 @@ test('an empty file, a file of comments and no file at all mean the same default
     admin: { host: '127.0.0.1', port: 8788 },
     database: { url: 'embedded' },
     edge: { rateLimit: 'builtin', trustedProxies: [] },
-    keys: { prefix: 'sk-naru-' },
+    keys: { prefix: 'sk-naru-', maxPerAccount: 1_000 },
     log: { level: 'info' },
     limits: {
       debtFloorKrw: 5_000_000_000n,

@@ -164,3 +164,13 @@ test('no value of a client becomes a header of an answer, with nginx and without
     }
   }
 });
+
+test('Naru refuses a head with bare line feeds; nginx takes them for line ends and sends an ordinary request on', async () => {
+  const bare = 'GET /api/v1/outer HTTP/1.1\nhost: x\nconnection: close\n\n';
+  const [direct] = await answersTo(naru.gateway.server.port, bare);
+  assert.equal(direct?.status, 400);
+  const answers = await answersTo(nginx.port, bare);
+  assert.equal(answers.length, 1);
+  assert.equal(answers[0]?.status, 404);
+  assert.match(answers[0]?.body ?? '', /"path":"\/api\/v1\/outer"/);
+});

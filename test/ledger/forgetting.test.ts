@@ -265,7 +265,7 @@ async function partsOf(t: TestContext, kept: number) {
     clock,
     database,
     isForgetful,
-    desk: new KeyDesk({ database, ring: books.keys, clock, keyPrefix }),
+    desk: new KeyDesk({ database, ring: books.keys, clock, keyPrefix, maxPerAccount: 1_000 }),
     office: openOffice(database, { clock, keyPrefix, close: async () => {} }),
   };
 }

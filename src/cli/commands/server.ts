@@ -32,15 +32,16 @@ export function addServerCommands(program: Command, shell: Shell, state: { exitC
   withCommonOptions(config.command('check'))
     .description('every fault of the configuration with its line; exit code 1 if there is one')
     .action(async (flags: CommonOptions) => {
-      const { file, faults, facts } = await shell.checkConfig(placesOf(flags));
+      const { file, faults, warnings, facts } = await shell.checkConfig(placesOf(flags));
       const output = new Output(shell, flags.json === true);
+      for (const warning of warnings) shell.err(`naru: warning: ${warning}\n`);
       if (faults.length === 0) {
-        const row = { file, ok: true, faults: [] };
+        const row = { file, ok: true, faults: [], warnings };
         if (facts === null || facts.models.length === 0) return output.one(`${file}: no fault`, row);
         return output.one(`${file}: no fault\n${factsText(facts)}`, { ...row, facts: factsRow(facts) });
       }
       state.exitCode = 1;
-      return output.one(faults.join('\n'), { file, ok: false, faults });
+      return output.one(faults.join('\n'), { file, ok: false, faults, warnings });
     });
 }
 

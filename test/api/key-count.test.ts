@@ -1,0 +1,46 @@
+/** How many keys an account may have, over the API and the operator's commands. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPlace } from '../cli/naru.ts';
+import { assertError } from '../harness/answer-rules.ts';
+import { startTestGateway } from '../harness/gateway.ts';
+
+test('an account has at most so many keys that are not revoked, however many are asked for at once', async (t) => {
+  const naru = await startTestGateway({
+    config: { keys: { max_per_account: 10 }, edge: { rate_limit: 'external' } },
+  });
+  t.after(() => naru.close());
+  const account = await naru.account();
+  const management = (await account.another({ kind: 'management' })).key;
+  const create = () => naru.send('POST', '/keys', { key: management, body: { name: 'x' } });
+  // Two are there: the one of the account and the management key.
+  const answers = await Promise.all(Array.from({ length: 30 }, create));
+  const made = answers.filter(({ status }) => status === 201);
+  assert.equal(made.length, 8);
+  for (const answer of answers.filter(({ status }) => status !== 201)) {
+    assertError(answer, 400, 'invalid_request');
+    assert.match(answer.json.error.message, /최대 10개.*at most 10 keys/);
+  }
+  const { data } = (await naru.send('GET', '/keys', { key: management })).json;
+  assert.equal(data.length, 10);
+  assert.equal(
+    (await naru.send('DELETE', `/keys/${made[0]?.json.data.hash}`, { key: management })).status,
+    200,
+  );
+  assert.deepEqual([(await create()).status, (await create()).status], [201, 400]);
+  const other = await naru.account();
+  const theirs = (await other.another({ kind: 'management' })).key;
+  assert.equal((await naru.send('POST', '/keys', { key: theirs, body: { name: 'x' } })).status, 201);
+});
+
+test('the operator is told in one line that an account has as many keys as it may have', async (t) => {
+  const place = createPlace();
+  t.after(() => place.remove());
+  const file = place.configure({ keys: { max_per_account: 2 } });
+  assert.equal((await place.run('account', 'create', '--name', 'a', '--config', file)).code, 0);
+  const create = () => place.run('key', 'create', '--account', '1', '--name', 'x', '--config', file);
+  assert.deepEqual([(await create()).code, (await create()).code], [0, 0]);
+  const { code, err } = await create();
+  assert.equal(code, 1);
+  assert.match(err, /^naru: .*at most 2 keys; revoke one that is not used\.\n$/);
+});
