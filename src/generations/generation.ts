@@ -45,8 +45,8 @@ export interface GenerationDetail {
   readonly reasoning_tokens?: number;
   readonly cache_read_tokens?: number;
   readonly cache_write_tokens?: number;
-  /** Where the billed counts come from: the upstream's claim, our own count, or a claim that was cut down (decisions.md A-28). */
-  readonly usage_source?: 'upstream' | 'counted' | 'clamped';
+  /** Where the billed counts come from: the upstream's claim, or our own count: without a claim, or instead of an absurd one (decisions.md A-28). */
+  readonly usage_source?: 'upstream' | 'counted' | 'rejected';
   readonly latency_ms?: number | null;
   readonly generation_ms?: number | null;
   readonly media_parts?: number;

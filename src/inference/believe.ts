@@ -1,30 +1,33 @@
 import type { Ask, UsageClaim } from '../wire/chat.ts';
 import type { Usage } from '../wire/usage.ts';
-import { type CountTexts, countPrompt, countTexts, leastTokens } from './count-tokens.ts';
-import { promptTexts } from './measure-input.ts';
+import { type CountTexts, countPrompt, countTexts } from './count-tokens.ts';
+import { countedElsewhere, promptTexts } from './measure-input.ts';
 
 /** Counts that may be billed, and where they come from. */
 export interface Believed {
   readonly usage: Usage;
-  readonly source: 'upstream' | 'counted' | 'clamped';
+  readonly source: 'upstream' | 'counted' | 'rejected';
 }
 
-/** A claim is believed up to this factor of our own count, plus the slack (decisions.md A-28). */
-const factor = 1.5;
-const slack = 64;
+/** What a chat template may put around one message (decisions.md A-28). */
+const maxTokensPerMessage = 64;
 /** What one image or recording may cost at the most expensive upstream; only raises what is believed. */
 const mostTokensPerMediaPart = 3_000;
 
 /** What the answer consisted of, as far as its tokens can be checked. */
 export interface Received {
   readonly texts: readonly string[];
+  /** How many choices there may be, each a message. */
+  readonly messages: number;
+  /** Images and recordings of the answer. */
+  readonly mediaParts: number;
   /** Tokens that the model may have thought without showing them; 0 when it does not reason. */
   readonly mostHiddenTokens: number;
 }
 
 /**
- * What to bill of what an upstream claims: the claim itself when it is plausible; our own count where it is missing, zero for
- * something, negative or no number; the most that is plausible where it is absurd.
+ * What to bill of what an upstream claims: the claim itself when it is possible; our own count where it is missing, zero for
+ * something, negative, no number, or above what any tokenizer could make of the text (docs/decisions/believing-usage.md).
  */
 export async function believe(
   claim: UsageClaim | null,
@@ -46,7 +49,7 @@ export async function believe(
       cacheReadTokens,
       cacheWriteTokens: Math.min(countOr(claim?.cacheWriteTokens, 0), prompt.tokens - cacheReadTokens),
     },
-    source: sources.includes('clamped') ? 'clamped' : sources.includes('counted') ? 'counted' : 'upstream',
+    source: sources.includes('rejected') ? 'rejected' : sources.includes('counted') ? 'counted' : 'upstream',
   };
 }
 
@@ -57,11 +60,11 @@ interface Part {
 
 async function believePrompt(claim: UsageClaim | null, ask: Ask, count: CountTexts): Promise<Part> {
   const claimed = countOr(claim?.promptTokens, 0);
-  if (claimed === 0) return { tokens: await countPrompt(ask, undefined, count), source: 'counted' };
-  const media = ask.mediaParts * mostTokensPerMediaPart;
-  if (claimed <= plausible(leastTokens(promptTexts(ask.input, ask.parameters))) + media)
-    return { tokens: claimed, source: 'upstream' };
-  return clamp(claimed, plausible(await countPrompt(ask, undefined, count)) + media);
+  const { tokenIds, messages } = countedElsewhere(ask.input);
+  const bytes = bytesOf(promptTexts(ask.input, ask.parameters));
+  const most = tokenIds + mostTokens({ bytes, messages, mediaParts: ask.mediaParts });
+  if (claimed > 0 && claimed <= most) return { tokens: claimed, source: 'upstream' };
+  return { tokens: await countPrompt(ask, undefined, count), source: claimed === 0 ? 'counted' : 'rejected' };
 }
 
 async function believeCompletion(
@@ -70,21 +73,27 @@ async function believeCompletion(
   { hidden, count }: { readonly hidden: number; readonly count: CountTexts },
 ): Promise<Part> {
   const claimed = countOr(claim?.completionTokens, 0);
-  const saidSomething = received.texts.some((text) => text !== '');
-  if (claimed === 0 && saidSomething) return { tokens: await count(received.texts), source: 'counted' };
+  const bytes = bytesOf(received.texts);
   // Without a word received, zero is the truth whether it was claimed or not.
-  if (claimed === 0) return { tokens: 0, source: claim === null ? 'counted' : 'upstream' };
-  if (claimed <= plausible(leastTokens(received.texts)) + hidden)
+  if (claimed === 0 && bytes === 0) return { tokens: 0, source: claim === null ? 'counted' : 'upstream' };
+  if (claimed > 0 && claimed <= mostTokens({ bytes, ...received }) + hidden)
     return { tokens: claimed, source: 'upstream' };
-  return clamp(claimed, plausible(await count(received.texts)) + hidden);
+  return { tokens: await count(received.texts), source: claimed === 0 ? 'counted' : 'rejected' };
 }
 
-function plausible(count: number): number {
-  return Math.floor(count * factor) + slack;
+/** No byte-level tokenizer makes more tokens of a text than it has bytes. */
+function mostTokens(of: {
+  readonly bytes: number;
+  readonly messages: number;
+  readonly mediaParts: number;
+}): number {
+  return of.bytes + of.messages * maxTokensPerMessage + of.mediaParts * mostTokensPerMediaPart;
 }
 
-function clamp(claimed: number, most: number): Part {
-  return claimed <= most ? { tokens: claimed, source: 'upstream' } : { tokens: most, source: 'clamped' };
+function bytesOf(texts: Iterable<string>): number {
+  let bytes = 0;
+  for (const text of texts) bytes += Buffer.byteLength(text);
+  return bytes;
 }
 
 /** A claimed count if it is one: a whole number above zero, in range of the column that it is stored in. */

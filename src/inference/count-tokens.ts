@@ -62,20 +62,3 @@ export async function countTexts(
   }
   return tokens;
 }
-
-/**
- * A number that the count of a text is never below, for next to nothing: tokens do not reach across the start of a word that
- * follows a space.
- */
-export function leastTokens(texts: Iterable<string>): number {
-  let words = 0;
-  for (const text of texts) {
-    let inWord = false;
-    for (let at = 0; at < text.length; at += 1) {
-      const isSpace = text.charCodeAt(at) <= 0x20;
-      if (!isSpace && !inWord) words += 1;
-      inWord = !isSpace;
-    }
-  }
-  return words;
-}

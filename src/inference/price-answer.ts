@@ -22,6 +22,8 @@ export async function priceAnswer(
 ): Promise<Priced> {
   const received = {
     texts: [tally.text],
+    messages: ask.choices,
+    mediaParts: tally.mediaParts,
     mostHiddenTokens: mayReason(candidate) ? candidate.maxCompletionTokens * ask.choices : 0,
   };
   const believed = await believe(tally.claim, ask, received, count);

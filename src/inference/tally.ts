@@ -18,6 +18,9 @@ export class Tally {
   text = '';
   /** Whether anything was said beside the end: then a client that leaves is not served for nothing. */
   spoke = false;
+  /** Images of the answer, and one for its recording. */
+  mediaParts = 0;
+  #hasAudio = false;
   /** How long the text was when the answer was complete for the first time. */
   #endedAt: number | null = null;
   #hasUsageAtEnd = false;
@@ -32,6 +35,8 @@ export class Tally {
     for (const { index, delta, finish_reason, native_finish_reason } of chunk.choices) {
       this.#seen.add(index);
       this.spoke ||= saysSomething(delta);
+      this.mediaParts += (delta.images?.length ?? 0) + Number(delta.audio !== undefined && !this.#hasAudio);
+      this.#hasAudio ||= delta.audio !== undefined;
       if (delta.content !== undefined) this.text += delta.content;
       if (delta.reasoning !== undefined) this.text += delta.reasoning;
       if (delta.refusal !== undefined) this.text += delta.refusal;

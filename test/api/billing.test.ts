@@ -136,20 +136,20 @@ for (const [name, odd] of Object.entries(oddUsages)) {
       const { debits, records } = await booksOf(naru, account);
       assert.equal(numberOf(debits.at(-1) ?? ''), said.cost);
       const source =
-        { absurd: 'clamped', beyondIntegers: 'clamped', contradictory: 'upstream' }[name] ?? 'counted';
+        { absurd: 'rejected', beyondIntegers: 'rejected', contradictory: 'upstream' }[name] ?? 'counted';
       assert.equal(records.at(-1).usage_source, source);
     }
   });
 }
 
 //
-test('a claim is believed up to one and a half times our count and 64, and cut to that beyond', async () => {
+test('a claim is believed up to a token for each byte and 64, and replaced by our count beyond', async () => {
   const account = await naru.account({ credit: '1000000' });
-  upstream.next(reply.chat(answerText, { usage: usage(10, 64) }));
-  assert.equal((await usageOf(account.key, {})).completion_tokens, 64);
-  upstream.next(reply.chat(answerText, { usage: usage(10, 100_000) }));
-  const { completion_tokens: most } = await usageOf(account.key, {});
-  assert.ok(most > 64 && most <= 73, String(most));
+  const most = Buffer.byteLength(answerText) + 64;
+  upstream.next(reply.chat(answerText, { usage: usage(10, most) }));
+  assert.equal((await usageOf(account.key, {})).completion_tokens, most);
+  upstream.next(reply.chat(answerText, { usage: usage(10, most + 1) }));
+  assert.equal((await usageOf(account.key, {})).completion_tokens, 5);
 });
 
 // decisions.md §2: empty completion

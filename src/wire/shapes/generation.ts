@@ -38,7 +38,7 @@ export const generationShape = z.strictObject({
   usage: won,
   currency: z.literal('KRW'),
   price_version: z.int().nullable(),
-  usage_source: z.enum(['upstream', 'counted', 'clamped']).nullable(),
+  usage_source: z.enum(['upstream', 'counted', 'rejected']).nullable(),
   cache_discount: number,
   upstream_inference_cost: number,
   latency: number.describe('Milliseconds to the first word'),

@@ -273,8 +273,7 @@ function microOf(cell: Cell): bigint {
 const ownPrompt = (): number => countTokens(prompt) + 4;
 
 function countOf(count: Count, own: number): number {
-  if (count === 'counted') return own;
-  return count === 'clamped' ? Math.floor(own * 1.5) + 64 : count;
+  return count === 'counted' ? own : count;
 }
 
 function decimalOf(micro: bigint): string {

@@ -1,8 +1,8 @@
 import type { Answered } from '../../harness/gateway.ts';
 import type { Act, Moment } from './wire.ts';
 
-/** A token count of the bill: the upstream's own, our own count, or the most that is plausible (decisions.md A-28). */
-export type Count = number | 'counted' | 'clamped';
+/** A token count of the bill: the upstream's own, or our own count (decisions.md A-28). */
+export type Count = number | 'counted';
 
 /** What a cell must come to; the text `*` is looked at elsewhere, or does not matter. */
 export type Expected =
