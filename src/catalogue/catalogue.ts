@@ -5,7 +5,7 @@ import { refuse } from '../errors/catalogue.ts';
 import { echoed } from '../errors/echo.ts';
 import type { Database } from '../store/database.ts';
 import { type CatalogueChange, offerKey } from './difference.ts';
-import type { Candidate, Model } from './model.ts';
+import { type Candidate, type Model, ownProvider } from './model.ts';
 import { labelOf, publishPrices } from './publish.ts';
 
 /** What a model without a creation date says: the day of the first catalogue. */
@@ -106,7 +106,6 @@ function candidateOf(
   const { target } = candidate;
   const provider =
     target.kind === 'provider' ? config.providers.find((row) => row.slug === target.provider) : undefined;
-  const tag = target.kind === 'slot' ? target.slot : target.provider;
   const to = destinationOf(config, candidate, { provider, modelId: model.id });
   const overrides = { ...provider?.parameters, ...candidate.parameters };
   return {
@@ -117,8 +116,9 @@ function candidateOf(
         : { kind: 'provider', provider: target.provider },
     modelId: model.id,
     upstreamModel: target.kind === 'slot' ? model.id : target.model,
-    providerTag: tag,
-    providerName: provider?.name ?? tag,
+    ...(target.kind === 'slot'
+      ? { providerTag: `${ownProvider.slug}/${target.slot}`, providerName: ownProvider.name }
+      : { providerTag: target.provider, providerName: provider?.name ?? target.provider }),
     contextLength: candidate.contextLength,
     maxCompletionTokens: candidate.maxCompletionTokens ?? candidate.contextLength,
     inputs: new Set<Modality>(candidate.inputModalities),

@@ -2,6 +2,9 @@ import type { ParameterOverrides, Variant } from '../config/variants.ts';
 import type { Price } from '../money/price.ts';
 import type { InputModality } from '../wire/chat.ts';
 
+/** All own slots together are one provider; one slot is its endpoint `naru/<slot>` (decisions.md A-31). */
+export const ownProvider = { slug: 'naru', name: 'Naru' } as const;
+
 /** One place where a model can be answered: an own slot, or an upstream provider. */
 export interface Candidate {
   /** Unique within the model: `slot/<name>` or `<provider slug>/<upstream model>`. */
@@ -13,9 +16,9 @@ export interface Candidate {
   readonly modelId: string;
   /** What it is called at the provider; the engine's own name for a slot comes with its lease. */
   readonly upstreamModel: string;
-  /** The slug or slot name that `X-Service-Provider` says. */
+  /** What `X-Service-Provider` and the endpoint's `tag` name: a provider's slug, or `naru/<slot>`. */
   readonly providerTag: string;
-  /** For people. */
+  /** For people; `Naru` for every own slot. */
   readonly providerName: string;
   readonly contextLength: number;
   readonly maxCompletionTokens: number;

@@ -19,11 +19,9 @@ export function addReferenceFaults(tree: Tree, places: Places, known: KnownFacts
   const slots = addNames(file, 'slots', 'name', places);
   addNames(file, 'models', 'id', places);
   addNames(file, 'gpus', 'id', places);
-  for (const [name, index] of slots) {
-    const path = ['slots', index, 'name'];
-    if (providers.has(name))
-      places.add(path, `a provider is called "${name}" too: requests choose by that name`);
-  }
+  for (const [index, provider] of itemsOf(file, 'providers'))
+    if (/^naru(?:\/|$)/i.test(textOf(provider, 'slug') ?? ''))
+      places.add(['providers', index, 'slug'], 'the slug "naru" belongs to the slots: use another name');
   for (const [index, provider] of itemsOf(file, 'providers'))
     addProviderFaults(provider, ['providers', index], places);
   for (const [index, slot] of itemsOf(file, 'slots')) {

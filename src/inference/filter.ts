@@ -70,8 +70,8 @@ function whyUnwanted({ provider: wanted, parameters }: Ask, candidate: Candidate
 }
 
 /**
- * Whether a name of a request means this candidate: its provider's slug or slot, whatever its case, its whole label, or the first
- * half of a slug of two: `vertex` is any `vertex/…`.
+ * Whether a name of a request means this candidate: its provider's slug or its tag, whatever its case, its whole label, or the first
+ * half of a tag of two: `vertex` is any `vertex/…`, and `naru` any slot.
  */
 export function isAt({ providerTag, providerName, label }: Candidate, name: string): boolean {
   const asked = name.toLowerCase();

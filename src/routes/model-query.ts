@@ -1,5 +1,4 @@
 import type { Candidate, Model } from '../catalogue/model.ts';
-import { ownProvider } from './providers.ts';
 import { decimalOf, integerOf, listOf, wordOf } from './query-values.ts';
 
 /** Whether a model is in the listing. */
@@ -115,8 +114,7 @@ function ageFilter(holds: (days: number, limit: number) => boolean): Filter {
   };
 }
 
-/** A provider is asked for by its slug or its name; all own slots together by that of their entry in `GET /providers`. */
-function isAt({ via, providerTag, providerName }: Candidate, name: string): boolean {
-  if (via.kind === 'slot' && name === ownProvider.slug) return true;
+/** A provider is asked for by its slug or its name, one slot by its tag. */
+function isAt({ providerTag, providerName }: Candidate, name: string): boolean {
   return providerTag.toLowerCase() === name || providerName.toLowerCase() === name;
 }

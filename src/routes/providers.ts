@@ -1,9 +1,7 @@
+import { ownProvider } from '../catalogue/model.ts';
 import type { ProviderConfig } from '../config/config.ts';
 import { route } from '../http/route.ts';
 import { providersDocument } from './documents/models.ts';
-
-/** All own slots together, as one provider among the others. */
-export const ownProvider = { slug: 'naru', name: 'Naru' } as const;
 
 /** What the providers endpoint reads: the configuration alone, so it answers while the database is away. */
 export interface ProviderRouteParts {

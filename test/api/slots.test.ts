@@ -46,10 +46,53 @@ test('200 requests at once to a slot of one lane are all answered, one after the
   );
   assert.deepEqual([...new Set(answers.map((answer) => answer.status))], [200]);
   assert.equal(new Set(answers.map((answer) => answer.headers.get('x-service-generation-id'))).size, 200);
-  assert.equal(answers[0]?.headers.get('x-service-provider'), 'lane');
+  assert.equal(answers[0]?.headers.get('x-service-provider'), 'naru/lane');
   assert.ok(engine.connections < 20, `one lane needs few connections, not ${engine.connections}`);
   await naru.settled();
   assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+});
+
+// A-31
+test('an own slot has one name everywhere: the provider Naru, the endpoint naru/<slot>', async () => {
+  const { key } = await naru.account({ credit: '1000000' });
+  const messages = [{ role: 'user', content: '안녕' }];
+  const ask = (provider: object, stream = false) =>
+    naru.send('POST', '/chat/completions', {
+      key,
+      body: { model: 'test/local', messages, provider, stream },
+    });
+  const { data: providers } = (await naru.send('GET', '/providers')).json;
+  assert.deepEqual(
+    providers.map((one: { slug: string; name: string }) => [one.slug, one.name]),
+    [['naru', 'Naru']],
+  );
+  const [endpoint] = (await naru.send('GET', '/models/test/local/endpoints')).json.data.endpoints;
+  assert.deepEqual(
+    [endpoint.provider_name, endpoint.tag, endpoint.name],
+    ['Naru', 'naru/lane', 'Naru | test/local'],
+  );
+  for (const name of ['naru', 'Naru', 'naru/lane', 'NARU/Lane'])
+    for (const provider of [{ only: [name] }, { order: [name], allow_fallbacks: false }]) {
+      const answer = await ask(provider);
+      assert.equal(answer.status, 200, `${JSON.stringify(provider)} ${answer.text}`);
+      assert.equal(answer.headers.get('x-service-provider'), 'naru/lane');
+      assert.equal(answer.json.provider, 'Naru');
+      const id = answer.headers.get('x-service-generation-id');
+      const record = (await naru.send('GET', `/generation?id=${id}`, { key })).json.data;
+      assert.equal(record.provider_name, 'Naru');
+      assert.equal(record.provider_responses[0].provider_name, 'Naru');
+    }
+  const streamed = await ask({ only: ['naru'] }, true);
+  assert.equal(streamed.headers.get('x-service-provider'), 'naru/lane');
+  assert.match(streamed.text, /"provider":"Naru"/);
+  for (const provider of [{ ignore: ['naru'] }, { ignore: ['naru/lane'] }, { only: ['naru/other'] }])
+    assert.equal((await ask(provider)).status, 404, JSON.stringify(provider));
+  for (const name of ['naru', 'naru/lane'])
+    assert.equal(
+      (await naru.send('GET', `/models?providers=${encodeURIComponent(name)}`)).json.data.length,
+      1,
+      name,
+    );
 });
 
 // row 253

@@ -33,10 +33,10 @@ test('a name given twice is a fault that tells of the first', () => {
   );
 });
 
-test('a slot cannot have the name of a provider', () => {
+test('a provider cannot have the name of the slots', () => {
   hasFault(
-    `providers: [{ slug: x, ${provider} }]\nslots: [{ name: x, command: ["{port}"] }]`,
-    '2:17 slots[0].name: a provider is called "x" too: requests choose by that name',
+    `providers: [{ slug: naru, ${provider} }]`,
+    '1:21 providers[0].slug: the slug "naru" belongs to the slots: use another name',
   );
 });
 
