@@ -106,3 +106,39 @@ test('an asynchronous standby is seen, and so is that a server is one', async ()
     await standby.stop();
   }
 });
+
+test('a commit waits for the synchronous standby also where the server says local, and survives a failover to it', async () => {
+  const standby = await postgres.addStandby();
+  const [primary, copy] = [new Database(postgres.address, 1), new Database(standby.address, 1)];
+  const gateway = new Database(postgres.address);
+  try {
+    await primary.query('ALTER ROLE naru SET synchronous_commit = local');
+    await primary.query("ALTER SYSTEM SET synchronous_standby_names = 'standby'");
+    await primary.query('SELECT pg_reload_conf()');
+    await seen(primary, "SELECT 1 AS yes FROM pg_stat_replication WHERE sync_state = 'sync'");
+    assert.deepEqual(durabilityFaults(await readDurability(primary)), []);
+    const [receiver] = await copy.query<{ pid: number }>('SELECT pid FROM pg_stat_wal_receiver');
+    assert.ok(receiver !== undefined);
+    process.kill(receiver.pid, 'SIGSTOP');
+    let isCommitted = false;
+    const committing = gateway
+      .transaction((sql) => sql.query('INSERT INTO charge VALUES (7)'))
+      .then(() => (isCommitted = true));
+    await seen(primary, "SELECT 1 AS yes FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+    assert.equal(isCommitted, false, 'it waits for the standby');
+    process.kill(receiver.pid, 'SIGCONT');
+    await committing;
+    await postgres.lose();
+    await standby.promote();
+    const rows = await copy.query<{ n: bigint }>('SELECT count(*) AS n FROM charge WHERE id = 7');
+    assert.equal(rows[0]?.n, 1n);
+  } finally {
+    for (const database of [primary, copy, gateway]) await database.close();
+  }
+});
+
+/** Waits until a question has an answer. */
+async function seen(database: Database, sql: string): Promise<void> {
+  const limit = AbortSignal.timeout(30_000);
+  while ((await database.query(sql)).length === 0) limit.throwIfAborted();
+}
