@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { publishPrices, readHistory, readPublished } from '../../src/catalogue/publish.ts';
 import type { Config, StatedPrice } from '../../src/config/config.ts';
-import { rateOf, unitsOf } from '../../src/config/rates.ts';
+import { plainDecimal, rateOf, unitsOf } from '../../src/config/rates.ts';
 import { Database } from '../../src/store/database.ts';
 import { configOf } from '../config/load-text.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
@@ -194,12 +194,21 @@ test('from any published version its rates can be computed again, to the last de
   const prices = fc.record({
     amounts: fc.tuple(amount, amount, amount, amount, amount),
     currency: fc.constantFrom('KRW', 'USD'),
-    per: fc.constantFrom('token', '1K', '1M'),
+    per: fc.constantFrom<keyof typeof unitsOf>('token', '1K', '1M'),
     usdKrw: fc.constantFrom('1400', '1387.35', '0.001', '1e1', '1234.567890123456'),
     margin: fc.constantFrom('0', '2.50', '33.3333333', '1e-3'),
   });
   await fc.assert(
     fc.asyncProperty(prices, async ({ amounts, currency, per, usdKrw, margin }) => {
+      // What rounds to 0 without being 0 is refused by the configuration.
+      const exact = currency === 'USD' ? { usdKrw, marginPercent: margin } : null;
+      fc.pre(
+        amounts.every(
+          (text, index) =>
+            plainDecimal(text) === '0' ||
+            rateOf(text, names[index] === 'request' ? 1n : unitsOf[per], exact) !== 0n,
+        ),
+      );
       const members = amounts.map((text, index) => `${names[index]}: ${text}`).join(', ');
       const exchange = `usd_krw: ${usdKrw}, margin_percent: ${margin}`;
       const config = offering('a/any', `${members}, currency: ${currency}, per: ${per}`, exchange);
