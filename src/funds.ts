@@ -1,11 +1,12 @@
 import type { Account } from './accounts/account.ts';
 import type { AccountBook } from './accounts/account-book.ts';
-import type { Admissions } from './inference/inference.ts';
+import type { Admission, Admissions } from './inference/inference.ts';
 import type { Key } from './keys/key.ts';
 import type { KeyRing } from './keys/key-ring.ts';
-import { type Krw, zeroKrw } from './money/krw.ts';
-import type { SpendLines } from './nodes/spend-lines.ts';
+import type { Krw } from './money/krw.ts';
+import type { SpendLines, SpendRequest } from './nodes/spend-lines.ts';
 import type { Spender, SpendShares } from './nodes/spend-shares.ts';
+import type { Sql } from './store/sql.ts';
 import type { Clock } from './time/clock.ts';
 import { seoulDayAt } from './time/period.ts';
 
@@ -46,50 +47,127 @@ export class Funds {
     for (const key of this.#parts.keys.all()) if (key.limit !== null) yield this.key(key.row.id);
   }
 
-  /**
-   * Credit down to the floor. A share outlives the requests it was asked for, so it goes by the number: an account that is forgotten has nothing in flight, and may be another object afterwards.
-   */
+  /** The credit of an account. */
   account(id: number): Spender {
-    const { accounts, debtFloor } = this.#parts;
-    return {
-      kind: 'account',
-      id,
-      get exposure() {
-        return accounts.peek(id)?.exposure ?? zeroKrw;
-      },
-      get held() {
-        return accounts.peek(id)?.held ?? zeroKrw;
-      },
-      get left() {
-        return (accounts.peek(id)?.committedBalance ?? 0n) + debtFloor();
-      },
-      readLeft: async (sql) => (await accounts.readIn(sql, id)).committedBalance + debtFloor(),
-    };
+    return new AccountCredit(id, this.#parts);
   }
 
-  /** What is left below a key's limit in its period; usage at the limit is refused (service.md §8). */
+  /** What is left below the limit of a key. */
   key(id: number): Spender {
-    const { keys, clock } = this.#parts;
-    return {
-      kind: 'key',
-      id,
-      get exposure() {
-        return keys.peekId(id)?.exposure ?? zeroKrw;
-      },
-      get held() {
-        return keys.peekId(id)?.held ?? zeroKrw;
-      },
-      get left() {
-        const key = keys.peekId(id);
-        if (key === undefined || key.limit === null) return unlimited;
-        // A charge on its way that belongs to another period is no part of the usage of this one.
-        return key.limit - key.usageAt(seoulDayAt(clock.now())) + key.exposure - key.held;
-      },
-      readLeft: async (sql) => {
-        const key = await keys.readIn(sql, id);
-        return key.limit === null ? unlimited : key.limit - key.committedUsageAt(seoulDayAt(clock.now()));
-      },
-    };
+    return new KeyAllowance(id, this.#parts);
+  }
+}
+
+/**
+ * Credit down to the floor. A share outlives the requests it was asked for, so it goes by the number: an account that is forgotten has
+ * nothing in flight, and may be another object afterwards.
+ */
+class AccountCredit implements Spender {
+  readonly kind = 'account';
+  readonly id: number;
+  readonly #parts: FundsParts;
+
+  constructor(id: number, parts: FundsParts) {
+    this.id = id;
+    this.#parts = parts;
+  }
+
+  get exposure(): bigint {
+    return this.#parts.accounts.peek(this.id)?.exposure ?? 0n;
+  }
+
+  get held(): bigint {
+    return this.#parts.accounts.peek(this.id)?.held ?? 0n;
+  }
+
+  get left(): bigint {
+    const { accounts, debtFloor } = this.#parts;
+    return (accounts.peek(this.id)?.committedBalance ?? 0n) + debtFloor();
+  }
+
+  async readLeft(sql: Sql): Promise<bigint> {
+    const { accounts, debtFloor } = this.#parts;
+    return (await accounts.readIn(sql, this.id)).committedBalance + debtFloor();
+  }
+}
+
+/** What is left below a key's limit in its period; usage at the limit is refused (service.md §8). By the number, likewise. */
+class KeyAllowance implements Spender {
+  readonly kind = 'key';
+  readonly id: number;
+  readonly #parts: FundsParts;
+
+  constructor(id: number, parts: FundsParts) {
+    this.id = id;
+    this.#parts = parts;
+  }
+
+  get exposure(): bigint {
+    return this.#parts.keys.peekId(this.id)?.exposure ?? 0n;
+  }
+
+  get held(): bigint {
+    return this.#parts.keys.peekId(this.id)?.held ?? 0n;
+  }
+
+  get left(): bigint {
+    const key = this.#parts.keys.peekId(this.id);
+    if (key === undefined || key.limit === null) return unlimited;
+    // A charge on its way that belongs to another period is no part of the usage of this one.
+    return key.limit - key.usageAt(this.#today()) + key.exposure - key.held;
+  }
+
+  async readLeft(sql: Sql): Promise<bigint> {
+    const key = await this.#parts.keys.readIn(sql, this.id);
+    return key.limit === null ? unlimited : key.limit - key.committedUsageAt(this.#today());
+  }
+
+  #today(): number {
+    return seoulDayAt(this.#parts.clock.now());
+  }
+}
+
+/** A request as the lines see it. */
+class FundedRequest implements SpendRequest {
+  readonly #request: Admission;
+  readonly #funds: Funds;
+
+  constructor(request: Admission, funds: Funds) {
+    this.#request = request;
+    this.#funds = funds;
+  }
+
+  get accountId(): number {
+    return this.#request.account.id;
+  }
+
+  get amount(): bigint {
+    return this.#request.amount;
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
+
+  get maxWaitMs(): number {
+    return this.#request.maxWaitMs;
+  }
+
+  /** As they are now: the key may be given a limit, or lose it, while the request waits. */
+  get spenders(): readonly Spender[] {
+    return this.#funds.of(this.#request.account, this.#request.key);
+  }
+
+  get isKnown(): boolean {
+    return this.#funds.isKnown(this.#request.account, this.#request.key);
+  }
+
+  refusal(): Error | null {
+    return this.#request.refusal();
+  }
+
+  place(): void {
+    this.#request.place();
   }
 }
 
@@ -103,19 +181,7 @@ export interface AdmissionsParts {
 /** Where requests are admitted: at once while there is room for their estimates, otherwise after those in front of them in line. */
 export function admissionsOf({ funds, shares, lines }: AdmissionsParts): Admissions {
   return {
-    enter({ account, key, ...request }) {
-      return lines.enter({
-        ...request,
-        accountId: account.id,
-        // The key may be given a limit, or lose it, while the request waits.
-        get spenders() {
-          return funds.of(account, key);
-        },
-        get isKnown() {
-          return funds.isKnown(account, key);
-        },
-      });
-    },
+    enter: (request) => lines.enter(new FundedRequest(request, funds)),
     released(account, key) {
       lines.wake(account.id);
       if (shares.isAnyWanted) for (const spender of funds.of(account, key)) void shares.released(spender);

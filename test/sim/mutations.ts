@@ -205,8 +205,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'key limit: the holds of its other requests are not counted',
     file: 'src/funds.ts',
-    from: 'return keys.peekId(id)?.held ?? zeroKrw;',
-    to: 'return zeroKrw;',
+    from: 'return this.#parts.keys.peekId(this.id)?.held ?? 0n;',
+    to: 'return 0n;',
   },
   {
     name: 'timers: a watchdog is not stopped',

@@ -1,0 +1,64 @@
+/* decisions.md A-25: what a request is expected to cost before it is sent. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { array, integer, property } from 'fast-check';
+import { CompletionSizes } from '../../src/inference/completion-sizes.ts';
+import { estimate } from '../../src/inference/holds.ts';
+import { readAsk } from '../../src/inference/read.ts';
+import { rateOfPico } from '../../src/money/price.ts';
+import { candidate } from '../harness/plan-world.ts';
+import { check } from '../harness/property.ts';
+
+/** A prompt token is free, a completion token costs one micro-won. */
+const perToken = rateOfPico(1_000_000n);
+const free = rateOfPico(0n);
+const price = { prompt: free, completion: perToken, request: free, cacheRead: free, cacheWrite: free };
+const one = candidate('up/one', { modelId: 'test/one', maxCompletionTokens: 8_000, price });
+
+/** The tokens that a completion is expected to have. */
+function expectedOf(body: object, sizes: CompletionSizes): bigint {
+  const messages = [{ role: 'user', content: 'hi' }];
+  const ask = readAsk('chat', Buffer.from(JSON.stringify({ model: 'test/one', messages, ...body })), null);
+  return estimate(ask, [one], sizes);
+}
+
+test('a completion is expected to be as long as max_tokens, and never longer than the model can make it', () => {
+  const sizes = new CompletionSizes();
+  for (let n = 0; n < 50; n += 1) sizes.note('test/one', 5_000);
+  assert.equal(expectedOf({ max_tokens: 7 }, sizes), 7n);
+  assert.equal(expectedOf({ max_tokens: 100_000 }, sizes), 8_000n);
+  assert.equal(expectedOf({ max_tokens: 7, n: 3 }, sizes), 21n);
+});
+
+test('without max_tokens it is as long as what the model lately made, 1,024 tokens at least', () => {
+  const sizes = new CompletionSizes();
+  assert.equal(expectedOf({}, sizes), 1_024n);
+  for (let n = 0; n < 300; n += 1) sizes.note('test/one', 20);
+  assert.equal(expectedOf({}, sizes), 1_024n);
+  sizes.note('test/other', 7_000);
+  assert.equal(expectedOf({}, sizes), 1_024n, 'another model says nothing of it');
+  for (let n = 0; n < 32; n += 1) sizes.note('test/one', 3_000);
+  assert.equal(expectedOf({}, sizes), 3_000n);
+  for (let n = 0; n < 32; n += 1) sizes.note('test/one', 1_000_000);
+  assert.equal(expectedOf({}, sizes), 8_000n);
+  for (let n = 0; n < 300; n += 1) sizes.note('test/one', 20);
+  assert.equal(expectedOf({}, sizes), 1_024n, 'what was long ago is forgotten');
+});
+
+test('at most one in a hundred of the last completions was longer than expected, but for the last 16', () => {
+  check(
+    property(array(integer({ min: 0, max: 9_000 }), { minLength: 1, maxLength: 600 }), (made) => {
+      const sizes = new CompletionSizes();
+      for (const tokens of made) sizes.note('test/one', tokens);
+      const settled = made.slice(0, made.length - (made.length % 16)).slice(-256);
+      const longer = settled.filter((tokens) => tokens > sizes.expected('test/one')).length;
+      assert.ok(longer <= settled.length / 100, `${longer} of ${settled.length}`);
+    }),
+  );
+});
+
+test('a model that was met long before 4,096 others is forgotten', () => {
+  const sizes = new CompletionSizes();
+  for (let n = 0; n <= 4_096; n += 1) sizes.note(`test/${n}`, 2_000);
+  assert.deepEqual([sizes.expected('test/0'), sizes.expected('test/1')], [0, 2_000]);
+});
