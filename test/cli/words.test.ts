@@ -138,7 +138,7 @@ test('config check tells every fault with its line, and exits with 1', async () 
 test('config check of a file without faults, and of none at all', async () => {
   const file = place.configure({ listen: { port: 9999 } });
   const good = await naru('config', 'check', '--config', file, '--json');
-  assert.deepEqual([good.code, good.rows], [0, [{ file, ok: true, faults: [] }]]);
+  assert.deepEqual([good.code, good.rows], [0, [{ file, ok: true, faults: [], warnings: [] }]]);
   const missing = await naru('config', 'check', '--config', join(place.folder, 'none.yaml'));
   assert.equal(missing.code, 1);
   assert.match(missing.err, /^naru: there is no configuration file .*none\.yaml\n$/);
