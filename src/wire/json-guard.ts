@@ -6,6 +6,8 @@ export interface JsonLimits {
   readonly depth: number;
   /** Objects, arrays and commas together: bounds what parsing costs. */
   readonly parts: number;
+  /** Names and texts together: each costs the engine ten times what a number costs. */
+  readonly strings: number;
   /**
    * Distinct sequences of member names from the start of an object. The engine makes a hidden class, or grows a hash table, for
    * each; an object like one before it costs a tenth.
@@ -19,7 +21,13 @@ export interface JsonLimits {
  * Far above any real request: the largest are a few long strings. `JSON.parse` spends 6 s and 820 MB on 25 MB of `{},`, and 350 ms
  * on 250,000 member names; 20,000 shapes cost some 25 ms. `JSON.stringify`, for the upstream, spends 550 ms on 25 MB of `\ud800`.
  */
-export const bodyLimits: JsonLimits = { depth: 128, parts: 250_000, shapes: 20_000, escapes: 1_000_000 };
+export const bodyLimits: JsonLimits = {
+  depth: 128,
+  parts: 250_000,
+  strings: 150_000,
+  shapes: 20_000,
+  escapes: 1_000_000,
+};
 
 /**
  * An upstream's answer may be larger: 100,000 tokens with two alternatives each are a million parts. Much deeper values cannot be
@@ -28,6 +36,7 @@ export const bodyLimits: JsonLimits = { depth: 128, parts: 250_000, shapes: 20_0
 export const answerLimits: JsonLimits = {
   depth: 128,
   parts: 1_000_000,
+  strings: 2_000_000,
   shapes: 100_000,
   escapes: Number.POSITIVE_INFINITY,
 };
@@ -129,7 +138,7 @@ export class JsonGuard {
         this.#inName = this.#expectsName;
         this.#expectsName = false;
         this.#strings += 1;
-        return null;
+        return this.#strings > this.#limits.strings ? 'too_many_parts' : null;
       case openBrace:
       case openBracket:
         this.#open.push(byte === openBrace ? 1 : null);

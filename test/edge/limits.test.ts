@@ -48,6 +48,28 @@ test('through the proxy: 61 requests at once after a pause all pass', async (t) 
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
 });
 
+test('through the proxy: who has as many requests in progress as one client may is told so, and nobody else is', async (t) => {
+  const nginx = await limiting(t, { unlimited: true, connections: 3 });
+  const held: RawClient[] = [];
+  t.after(() => {
+    for (const client of held) client.close();
+  });
+  const port = Number(new URL(nginx.url).port);
+  for (let n = 0; n < 3; n += 1) {
+    const client = await RawClient.open(port);
+    client.write('POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\n');
+    client.write(`authorization: Bearer ${account.key}\r\ncontent-length: 99\r\n\r\n{`);
+    held.push(client);
+  }
+  while (naru.gateway.server.inFlight() < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+  const refused = await through(`${nginx.url}/models`);
+  assertError(refused, 429, 'rate_limit_exceeded');
+  const other = await RawClient.open(port, '127.0.0.2');
+  other.write('GET /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n');
+  assert.equal((await other.answer())?.status, 200);
+  other.close();
+});
+
 // rows 246, 247, 3, 224
 test('through the proxy: of 200 at once, over all paths, 61 and what is refilled pass; the rest is a JSON 429 with the currency', async (t) => {
   const nginx = await limiting(t);

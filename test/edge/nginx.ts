@@ -37,6 +37,8 @@ export interface NginxOptions {
   readonly behind: readonly number[];
   /** Whether everybody may ask as often as he likes. */
   readonly unlimited?: boolean;
+  /** How many requests of one client may be in progress; as many as the file says, otherwise. */
+  readonly connections?: number;
   /** Whose X-Forwarded-For it believes. */
   readonly believes?: string;
 }
@@ -90,7 +92,7 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
 
 /** The file as it is deployed, with this machine's ports and folders. Throws when it has changed so that one has no place. */
 function configFor(
-  { behind, unlimited = false, believes }: NginxOptions,
+  { behind, unlimited = false, connections = 1_000, believes }: NginxOptions,
   port: number,
   folder: string,
 ): string {
@@ -110,6 +112,7 @@ function configFor(
     ['listen [::]:80 default_server;', ''],
     ['server 127.0.0.1:8787 max_fails=0;', `server 127.0.0.1:${one} max_fails=0;`],
     ['server 127.0.0.1:8789 max_fails=0;', two === one ? '' : `server 127.0.0.1:${two} max_fails=0;`],
+    ['limit_conn naru_open 1000;', `limit_conn naru_open ${connections};`],
     ...(unlimited ? [['rate=30r/s', 'rate=1000000r/s'] as const] : []),
     ...(believes === undefined
       ? []

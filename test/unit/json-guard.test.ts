@@ -121,6 +121,8 @@ test('hostile shapes are refused after their first part, ordinary large ones are
     judge(`{${Array.from({ length: 249_000 }, (_, n) => `"k${n}":1`).join()}}`),
     'too_many_shapes',
   );
+  assert.equal(judge(`[${Array.from({ length: 150_001 }, (_, n) => `"s${n}"`).join()}]`), 'too_many_parts');
+  assert.equal(judge(`[${Array.from({ length: 240_000 }, (_, n) => `${n}`).join()}]`), null);
   assert.equal(judge(`{"a":"${'\\"'.repeat(12_000_000)}"}`), 'too_many_escapes');
   assert.equal(judge(`{"a":"${'\\ud55c'.repeat(4_000_000)}"}`), null);
   assert.equal(judge(`{"a":"${'[{,'.repeat(8_000_000)}"}`), null);

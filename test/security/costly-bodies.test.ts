@@ -1,0 +1,46 @@
+/** What a body may cost the thread that everybody waits for: processor time, so that a busy machine changes little. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { silentLog } from '../../src/log/log.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { JsonGuard } from '../../src/wire/json-guard.ts';
+import { JsonParser } from '../../src/wire/json-parser.ts';
+import { attackBody, attackKinds } from '../chaos/goals/attack-bodies.ts';
+
+const parser = new JsonParser({ clock: systemClock, log: silentLog });
+after(() => parser.close());
+const { signal } = new AbortController();
+
+/** Milliseconds of this thread's processor since it was `since`. */
+function cpuMs(since = { user: 0, system: 0 }): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system - since.user - since.system) / 1_000;
+}
+
+/** What a body costs this thread: in the guard, piece by piece, and then at once, to be parsed. */
+async function costOf(bytes: Buffer): Promise<{ guardMs: number; atOnceMs: number; fault: string | null }> {
+  const began = process.threadCpuUsage();
+  const guard = new JsonGuard();
+  let fault: string | null = null;
+  for (let at = 0; at < bytes.length && fault === null; at += 65_536)
+    fault = guard.push(bytes.subarray(at, at + 65_536));
+  const guardMs = cpuMs(began);
+  if (fault !== null) return { guardMs, atOnceMs: 0, fault };
+  const parsing = process.threadCpuUsage();
+  await parser.parse({ bytes, parseMs: guard.parseMs }, 'client', signal);
+  return { guardMs, atOnceMs: cpuMs(parsing), fault };
+}
+
+for (const kind of attackKinds.filter((one) => one !== 'one-byte chunks')) {
+  test(`a body of ${kind} costs other clients little`, async (t) => {
+    // The first one starts the thread.
+    await parser.parse({ bytes: Buffer.from('1'), parseMs: 1_000 }, 'client', signal);
+    const costs = [];
+    for (let n = 0; n < 3; n += 1) costs.push(await costOf(Buffer.from(attackBody(kind).bytes)));
+    const guardMs = Math.min(...costs.map((cost) => cost.guardMs));
+    const atOnceMs = Math.min(...costs.map((cost) => cost.atOnceMs));
+    t.diagnostic(`guard ${guardMs.toFixed(1)} ms, at once ${atOnceMs.toFixed(1)} ms, ${costs[0]?.fault}`);
+    assert.ok(atOnceMs < 50, `${atOnceMs} ms at once`);
+    assert.ok(guardMs < 300, `${guardMs} ms in the guard`);
+  });
+}
