@@ -290,13 +290,13 @@ for (const stream of [false, true]) {
   test(`a client that wants no thoughts gets none and pays for them, ${stream ? 'streamed' : 'whole'}`, async () => {
     for (const parameters of [{ reasoning: { exclude: true } }, { include_reasoning: false }]) {
       const payer = await world.payer();
-      const pieces = [{ reasoning: 'Hm.' }, { delta: { reasoning_content: 'Hm.', content: 'a' } }, 'b'];
+      const pieces = [{ reasoning: '흠.' }, { delta: { reasoning_content: '흠.', content: 'a' } }, 'b'];
       world.upstream.next(
         stream
           ? reply.stream(pieces, {
               usage: usage(10, 50, { completion_tokens_details: { reasoning_tokens: 40 } }),
             })
-          : reply.whole('ab', { reasoning: 'Hm.', usage: usage(10, 50) }),
+          : reply.whole('ab', { reasoning: '흠.', usage: usage(10, 50) }),
       );
       const body = {
         model: clientModel,
@@ -306,7 +306,7 @@ for (const stream of [false, true]) {
       };
       const answer = await world.naru.send('POST', '/chat/completions', { key: payer.key, body });
       assert.equal(answer.status, 200, answer.text);
-      assert.doesNotMatch(answer.text, /Hm|reasoning_content|reasoning_details/);
+      assert.doesNotMatch(answer.text, /흠|reasoning_content|reasoning_details/);
       const said = stream
         ? [...answer.text.matchAll(/"content":"([^"]+)"/g)].map(([, text]) => text).join('')
         : answer.json.choices[0].message.content;
