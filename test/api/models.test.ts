@@ -440,7 +440,7 @@ test('an endpoint has every member that a client requires, and its own prices an
   assert.equal(small.quantization, 'int4');
   assert.equal(small.supports_tool_choice.auto, true);
   const [local] = await endpointsOf('local/a');
-  assert.equal(local.tag, 'local-a');
+  assert.equal(local.tag, 'naru/local-a');
 });
 
 test('what an endpoint did is measured on real answers: uptime, the time to the first words, tokens a second', async () => {

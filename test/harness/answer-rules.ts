@@ -154,7 +154,8 @@ function assertInBandError(chunk: Json): void {
   assert.ok(Number.isInteger(error.code));
   assert.notEqual(error.message, '');
   assert.ok(errorPairs.has(`${error.code} ${error.metadata.error_type}`));
-  if ('provider_code' in error.metadata) assert.equal(typeof error.metadata.provider_code, 'string');
+  if (error.metadata.error_type === 'provider_error')
+    assert.equal(typeof error.metadata.provider_code, 'string');
   assert.ok(chunk['choices'].some((choice: Json) => choice['finish_reason'] === 'error'));
 }
 
