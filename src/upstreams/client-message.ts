@@ -46,7 +46,7 @@ class Redactor {
 
   word(whole: string): string {
     if (whole === '') return '';
-    const end = /[.:=!?\]]*$/.exec(whole.slice(-4))?.[0] ?? '';
+    const end = /[.:=!?\]]{0,4}$/.exec(whole.slice(-4))?.[0] ?? '';
     const word = whole.slice(0, whole.length - end.length);
     const redacted = word === '' ? '' : this.#redacted(word);
     const name = word === '' ? this.#before : this.#isKey(word) ? 'api_key' : word;

@@ -263,7 +263,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     thinking: { as: 'none' },
     thoughts: { fields: ['reasoning_content'], details: 'none' },
     families: [
-      { name: 'grok without reasoning', models: /grok-.*non-reasoning|grok-2|grok-3(?!-mini)/ },
+      { name: 'grok without reasoning', models: /non-reasoning|grok-2|grok-3(?!-mini)/ },
       {
         name: 'grok-3-mini',
         models: /grok-3-mini/,
