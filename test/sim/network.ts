@@ -12,6 +12,8 @@ export class Link {
   silentUntilMs = 0;
   /** Messages take up to so long. */
   slowMs = 2;
+  /** Since when nothing is wrong with it; later than now while something is. */
+  calmSinceMs = 0;
 }
 
 /** What those who simulate are told of the database's server, and may decide. */
@@ -226,15 +228,16 @@ export class Session {
       this.#tx = null;
       return open === null ? [] : this.#commit(open);
     }
-    const tx = this.#tx ?? store.begin();
+    const open = this.#tx;
+    const tx = open ?? store.begin();
     try {
       if (text.includes('INSERT INTO generation')) this.#batch = batchOf(values);
       const rows = await execute(tx, text, values);
       if (text.startsWith('LISTEN')) this.#listens = true;
-      // A statement by itself is its own transaction.
-      return this.#tx === null ? this.#commit(tx, rows) : rows;
+      // A statement by itself is its own transaction; one whose transaction ended with its connection meanwhile is not.
+      return open === null ? this.#commit(tx, rows) : rows;
     } catch (error) {
-      if (this.#tx === null) tx.rollback();
+      if (open === null) tx.rollback();
       if (error instanceof ServerError && !this.#broken) watch.onRefused(this.process, error);
       throw error;
     }
