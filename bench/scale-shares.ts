@@ -1,4 +1,4 @@
-import { type Demand, type Spender, SpendShares } from '../src/nodes/spend-shares.ts';
+import { type QueuedDemand, type Spender, SpendShares } from '../src/nodes/spend-shares.ts';
 import type { DatabaseAddress } from '../src/store/connection.ts';
 import { Database } from '../src/store/database.ts';
 import { systemClock } from '../src/time/clock.ts';
@@ -67,7 +67,7 @@ export async function spendTogether(
       if (node === undefined) break;
       const { shares, spender, held } = node;
       if (left < cost) break;
-      const demand: Demand = {
+      const demand: QueuedDemand = {
         spenders: [spender],
         amount: cost,
         isKnown: true,
@@ -75,6 +75,10 @@ export async function spendTogether(
         place: () => {
           held.exposure += cost;
         },
+        arrivedMs: performance.now(),
+        hasLeft: true,
+        waitsFor: null,
+        next: () => null,
       };
       let outcome = shares.coverAtOnce(demand);
       if (outcome === null) {
@@ -87,6 +91,7 @@ export async function spendTogether(
         questions += count;
         outcome = await shares.cover(demand);
       }
+      await shares.departed(demand);
       if (outcome.kind !== 'placed') break;
       requests += 1;
       held.exposure -= cost;

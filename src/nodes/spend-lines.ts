@@ -1,6 +1,6 @@
 import { refuse } from '../errors/catalogue.ts';
 import type { Clock, Timer } from '../time/clock.ts';
-import type { Demand, Spender, SpendShares } from './spend-shares.ts';
+import type { Demand, QueuedDemand, Spender, SpendShares } from './spend-shares.ts';
 
 /**
  * A line is looked at again when a request ends and when a change is heard of. What nobody reports (a period that ends, a node that
@@ -21,12 +21,13 @@ export interface SpendRequest extends Demand {
 /** What lines are made of. */
 export interface SpendLinesParts {
   readonly clock: Clock;
-  readonly shares: Pick<SpendShares, 'coverAtOnce' | 'cover' | 'plead'>;
+  readonly shares: Pick<SpendShares, 'coverAtOnce' | 'cover' | 'plead' | 'departed'>;
 }
 
 /**
  * Requests that wait until enough of those in flight have settled (decisions.md A-25): first come, first served per account and per
- * key. A request that waits for its key's limit lets the account's other keys pass; one that waits for the account lets nobody pass.
+ * key, here and beside the lines of other nodes (`SpendShares`). A request that waits for its key's limit lets the account's other keys
+ * pass; one that waits for the account lets nobody pass.
  * While nobody waits an account has no line, and a request pays one look at a map for that.
  */
 export class SpendLines {
@@ -73,9 +74,10 @@ export class SpendLines {
     const end = Promise.withResolvers<void>();
     const timer = clock.after(maxWaitMs, () => waiter.leave(tooLate(maxWaitMs)));
     const onAbort = (): void => waiter.leave(signal.reason);
-    const waiter = new Waiter(request, (error) => {
+    const waiter = new Waiter(request, line, clock.monotonic(), (error) => {
       line.waiters.delete(waiter);
       line.departures += 1;
+      void this.#parts.shares.departed(waiter);
       timer.cancel();
       signal.removeEventListener('abort', onAbort);
       if (error === null) end.resolve();
@@ -132,6 +134,7 @@ export class SpendLines {
       if (refusal !== null) waiter.leave(refusal);
       else if (!line.isBlocked && !waiter.request.spenders.some((spender) => blocked.has(nameOf(spender)))) {
         const by = await this.#admit(waiter);
+        waiter.waitsFor = by?.spender ?? null;
         if (by === null) continue;
         blocked.set(nameOf(by.spender), by.spender);
         if (by.isShared) wanted.push(by.spender);
@@ -156,14 +159,38 @@ export class SpendLines {
 }
 
 /** One request in line. Once it has left it is never placed. */
-class Waiter implements Demand {
+class Waiter implements QueuedDemand {
   readonly request: SpendRequest;
+  readonly arrivedMs: number;
+  waitsFor: Spender | null = null;
+  readonly #line: Line;
+  readonly #number: number;
   readonly #onEnd: (error: unknown) => void;
   #hasLeft = false;
 
-  constructor(request: SpendRequest, onEnd: (error: unknown) => void) {
+  constructor(request: SpendRequest, line: Line, arrivedMs: number, onEnd: (error: unknown) => void) {
     this.request = request;
+    this.arrivedMs = arrivedMs;
+    this.#line = line;
+    line.arrivals += 1;
+    this.#number = line.arrivals;
     this.#onEnd = onEnd;
+  }
+
+  get hasLeft(): boolean {
+    return this.#hasLeft;
+  }
+
+  next(spender: Spender): Waiter | null {
+    const name = nameOf(spender);
+    const awaited = new Set<string>();
+    for (const waiter of this.#line.waiters) {
+      if (waiter.waitsFor !== null) awaited.add(nameOf(waiter.waitsFor));
+      const names = waiter.spenders.map(nameOf);
+      const waitsForOther = names.some((one) => one !== name && awaited.has(one));
+      if (waiter.#number > this.#number && !waitsForOther && names.includes(name)) return waiter;
+    }
+    return null;
   }
 
   get spenders(): readonly Spender[] {
@@ -197,6 +224,7 @@ class Waiter implements Demand {
 /** Those of one account who wait, in the order of their arrival. */
 class Line {
   readonly waiters = new Set<Waiter>();
+  arrivals = 0;
   /** How many have left it, admitted or not. */
   departures = 0;
   /** The first in line waits for the account: nobody behind it is admitted. */

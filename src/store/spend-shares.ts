@@ -27,31 +27,64 @@ export async function lockShares(sql: Sql, kind: ShareKind, subject: number): Pr
   await sql.query(locks[kind], [subject]);
 }
 
-/** What the other nodes that live have of one subject. */
-export async function sharesOfOthers(
+/** What the other nodes that live have of one subject, and whether they wait for more. */
+export interface OthersClaims {
+  readonly amount: bigint;
+  /** Their oldest ticket, epoch milliseconds of the database's clock; null when none of them waits. */
+  readonly waitsSinceMs: number | null;
+  /** When the database was asked, by its own clock. */
+  readonly nowMs: number;
+}
+
+export async function claimsOfOthers(
   sql: Sql,
   nodeId: number,
   kind: ShareKind,
   subject: number,
-): Promise<bigint> {
-  const [row] = await sql.query<{ amount: bigint }>(
-    `SELECT coalesce(sum(s.amount), 0)::bigint AS amount FROM spend_share s JOIN gateway_node n ON n.id = s.node_id
+): Promise<OthersClaims> {
+  const [row] = await sql.query<{ amount: bigint; waits_since: number | null; now: number }>(
+    `SELECT coalesce(sum(s.amount), 0)::bigint AS amount, min(s.waits_since) AS waits_since,
+       floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+     FROM spend_share s JOIN gateway_node n ON n.id = s.node_id
      WHERE s.kind = $1 AND s.subject = $2 AND s.node_id <> $3 AND ${nodeLives}`,
     [kindNumbers[kind], subject, nodeId],
   );
-  return row?.amount ?? 0n;
+  if (row === undefined) throw new Error('an aggregate returned no row');
+  return { amount: row.amount, waitsSinceMs: row.waits_since, nowMs: row.now };
+}
+
+/** A node's ticket for a subject: since when its first request waits for room; null: none waits. */
+export interface TicketRow {
+  readonly kind: ShareKind;
+  readonly subject: number;
+  /** Epoch milliseconds of the database's clock. */
+  readonly waitsSinceMs: number | null;
+}
+
+/** Puts tickets in the place of those that the node had of the same subjects. Its shares stay as they are. */
+export async function writeTickets(sql: Sql, nodeId: number, tickets: readonly TicketRow[]): Promise<void> {
+  const sorted = inOrder(tickets);
+  await sql.query(
+    `INSERT INTO spend_share (kind, subject, node_id, amount, waits_since)
+     SELECT kind, subject, $4, 0, to_timestamp(since::float8 / 1000)
+     FROM unnest($1::int[], $2::bigint[], $3::bigint[]) t (kind, subject, since)
+     ON CONFLICT (kind, subject, node_id) DO UPDATE SET waits_since = excluded.waits_since`,
+    [
+      int4Array(sorted.map(({ kind }) => kindNumbers[kind])),
+      int8ArrayOfNumbers(sorted.map(({ subject }) => subject)),
+      int8ArrayOfNumbers(sorted.map(({ waitsSinceMs }) => waitsSinceMs)),
+      nodeId,
+    ],
+  );
 }
 
 /** Puts shares in the place of those that the node had of the same subjects. */
 export async function writeShares(sql: Sql, nodeId: number, shares: readonly ShareRow[]): Promise<void> {
-  const sorted = [...shares].sort(
-    (a, b) => kindNumbers[a.kind] - kindNumbers[b.kind] || a.subject - b.subject,
-  );
   await sql.query(
     `INSERT INTO spend_share (kind, subject, node_id, amount)
      SELECT kind, subject, $4, amount FROM unnest($1::int[], $2::bigint[], $3::bigint[]) s (kind, subject, amount)
      ON CONFLICT (kind, subject, node_id) DO UPDATE SET amount = excluded.amount`,
-    [...columnsOf(sorted), nodeId],
+    [...columnsOf(inOrder(shares)), nodeId],
   );
 }
 
@@ -86,6 +119,11 @@ export function spendShares(nodeId: number, spent: readonly ShareRow[]): Stateme
            WHERE s.node_id = $4 AND s.kind = d.kind AND s.subject = d.subject`,
     values: [...columnsOf(spent), nodeId],
   };
+}
+
+/** The order in which every transaction locks them. */
+function inOrder<Row extends Pick<ShareRow, 'kind' | 'subject'>>(rows: readonly Row[]): readonly Row[] {
+  return [...rows].sort((a, b) => kindNumbers[a.kind] - kindNumbers[b.kind] || a.subject - b.subject);
 }
 
 function columnsOf(shares: readonly ShareRow[]): readonly Buffer[] {

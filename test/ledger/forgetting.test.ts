@@ -133,8 +133,13 @@ class World {
             isKnown: funds.isKnown(account, caller.key),
             refusal: () => refusalInLine(standing()),
             place: () => session.hold.place(won(amount)),
+            arrivedMs: clock.monotonic(),
+            hasLeft: true,
+            waitsFor: null,
+            next: () => null,
           };
           const covered = shares.coverAtOnce(demand) ?? (await shares.cover(demand));
+          await shares.departed(demand);
           if (covered.kind === 'refused') throw covered.error;
           // Here a request that would wait in line goes away instead.
           if (covered.kind === 'blocked') throw new Waits(covered.by.kind);

@@ -63,7 +63,10 @@ async function sharedWon(kind: 'account' | 'key', subject: number): Promise<numb
 async function yielded(kind: 'account' | 'key', subject: number, leftWon: number): Promise<void> {
   const endMs = performance.now() + 2_000;
   while ((await sharedWon(kind, subject)) > leftWon)
-    assert.ok(performance.now() < endMs, 'more is shared out than is left');
+    assert.ok(
+      performance.now() < endMs,
+      `${await sharedWon(kind, subject)} won are shared out, of ${leftWon}`,
+    );
 }
 
 // Exactly to the end, and with less than the cost of one request left.
@@ -160,6 +163,111 @@ test('a request waits for what other nodes have in flight, and is refused by wha
   assert.deepEqual(third, [402, '40.000000']);
 });
 
+/** Resolves when so many nodes have a ticket for the account. */
+async function ticketed(accountId: number, count: number): Promise<void> {
+  const endMs = performance.now() + 5_000;
+  for (;;) {
+    const [row] = await first().database.query<{ n: bigint }>(
+      'SELECT count(waits_since) AS n FROM spend_share WHERE kind = 1 AND subject = $1',
+      [accountId],
+    );
+    if (Number(row?.n) === count) return;
+    assert.ok(performance.now() < endMs, `${row?.n} nodes have a ticket, not ${count}`);
+  }
+}
+
+test('a large request that waits at one node is admitted before all small ones that come to the others later', async () => {
+  const { key, accountId } = await first().account({ credit: '1000' });
+  const [one, two, three] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail(), nodes[2] ?? assert.fail()];
+  const send = (node: TestGateway, over: object = {}) =>
+    node.send('POST', '/chat/completions', { key, body: { ...body, ...over } });
+  const [inFlight, largeInFlight] = [gate(), gate()];
+  const answer = reply.chat('hello there', { usage: usage(10, 5) });
+  upstream.next(answer.holdAt(0, inFlight), answer.holdAt(0, largeInFlight));
+  const before = send(two);
+  await inFlight.reached;
+  const large = send(one, { max_tokens: 3_000 });
+  await ticketed(accountId, 1);
+  await yielded('account', accountId, 110);
+  // There is room for eight of these.
+  const small = [two, three, three, two].map((node) => send(node));
+  await inLine(two, 2);
+  await inLine(three, 2);
+  await ticketed(accountId, 3);
+  inFlight.open();
+  assert.equal((await before).status, 200);
+  await largeInFlight.reached;
+  assert.equal(waitingOn(one), 0);
+  assert.deepEqual([waitingOn(two), waitingOn(three)], [2, 2]);
+  largeInFlight.open();
+  for (const { status } of await Promise.all([large, ...small])) assert.equal(status, 200);
+  await ticketed(accountId, 0);
+});
+
+test('small requests that never cease at two nodes do not keep a large one waiting at the third', async (t) => {
+  const { key, accountId } = await first().account({ credit: '20000' });
+  const [one, ...others] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail(), nodes[2] ?? assert.fail()];
+  const largeTokens = 20_000;
+  const sizes: number[] = [];
+  upstream.answer((asked) => {
+    sizes.push(Number(asked.body['max_tokens']));
+    return reply.chat('hello there', { usage: usage(10, 5) }).waitAt(0, 20);
+  });
+  t.after(() => upstream.always(reply.chat('hello there', { usage: usage(10, 5) })));
+  let isOver = false;
+  // Six at each node, the next as soon as one is answered: their credit would last for a thousand of them.
+  const late: { readonly isLate: boolean; readonly answeredMs: number }[] = [];
+  let ticketMs = Number.POSITIVE_INFINITY;
+  const callers = others.flatMap((node) =>
+    Array.from({ length: 6 }, async () => {
+      while (!isOver) {
+        const sentMs = performance.now();
+        assert.equal((await node.send('POST', '/chat/completions', { key, body })).status, 200);
+        late.push({ isLate: sentMs > ticketMs, answeredMs: performance.now() });
+      }
+    }),
+  );
+  while (late.length < 24) await pause(5);
+  const large = one.send('POST', '/chat/completions', { key, body: { ...body, max_tokens: largeTokens } });
+  await ticketed(accountId, 1);
+  ticketMs = performance.now();
+  assert.equal((await large).status, 200);
+  const answeredMs = performance.now();
+  isOver = true;
+  await Promise.all(callers);
+  t.diagnostic(`${Math.round(answeredMs - ticketMs)} ms`);
+  assert.ok(sizes.includes(largeTokens));
+  // Until the others have heard that it waits they may spend what is left of their own shares.
+  const passed = late.filter((one) => one.isLate && one.answeredMs < answeredMs).length;
+  assert.ok(passed <= 12, `${passed} that came later were answered before`);
+});
+
+test('who leaves the line takes the ticket of its node along', async () => {
+  const { key, accountId } = await first().account({ credit: '1000' });
+  const [one, two] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail()];
+  const hold = gate();
+  upstream.next(reply.chat('hello there', { usage: usage(10, 5) }).holdAt(0, hold));
+  const before = one.send('POST', '/chat/completions', { key, body });
+  await hold.reached;
+  const leave = new AbortController();
+  const large = fetch(`${two.url}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...body, max_tokens: 3_000 }),
+    signal: leave.signal,
+  });
+  await ticketed(accountId, 1);
+  await yielded('account', accountId, 110);
+  const small = one.send('POST', '/chat/completions', { key, body });
+  await inLine(one, 1);
+  leave.abort();
+  await assert.rejects(large);
+  assert.equal((await small).status, 200, 'although the first one is still in flight');
+  await ticketed(accountId, 0);
+  hold.open();
+  assert.equal((await before).status, 200);
+});
+
 test('a node that dies keeps what it had from those who wait for as long as it may be alive, and no longer', async (t) => {
   const { key, accountId } = await first().account({ credit: '100' });
   const [row] = await first().database.query<{ id: bigint }>(
@@ -246,6 +354,9 @@ test('far from the floor a node asks once for thousands of requests', async () =
     return row?.sum ?? 0n;
   };
   await storm(key, 1);
+  // A node that notices the new credit only now gives its share back, and asks once more.
+  const endMs = performance.now() + 5_000;
+  while ((await shared()) <= 400_000_000_000n && performance.now() < endMs) await storm(key, 1);
   const granted = await shared();
   assert.ok(granted > 400_000_000_000n, `only ${granted} is shared out`);
   assert.deepEqual([...(await storm(key, 40))], [[200, 120]]);

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import type { QueryResultRow } from 'pg';
 import { silentLog } from '../../src/log/log.ts';
 import { NodeRegistry } from '../../src/nodes/node-registry.ts';
-import { type Demand, type Spender, SpendShares } from '../../src/nodes/spend-shares.ts';
+import { type QueuedDemand, type Spender, SpendShares } from '../../src/nodes/spend-shares.ts';
 import { Database } from '../../src/store/database.ts';
 import { nodeLostMs } from '../../src/store/gateway-nodes.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
@@ -31,8 +31,9 @@ async function databaseOf(t: TestContext): Promise<SlowDatabase> {
 }
 
 /** A request of this amount, as far as the shares are concerned. */
-function demandOf(spender: Spender, amount: bigint, place: () => void): Demand {
-  return { spenders: [spender], amount, isKnown: true, refusal: () => null, place };
+function demandOf(spender: Spender, amount: bigint, place: () => void): QueuedDemand {
+  const demand = { spenders: [spender], amount, isKnown: true, refusal: () => null, place };
+  return { ...demand, arrivedMs: systemClock.monotonic(), hasLeft: true, waitsFor: null, next: () => null };
 }
 
 /** A node whose time can pass without it. */

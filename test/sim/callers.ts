@@ -2,6 +2,7 @@ import { send } from './client.ts';
 import { read } from './reader.ts';
 import type { Holder, Simulation } from './simulation.ts';
 import type { Told } from './told.ts';
+import { mostWords } from './upstreams.ts';
 
 /** How long a gateway has for letting go of its upstreams once nobody waits for anything. */
 const letGoWithinMs = 2_000;
@@ -58,7 +59,7 @@ export class Callers {
     const body = {
       model: random.pick(['sim/in-order', 'sim/weighted']),
       stream: told.wasStreamed,
-      max_tokens: random.int(1, 30),
+      max_tokens: this.#sizeOf(random.int(1, mostWords)),
       session_id: id,
       messages: [{ role: 'user', content: 'say something' }],
     };
@@ -83,6 +84,12 @@ export class Callers {
       this.#simulation.operator.onAnswer(told, errorType, holder);
     });
     this.#lookForStreams(machine.number);
+  }
+
+  /** What a request allows of completion tokens: so many, or far more than it will use. */
+  #sizeOf(words: number): number {
+    const { sizes, large } = this.#simulation;
+    return sizes.inThousand(large) ? sizes.int(60, 150) : words;
   }
 
   /** Once a gateway has no request, its calls to upstreams are over. */

@@ -2,11 +2,13 @@ import { nodeLostMs } from '../../src/store/gateway-nodes.ts';
 import type { SimGateway } from './gateway.ts';
 import type { Tables } from './model/tables.ts';
 import type { Store } from './model/transactions.ts';
+import type { Link } from './network.ts';
 import type { SimProcess } from './process.ts';
 
 /** A life of a gateway, as far as truth is concerned. */
 export interface Life {
   readonly process: SimProcess;
+  readonly link: Link;
   gateway: SimGateway | null;
 }
 

@@ -75,6 +75,7 @@ export class Faults {
       link.cutUntilMs = 0;
       link.silentUntilMs = 0;
       link.slowMs = 2;
+      link.calmSinceMs = this.#simulation.timeline.nowMs;
       disk.failingUntilMs = 0;
       disk.syncMs = 1;
     }
@@ -148,13 +149,17 @@ export class Faults {
         return;
       case 'cut':
         link.cutUntilMs = untilMs(100, 4_000);
+        link.calmSinceMs = Math.max(link.calmSinceMs, link.cutUntilMs);
         this.#breakLines(process);
         return;
       case 'silence':
         link.silentUntilMs = untilMs(100, random.pick([1_500, 9_000]));
+        link.calmSinceMs = Math.max(link.calmSinceMs, link.silentUntilMs);
         return;
       case 'server':
         server.stop(random.int(50, 3_000));
+        for (const one of this.#simulation.machines)
+          one.link.calmSinceMs = Math.max(one.link.calmSinceMs, server.downUntilMs);
         return;
       case 'clock':
         this.#jump(machine);
@@ -175,6 +180,10 @@ export class Faults {
         return;
       case 'slow network':
         link.slowMs = random.pick([2, 2, 30, 200]);
+        link.calmSinceMs =
+          link.slowMs > 2
+            ? Number.POSITIVE_INFINITY
+            : Math.max(link.cutUntilMs, link.silentUntilMs, timeline.nowMs);
         return;
       case 'at commit':
         this.#atCommit.set(process, {
@@ -197,6 +206,7 @@ export class Faults {
     const isLate = random.inThousand(650);
     const awayMs = isLate ? random.int(17_500, 20_000) : random.int(11_000, 16_000);
     link.cutUntilMs = timeline.nowMs + awayMs;
+    link.calmSinceMs = Math.max(link.calmSinceMs, link.cutUntilMs);
     const failingMs = isLate ? random.int(10_500, 12_000) : random.pick([awayMs, random.int(50, 2_000)]);
     disk.failingUntilMs = timeline.nowMs + failingMs;
     disk.takesWrites = random.inThousand(700);

@@ -10,7 +10,6 @@ import type { Exchange } from '../../src/http/exchange.ts';
 import type { Reply } from '../../src/http/route.ts';
 import { RouteTable } from '../../src/http/table.ts';
 import { CompletionSizes } from '../../src/inference/completion-sizes.ts';
-import type { Admission } from '../../src/inference/inference.ts';
 import { JobRunner } from '../../src/jobs/jobs.ts';
 import { expireDueCredit } from '../../src/ledger/credit.ts';
 import { type Log, type LogFields, silentLog } from '../../src/log/log.ts';
@@ -28,6 +27,7 @@ import { MemoryWatch } from './memory-watch.ts';
 import type { Link, SimServer } from './network.ts';
 import type { Forgetting } from './plan.ts';
 import type { SimProcess } from './process.ts';
+import type { Arrival, Queue } from './queue.ts';
 
 /** What a gateway is simulated with. */
 export interface SimGatewayParts {
@@ -41,8 +41,10 @@ export interface SimGatewayParts {
   readonly provider: (slug: string) => Provider;
   /** How memory is lost; null: nothing is forgotten. */
   readonly forgetting: Forgetting | null;
+  /** Where it is noted who waits. */
+  readonly queue: Queue;
   /** A request is about to be counted. */
-  readonly onAdmit: (request: Admission, books: Books) => void;
+  readonly onAdmit: (arrival: Arrival, books: Books) => void;
   readonly onMemory: MemoryWatch['met'];
   readonly onLog: (event: string, fields: LogFields) => void;
   readonly onSync: (when: 'before' | 'after') => void;
@@ -113,14 +115,16 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     admissions: {
       ...admissions,
       enter: (request) => {
+        const arrival = parts.queue.arrive(process, request);
         const waiting = admissions.enter({
           ...request,
           place: () => {
-            parts.onAdmit(request, books);
+            parts.onAdmit(arrival, books);
             memory.onAdmit(request);
             request.place();
           },
         });
+        if (waiting !== undefined) parts.queue.wait(arrival, waiting);
         waiting?.then(
           () => parts.onMemory('a request waited in line and was admitted'),
           (error) => error instanceof ClientLeft && parts.onMemory('a client left while it waited in line'),

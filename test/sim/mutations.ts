@@ -103,8 +103,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'shares: the shares of the others are not taken from what is free',
     file: 'src/nodes/spend-shares.ts',
-    from: 'left: left - others, others',
-    to: 'left, others',
+    from: 'left: left - amount, others: amount,',
+    to: 'left, others: amount,',
   },
   {
     name: 'shares: a share that is granted is not written to the database',
@@ -127,8 +127,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'shares: what is given back may still be spent',
     file: 'src/nodes/spend-shares.ts',
-    from: 'if (amount > 0n) this.#put(spender, amount);',
-    to: 'if (amount >= 0n) this.#put(spender, amount + 100_000_000n);',
+    from: 'if (isKept(rowOf({ spender, amount }))) this.#put(spender, amount, false);',
+    to: 'if (amount >= 0n) this.#put(spender, amount + 100_000_000n, true);',
   },
   {
     name: 'shares: what is in flight is not published when a node is alone no more',
@@ -169,20 +169,20 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'line: a request is admitted beside others that leave it no room',
     file: 'src/nodes/spend-shares.ts',
-    from: 'return !fits && !isIdle;',
+    from: 'return !isOldest(one, waitsSinceMs) || (!fits && !isIdle);',
     to: 'return false;',
   },
   {
     name: 'line: what this node has in flight is overlooked when a request is taken to be alone',
     file: 'src/nodes/spend-shares.ts',
-    from: 'held === 0n && others === 0n',
+    from: 'spender.held === 0n && others === 0n',
     to: 'others === 0n',
   },
   {
     name: 'line: what other nodes have in flight is overlooked when a request is taken to be alone',
     file: 'src/nodes/spend-shares.ts',
-    from: 'held === 0n && others === 0n',
-    to: 'held === 0n',
+    from: 'spender.held === 0n && others === 0n',
+    to: 'spender.held === 0n',
   },
   {
     name: 'line: who waits is admitted although settled figures refuse it',
@@ -195,6 +195,24 @@ export const mutations: readonly Mutation[] = [
     file: 'src/nodes/spend-lines.ts',
     from: "return this.#hasLeft ? new Error('the request has left the line') : this.request.refusal();",
     to: 'return this.request.refusal();',
+  },
+  {
+    name: 'shares: what a request was admitted with beyond what was left is spent once it has ended',
+    file: 'src/nodes/spend-shares.ts',
+    from: 'this.#put(spender, amount, amount <= left);',
+    to: 'this.#put(spender, amount, true);',
+  },
+  {
+    name: 'turn: a node is given room although another has waited longer',
+    file: 'src/nodes/spend-shares.ts',
+    from: 'return othersWaitSinceMs === null || othersWaitSinceMs >= waitsSinceMs;',
+    to: 'return true;',
+  },
+  {
+    name: 'turn: a node that waits has no ticket',
+    file: 'src/nodes/spend-shares.ts',
+    from: 'if (tickets.length === 0) {',
+    to: 'if (tickets.length >= 0) {',
   },
   {
     name: 'refusal: what is in flight refuses a request',
@@ -224,7 +242,7 @@ export const mutations: readonly Mutation[] = [
     name: 'shares: a share whose COMMIT was lost is spent',
     file: 'src/nodes/spend-shares.ts',
     from: 'for (const { spender } of next) this.#put(spender, 0n);',
-    to: 'for (const { spender, amount } of next) this.#put(spender, amount);',
+    to: 'for (const { spender, amount } of next) this.#put(spender, amount, true);',
   },
   {
     name: 'shares: the model of the database does not count those of others',

@@ -65,6 +65,11 @@ export function forgettingOf(random: Random): Forgetting | null {
   return { kept: random.pick([0, 0, 1, 2]), everyMs: random.pick([5, 20, 100, 400]) };
 }
 
+/** How many requests of a thousand are large: their estimates take most of what is left, so that they wait. From chances of their own. */
+export function largeOf(random: Random): number {
+  return random.pick([0, 0, 100, 300]);
+}
+
 /** Draws a world. */
 export function planOf(random: Random): Plan {
   const ack = random.inThousand(200) ? 'database' : 'journal';

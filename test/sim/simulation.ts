@@ -12,7 +12,7 @@ import { sqlIn } from './model/statements.ts';
 import { Store } from './model/transactions.ts';
 import { Link, SimServer } from './network.ts';
 import { Operator } from './operator.ts';
-import { type Forgetting, forgettingOf, type Plan, planOf, quietPlan } from './plan.ts';
+import { type Forgetting, forgettingOf, largeOf, type Plan, planOf, quietPlan } from './plan.ts';
 import { SimProcess } from './process.ts';
 import { Random } from './random.ts';
 import { beginningMs, type MachineTime, Timeline } from './time.ts';
@@ -124,6 +124,9 @@ export class Simulation {
   readonly calls = new UpstreamCalls();
   readonly plan: Plan;
   readonly forgetting: Forgetting | null;
+  /** What draws how large requests are, and how many of a thousand are large. */
+  readonly sizes: Random;
+  readonly large: number;
   readonly editions: ReturnType<typeof editions>;
   readonly operator: Operator;
   readonly #store: Store;
@@ -140,6 +143,8 @@ export class Simulation {
     this.random = new Random(seed);
     this.plan = quiet === undefined ? planOf(this.random) : quietPlan(this.random);
     this.forgetting = forgettingOf(new Random(otherSeeds + seed));
+    this.sizes = new Random(2 * otherSeeds + seed);
+    this.large = this.plan.kind === 'tight' ? largeOf(this.sizes) : 0;
     this.editions = editions(this.plan.ack);
     this.journey = new Journey(print ?? null);
     const { timeline, random, journey } = this;
@@ -251,7 +256,8 @@ export class Simulation {
       provider: (slug) =>
         simProvider(slug, { process, timeline, random, calls: this.calls, note: (line) => this.note(line) }),
       forgetting: this.forgetting,
-      onAdmit: (request, books) => this.guarded(() => this.truth.onAdmit(request, books)),
+      queue: this.truth.queue,
+      onAdmit: (arrival, books) => this.guarded(() => this.truth.onAdmit(arrival, books)),
       onMemory: (goal) => this.journey.met(goal),
       onLog: (event, fields) => this.guarded(() => this.witness.heed(event, fields)),
       onSync: (when) => this.#faults.onSync(process, when),

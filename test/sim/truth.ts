@@ -1,5 +1,4 @@
 import type { Books } from '../../src/books.ts';
-import type { Admission } from '../../src/inference/inference.ts';
 import { Audit } from './audit.ts';
 import { Claims, type Life, type Subject } from './claims.ts';
 import { type Journey, Violation } from './journey.ts';
@@ -7,6 +6,7 @@ import type { Tables } from './model/tables.ts';
 import type { Store, Transaction } from './model/transactions.ts';
 import type { Plan } from './plan.ts';
 import type { SimProcess } from './process.ts';
+import { type Arrival, Queue } from './queue.ts';
 import { beginningMs, type Timeline } from './time.ts';
 import type { Told } from './told.ts';
 
@@ -22,6 +22,10 @@ const unlimited = 10n ** 18n;
 const patienceMs = 700;
 /** What was added is known to every node after this long at the latest. */
 const heardWithinMs = 1_500;
+/** A request is passed at most by those that come to other nodes within so long after it. */
+const passedWithinMs = 300;
+/** What a node missed it has made good after this long. */
+const calmAfterMs = 2_000;
 const expiry = 4;
 const adjustment = 6;
 
@@ -45,6 +49,10 @@ export class Truth {
   readonly #lastLeft = new Map<Subject, bigint>();
   readonly #exhaustedMs = new Map<Subject, number>();
   readonly #pleas = new Map<string, { readonly process: SimProcess; readonly atMs: number }>();
+  /** Who waits, at whichever node. */
+  readonly queue: Queue;
+  /** When a node last did not serve, or did not know of another. */
+  #strangeMs = 0;
   #checks = 0;
 
   constructor(parts: {
@@ -62,6 +70,7 @@ export class Truth {
     this.#lives = parts.lives;
     this.#told = parts.told;
     this.#claims = new Claims(parts);
+    this.queue = new Queue(parts.timeline);
     this.#floor = parts.floor;
     this.#audit = new Audit({ ...parts, hold: (holds, says) => this.hold(holds, says) });
   }
@@ -88,6 +97,7 @@ export class Truth {
 
   /** Every commit leaves books that agree. */
   onCommit(tx: Transaction, process: SimProcess, batch: readonly string[]): void {
+    if (!this.#claims.areAcquainted(this.#nowMs)) this.#strangeMs = this.#timeline.nowMs;
     const entries = [...(tx.written.get('ledger')?.values() ?? [])] as Tables['ledger'][];
     for (const entry of entries) {
       const sum = this.#sums.get(entry.account_id) ?? { amount: 0n, entries: 0 };
@@ -249,7 +259,8 @@ export class Truth {
    * A request is about to be counted: its estimate fits into what is left beside all that is in flight and all that is charged and not
    * committed, or nothing else is in flight on any node and the settled figures admit it (src/nodes/README.md).
    */
-  onAdmit({ account, key, amount }: Admission, { accounts, keys }: Books): void {
+  onAdmit(arrival: Arrival, { accounts, keys }: Books): void {
+    const { account, key, amount } = arrival.request;
     this.#claims.noteLost(this.#nowMs);
     this.hold(key.row.accountId === account.id, () => `key ${key.row.id} spends of account ${account.id}`);
     this.hold(
@@ -262,6 +273,27 @@ export class Truth {
     );
     this.#holdAdmission(`account ${account.id}`, amount);
     this.#holdAdmission(`key ${key.row.id}`, amount);
+    if (amount > 0n) this.#holdTurn(arrival);
+  }
+
+  /** No request is admitted ahead of one that waits at another node and arrived a while earlier (docs/decisions/spend-shares.md). */
+  #holdTurn(arrival: Arrival): void {
+    const { request, process, atMs } = arrival;
+    for (const passed of this.queue.passedBy(arrival, passedWithinMs)) {
+      if (!this.#isCalm(process) || !this.#isCalm(passed.process)) continue;
+      this.hold(
+        false,
+        () =>
+          `${process.name} admits a request of account ${request.account.id}, key ${request.key.row.id}, of ${atMs} ahead of one of key ${passed.request.key.row.id} at ${passed.process.name}, of ${passed.atMs}`,
+      );
+    }
+  }
+
+  /** Whether its node could look at the database, and all nodes knew of each other, for longer than they need for anything. */
+  #isCalm(process: SimProcess): boolean {
+    const life = this.#lives().find((one) => one.process === process);
+    const sinceMs = Math.max(life?.link.calmSinceMs ?? Number.POSITIVE_INFINITY, this.#strangeMs);
+    return this.#timeline.nowMs - sinceMs > calmAfterMs;
   }
 
   #holdAdmission(subject: Subject, amount: bigint): void {

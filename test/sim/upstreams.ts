@@ -8,6 +8,8 @@ import type { Timeline } from './time.ts';
 /** What an upstream makes of one request. */
 type Mood = 'well' | 'uncounted' | 'refuses' | 'busy' | 'fails' | 'silent' | 'stalls' | 'cuts' | 'babbles';
 
+/** No upstream answers with more. */
+export const mostWords = 30;
 const moods: readonly Mood[] = [
   ...(Array(12).fill('well') as Mood[]),
   ...(['uncounted', 'refuses', 'busy', 'fails', 'silent', 'stalls', 'cuts', 'babbles'] as const),
@@ -102,7 +104,7 @@ class Call {
     this.#handler = handler;
     this.#parts = parts;
     this.#mood = random.pick(moods);
-    this.#words = random.int(1, Math.max(1, asked.max_tokens ?? 1));
+    this.#words = random.int(1, Math.min(mostWords, Math.max(1, asked.max_tokens ?? 1)));
     this.#stream = asked.stream === true;
     this.#end = calls.begin(process);
     this.#controller = {

@@ -73,7 +73,7 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
   ],
   change_event: ['id', 'topic', 'subject'],
   gateway_node: ['id', 'home', 'address', 'session', 'process', 'keeps_charges', 'knows'],
-  spend_share: ['kind', 'subject', 'node_id', 'amount'],
+  spend_share: ['kind', 'subject', 'node_id', 'amount', 'waits_since'],
 };
 
 /** The same columns as PostgreSQL is asked for them. */

@@ -28,11 +28,12 @@ import {
 import { post } from '../../../src/store/ledger.ts';
 import { settleBatch } from '../../../src/store/settlement.ts';
 import {
+  claimsOfOthers,
   dropAllShares,
   dropShares,
   lockShares,
-  sharesOfOthers,
   writeShares,
+  writeTickets,
 } from '../../../src/store/spend-shares.ts';
 import { type Sql, sqlOver } from '../../../src/store/sql.ts';
 import { columnsOf, modelColumns } from './columns.ts';
@@ -192,7 +193,15 @@ export const operations = {
   'remove a node': ({ database }, { a }) => removeNode(database, (a % 4) + 1),
   'forget the lost': ({ database }) => removeLostNodes(database, 3_600_000),
   lock: ({ sql }, { a, b }) => lockShares(sql, kindOf(b), (a % 3) + 1),
-  'shares of others': ({ sql }, { a, b, c }) => sharesOfOthers(sql, (a % 4) + 1, kindOf(b), (c % 3) + 1),
+  'claims of others': async ({ sql }, { a, b, c }) => {
+    const { amount, waitsSinceMs } = await claimsOfOthers(sql, (a % 4) + 1, kindOf(b), (c % 3) + 1);
+    return { amount, waitsSinceMs };
+  },
+  'write tickets': ({ sql }, { a, b, c }) =>
+    writeTickets(sql, (a % 4) + 1, [
+      { kind: kindOf(b), subject: (c % 3) + 1, waitsSinceMs: b % 4 === 3 ? null : atMs + a },
+      { kind: kindOf(b + 1), subject: (a % 3) + 1, waitsSinceMs: atMs - c },
+    ]),
   'write shares': ({ sql }, { a, b, c }) =>
     writeShares(sql, (a % 4) + 1, [
       { kind: kindOf(b), subject: (c % 3) + 1, amount: BigInt(b - 1) * 1_000_000n },

@@ -1,0 +1,44 @@
+import type { Admission } from '../../src/inference/inference.ts';
+import type { SimProcess } from './process.ts';
+import type { Timeline } from './time.ts';
+
+/** A request that asks to be admitted. */
+export interface Arrival {
+  readonly process: SimProcess;
+  readonly request: Admission;
+  readonly atMs: number;
+}
+
+/** All requests that wait in line, at whichever node. */
+export class Queue {
+  readonly #timeline: Timeline;
+  readonly #waiting = new Set<Arrival>();
+
+  constructor(timeline: Timeline) {
+    this.#timeline = timeline;
+  }
+
+  arrive(process: SimProcess, request: Admission): Arrival {
+    return { process, request, atMs: this.#timeline.nowMs };
+  }
+
+  /** It waits until `waiting` is settled. */
+  wait(arrival: Arrival, waiting: Promise<void>): void {
+    this.#waiting.add(arrival);
+    const leave = (): void => void this.#waiting.delete(arrival);
+    waiting.then(leave, leave);
+  }
+
+  /**
+   * Those that wait at another node and arrived this much earlier, for room that this request takes too. One whose own key has a limit
+   * may wait for that: it lets other keys pass.
+   */
+  *passedBy({ process, request, atMs }: Arrival, byMs: number): Iterable<Arrival> {
+    for (const one of this.#waiting) {
+      const { account, key } = one.request;
+      const isSame =
+        account.id === request.account.id && (key.limit === null || key.row.id === request.key.row.id);
+      if (isSame && one.process !== process && one.process.isAlive && one.atMs + byMs < atMs) yield one;
+    }
+  }
+}
