@@ -1,13 +1,24 @@
 /** A server that lives and takes no new connections locks the operator out: it is restarted, with everything that was committed. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { connect, type DatabaseAddress } from '../../src/store/connection.ts';
 import { type EmbeddedServer, startEmbedded } from '../../src/store/embedded/embedded.ts';
+import { lockoutOf } from '../../src/store/embedded/lockout.ts';
 import { readPidFile } from '../../src/store/embedded/pid-file.ts';
+import { systemClock } from '../../src/time/clock.ts';
 import { until } from '../chaos/naru-process.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'naru-embedded-lockout-')));
@@ -91,6 +102,24 @@ for (const [what, fault] of Object.entries(faults)) {
     assert.equal(ended.splice(0).length, 1, what);
   });
 }
+
+test('a socket that was deleted or replaced before it was first looked at is noticed', async () => {
+  for (const isReplaced of [false, true]) {
+    const clusterDir = mkdtempSync(join(root, 'cluster-'));
+    const host = mkdtempSync(join(root, 'socket-'));
+    copyFileSync(join(dataDir, 'postgres/postmaster.pid'), join(clusterDir, 'postmaster.pid'));
+    if (isReplaced) writeFileSync(join(host, '.s.PGSQL.5432'), '');
+    const running = { pid: postmaster(), connection: { host, port: 5432 }, ended: new Promise(() => {}) };
+    const end = new AbortController();
+    const reason = lockoutOf(
+      { clusterDir, clock: systemClock } as unknown as Parameters<typeof lockoutOf>[0],
+      running as unknown as Parameters<typeof lockoutOf>[1],
+      end.signal,
+    );
+    assert.match(await reason, /was deleted or replaced/);
+    end.abort();
+  }
+});
 
 test('a server that is stopped on purpose stays stopped', async () => {
   const own = join(root, 'stopped');

@@ -28,7 +28,9 @@ export function lockoutOf(site: Site, running: Running, signal: AbortSignal): Pr
       const file = readPidFile(site.clusterDir);
       if (file?.pid !== running.pid) return 'its pid file was deleted or replaced';
       if (file.status === 'stopping') return 'it was told to shut down, and not by Naru';
-      return inodeOf(socketPath) === socket ? null : `its socket ${socketPath} was deleted or replaced`;
+      const inode = inodeOf(socketPath);
+      // It may have been deleted before it was first looked at.
+      return inode !== null && inode === socket ? null : `its socket ${socketPath} was deleted or replaced`;
     } catch {
       // What cannot be read for the moment is no reason to restart a server.
       return null;
@@ -44,10 +46,11 @@ export function lockoutOf(site: Site, running: Running, signal: AbortSignal): Pr
   return promise;
 }
 
-/** The inode of a file; null when there is none. */
+/** The inode of a socket; null when there is none. */
 function inodeOf(path: string): number | null {
   try {
-    return statSync(path).ino;
+    const found = statSync(path);
+    return found.isSocket() ? found.ino : null;
   } catch (thrown) {
     if (codeOf(thrown) === 'ENOENT') return null;
     throw thrown;
