@@ -68,7 +68,11 @@ export async function runCampaign(world: World, options: CampaignOptions): Promi
     const [id] = answer?.all('x-service-request-id') ?? [];
     if (id !== undefined && requestIds.has(id)) throw new Error(`${id} named two requests`);
     if (id !== undefined) requestIds.add(id);
-    return judge(drawn, answer, operations);
+    try {
+      return judge(drawn, answer, operations);
+    } catch (error) {
+      throw new Error(`${wordsOf(error)}${failedAttempts(world, id)}`, { cause: error });
+    }
   };
   const worker = async (): Promise<void> => {
     const line = new Line(port, limitMs);
@@ -86,6 +90,14 @@ export async function runCampaign(world: World, options: CampaignOptions): Promi
   await Promise.all(Array.from({ length: lines }, worker));
   const ms = performance.now() - startedMs;
   return { seed, operations, counts, answered, generations, requestIds: requestIds.size, finding, ms };
+}
+
+/** What the log says of the attempts of a request that failed; empty when none did. */
+function failedAttempts({ naru }: World, requestId: string | undefined): string {
+  return naru.logged
+    .filter((line) => line['event'] === 'attempt_failed' && line['request_id'] === requestId)
+    .map((line) => `\n${JSON.stringify(line)}`)
+    .join('');
 }
 
 /** Leaves parts out for as long as it still fails. */

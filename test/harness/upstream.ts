@@ -64,11 +64,12 @@ export async function startUpstream(options: { readonly clock?: Clock } = {}): P
         return queue.shift() ?? candidate;
       },
       reply: (asked) => {
-        const chosen = queue.shift() ?? standing ?? choose(asked);
+        const queued = queue.shift();
         const isReused = requests.filter((request) => request.connection === connection).length > 1;
-        // A request that a stale connection lost comes again on a fresh one, and is dropped there too.
-        if (chosen.drops && isReused) queue.unshift(chosen);
-        return chosen;
+        // A request that a stale connection lost comes again on a fresh one, and is dropped there too. What does not come from the queue
+        // is chosen for it again.
+        if (queued?.drops && isReused) queue.unshift(queued);
+        return queued ?? standing ?? choose(asked);
       },
     });
   });
