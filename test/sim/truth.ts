@@ -45,6 +45,7 @@ export class Truth {
   /** The largest estimate so far. */
   readonly #largest = new Map<Subject, bigint>();
   readonly #limits = new Map<number, bigint | null>();
+  readonly #limitChangedMs = new Map<number, number>();
   /** What was left of each at its last commit, and when the settled figures last admitted nobody, in virtual time. */
   readonly #lastLeft = new Map<Subject, bigint>();
   readonly #exhaustedMs = new Map<Subject, number>();
@@ -219,6 +220,7 @@ export class Truth {
     for (const row of (tx.written.get('api_key')?.values() ?? []) as Iterable<Tables['api_key']>) {
       const before = this.#limits.get(row.id);
       this.#limits.set(row.id, row.limit_micro);
+      if (before !== row.limit_micro) this.#limitChangedMs.set(row.id, this.#timeline.nowMs);
       if (row.limit_micro === null || before === undefined || before === row.limit_micro) continue;
       this.#claims.excuse(`key ${row.id}`, (before ?? unlimited) - row.limit_micro, this.#nowMs);
     }
@@ -281,6 +283,9 @@ export class Truth {
     const { request, process, atMs } = arrival;
     for (const passed of this.queue.passedBy(arrival, passedWithinMs)) {
       if (!this.#isCalm(process) || !this.#isCalm(passed.process)) continue;
+      // One node knows earlier than another that there is no limit to wait for any more.
+      const changedMs = this.#limitChangedMs.get(passed.request.key.row.id) ?? Number.NEGATIVE_INFINITY;
+      if (this.#timeline.nowMs - changedMs <= heardWithinMs) continue;
       this.hold(
         false,
         () =>
