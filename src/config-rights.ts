@@ -2,7 +2,7 @@ import { realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * What is wrong with the rights of a configuration file, one sentence each: whoever may write it, or replace it in its folder, may run
+ * What is wrong with the rights of a configuration file, one sentence each: a user who can write it, or replace it in its folder, can run
  * commands as the user that Naru runs as. Empty when there is nothing to say, or no such file.
  */
 export function rightsFaults(file: string, uid: number): readonly string[] {

@@ -29,7 +29,7 @@ export interface CrashGuardParts {
 
 /**
  * The last line of defence of a process that serves. An error that nothing caught is logged, the server stops as it does on SIGTERM,
- * but within a shorter time, and the process ends with exit code 70: whoever supervises it starts another. If stopping hangs as well, the
+ * but within a shorter time, and the process ends with exit code 70: its supervisor starts another. If stopping hangs as well, the
  * process ends at once.
  */
 export function guardAgainstCrash(parts: CrashGuardParts): {

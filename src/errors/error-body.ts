@@ -17,7 +17,7 @@ export interface RenderedError {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Who writes a message cuts what it repeats; this is for whoever forgot. */
+/** Messages are cut where they are written; this is the limit for one that was not. */
 const maxMessageLength = 1_000;
 
 /** Renders a refusal. What it repeats of the request is cut (`echo.ts`). `error.code` equals the status by construction (service.md 7.1). */
