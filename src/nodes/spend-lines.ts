@@ -130,15 +130,23 @@ export class SpendLines {
     line.isBlocked = false;
     for (const waiter of line.waiters) {
       if (line.isBlocked && !isThorough) break;
-      const refusal = waiter.refusal();
-      if (refusal !== null) waiter.leave(refusal);
-      else if (!line.isBlocked && !waiter.request.spenders.some((spender) => blocked.has(nameOf(spender)))) {
-        const by = await this.#admit(waiter);
-        waiter.waitsFor = by?.spender ?? null;
-        if (by === null) continue;
-        blocked.set(nameOf(by.spender), by.spender);
-        if (by.isShared) wanted.push(by.spender);
-        line.isBlocked = by.spender.kind === 'account';
+      try {
+        const refusal = waiter.refusal();
+        if (refusal !== null) waiter.leave(refusal);
+        else if (
+          !line.isBlocked &&
+          !waiter.request.spenders.some((spender) => blocked.has(nameOf(spender)))
+        ) {
+          const by = await this.#admit(waiter);
+          waiter.waitsFor = by?.spender ?? null;
+          if (by === null) continue;
+          blocked.set(nameOf(by.spender), by.spender);
+          if (by.isShared) wanted.push(by.spender);
+          line.isBlocked = by.spender.kind === 'account';
+        }
+      } catch (error) {
+        // It fails for this request alone; the others stay in line.
+        waiter.leave(error);
       }
     }
     return wanted;

@@ -74,7 +74,7 @@ class World {
     return this.account.balance <= 0n || (limit !== null && usage >= limit);
   }
 
-  #spendersOf(at: number): readonly Spender[] {
+  spendersOf(at: number): readonly Spender[] {
     const { account, floor } = this;
     const key = this.#keyOf(at);
     const common = { id: 1, readLeft: async () => 0n };
@@ -92,7 +92,7 @@ class World {
 
   /** What keeps the first of these waiting: its key, the account, or neither. */
   blockerOf({ key: at, amount }: Asked): 'key' | 'account' | null {
-    const [ofAccount, ofKey] = this.#spendersOf(at);
+    const [ofAccount, ofKey] = this.spendersOf(at);
     const blocks = (one?: Spender) => one !== undefined && one.held > 0n && one.left - one.exposure < amount;
     return blocks(ofKey) ? 'key' : blocks(ofAccount) ? 'account' : null;
   }
@@ -108,7 +108,7 @@ class World {
       amount,
       isKnown: true,
       get spenders() {
-        return world.#spendersOf(key);
+        return world.spendersOf(key);
       },
       refusal: () => (this.refuses(key) ? new Error('402') : null),
       place: () => this.#place(asked),
@@ -196,4 +196,47 @@ test('whatever comes, ends, leaves and is paid: the line is first come, first se
   );
   t.diagnostic(JSON.stringify(seen));
   assert.ok(seen.waited > 500 && seen.refused > 50, JSON.stringify(seen));
+});
+
+test('a request whose check throws fails with that error, and the line goes on for the others', async () => {
+  const world = new World();
+  const enter = (amount: bigint, refusal: () => Error | null, ended: string[]) =>
+    world.lines
+      .enter({
+        accountId: 1,
+        amount,
+        isKnown: true,
+        spenders: world.spendersOf(0),
+        refusal,
+        place: () => ended.push('placed'),
+        signal: new AbortController().signal,
+        maxWaitMs: 1_000,
+      })
+      ?.catch((error: Error) => ended.push(error.message));
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  process.on('unhandledRejection', note);
+  try {
+    world.ask(0, 120n);
+    world.ask(0, 120n);
+    await turn();
+    assert.equal(world.waiting.length, 1, 'one waits in line');
+    const ended: string[] = [];
+    const fails = (): never => {
+      throw new Error('the check is broken');
+    };
+    void enter(1n, fails, ended);
+    void enter(1n, () => new Error('402'), ended);
+    world.lines.wakeAll();
+    for (let turns = 0; turns < 5; turns += 1) await turn();
+    assert.deepEqual(ended, ['the check is broken', '402']);
+    const [first] = world.inFlight;
+    assert.ok(first !== undefined);
+    world.end(first, 10n);
+    for (let turns = 0; turns < 5; turns += 1) await turn();
+    assert.equal(world.waiting.length, 0, 'the line still serves');
+    assert.deepEqual(unhandled, []);
+  } finally {
+    process.off('unhandledRejection', note);
+  }
 });
