@@ -6,8 +6,8 @@ import { closeSync, fdatasync, mkdtempSync, openSync, rmSync, writeSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Journal, type Ticket } from '../src/store/journal/journal.ts';
-import { FINAL, OPEN } from '../src/store/journal/record.ts';
+import { Journal, type Ticket } from '../src/journal/journal.ts';
+import { FINAL, OPEN } from '../src/journal/record.ts';
 import { systemClock } from '../src/time/clock.ts';
 
 const payload = JSON.stringify({ generation: 'gen-0123456789abcdef', note: 'x'.repeat(240) });

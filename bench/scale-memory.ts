@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { AccountBook } from '../src/accounts/account-book.ts';
+import { AccountBook } from '../src/accounts/account-cache.ts';
 import { hashKey, type KeyHash } from '../src/ids/api-key.ts';
-import { KeyRing } from '../src/keys/key-ring.ts';
+import { KeyRing } from '../src/keys/key-cache.ts';
 import type { Database } from '../src/store/database.ts';
 import type { Sql } from '../src/store/sql.ts';
 import { systemClock } from '../src/time/clock.ts';

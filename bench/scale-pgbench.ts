@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { existsSync, globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { entryKindNumber } from '../src/ledger/ledger-sql.ts';
 import type { DatabaseAddress } from '../src/store/connection.ts';
-import { entryKindNumber } from '../src/store/ledger.ts';
 import { ACCOUNTS, settlement } from './scale-rows.ts';
 
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 import { newGenerationUuid } from '../src/ids/generation-id.ts';
+import { framingBytes } from '../src/journal/record.ts';
 import { encodeFinal, encodeOpen } from '../src/ledger/journal-records.ts';
-import { framingBytes } from '../src/store/journal/record.ts';
-import type { SettlementRow } from '../src/store/settlement.ts';
+import type { SettlementRow } from '../src/ledger/settlement-sql.ts';
 import { seoulDayAt } from '../src/time/period.ts';
 
 /** Accounts that the settlements of a measurement are spread over, two keys each. */

@@ -1,4 +1,4 @@
-import { type QueuedDemand, type Spender, SpendShares } from '../src/nodes/spend-shares.ts';
+import { type QueuedDemand, type Spender, SpendShares } from '../src/nodes/credit-leases.ts';
 import type { DatabaseAddress } from '../src/store/connection.ts';
 import { Database } from '../src/store/database.ts';
 import { systemClock } from '../src/time/clock.ts';

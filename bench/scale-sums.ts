@@ -1,4 +1,4 @@
-import { keptInMemory } from '../src/books.ts';
+import { keptInMemory } from '../src/app/accounting.ts';
 
 /** What was measured of one database and one request, in bytes and per second. */
 export interface ScaleFigures {

@@ -8,7 +8,7 @@ import {
   rulesOf,
   type ThinkingRules,
 } from '../src/dialects/openai/providers.ts';
-import type { ThoughtRules } from '../src/dialects/openai/thoughts.ts';
+import type { ThoughtRules } from '../src/dialects/openai/reasoning.ts';
 
 /*
  * Writes the tables of docs/providers.md from the rules in src/dialects/openai/providers.ts. Run it after a change of the rules;

@@ -17,8 +17,8 @@ const root = join(import.meta.dirname, '..');
 /** Everything that asks the database more than whether it is there. The files about the embedded server are about nothing else. */
 const suite = [
   'test/store/schema.test.ts',
-  'test/store/roll-ups.test.ts',
-  'test/store/settlement.test.ts',
+  'test/ledger/roll-ups.test.ts',
+  'test/ledger/settlement.test.ts',
   'test/store/other-server.test.ts',
   'test/ledger',
   'test/nodes',

@@ -3,11 +3,11 @@ import cluster from 'node:cluster';
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Surroundings } from './app/process-context.ts';
+import type { Channel } from './app/workers/ipc.ts';
 import { runCli } from './cli/program.ts';
 import type { Shell } from './cli/shell.ts';
-import type { Surroundings } from './surroundings.ts';
 import { systemClock } from './time/clock.ts';
-import type { Channel } from './workers/link.ts';
 
 /** The process: environment, signals, exit code. Nothing below this file knows that there is one. */
 const around: Surroundings = {
@@ -79,7 +79,7 @@ async function runWorker(): Promise<number> {
     send: (message) => void (process.connected && process.send?.(message, undefined, {}, () => {})),
     onMessage: (hear) => void process.on('message', hear),
   };
-  const { work } = await import('./worker.ts');
+  const { work } = await import('./app/workers/worker.ts');
   return work(channel, (leave) => void process.on('SIGTERM', leave), around);
 }
 
@@ -88,28 +88,30 @@ const shell: Shell = {
   out: around.out,
   err: around.err,
   version: () => JSON.parse(readFileSync(join(around.root, 'package.json'), 'utf8')).version,
-  openOffice: async (places) => (await import('./open-office.ts')).openOfficeOf(places, around),
-  openSlotDesk: async (places) => (await import('./slot-desk.ts')).openSlotDeskOf(places, around),
+  openOffice: async (places) =>
+    (await import('./admin/open-operator-service.ts')).openOfficeOf(places, around),
+  openSlotDesk: async (places) => (await import('./admin/slots.ts')).openSlotDeskOf(places, around),
   backUp: async (places, order) =>
-    (await import('./backup.ts')).backUp(places, order, shell.version(), around),
-  readAnchors: async (from) => (await import('./backup-files.ts')).readAnchors(resolve(around.cwd, from)),
+    (await import('./admin/backup/backup.ts')).backUp(places, order, shell.version(), around),
+  readAnchors: async (from) =>
+    (await import('./admin/backup/archive.ts')).readAnchors(resolve(around.cwd, from)),
   restore: async (places, from, continues) =>
-    (await import('./restore.ts')).restore(places, { from, continues }, around),
+    (await import('./admin/backup/restore.ts')).restore(places, { from, continues }, around),
   recover: async (places, order) =>
-    (await import('./recover-journal.ts')).recoverJournal(places, order, around),
-  newIdentity: async (places) => (await import('./new-identity.ts')).newIdentity(places, around),
-  up: async (options) => (await import('./up.ts')).up(options, around),
+    (await import('./admin/recover-journal.ts')).recoverJournal(places, order, around),
+  newIdentity: async (places) => (await import('./admin/new-identity.ts')).newIdentity(places, around),
+  up: async (options) => (await import('./app/serve.ts')).up(options, around),
   async checkConfig(places) {
-    const { faultsOf, settingsOf } = await import('./settings.ts');
+    const { faultsOf, settingsOf } = await import('./app/config-source.ts');
     return faultsOf(settingsOf(places, around), around);
   },
-  readFacts: async (places) => (await import('./refresh-facts.ts')).readFacts(places, around),
+  readFacts: async (places) => (await import('./admin/model-metadata.ts')).readFacts(places, around),
   refreshFacts: async (places, from) =>
-    (await import('./refresh-facts.ts')).refreshFacts(places, from, around),
-  examine: async (places) => (await import('./examine.ts')).examine(places, around),
+    (await import('./admin/model-metadata.ts')).refreshFacts(places, from, around),
+  examine: async (places) => (await import('./admin/doctor/doctor.ts')).examine(places, around),
   explainRoute: async (places, question) =>
-    (await import('./route-desk.ts')).explainRouteOf(places, question, around),
-  routeHealth: async (places) => (await import('./route-desk.ts')).routeHealthOf(places, around),
+    (await import('./app/route-explain.ts')).explainRouteOf(places, question, around),
+  routeHealth: async (places) => (await import('./app/route-explain.ts')).routeHealthOf(places, around),
 };
 
 if (cluster.isPrimary) process.channel?.unref();
@@ -122,7 +124,7 @@ process.stderr.on('error', () => {});
 (cluster.isWorker ? runWorker() : runCli(shell, process.argv.slice(2))).then(
   (code) => process.exit(code),
   async (error: unknown) => {
-    const { explain } = await import('./explain.ts');
+    const { explain } = await import('./admin/format-error.ts');
     around.err(`naru: ${explain(error)}\n`);
     process.exit(1);
   },

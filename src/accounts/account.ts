@@ -1,5 +1,5 @@
 import { type Krw, krwOfMicro } from '../money/krw.ts';
-import type { BalanceRow } from '../store/accounts.ts';
+import type { BalanceRow } from './accounts-sql.ts';
 
 /**
  * One account's money as this process knows it: what the database has committed, plus what this process has charged and not

@@ -1,8 +1,8 @@
-import type { AccountRow } from '../store/accounts.ts';
-import { findAccount, insertAccount, listAccounts } from '../store/accounts.ts';
 import type { Database } from '../store/database.ts';
+import type { AccountRow } from './accounts-sql.ts';
+import { findAccount, insertAccount, listAccounts } from './accounts-sql.ts';
 
-export type { AccountRow } from '../store/accounts.ts';
+export type { AccountRow } from './accounts-sql.ts';
 
 /** Creates an account with an empty balance; returns its id. */
 export function createAccount(

@@ -1,6 +1,6 @@
 import type { CandidateConfig, Config, Modality, ModelConfig, ProviderConfig } from '../config/config.ts';
+import { type TakenBy, takenParameters } from '../dialects/accepted-parameters.ts';
 import { variantOfUrl } from '../dialects/openai/providers.ts';
-import { type TakenBy, takenParameters } from '../dialects/taken-parameters.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { echoed } from '../errors/echo.ts';
 import type { Database } from '../store/database.ts';

@@ -1,5 +1,5 @@
 import type { StatedPrice } from '../config/config.ts';
-import type { PriceRow, PriceVersion } from '../store/prices.ts';
+import type { PriceRow, PriceVersion } from './prices-sql.ts';
 
 /** One candidate of one model, as a configuration offers it. */
 export interface Offered {

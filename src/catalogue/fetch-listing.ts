@@ -1,5 +1,5 @@
 import type { Agent, request } from 'undici';
-import { FactsFault, largestFactsBytes } from '../config/facts/facts.ts';
+import { FactsFault, largestFactsBytes } from '../config/model-metadata/metadata.ts';
 
 /** How long and how large an answer may be, and how often it may send us elsewhere. */
 export interface ListingLimits {

@@ -1,7 +1,8 @@
 import type { CandidateConfig, Config } from '../config/config.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
-import { type EditionOffer, holdCatalogue, insertEdition, lastEdition } from '../store/editions.ts';
+import type { Sql } from '../store/sql.ts';
+import { type CatalogueChange, differenceOf, type Offered, offerKey, saysTheSame } from './difference.ts';
 import {
   insertPrice,
   latestPrices,
@@ -9,9 +10,8 @@ import {
   readPricedModels,
   readPriceHistory,
   readPrices,
-} from '../store/prices.ts';
-import type { Sql } from '../store/sql.ts';
-import { type CatalogueChange, differenceOf, type Offered, offerKey, saysTheSame } from './difference.ts';
+} from './prices-sql.ts';
+import { type EditionOffer, holdCatalogue, insertEdition, lastEdition } from './publications-sql.ts';
 
 /** What publishing a configuration came to. */
 export interface Publication {

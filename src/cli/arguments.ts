@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { address } from '../config/forms.ts';
+import { address } from '../config/validators.ts';
 import { type KeyHash, parseKeyHash } from '../ids/api-key.ts';
 import { type GenerationUuid, parseGenerationId } from '../ids/generation-id.ts';
 import { isStorableName, showsSomething, storableName } from '../ids/name.ts';

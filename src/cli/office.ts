@@ -2,7 +2,6 @@ import type { AccountRow } from '../accounts/accounts.ts';
 import type { CatalogueChange } from '../catalogue/difference.ts';
 import type { readHistory, readPublished } from '../catalogue/publish.ts';
 import type { DatasetName, DatasetSync } from '../datasets/sync.ts';
-import type { PruneOrder, PruneOutcome } from '../generations/retention.ts';
 import type { KeyHash } from '../ids/api-key.ts';
 import type { GenerationUuid } from '../ids/generation-id.ts';
 import type { KeyOrder, KeyRow } from '../keys/keys.ts';
@@ -12,6 +11,7 @@ import type { Adjustment, CorrectionOutcome, Refund } from '../ledger/correction
 import type { Grant, GrantOutcome } from '../ledger/credit.ts';
 import type { Anchor, EntryRow, Verdict } from '../ledger/ledger.ts';
 import type { RetryOutcome, readQuarantine } from '../ledger/quarantine.ts';
+import type { PruneOrder, PruneOutcome } from '../ledger/retention.ts';
 import type { readNodes, writeOffNode } from '../nodes/nodes.ts';
 
 /** A published price. */

@@ -1,9 +1,9 @@
-import type { Facts } from '../config/facts/facts.ts';
-import type { FactsTaken } from '../config/facts/fill.ts';
-import type { Explanation, Knowledge } from '../inference/explain-plan.ts';
+import type { FactsTaken } from '../config/model-metadata/apply-metadata.ts';
+import type { Facts } from '../config/model-metadata/metadata.ts';
 import type { RouteQuestion } from '../inference/explain-route.ts';
-import type { CandidateReport } from '../inference/health-report.ts';
 import type { Anchor } from '../ledger/ledger.ts';
+import type { Explanation, Knowledge } from '../routing/explain-plan.ts';
+import type { CandidateReport } from '../routing/health-report.ts';
 import type { BackupDone, BackupOrder, RestoreDone } from './backup.ts';
 import type { NewIdentity, Recovered, RecoverOrder } from './node-desk.ts';
 import type { Office } from './office.ts';

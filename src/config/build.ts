@@ -1,8 +1,8 @@
 import { type BuiltPrice, buildPrice } from './build-price.ts';
 import { buildProvider, buildSlot } from './build-upstreams.ts';
 import type { Address, CandidateConfig, Config, ExchangeConfig, ModelConfig } from './config.ts';
-import type { FactsTaken } from './facts/fill.ts';
 import type { Outside } from './interpolate.ts';
+import type { FactsTaken } from './model-metadata/apply-metadata.ts';
 import type { ParsedFile } from './schema.ts';
 import { instantOf } from './schema-models.ts';
 

@@ -1,10 +1,10 @@
 import { buildConfig } from './build.ts';
 import type { Config } from './config.ts';
-import type { FactsSource } from './facts/facts.ts';
-import { type FactsTaken, fillFromFacts } from './facts/fill.ts';
 import type { Fault } from './fault.ts';
 import { freezeDeep } from './freeze.ts';
 import { besideConfig, type Outside } from './interpolate.ts';
+import { type FactsTaken, fillFromFacts } from './model-metadata/apply-metadata.ts';
+import type { FactsSource } from './model-metadata/metadata.ts';
 import { readYaml, type Tree } from './read-yaml.ts';
 import { addReferenceFaults } from './references.ts';
 import { rootSchema } from './schema.ts';

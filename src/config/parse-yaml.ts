@@ -1,5 +1,5 @@
 import { type Document, type LineCounter, parseDocument, type Scalar, type YAMLError } from 'yaml';
-import type { Places } from './places.ts';
+import type { Places } from './source-map.ts';
 
 const tooDeep = 'the file is nested too deeply';
 

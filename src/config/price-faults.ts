@@ -1,8 +1,8 @@
 import type { ExchangeConfig } from './config.ts';
-import { isFactPrice, type KnownFacts } from './facts/faults.ts';
 import type { Path } from './fault.ts';
-import type { Places } from './places.ts';
+import { isFactPrice, type KnownFacts } from './model-metadata/faults.ts';
 import { highestRate, plainDecimal, rateOf, unitsOf } from './rates.ts';
+import type { Places } from './source-map.ts';
 import { has, itemsOf, type Members, memberOf, membersOf, textOf } from './tree.ts';
 
 /** Says which candidates have no price, and which prices cannot be had in won (decisions.md §3). */

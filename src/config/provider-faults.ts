@@ -1,5 +1,5 @@
 import type { Path } from './fault.ts';
-import type { Places } from './places.ts';
+import type { Places } from './source-map.ts';
 import { has, type Members, textOf } from './tree.ts';
 
 const awsMembers = ['region', 'access_key_id', 'secret_access_key', 'session_token'];

@@ -11,7 +11,7 @@ import {
 import type { Path } from './fault.ts';
 import { interpolate, type Outside } from './interpolate.ts';
 import { parseYaml, sourceOf } from './parse-yaml.ts';
-import { Places } from './places.ts';
+import { Places } from './source-map.ts';
 
 /**
  * What a YAML text says, with every scalar as the characters that stand in the file: a number is not read here, so none

@@ -1,11 +1,11 @@
-import { addFactFaults, type KnownFacts } from './facts/faults.ts';
 import type { Path } from './fault.ts';
+import { addFactFaults, type KnownFacts } from './model-metadata/faults.ts';
 import { hint } from './nearest.ts';
-import type { Places } from './places.ts';
 import { addPriceFaults } from './price-faults.ts';
 import { addProviderFaults } from './provider-faults.ts';
 import type { Tree } from './read-yaml.ts';
 import { quoted } from './schema-faults.ts';
+import type { Places } from './source-map.ts';
 import { has, itemsOf, type Members, memberOf, membersOf, textOf } from './tree.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { Path } from './fault.ts';
 import { hint } from './nearest.ts';
-import type { Places } from './places.ts';
 import type { Tree } from './read-yaml.ts';
+import type { Places } from './source-map.ts';
 
 type Issue = z.core.$ZodIssue;
 

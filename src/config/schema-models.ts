@@ -12,8 +12,8 @@ import {
   shaped,
   text,
 } from './fields.ts';
-import { modelId } from './forms.ts';
 import { parameterOverrides } from './schema-upstreams.ts';
+import { modelId } from './validators.ts';
 
 const mostTokens = 1_000_000_000;
 /** What goes into or comes out of a model. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checked, choice, flag, integer, list, orElse, secret, section, shaped, text } from './fields.ts';
-import { httpUrl, kubeUrl, pageUrl, urlPath } from './forms.ts';
+import { httpUrl, kubeUrl, pageUrl, urlPath } from './validators.ts';
 import { engineVariants, providerVariants } from './variants.ts';
 
 const dayMs = 86_400_000;

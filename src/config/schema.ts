@@ -14,9 +14,9 @@ import {
   text,
   won,
 } from './fields.ts';
-import { address, cidr, httpUrl, loopbackAddress } from './forms.ts';
 import { model } from './schema-models.ts';
 import { gpu, provider, slot } from './schema-upstreams.ts';
+import { address, cidr, httpUrl, loopbackAddress } from './validators.ts';
 
 const dayMs = 86_400_000;
 const mostPort = 65_535;

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import type { Clock } from '../time/clock.ts';
-import { findSocket } from './place.ts';
 import type { ControlAnswer } from './serve.ts';
+import { findSocket } from './socket-path.ts';
 
 /** Why no server could be asked: none listens, this user may not ask it, or it did not answer to the end. */
 export class ControlUnreachable extends Error {

@@ -1,7 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { describeError, type Log } from '../log/log.ts';
-import { placesToTry, prepareFolder, rememberPlace, removePlace } from './place.ts';
+import { placesToTry, prepareFolder, rememberPlace, removePlace } from './socket-path.ts';
 
 /** What the operator's command is told: a status of HTTP and a JSON value. */
 export interface ControlAnswer {

@@ -1,7 +1,7 @@
 import type { Database } from '../store/database.ts';
-import { type AppPeriod, type AppRow, hasAppPeriods, readAppPeriod } from '../store/datasets-apps.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
 import { isoDay } from '../time/period.ts';
+import { type AppPeriod, type AppRow, hasAppPeriods, readAppPeriod } from './apps-sql.ts';
 import type { Day } from './days.ts';
 import { attributionOf, noAttribution } from './licence.ts';
 import { sampleAppPeriod } from './sample-apps.ts';

@@ -1,6 +1,6 @@
-import { type BenchmarkItem, type BenchmarkSnapshot, readBenchmarks } from '../store/datasets-benchmarks.ts';
 import { isoOf } from '../time/clock.ts';
 import type { DatasetAnswer, DatasetParts } from './app-rankings.ts';
+import { type BenchmarkItem, type BenchmarkSnapshot, readBenchmarks } from './benchmarks-sql.ts';
 import { sampleBenchmarks } from './sample-benchmarks.ts';
 
 /** Whose benchmarks, and the filters of the original (surface §9). */

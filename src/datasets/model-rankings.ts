@@ -1,5 +1,4 @@
 import { refuse } from '../errors/catalogue.ts';
-import { hasModelRows, type ModelRow, readModelSeries } from '../store/datasets-models.ts';
 import { isoOf } from '../time/clock.ts';
 import { isoDay } from '../time/period.ts';
 import type { DatasetAnswer, DatasetParts } from './app-rankings.ts';
@@ -14,6 +13,7 @@ import {
   weekStart,
 } from './days.ts';
 import { attributionOf, noAttribution } from './licence.ts';
+import { hasModelRows, type ModelRow, readModelSeries } from './models-sql.ts';
 import { sampleModelRows } from './sample-models.ts';
 
 /** A time grain of the model ranking. */

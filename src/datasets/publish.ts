@@ -1,7 +1,7 @@
 import type { Database } from '../store/database.ts';
-import { stillHolds } from '../store/datasets-sync.ts';
 import type { Sql } from '../store/sql.ts';
 import { SourceLost } from './source-reader.ts';
+import { stillHolds } from './sync-sql.ts';
 
 /**
  * Runs `work` in one transaction, if `holder` still has the source: what is published becomes visible as a whole, and never by

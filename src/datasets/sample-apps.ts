@@ -1,4 +1,4 @@
-import type { AppPeriod, AppRow } from '../store/datasets-apps.ts';
+import type { AppPeriod, AppRow } from './apps-sql.ts';
 import { type Day, instantOf, lastCompletedDay, monthStart } from './days.ts';
 
 /** Sample periods are the calendar months that are over, this many of them. */

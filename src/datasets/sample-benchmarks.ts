@@ -1,4 +1,4 @@
-import type { BenchmarkItem, BenchmarkSnapshot } from '../store/datasets-benchmarks.ts';
+import type { BenchmarkItem, BenchmarkSnapshot } from './benchmarks-sql.ts';
 import { instantOf, lastCompletedDay, monthStart } from './days.ts';
 
 const names = ['한강 1', '남산 미니', '설악 70B', '제주 코드'];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { ModelRow } from '../store/datasets-models.ts';
 import { type Day, weekStart } from './days.ts';
+import type { ModelRow } from './models-sql.ts';
 
 const models = ['hangang-1', 'namsan-mini', 'seorak-70b', 'jeju-code', 'gyeongpo-vision', 'dadohae-3'];
 

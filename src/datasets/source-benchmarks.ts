@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { BenchmarkItem, BenchmarkSource } from '../store/datasets-benchmarks.ts';
+import type { BenchmarkItem, BenchmarkSource } from './benchmarks-sql.ts';
 import { asOf, read } from './source-shapes.ts';
 
 /** A part of the source's benchmarks. */

@@ -1,8 +1,8 @@
 import type { Database } from '../store/database.ts';
-import { countRequest } from '../store/datasets-sync.ts';
 import { type Clock, pause } from '../time/clock.ts';
 import { utcDayAt } from './days.ts';
 import { type Source, SourceFault, type SourceQuery } from './source.ts';
+import { countRequest } from './sync-sql.ts';
 
 /** How the source may be asked. It publishes 30 requests a minute and 500 a day for a key (surface §9). */
 export interface Pace {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { AppRow } from '../store/datasets-apps.ts';
-import type { ModelRow } from '../store/datasets-models.ts';
 import { parseInstant } from '../time/clock.ts';
+import type { AppRow } from './apps-sql.ts';
 import { parseDay } from './days.ts';
+import type { ModelRow } from './models-sql.ts';
 import { SourceFault } from './source.ts';
 
 /** The most rows that the source gives at once. */

@@ -1,10 +1,10 @@
-import { type AppPeriod, type AppRow, replaceAppPeriod } from '../store/datasets-apps.ts';
-import { dropStagedPages, readStagedPages, stagePage } from '../store/datasets-sync.ts';
 import { isoDay } from '../time/period.ts';
+import { type AppPeriod, type AppRow, replaceAppPeriod } from './apps-sql.ts';
 import { publish } from './publish.ts';
 import { SourceFault } from './source.ts';
 import { type AppPage, appPageOf, pageRows } from './source-shapes.ts';
 import type { Synced, SyncParts } from './sync-parts.ts';
+import { dropStagedPages, readStagedPages, stagePage } from './sync-sql.ts';
 
 const dataset = 'app-rankings';
 /** The source skips at most this many rows (surface §9), so it shows ranks up to 200. */

@@ -1,15 +1,15 @@
+import { isoOf } from '../time/clock.ts';
 import {
   type BenchmarkItem,
   type BenchmarkSnapshot,
   type BenchmarkSource,
   replaceBenchmarks,
-} from '../store/datasets-benchmarks.ts';
-import { dropStagedPages, readStagedPages, stagePage } from '../store/datasets-sync.ts';
-import { isoOf } from '../time/clock.ts';
+} from './benchmarks-sql.ts';
 import { publish } from './publish.ts';
 import { SourceFault, type SourceQuery } from './source.ts';
 import { type BenchmarkPage, benchmarkPageOf } from './source-benchmarks.ts';
 import type { Synced, SyncParts } from './sync-parts.ts';
+import { dropStagedPages, readStagedPages, stagePage } from './sync-sql.ts';
 
 const dataset = 'benchmarks';
 const stagedForMs = 6 * 3_600_000;

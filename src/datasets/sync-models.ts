@@ -1,6 +1,6 @@
-import { readSeriesProgress, writeModelSeries } from '../store/datasets-models.ts';
 import { isoDay } from '../time/period.ts';
 import { type Day, firstDay, lastCompletedDay, weekStart } from './days.ts';
+import { readSeriesProgress, writeModelSeries } from './models-sql.ts';
 import { publish } from './publish.ts';
 import { allSeries, type Series } from './series.ts';
 import { SourceFault } from './source.ts';

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { describeError, type Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
-import { holdSource, noteFailure, noteSynced, readSyncState, releaseSource } from '../store/datasets-sync.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import { instantOf, utcDayAt } from './days.ts';
@@ -12,6 +11,7 @@ import { syncApps } from './sync-apps.ts';
 import { syncBenchmarks } from './sync-benchmarks.ts';
 import { syncModels } from './sync-models.ts';
 import type { Synced } from './sync-parts.ts';
+import { holdSource, noteFailure, noteSynced, readSyncState, releaseSource } from './sync-sql.ts';
 
 /** The datasets, in the order in which they are synced: the cheap ones first. */
 export const datasetNames = ['app-rankings', 'benchmarks', 'rankings-daily'] as const;

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { App } from '../store/apps.ts';
+import type { App } from './apps-sql.ts';
 import { appOfUserAgent } from './known-apps.ts';
 
 /** What a request says of where it comes from: anything, from anyone, of any length; null where a header was not sent. */

@@ -2,10 +2,10 @@ import type { ParameterChange } from '../dialects/parameter-change.ts';
 import type { GenerationUuid } from '../ids/generation-id.ts';
 import { generationIdOf } from '../ids/generation-id.ts';
 import { krwOfMicro, krwToDecimal, krwToNumber } from '../money/krw.ts';
-import type { App } from '../store/apps.ts';
 import type { GenerationRow } from '../store/generation-row.ts';
 import { isoOf } from '../time/clock.ts';
 import { webAddress } from './apps.ts';
+import type { App } from './apps-sql.ts';
 
 /** One attempt at one candidate, in order; `status` is null when the candidate gave none. */
 export interface AttemptRecord {

@@ -1,6 +1,6 @@
 import type { Database } from '../store/database.ts';
 import type { GenerationRow } from '../store/generation-row.ts';
-import { findAnyGeneration, findGeneration, findRefusal, listGenerations } from '../store/generations.ts';
+import { findAnyGeneration, findGeneration, findRefusal, listGenerations } from './generations-sql.ts';
 
 const pageSize = 2_000;
 

@@ -1,7 +1,6 @@
 import type { Database } from '../store/database.ts';
-import { ensureGenerationPartition } from '../store/partitions.ts';
-import { partitionOf } from '../store/retention.ts';
 import { isoDay, periodAt, seoulDayAt } from '../time/period.ts';
+import { ensureGenerationPartition, partitionOf } from './partitions-sql.ts';
 
 /** Partitions are made this many months ahead; a row of a month without one goes to the default partition. */
 const monthsAhead = 2;

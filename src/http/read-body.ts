@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { refuse } from '../errors/catalogue.ts';
-import { ClientLeft } from '../errors/given-up.ts';
+import { ClientLeft } from '../errors/request-aborted.ts';
 import type { Clock } from '../time/clock.ts';
-import { GatheredBytes } from '../wire/gathered-bytes.ts';
+import { GatheredBytes } from '../wire/byte-collector.ts';
 import { type JsonFault, JsonGuard } from '../wire/json-guard.ts';
 import type { JsonBody } from '../wire/json-parser.ts';
 

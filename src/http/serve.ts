@@ -3,23 +3,23 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { finished } from 'node:stream';
 import { type Refusal, refuse } from '../errors/catalogue.ts';
 import { renderRefusal } from '../errors/error-body.ts';
-import { ClientLeft } from '../errors/given-up.ts';
+import { ClientLeft } from '../errors/request-aborted.ts';
 import { newRequestId } from '../ids/request-id.ts';
 import { describeError, type Log } from '../log/log.ts';
 import type { MemoryBudget } from '../memory/budget.ts';
 import type { Clock } from '../time/clock.ts';
 import type { JsonParser } from '../wire/json-parser.ts';
+import type { JsonReply, Reply, StreamReply } from '../wire/reply.ts';
 import { capConnections } from './cap-connections.ts';
 import { type ClientAddresses, limitedAs } from './client-ip.ts';
-import { Exchange } from './exchange.ts';
+import { untilAccepted } from './drain-accept-queue.ts';
 import { commonHeaders, flat, type HeaderList, preflightHeaders } from './headers.ts';
 import type { Metrics } from './metrics.ts';
-import { OpenExchanges } from './open-exchanges.ts';
+import { OpenExchanges } from './open-requests.ts';
 import type { RateGate } from './rate-limit.ts';
 import { BodyTooLarge, declaresTooLarge, isShredded } from './read-body.ts';
 import { renderThrown } from './render-error.ts';
-import type { JsonReply, Reply, StreamReply } from './route.ts';
-import { untilAccepted } from './until-accepted.ts';
+import { Exchange } from './request.ts';
 
 /** What the HTTP server is made of. */
 export interface ServeParts {

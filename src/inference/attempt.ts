@@ -4,11 +4,11 @@ import type { AttemptRecord } from '../generations/generation.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
 import type { Ask } from '../wire/chat.ts';
-import type { CallLimits, RequestLimit } from './call-scope.ts';
-import type { Callers } from './line.ts';
+import type { CallLimits, RequestLimit } from './call-cancellation.ts';
+import { tryCandidate } from './call-candidate.ts';
 import type { Answer, AttemptContext, Outcome } from './outcome.ts';
-import { tryCandidate } from './try-candidate.ts';
-import { timeoutOf } from './upstream-broke.ts';
+import { timeoutOf } from './stream-error.ts';
+import type { Callers } from './upstream-target.ts';
 
 /** What the chain needs: callers for candidates, the time, and the budget of service.md §8. */
 export interface Chain {

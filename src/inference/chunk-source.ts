@@ -1,10 +1,10 @@
 import type { Exchange, Heard, Hearing } from '../dialects/dialect.ts';
-import { GivenUp } from '../errors/given-up.ts';
+import { GivenUp } from '../errors/request-aborted.ts';
+import type { Tally } from '../metering/response-totals.ts';
 import type { Clock } from '../time/clock.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
 import type { AnswerChunk } from '../wire/chat.ts';
-import type { Tally } from './tally.ts';
-import { fellSilent, UpstreamBroke } from './upstream-broke.ts';
+import { fellSilent, UpstreamBroke } from './stream-error.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** How long an upstream may keep its connection after it said that it is done, before it is closed. */

@@ -1,10 +1,10 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { refuse } from '../errors/catalogue.ts';
-import type { HealthView } from '../upstreams/standing.ts';
-import { type Explanation, explainPlan, type Knowledge } from './explain-plan.ts';
-import { plan } from './plan.ts';
-import { readAsk } from './read.ts';
-import { seedOf } from './seed.ts';
+import { type Explanation, explainPlan, type Knowledge } from '../routing/explain-plan.ts';
+import { plan } from '../routing/plan.ts';
+import { seedOf } from '../routing/session-seed.ts';
+import type { HealthView } from '../upstreams/health-status.ts';
+import { readAsk } from './parse-request.ts';
 
 /** A request as far as its route depends on it. */
 export interface RouteQuestion {

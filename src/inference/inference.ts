@@ -1,24 +1,24 @@
 import type { Account } from '../accounts/account.ts';
-import type { AccountBook } from '../accounts/account-book.ts';
+import type { AccountBook } from '../accounts/account-cache.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import type { Key } from '../keys/key.ts';
 import type { Settlements } from '../ledger/settlements.ts';
+import { type CountTexts, countPrompt } from '../metering/count-tokens.ts';
 import type { Krw } from '../money/krw.ts';
+import { chainOf, countingLimit, type Plan, plan } from '../routing/plan.ts';
+import { seedOf } from '../routing/session-seed.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Ask, AskKind } from '../wire/chat.ts';
-import { answerStream } from './answer-stream.ts';
-import { answerWhole } from './answer-whole.ts';
 import { attempt, type Chain } from './attempt.ts';
 import type { CompletionSizes } from './completion-sizes.ts';
-import type { Asked, Asker, StreamedAnswer, WholeAnswer } from './conversation.ts';
-import { type CountTexts, countPrompt } from './count-tokens.ts';
-import { assertFunded, estimate, refusalInLine, type Standing } from './holds.ts';
-import { chainOf, countingLimit, type Plan, plan } from './plan.ts';
-import { readParsedAsk } from './read.ts';
+import { readParsedAsk } from './parse-request.ts';
 import type { Refusals } from './refusals.ts';
+import type { Asked, Asker, StreamedAnswer, WholeAnswer } from './request-context.ts';
 import { routeDetail } from './request-record.ts';
-import { seedOf } from './seed.ts';
+import { assertFunded, estimate, refusalInLine, type Standing } from './reservations.ts';
+import { answerWhole } from './respond-json.ts';
+import { answerStream } from './respond-stream.ts';
 import { Session } from './session.ts';
 
 /** A request that is about to be counted against its account and key. */

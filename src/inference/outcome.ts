@@ -2,8 +2,8 @@ import type { Candidate } from '../catalogue/model.ts';
 import type { AttemptRecord } from '../generations/generation.ts';
 import type { AnswerChunk } from '../wire/chat.ts';
 import type { ChunkSource } from './chunk-source.ts';
-import type { HeldMemory } from './conversation.ts';
-import type { ExpiredLimit } from './upstream-broke.ts';
+import type { HeldMemory } from './request-context.ts';
+import type { ExpiredLimit } from './stream-error.ts';
 
 /** A candidate that has spoken. */
 export interface Answer {

@@ -9,7 +9,7 @@ import { zeroKrw } from '../money/krw.ts';
 import type { Clock, Timer } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import type { AskKind } from '../wire/chat.ts';
-import type { Asked } from './conversation.ts';
+import type { Asked } from './request-context.ts';
 import { requestDetail } from './request-record.ts';
 
 /** Refusals of one key for one cause within this time are one record. */

@@ -1,9 +1,9 @@
 import type { Candidate } from '../catalogue/model.ts';
 import { resolveApp } from '../generations/apps.ts';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
+import type { Plan } from '../routing/plan.ts';
 import type { Ask, AskKind } from '../wire/chat.ts';
-import type { Asked } from './conversation.ts';
-import type { Plan } from './plan.ts';
+import type { Asked } from './request-context.ts';
 
 const longestStored = 500;
 

@@ -2,21 +2,21 @@ import type { Account } from '../accounts/account.ts';
 import type { Candidate } from '../catalogue/model.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import { errorTypeOf, statusOf } from '../errors/error-body.ts';
-import { ClientLeft } from '../errors/given-up.ts';
+import { ClientLeft } from '../errors/request-aborted.ts';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
 import { type GenerationUuid, generationIdOf, newGenerationUuid } from '../ids/generation-id.ts';
 import { generationOfRequest } from '../ids/request-id.ts';
 import type { Key } from '../keys/key.ts';
 import { type Opened, type SettlementRow, type Settlements, Unbillable } from '../ledger/settlements.ts';
+import type { Tally } from '../metering/response-totals.ts';
 import { type Krw, zeroKrw } from '../money/krw.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import type { Ask, AskKind } from '../wire/chat.ts';
 import { noUsage, type Usage } from '../wire/usage.ts';
-import type { Asked } from './conversation.ts';
-import { Hold } from './holds.ts';
+import type { Asked } from './request-context.ts';
 import { askDetail, attemptsDetail, requestDetail, storableOr } from './request-record.ts';
-import type { Tally } from './tally.ts';
+import { Hold } from './reservations.ts';
 
 /** What is on record for a client that left before it was answered; nobody is ever sent it. */
 const clientClosedRequest = 499;

@@ -1,6 +1,6 @@
 import { type Krw, krwOfMicro } from '../money/krw.ts';
-import type { KeyRow } from '../store/keys.ts';
 import { seoulDayAt } from '../time/period.ts';
+import type { KeyRow } from './keys-sql.ts';
 import { addDebit, rollTo, type Spend, spendOf } from './spend.ts';
 
 /**

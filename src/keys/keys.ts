@@ -3,6 +3,8 @@ import { type KeyHash, type KeyKind, newKey } from '../ids/api-key.ts';
 import type { Krw } from '../money/krw.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
+import type { Sql } from '../store/sql.ts';
+import { type LimitReset, seoulDayAt } from '../time/period.ts';
 import {
   countKeysAlone,
   findKeyByHash,
@@ -17,12 +19,10 @@ import {
   setAdminSuspended,
   setRevoked,
   updateOwnKey,
-} from '../store/keys.ts';
-import type { Sql } from '../store/sql.ts';
-import { type LimitReset, seoulDayAt } from '../time/period.ts';
+} from './keys-sql.ts';
 import { noSpend, type Spend } from './spend.ts';
 
-export type { KeyChange, KeyRow } from '../store/keys.ts';
+export type { KeyChange, KeyRow } from './keys-sql.ts';
 
 /** What a new key is to be. */
 export interface KeyOrder {

@@ -1,4 +1,4 @@
-import type { KeyRow } from '../store/keys.ts';
+import type { KeyRow } from './keys-sql.ts';
 
 /** Every standing that a key can have, the strongest first: a key shows the first one that applies (decisions.md A-34). */
 export const keyStandings = [

@@ -2,10 +2,10 @@ import type { GenerationUuid } from '../ids/generation-id.ts';
 import { type Krw, krwOfMicro } from '../money/krw.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
-import { findEntryByIdempotencyKey, post, refundedOf } from '../store/ledger.ts';
-import { findCost, insertLot, lockBalance } from '../store/lots.ts';
 import type { Sql } from '../store/sql.ts';
 import { chargeLots } from './credit.ts';
+import { findEntryByIdempotencyKey, post, refundedOf } from './ledger-sql.ts';
+import { findCost, insertLot, lockBalance } from './lots-sql.ts';
 
 /** What a generation cost, given back in whole or in part. */
 export interface Refund {

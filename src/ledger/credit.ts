@@ -2,7 +2,10 @@ import type { Krw } from '../money/krw.ts';
 import { recordChange, recordChanges } from '../store/changes.ts';
 import { isConnectionLoss } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
-import { findEntryByIdempotencyKey, type Move, post } from '../store/ledger.ts';
+import { readServerTime } from '../store/server-time.ts';
+import type { Sql } from '../store/sql.ts';
+import { findEntryByIdempotencyKey, type Move, post } from './ledger-sql.ts';
+import { dueAt, spend } from './lots.ts';
 import {
   accountsWithDueLots,
   insertLot,
@@ -12,10 +15,7 @@ import {
   type OpenLot,
   openLots,
   setRemainders,
-} from '../store/lots.ts';
-import { readServerTime } from '../store/server-time.ts';
-import type { Sql } from '../store/sql.ts';
-import { dueAt, spend } from './lots.ts';
+} from './lots-sql.ts';
 
 /** Credit that is to be added to an account. */
 export interface Grant {

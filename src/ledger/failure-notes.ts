@@ -1,6 +1,6 @@
-import type { Journal, Ticket } from '../store/journal/journal.ts';
-import type { SettlementRow } from '../store/settlement.ts';
+import type { Journal, Ticket } from '../journal/journal.ts';
 import { encodeFinal, finalType } from './journal-records.ts';
+import type { SettlementRow } from './settlement-sql.ts';
 
 /** A failure that the journal must come to have. */
 interface Note {

@@ -1,5 +1,5 @@
-import type { App } from '../store/apps.ts';
-import type { SettlementRow } from '../store/settlement.ts';
+import type { App } from '../generations/apps-sql.ts';
+import type { SettlementRow } from './settlement-sql.ts';
 
 /** The types of the journal's records: a request was admitted; it is settled. */
 export const openType = 1;

@@ -1,5 +1,5 @@
 import type { Database } from '../store/database.ts';
-import { type EntryRow, listEntries } from '../store/ledger.ts';
+import { type EntryRow, listEntries } from './ledger-sql.ts';
 import {
   type Anchor,
   checkNames,
@@ -7,10 +7,10 @@ import {
   type Difference,
   findDifferences,
   freezeView,
-} from '../store/verification.ts';
+} from './verification-sql.ts';
 
-export type { EntryRow } from '../store/ledger.ts';
-export type { Anchor } from '../store/verification.ts';
+export type { EntryRow } from './ledger-sql.ts';
+export type { Anchor } from './verification-sql.ts';
 
 const pageSize = 5_000;
 

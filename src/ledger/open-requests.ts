@@ -1,4 +1,4 @@
-import type { Journal, Ticket } from '../store/journal/journal.ts';
+import type { Journal, Ticket } from '../journal/journal.ts';
 import { encodeOpen, type OpenRecord, openType } from './journal-records.ts';
 
 /** A request that was admitted: it ends in exactly one settlement. */

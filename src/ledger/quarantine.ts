@@ -1,15 +1,15 @@
+import type { Journal, Ticket } from '../journal/journal.ts';
 import { describeError, type Log } from '../log/log.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
-import type { Journal, Ticket } from '../store/journal/journal.ts';
+import { decodeFinal, encodeFinal } from './journal-records.ts';
 import {
   listQuarantined,
   type QuarantinedEntry,
   resolveQuarantined,
   storeQuarantined,
-} from '../store/quarantine.ts';
-import { type SettlementRow, settleBatch } from '../store/settlement.ts';
-import { decodeFinal, encodeFinal } from './journal-records.ts';
+} from './quarantine-sql.ts';
+import { type SettlementRow, settleBatch } from './settlement-sql.ts';
 import { mayPass } from './settler.ts';
 
 /** Longer reasons say nothing more. */

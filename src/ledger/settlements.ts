@@ -1,18 +1,18 @@
+import type { Journal, Ticket } from '../journal/journal.ts';
 import { describeError, type Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
-import type { Journal, Ticket } from '../store/journal/journal.ts';
-import type { SettlementResult, SettlementRow } from '../store/settlement.ts';
-import { checkLeftovers } from '../store/settlement-checks.ts';
 import { type Clock, within } from '../time/clock.ts';
 import { FailureNotes } from './failure-notes.ts';
 import { encodeFinal, finalType, type OpenRecord } from './journal-records.ts';
-import { failureOfOrphan, readLeftovers } from './leftovers.ts';
 import { type Opened, OpenRequests } from './open-requests.ts';
+import { failureOfOrphan, readLeftovers } from './orphaned-requests.ts';
 import { Quarantine } from './quarantine.ts';
+import { checkLeftovers } from './settlement-checks.ts';
+import type { SettlementResult, SettlementRow } from './settlement-sql.ts';
 import { type SettlementOutcome, Settler } from './settler.ts';
 
-export type { SettlementRow } from '../store/settlement.ts';
 export type { Opened } from './open-requests.ts';
+export type { SettlementRow } from './settlement-sql.ts';
 
 /** How long a settlement may wait for the database when the journal cannot be written, and for a commit that is under way then. */
 const databasePatienceMs = 10_000;

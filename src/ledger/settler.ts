@@ -1,9 +1,9 @@
+import { StoredApps } from '../generations/apps-sql.ts';
 import { describeError, type Log } from '../log/log.ts';
-import { StoredApps } from '../store/apps.ts';
 import { isConflict, isConnectionLoss } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
-import { type SettlementResult, type SettlementRow, settleBatch } from '../store/settlement.ts';
 import type { Clock } from '../time/clock.ts';
+import { type SettlementResult, type SettlementRow, settleBatch } from './settlement-sql.ts';
 
 /** Settlements wait this long for company; batches of hundreds cost little more than single ones. */
 const gatherMs = 20;

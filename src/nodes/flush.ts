@@ -1,6 +1,6 @@
 import type { Database } from '../store/database.ts';
-import { answerFlush, type FlushState, readFlush, requestFlush } from '../store/node-flush.ts';
 import type { Clock } from '../time/clock.ts';
+import { answerFlush, type FlushState, readFlush, requestFlush } from './flush-sql.ts';
 
 const lookEveryMs = 50;
 

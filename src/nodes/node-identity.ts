@@ -1,12 +1,6 @@
 import type { Database } from '../store/database.ts';
-import {
-  claimHome,
-  type NodeClaim,
-  type NodeHolder,
-  nodeLostMs,
-  readHolder,
-} from '../store/gateway-nodes.ts';
 import { type Clock, pause } from '../time/clock.ts';
+import { claimHome, type NodeClaim, type NodeHolder, nodeLostMs, readHolder } from './nodes-sql.ts';
 import type { ProcessMarks } from './process-mark.ts';
 
 /** A holder of an identity that is alive says so twice a second; one that may be dead is looked at this often. */

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describeError, type Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
+import { type Clock, pause } from '../time/clock.ts';
+import { claimAtStart, NodeIdentityTaken } from './node-identity.ts';
 import {
   claimHome,
   listNodes,
@@ -11,9 +13,7 @@ import {
   noteAlive,
   removeLostNodes,
   removeNode,
-} from '../store/gateway-nodes.ts';
-import { type Clock, pause } from '../time/clock.ts';
-import { claimAtStart, NodeIdentityTaken } from './node-identity.ts';
+} from './nodes-sql.ts';
 import { type ProcessMarks, systemProcessMarks } from './process-mark.ts';
 
 /** How often a node says that it lives. */

@@ -1,11 +1,5 @@
 import type { Database } from '../store/database.ts';
-import {
-  type ClosureOutcome,
-  closeNode,
-  listNodes,
-  type NodeRow,
-  nodeLostMs,
-} from '../store/gateway-nodes.ts';
+import { type ClosureOutcome, closeNode, listNodes, type NodeRow, nodeLostMs } from './nodes-sql.ts';
 
 /** Every node that is registered, oldest first, and whether it lives. */
 export async function readNodes(

@@ -2,15 +2,15 @@ import { join } from 'node:path';
 import type { SlotSettings } from '../config/slot.ts';
 import type { Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';
-import type { Driver } from './driver.ts';
-import { externalDriver } from './driver-external.ts';
-import { scaledDriver } from './driver-k8s.ts';
-import { processDriver } from './driver-process.ts';
+import type { Driver } from './drivers/driver.ts';
+import { externalDriver } from './drivers/external.ts';
+import { scaledDriver } from './drivers/kubernetes.ts';
+import { pickFreePort } from './drivers/launch.ts';
+import { processDriver } from './drivers/process.ts';
+import type { Processes } from './drivers/processes.ts';
 import { type GpuMemory, reclaimLimitMs } from './gpu-memory.ts';
-import { pickFreePort } from './launch.ts';
 import { observedDriver, type SlotObserver, silentObserver } from './observer.ts';
-import type { Processes } from './processes.ts';
-import type { SlotConfig } from './state.ts';
+import type { SlotConfig } from './scheduler/state.ts';
 
 /** What the slots need of the machine. */
 export interface Machine {

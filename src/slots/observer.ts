@@ -1,6 +1,6 @@
 import type { Clock } from '../time/clock.ts';
 import type { SlotLease, SlotLoading } from './contract.ts';
-import type { Driver } from './driver.ts';
+import type { Driver } from './drivers/driver.ts';
 
 /**
  * How a start ended: the engine answered its probe; it ended or could not be run; it was not ready within the budget; it was

@@ -2,8 +2,8 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import type { Log } from '../log/log.ts';
 import { type Clock, pause } from '../time/clock.ts';
-import { groupMembers, identify, type ProcessIdentity, stillRuns } from './process-table.ts';
-import type { Processes } from './processes.ts';
+import { groupMembers, identify, type ProcessIdentity, stillRuns } from './drivers/process-table.ts';
+import type { Processes } from './drivers/processes.ts';
 
 /** What is written down about a running engine, for the Naru that may have to sweep it away (design.md, O3). */
 interface Running {

@@ -1,5 +1,5 @@
 import type { ReplicaStatus, SlotPhase, SlotStatus } from './contract.ts';
-import type { SlotState } from './state.ts';
+import type { SlotState } from './scheduler/state.ts';
 
 /** From what serves to what does nothing. */
 const nearness: readonly SlotPhase[] = [

@@ -1,5 +1,5 @@
 import { type Client, type ClientBase, type ClientConfig, types } from 'pg';
-import { PatientClient } from './patient-client.ts';
+import { PatientClient } from './client-with-timeout.ts';
 
 /** Where the database is, in the words of the PostgreSQL client. */
 export type DatabaseAddress = Pick<ClientConfig, 'host' | 'port' | 'user' | 'database' | 'connectionString'>;

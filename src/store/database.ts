@@ -1,5 +1,6 @@
 import { type Client, Pool, type PoolClient, type QueryResultRow } from 'pg';
 import { type Clock, systemClock } from '../time/clock.ts';
+import { PatientClient } from './client-with-timeout.ts';
 import {
   answerWithinMs,
   clientConfig,
@@ -12,8 +13,7 @@ import {
   isReadOnly,
   setDurable,
 } from './connection.ts';
-import { OrderedLine } from './ordered-line.ts';
-import { PatientClient } from './patient-client.ts';
+import { OrderedLine } from './serial-connection.ts';
 import { type Sql, sqlOver } from './sql.ts';
 
 /** How long a read goes on trying while the server restarts before it gives up, milliseconds. */

@@ -1,4 +1,4 @@
-import { GatheredBytes } from '../wire/gathered-bytes.ts';
+import { GatheredBytes } from '../wire/byte-collector.ts';
 
 /** Bytes waiting for their reader above this stop the upstream until they are taken: back-pressure through the gateway. */
 const highWaterBytes = 64 * 1024;

@@ -2,7 +2,6 @@ import type { Clock } from '../time/clock.ts';
 import { BucketRing } from './bucket-ring.ts';
 import { Circuit } from './circuit.ts';
 import { CoolDown } from './cool-down.ts';
-import { Spread } from './spread.ts';
 import {
   type CandidateHealth,
   type HealthLimits,
@@ -10,7 +9,8 @@ import {
   type Standing,
   usualLimits,
   well,
-} from './standing.ts';
+} from './health-status.ts';
+import { Spread } from './percentiles.ts';
 
 /** The windows of the endpoint records (surface §6.4). */
 export const fiveMinutesMs = 300_000;

@@ -5,7 +5,7 @@ import { bedrockDialect } from '../dialects/bedrock/index.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { googleDialect } from '../dialects/google/index.ts';
 import { openaiDialect } from '../dialects/openai/index.ts';
-import type { Access } from '../dialects/sdk/idiom.ts';
+import type { Access } from '../dialects/sdk/provider-quirks.ts';
 
 /** How a provider is spoken to, and the headers that every connection to it sends. */
 export interface OpenedDialect {

@@ -1,7 +1,7 @@
 /** Promises that every endpoint makes, looped over the route table: a new row is held to them without a word here. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { AnyRoute } from '../../src/http/route.ts';
+import type { AnyRoute } from '../../src/api/route.ts';
 import { assertCommonHeaders, assertError } from '../harness/answer-rules.ts';
 import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { rawly } from '../harness/raw-client.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Callers, openLine } from '../../src/inference/line.ts';
+import { Offer } from '../../src/app/live-catalog.ts';
+import { type Callers, openLine } from '../../src/inference/upstream-target.ts';
 import { silentLog } from '../../src/log/log.ts';
-import { Offer } from '../../src/offer.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { callUpstream } from '../../src/upstreams/call.ts';
 import { startTestGateway, type TestGateway, type TestModel, testConfig } from '../harness/gateway.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { fetchListing } from '../../src/catalogue/fetch-listing.ts';
-import { FactsFault } from '../../src/config/facts/facts.ts';
+import { FactsFault } from '../../src/config/model-metadata/metadata.ts';
 
 /* A listing is fetched over a real socket, from a source that does as it likes. */
 

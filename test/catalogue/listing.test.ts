@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { FactsFault } from '../../src/config/facts/facts.ts';
-import { factsOfListing, wordsOf } from '../../src/config/facts/listing.ts';
+import { factsOfListing, wordsOf } from '../../src/config/model-metadata/listing.ts';
+import { FactsFault } from '../../src/config/model-metadata/metadata.ts';
 import { plainDecimal, rateOf } from '../../src/config/rates.ts';
 
 /* The facts in the body of a `GET /models` of the API that Naru's is like. */

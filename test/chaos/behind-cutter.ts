@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import { openOffice } from '../../src/office.ts';
+import { openOffice } from '../../src/app/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { startUpstream } from '../harness/upstream.ts';

@@ -7,13 +7,13 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import nodeEnv from '../../scripts/node-env.json' with { type: 'json' };
 import nodeFlags from '../../scripts/node-flags.json' with { type: 'json' };
+import { openOffice } from '../../src/app/operator-service.ts';
 import type { Office } from '../../src/cli/office.ts';
 import { hashKey, type KeyHash } from '../../src/ids/api-key.ts';
 import { krwFromDecimal } from '../../src/money/krw.ts';
-import { openOffice } from '../../src/office.ts';
+import { attachEmbedded } from '../../src/postgres/embedded.ts';
+import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { Database } from '../../src/store/database.ts';
-import { attachEmbedded } from '../../src/store/embedded/embedded.ts';
-import { readPidFile } from '../../src/store/embedded/pid-file.ts';
 import { systemClock } from '../../src/time/clock.ts';
 
 const root = join(import.meta.dirname, '../..');

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { which } from '../../src/store/embedded/run-command.ts';
+import { which } from '../../src/postgres/run-command.ts';
 import { ask } from './client.ts';
 import { createPayer, createSite, isRunning, postmasterOf, startNaru, until } from './naru-process.ts';
 

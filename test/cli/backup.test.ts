@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { readBackup } from '../../src/backup-files.ts';
+import { readBackup } from '../../src/admin/backup/archive.ts';
 import { CliError } from '../../src/cli/shell.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';

@@ -71,7 +71,7 @@ test('the first publication keeps the facts it took; a refresh changes no price 
   assert.equal((await place.run('models', 'publish', '--config', file)).code, 0);
   assert.deepEqual(
     JSON.parse(readFileSync(copy, 'utf8')),
-    JSON.parse(readFileSync(join(import.meta.dirname, '../../src/config/facts/snapshot.json'), 'utf8')),
+    JSON.parse(readFileSync(join(import.meta.dirname, '../../data/model-metadata.json'), 'utf8')),
   );
   assert.deepEqual(await prompts(), ['0.00015']);
   source.always(reply.status(200, listing('0.0000002')));

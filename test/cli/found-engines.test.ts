@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { builtInConfig } from '../../src/built-in-config.ts';
+import { builtInConfig } from '../../src/app/default-config.ts';
+import { findEngines, readFoundEngines } from '../../src/app/engine-discovery.ts';
 import { buildCatalogue } from '../../src/catalogue/catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { findEngines, readFoundEngines } from '../../src/found-engines.ts';
 import { createPlace, eventually, naru, type Place, root } from './naru.ts';
 
 /* An engine that already runs on this machine is offered at the first start: the ports are the test's own. */

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { explain } from '../../src/explain.ts';
-import { settingsOf } from '../../src/settings.ts';
+import { explain } from '../../src/admin/format-error.ts';
+import { settingsOf } from '../../src/app/config-source.ts';
 import { createPlace, naru, type Place, root } from './naru.ts';
 
 /* What can be said without a database: help, versions, mistakes. None of these may touch the data directory. */

@@ -5,8 +5,8 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { pageFile, pageText, schemaFile, schemaText } from '../../scripts/write-schema.ts';
 import { inheritedVariables } from '../../src/config/build-upstreams.ts';
-import { shippedFacts } from '../../src/config/facts/shipped.ts';
 import { type JsonSchema, jsonSchema } from '../../src/config/json-schema.ts';
+import { shippedFacts } from '../../src/config/model-metadata/shipped.ts';
 import { configOf, faultsOf } from './load-text.ts';
 
 const example = readFileSync(new URL('../../naru.example.yaml', import.meta.url), 'utf8');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseFacts } from '../../src/config/facts/facts.ts';
-import { shippedFacts } from '../../src/config/facts/shipped.ts';
+import { parseFacts } from '../../src/config/model-metadata/metadata.ts';
+import { shippedFacts } from '../../src/config/model-metadata/shipped.ts';
 import { configOf, faultsOf, takenOf } from './load-text.ts';
 
 /* Rows of one line: what a row of `models` leaves out comes from the public facts, and what it says itself wins. */

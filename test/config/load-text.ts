@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Config } from '../../src/config/config.ts';
-import type { FactsTaken } from '../../src/config/facts/fill.ts';
 import { faultText } from '../../src/config/fault.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import type { FactsTaken } from '../../src/config/model-metadata/apply-metadata.ts';
 
 /** What a test lets a configuration take from outside. */
 export interface Around {

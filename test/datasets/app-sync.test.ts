@@ -1,7 +1,7 @@
 /** The app ranking is read page by page from a source that fails in every way, and is never shown by halves. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { readAppPeriod } from '../../src/store/datasets-apps.ts';
+import { readAppPeriod } from '../../src/datasets/apps-sql.ts';
 import { reply } from '../harness/upstream.ts';
 import {
   appRow,

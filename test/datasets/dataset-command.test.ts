@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { Command } from 'commander';
+import { openOffice } from '../../src/app/operator-service.ts';
 import { addDatasetCommands } from '../../src/cli/commands/dataset.ts';
 import { CliError, type Shell } from '../../src/cli/shell.ts';
 import type { Config } from '../../src/config/config.ts';
-import { openOffice } from '../../src/office.ts';
-import { readAppPeriod } from '../../src/store/datasets-apps.ts';
+import { readAppPeriod } from '../../src/datasets/apps-sql.ts';
 import { reply } from '../harness/upstream.ts';
 import { type ScriptedSource, startSource, startSync, type TestSync } from './scripted-source.ts';
 

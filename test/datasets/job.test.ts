@@ -1,10 +1,10 @@
 /** The daily sync: once a day in Seoul time, whoever restarts and however many nodes there are. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
+import { readAppPeriod } from '../../src/datasets/apps-sql.ts';
+import { readBenchmarks } from '../../src/datasets/benchmarks-sql.ts';
 import { DatasetSync, datasetNames } from '../../src/datasets/sync.ts';
 import { silentLog } from '../../src/log/log.ts';
-import { readAppPeriod } from '../../src/store/datasets-apps.ts';
-import { readBenchmarks } from '../../src/store/datasets-benchmarks.ts';
 import { reply } from '../harness/upstream.ts';
 import {
   aaItem,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { ranked } from '../../src/datasets/model-rankings.ts';
-import { readModelSeries, readSeriesProgress } from '../../src/store/datasets-models.ts';
+import { readModelSeries, readSeriesProgress } from '../../src/datasets/models-sql.ts';
 import { reply } from '../harness/upstream.ts';
 import {
   modelRow,

@@ -6,7 +6,7 @@ import { bedrockDialect } from '../../src/dialects/bedrock/index.ts';
 import { Unsayable } from '../../src/dialects/dialect.ts';
 import { googleDialect } from '../../src/dialects/google/index.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
-import { readAsk } from '../../src/inference/read.ts';
+import { readAsk } from '../../src/inference/parse-request.ts';
 
 const access = { baseUrl: 'https://upstream.example', apiKey: 'k', headers: {} };
 const aws = { region: 'us-east-1', accessKeyId: '', secretAccessKey: '', sessionToken: '' };

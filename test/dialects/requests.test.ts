@@ -5,7 +5,7 @@ import { anthropicDialect } from '../../src/dialects/anthropic/index.ts';
 import { bedrockDialect } from '../../src/dialects/bedrock/index.ts';
 import { type Destination, type Dialect, type Exchange, Unsayable } from '../../src/dialects/dialect.ts';
 import { googleDialect } from '../../src/dialects/google/index.ts';
-import { readAsk } from '../../src/inference/read.ts';
+import { readAsk } from '../../src/inference/parse-request.ts';
 import { reply } from '../harness/upstream.ts';
 import { bedrockWire } from '../harness/wire-bedrock.ts';
 import { openWireWorld, wireModel } from '../harness/wire-world.ts';

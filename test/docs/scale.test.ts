@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type ScaleFigures, scaleRow } from '../../bench/scale-sums.ts';
-import { keptInMemory } from '../../src/books.ts';
+import { keptInMemory } from '../../src/app/accounting.ts';
 
 /* docs/scale.md: what it computes follows from what it says was measured. */
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { test } from 'node:test';
-import { openOffice } from '../../src/office.ts';
+import { openOffice } from '../../src/app/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { assertMet, auditHistory, readBooks } from '../chaos/audit.ts';

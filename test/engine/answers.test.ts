@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { fallback, topics } from '../../engine/corpus.ts';
+import { fallback, topics } from '../../tools/demo-model/corpus.ts';
 import { type RunningEngine, startEngine, wholeAnswer } from './running-engine.ts';
 
 let engine: RunningEngine;

@@ -80,7 +80,7 @@ export async function startEngine(args: readonly string[] = []): Promise<Running
 
 /** The server's process, with its standard output to read and nothing else. */
 export function spawnEngine(args: readonly string[]): ChildProcess {
-  const server = fileURLToPath(new URL('../../engine/server.ts', import.meta.url));
+  const server = fileURLToPath(new URL('../../demo-engine/server.ts', import.meta.url));
   return spawn(process.execPath, [server, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
 }
 

@@ -4,18 +4,18 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { topics } from '../../engine/corpus.ts';
-import { exp, log, randomFrom, turn } from '../../engine/training/arithmetic.ts';
-import { encoderOf, learnVocabulary, special } from '../../engine/training/bpe.ts';
-import { createKernel, type Kernel, type Matrix } from '../../engine/training/kernel.ts';
-import { createLearner } from '../../engine/training/learn.ts';
-import { createModel, type Model } from '../../engine/training/model.ts';
-import { modelFileOf } from '../../engine/training/model-file.ts';
+import { exp, log, randomFrom, turn } from '../../tools/demo-model/arithmetic.ts';
+import { encoderOf, learnVocabulary, special } from '../../tools/demo-model/bpe.ts';
+import { topics } from '../../tools/demo-model/corpus.ts';
+import { createKernel, type Kernel, type Matrix } from '../../tools/demo-model/kernel.ts';
+import { createLearner } from '../../tools/demo-model/learn.ts';
+import { createModel, type Model } from '../../tools/demo-model/model.ts';
+import { modelFileOf } from '../../tools/demo-model/model-file.ts';
 
 test('the shipped model is the file of its checksum, and the trainer says so', async () => {
-  const trainer = fileURLToPath(new URL('../../engine/train.ts', import.meta.url));
+  const trainer = fileURLToPath(new URL('../../tools/demo-model/train.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [trainer, '--check']);
-  assert.equal(stdout, 'engine/model/naru-demo.gguf is the file of its checksum\n');
+  assert.equal(stdout, 'demo-engine/model/naru-demo.gguf is the file of its checksum\n');
 });
 
 test('exp, log and turn agree with Math to nine digits', () => {

@@ -117,7 +117,7 @@ async function makeSlots(
   more: MoreOptions & { readonly dataDir: string },
 ): Promise<Slots> {
   const { createSlots } = await import('../../src/slots/slots.ts');
-  const { createProcesses } = await import('../../src/slots/processes.ts');
+  const { createProcesses } = await import('../../src/slots/drivers/processes.ts');
   const { systemClock } = await import('../../src/time/clock.ts');
   const { silentLog } = await import('../../src/log/log.ts');
   return createSlots({

@@ -4,10 +4,10 @@ import {
   type FleetEvent,
   type FleetHappening,
   reduce,
-} from '../../src/slots/fleet.ts';
-import { everyone } from '../../src/slots/queue.ts';
-import { type FleetState, heldMb } from '../../src/slots/room.ts';
-import type { Replica, SlotConfig } from '../../src/slots/state.ts';
+} from '../../src/slots/scheduler/fleet.ts';
+import { everyone } from '../../src/slots/scheduler/queue.ts';
+import type { Replica, SlotConfig } from '../../src/slots/scheduler/state.ts';
+import { type FleetState, heldMb } from '../../src/slots/scheduler/vram.ts';
 
 /** A request from its question to its answer. */
 interface Asked {

@@ -1,6 +1,6 @@
-import { type FleetEvent, reduce } from '../../src/slots/fleet.ts';
-import type { FleetState } from '../../src/slots/room.ts';
-import type { SlotConfig, SlotEffect, SlotEvent, SlotState } from '../../src/slots/state.ts';
+import { type FleetEvent, reduce } from '../../src/slots/scheduler/fleet.ts';
+import type { SlotConfig, SlotEffect, SlotEvent, SlotState } from '../../src/slots/scheduler/state.ts';
+import type { FleetState } from '../../src/slots/scheduler/vram.ts';
 
 /** What a slot decides by, with whatever can be switched off switched off. */
 export function slotConfig(more: Partial<SlotConfig> = {}): SlotConfig {

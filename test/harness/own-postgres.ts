@@ -4,10 +4,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { findBinaries } from '../../src/postgres/binaries.ts';
+import { runCommand } from '../../src/postgres/run-command.ts';
+import { serverUser } from '../../src/postgres/server-user.ts';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
-import { findBinaries } from '../../src/store/embedded/binaries.ts';
-import { runCommand } from '../../src/store/embedded/run-command.ts';
-import { serverUser } from '../../src/store/embedded/server-user.ts';
 
 /** A PostgreSQL server of a test's own, as an administrator would set one up: passwords, TLS, a language. */
 export interface OwnPostgres {

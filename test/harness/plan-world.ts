@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import type { Candidate, Model } from '../../src/catalogue/model.ts';
-import type { Circumstances } from '../../src/inference/plan.ts';
-import { readAsk } from '../../src/inference/read.ts';
+import { readAsk } from '../../src/inference/parse-request.ts';
 import { type Rate, rateOfPico } from '../../src/money/price.ts';
-import { type HealthView, type Standing, unmeasured, well } from '../../src/upstreams/standing.ts';
+import type { Circumstances } from '../../src/routing/plan.ts';
+import { type HealthView, type Standing, unmeasured, well } from '../../src/upstreams/health-status.ts';
 import type { Ask } from '../../src/wire/chat.ts';
 import { parametersOf } from '../../src/wire/parameters.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { RouteDocument } from '../../src/http/document.ts';
-import type { RouteTable } from '../../src/http/table.ts';
+import type { RouteDocument } from '../../src/api/document.ts';
+import type { RouteTable } from '../../src/api/route-table.ts';
 import { errorShape } from '../../src/wire/shapes/error.ts';
 import { eventsOf } from './stream.ts';
 

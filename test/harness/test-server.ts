@@ -2,9 +2,9 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { startEmbedded } from '../../src/postgres/embedded.ts';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
-import { startEmbedded } from '../../src/store/embedded/embedded.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { templateDatabase } from './database.ts';
 

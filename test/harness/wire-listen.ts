@@ -2,7 +2,7 @@ import { anthropicDialect } from '../../src/dialects/anthropic/index.ts';
 import { bedrockDialect } from '../../src/dialects/bedrock/index.ts';
 import type { Bytes, Dialect, Exchange, Heard } from '../../src/dialects/dialect.ts';
 import { googleDialect } from '../../src/dialects/google/index.ts';
-import { readAsk } from '../../src/inference/read.ts';
+import { readAsk } from '../../src/inference/parse-request.ts';
 import type { AnswerChunk } from '../../src/wire/chat.ts';
 import type { Wire, WireAnswer } from './wire.ts';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { insertEdition } from '../../src/catalogue/publications-sql.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { expireCredit } from '../../src/ledger/credit.ts';
+import { findDifferences } from '../../src/ledger/verification-sql.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
-import { insertEdition } from '../../src/store/editions.ts';
 import type { Sql } from '../../src/store/sql.ts';
-import { findDifferences } from '../../src/store/verification.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { liftGuards, tamper } from '../harness/tamper.ts';
 import { type LedgerWorld, openLedger } from './world.ts';

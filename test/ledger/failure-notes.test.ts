@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { type Disk, systemDisk } from '../../src/journal/disk.ts';
+import type { Journal, Ticket } from '../../src/journal/journal.ts';
 import { FailureNotes } from '../../src/ledger/failure-notes.ts';
 import { decodeFinal, encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
-import { type Disk, systemDisk } from '../../src/store/journal/disk.ts';
-import type { Journal, Ticket } from '../../src/store/journal/journal.ts';
-import { journalDir, openJournal, until } from '../store/journal-harness.ts';
+import { journalDir, openJournal, until } from '../journal/journal-harness.ts';
 import { openLedger } from './world.ts';
 
 /* The journal may have kept a settlement that it called lost. Of two settlements of one request a replay believes the later one. */

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
+import { Journal } from '../../src/journal/journal.ts';
 import { encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
+import { type SettlementRow, settleBatch } from '../../src/ledger/settlement-sql.ts';
 import { Settlements } from '../../src/ledger/settlements.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
-import { Journal } from '../../src/store/journal/journal.ts';
-import { type SettlementRow, settleBatch } from '../../src/store/settlement.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { type LedgerWorld, openLedger } from './world.ts';
 

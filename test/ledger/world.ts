@@ -1,11 +1,11 @@
 import type { TestContext } from 'node:test';
+import { openOffice } from '../../src/app/operator-service.ts';
 import type { Office } from '../../src/cli/office.ts';
 import { newGenerationUuid } from '../../src/ids/generation-id.ts';
+import { type SettlementRow, settleBatch } from '../../src/ledger/settlement-sql.ts';
+import { findDifferences } from '../../src/ledger/verification-sql.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
-import { openOffice } from '../../src/office.ts';
 import { Database } from '../../src/store/database.ts';
-import { type SettlementRow, settleBatch } from '../../src/store/settlement.ts';
-import { findDifferences } from '../../src/store/verification.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { insertPrice } from '../harness/price.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { openOffice } from '../../src/app/operator-service.ts';
 import { krwFromDecimal } from '../../src/money/krw.ts';
-import { openOffice } from '../../src/office.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { createPlace, type Place, type Serving } from '../cli/naru.ts';

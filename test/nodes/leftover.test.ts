@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { settleJournalOf } from '../../src/app/journal-recovery.ts';
 import { newGenerationUuid } from '../../src/ids/generation-id.ts';
+import { Journal } from '../../src/journal/journal.ts';
 import { encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
-import { settleJournalOf } from '../../src/leftover-journals.ts';
 import { silentLog } from '../../src/log/log.ts';
-import { Journal } from '../../src/store/journal/journal.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { tempDir } from '../harness/fake-engine.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openBooks } from '../../src/books.ts';
+import { openBooks } from '../../src/app/accounting.ts';
 import type { KeyHash } from '../../src/ids/api-key.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';

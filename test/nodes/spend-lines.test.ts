@@ -5,8 +5,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Account } from '../../src/accounts/account.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
-import { SpendLines } from '../../src/nodes/spend-lines.ts';
-import { type Spender, SpendShares } from '../../src/nodes/spend-shares.ts';
+import { type Spender, SpendShares } from '../../src/nodes/credit-leases.ts';
+import { SpendLines } from '../../src/nodes/reservation-queue.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Clock } from '../../src/time/clock.ts';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { createDemoAccount } from '../../src/app/demo-account.ts';
+import { openOffice } from '../../src/app/operator-service.ts';
 import { publishPrices } from '../../src/catalogue/publish.ts';
-import { createDemoAccount } from '../../src/demo-account.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
-import { openOffice } from '../../src/office.ts';
+import { partitionLock } from '../../src/generations/partitions-sql.ts';
 import { Database } from '../../src/store/database.ts';
-import { partitionLock } from '../../src/store/partitions.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { testConfig } from '../harness/gateway.ts';

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import type { QueryResultRow } from 'pg';
 import { silentLog } from '../../src/log/log.ts';
+import { type QueuedDemand, type Spender, SpendShares } from '../../src/nodes/credit-leases.ts';
 import { NodeRegistry } from '../../src/nodes/node-registry.ts';
-import { type QueuedDemand, type Spender, SpendShares } from '../../src/nodes/spend-shares.ts';
+import { nodeLostMs } from '../../src/nodes/nodes-sql.ts';
 import { Database } from '../../src/store/database.ts';
-import { nodeLostMs } from '../../src/store/gateway-nodes.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Link, type WorkerProcess } from '../../src/app/workers/ipc.ts';
+import type { WorkerOrder } from '../../src/app/workers/messages.ts';
+import { WorkerTeam } from '../../src/app/workers/supervisor.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
-import type { WorkerOrder } from '../../src/worker-order.ts';
-import { WorkerTeam } from '../../src/worker-team.ts';
-import { Link, type WorkerProcess } from '../../src/workers/link.ts';
 import { until } from '../harness/fake-engine.ts';
 
 /* How a parent leads its workers, with workers that are scripted: the real ones are in workers.test.ts. */

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { readPidFile } from '../../src/store/embedded/pid-file.ts';
+import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { eventually } from '../cli/naru.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
 import {

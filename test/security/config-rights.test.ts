@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { rightsFaults } from '../../src/config-rights.ts';
+import { rightsFaults } from '../../src/app/config-permissions.ts';
 import { createPlace } from '../cli/naru.ts';
 
 test('config check and doctor warn of a configuration, or its folder, that others may write', async (t) => {

@@ -16,10 +16,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { writeWhole } from '../../src/facts-copy.ts';
-import { openLogFile } from '../../src/log-file.ts';
-import { nodeHome } from '../../src/nodes/node-home.ts';
-import { holdDataDir } from '../../src/store/embedded/data-dir-lock.ts';
+import { openLogFile } from '../../src/app/logging/log-file.ts';
+import { writeWhole } from '../../src/app/model-metadata-file.ts';
+import { nodeHome } from '../../src/nodes/node-dir.ts';
+import { holdDataDir } from '../../src/postgres/data-dir-lock.ts';
 import { createPlace, eventually } from '../cli/naru.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -98,7 +98,7 @@ test('a data directory that others may write to is closed to them', async (t) =>
 test('a data directory of another user is not used by anybody but root', { skip: !isRoot }, async (t) => {
   const dir = tempDir(t);
   chownSync(dir, 1, 1);
-  const script = `import { holdDataDir } from ${JSON.stringify(join(import.meta.dirname, '../../src/store/embedded/data-dir-lock.ts'))};
+  const script = `import { holdDataDir } from ${JSON.stringify(join(import.meta.dirname, '../../src/postgres/data-dir-lock.ts'))};
 process.setgid(65534); process.setuid(65534);
 await holdDataDir(${JSON.stringify(dir)}, { pid: process.pid, describe: 'test' }).then(() => console.log('held'), (error) => console.log(error.message));`;
   chmodSync(dir, 0o777);

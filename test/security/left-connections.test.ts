@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { ClientAddresses } from '../../src/http/client-ip.ts';
-import type { Exchange } from '../../src/http/exchange.ts';
 import { Metrics } from '../../src/http/metrics.ts';
-import type { Reply, StreamReply } from '../../src/http/route.ts';
+import type { Exchange } from '../../src/http/request.ts';
 import { type Served, serve } from '../../src/http/serve.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import type { Reply, StreamReply } from '../../src/wire/reply.ts';
 import { until } from '../chaos/naru-process.ts';
 import { RawClient } from '../harness/raw-client.ts';
 

@@ -8,13 +8,13 @@ import { connect, type NetConnectOpts, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { type ControlServer, serveControl } from '../../src/control/serve.ts';
 import { ClientAddresses } from '../../src/http/client-ip.ts';
-import type { Exchange } from '../../src/http/exchange.ts';
 import { Metrics } from '../../src/http/metrics.ts';
-import type { Reply } from '../../src/http/route.ts';
+import type { Exchange } from '../../src/http/request.ts';
 import { type Served, serve } from '../../src/http/serve.ts';
 import { type AdminServer, serveAdmin } from '../../src/http/serve-admin.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import type { Reply } from '../../src/wire/reply.ts';
 import { until } from '../chaos/naru-process.ts';
 import { tempDir } from '../harness/fake-engine.ts';
 

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ClientAddresses } from '../../src/http/client-ip.ts';
 import { Metrics } from '../../src/http/metrics.ts';
-import type { Reply } from '../../src/http/route.ts';
 import { type Served, serve } from '../../src/http/serve.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import type { Reply } from '../../src/wire/reply.ts';
 import { RawClient } from '../harness/raw-client.ts';
 
 const head = 'POST /read HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n';

@@ -4,10 +4,10 @@ import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { ClientAddresses } from '../../src/http/client-ip.ts';
 import { Metrics } from '../../src/http/metrics.ts';
-import type { Reply } from '../../src/http/route.ts';
 import { type Patience, type Served, serve } from '../../src/http/serve.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import type { Reply } from '../../src/wire/reply.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
 
 const hasty: Patience = { headersMs: 300, requestMs: 900, idleMs: 400, checkEveryMs: 50 };

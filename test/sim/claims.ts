@@ -1,4 +1,4 @@
-import { nodeLostMs } from '../../src/store/gateway-nodes.ts';
+import { nodeLostMs } from '../../src/nodes/nodes-sql.ts';
 import type { SimGateway } from './gateway.ts';
 import type { Tables } from './model/tables.ts';
 import type { Store } from './model/transactions.ts';

@@ -1,4 +1,4 @@
-import type { Books } from '../../src/books.ts';
+import type { Books } from '../../src/app/accounting.ts';
 import type { Admission } from '../../src/inference/inference.ts';
 import type { Goal } from './journey.ts';
 

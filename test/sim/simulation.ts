@@ -1,6 +1,6 @@
-import { insertAccount } from '../../src/store/accounts.ts';
+import { insertAccount } from '../../src/accounts/accounts-sql.ts';
+import { insertKey } from '../../src/keys/keys-sql.ts';
 import { isConnectionLoss } from '../../src/store/connection.ts';
-import { insertKey } from '../../src/store/keys.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { Callers } from './callers.ts';
 import type { Life } from './claims.ts';

@@ -1,4 +1,4 @@
-import type { Books } from '../../src/books.ts';
+import type { Books } from '../../src/app/accounting.ts';
 import { Audit } from './audit.ts';
 import { Claims, type Life, type Subject } from './claims.ts';
 import { type Journey, Violation } from './journey.ts';

@@ -6,7 +6,9 @@ const room = new URL('../../src/slots/', import.meta.url);
 
 test('the rules that the code quotes stand in design.md', () => {
   const design = readFileSync(new URL('design.md', room), 'utf8');
-  const sources = readdirSync(room).filter((name) => name.endsWith('.ts'));
+  const sources = readdirSync(room, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  );
   const quoted = sources.flatMap((name) =>
     [...readFileSync(new URL(name, room), 'utf8').matchAll(/\(design\.md, ([^)]+)\)/g)].flatMap(([, rules]) =>
       [...(rules ?? '').matchAll(/[A-Z]\d*/g)].map(([rule]) => ({ name, rule })),

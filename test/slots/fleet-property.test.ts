@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SlotConfig } from '../../src/slots/state.ts';
+import type { SlotConfig } from '../../src/slots/scheduler/state.ts';
 import { type EngineAct, FleetSimulation } from '../harness/fleet-simulation.ts';
 import { slotConfig } from '../harness/fleet-world.ts';
 

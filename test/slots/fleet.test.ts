@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { retryAfterSec } from '../../src/slots/estimate.ts';
-import { type FleetEvent, reduce } from '../../src/slots/fleet.ts';
-import type { FleetState } from '../../src/slots/room.ts';
-import { coldSlot, type SlotConfig, type SlotHappening } from '../../src/slots/state.ts';
+import { retryAfterSec } from '../../src/slots/scheduler/estimate.ts';
+import { type FleetEvent, reduce } from '../../src/slots/scheduler/fleet.ts';
+import { coldSlot, type SlotConfig, type SlotHappening } from '../../src/slots/scheduler/state.ts';
+import type { FleetState } from '../../src/slots/scheduler/vram.ts';
 import { phaseOf, slotConfig } from '../harness/fleet-world.ts';
 
 /** Slots 1, 2, … on GPU 0 of 10 MiB, whose engines are as quick as their `startMs` when `run` plays them. */

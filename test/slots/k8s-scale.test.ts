@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { Secret } from '../../src/config/secret.ts';
 import type { KubeTarget, SlotSettings } from '../../src/config/slot.ts';
 import { createLog } from '../../src/log/log.ts';
-import { scaledDriver } from '../../src/slots/driver-k8s.ts';
+import { scaledDriver } from '../../src/slots/drivers/kubernetes.ts';
 import type { SlotLease, Slots, SlotsOptions } from '../../src/slots/slots.ts';
 import { type Clock, pause, systemClock } from '../../src/time/clock.ts';
 import { engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts';

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { dequeue, emptyQueue, enqueue, everyone, type FairQueue, rework } from '../../src/slots/queue.ts';
+import {
+  dequeue,
+  emptyQueue,
+  enqueue,
+  everyone,
+  type FairQueue,
+  rework,
+} from '../../src/slots/scheduler/queue.ts';
 
 type Item = { readonly id: number; readonly accountId: number };
 

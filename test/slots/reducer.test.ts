@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { retryAfterSec, wakeAtMs } from '../../src/slots/estimate.ts';
+import { retryAfterSec, wakeAtMs } from '../../src/slots/scheduler/estimate.ts';
 import {
   coldSlot,
   type SlotConfig,
   type SlotEffect,
   type SlotEvent,
   type SlotState,
-} from '../../src/slots/state.ts';
+} from '../../src/slots/scheduler/state.ts';
 import { phaseOf, playOne, slotConfig } from '../harness/fleet-world.ts';
 
 const config: SlotConfig = slotConfig({ startBudgetMs: 30_000, idleStopMs: 1000, graceMs: 5000 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { groupMembers } from '../../src/slots/process-table.ts';
+import { groupMembers } from '../../src/slots/drivers/process-table.ts';
 import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
 import { engineSlot, openSlots, slotsOf, until } from '../harness/fake-engine.ts';
 

@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { pickFreePort } from '../../src/slots/launch.ts';
-import { groupMembers } from '../../src/slots/process-table.ts';
+import { pickFreePort } from '../../src/slots/drivers/launch.ts';
+import { groupMembers } from '../../src/slots/drivers/process-table.ts';
 import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
 import { engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts';
 

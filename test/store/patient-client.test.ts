@@ -1,9 +1,9 @@
 /** What a statement may take is the database's time, not that of a loop that was blocked. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { PatientClient } from '../../src/store/client-with-timeout.ts';
 import { clientConfig, connect, disconnect, isConnectionLoss } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
-import { PatientClient } from '../../src/store/patient-client.ts';
 import { createTestDatabase } from '../harness/database.ts';
 
 const limitMs = 300;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Account } from '../../src/accounts/account.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
 import type { KeyHash } from '../../src/ids/api-key.ts';
-import { assertFunded, Hold } from '../../src/inference/holds.ts';
+import { assertFunded, Hold } from '../../src/inference/reservations.ts';
 import { Key } from '../../src/keys/key.ts';
 import { noSpend } from '../../src/keys/spend.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { anything, asyncProperty, assert as check } from 'fast-check';
-import { believe } from '../../src/inference/believe.ts';
-import { countTexts } from '../../src/inference/count-tokens.ts';
-import { readAsk } from '../../src/inference/read.ts';
+import { readAsk } from '../../src/inference/parse-request.ts';
+import { countTexts } from '../../src/metering/count-tokens.ts';
+import { believe } from '../../src/metering/reconcile-usage.ts';
 import type { Ask, UsageClaim } from '../../src/wire/chat.ts';
 
 const prompt = 'What is a ferry, and where does one cross the river?';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { guardAgainstCrash } from '../../src/crash-guard.ts';
+import { guardAgainstCrash } from '../../src/app/crash-guard.ts';
 import { createLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
 

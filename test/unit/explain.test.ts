@@ -10,7 +10,7 @@ import {
 } from '../../src/inference/explain-route.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { Health } from '../../src/upstreams/health.ts';
-import { unmeasured } from '../../src/upstreams/standing.ts';
+import { unmeasured } from '../../src/upstreams/health-status.ts';
 import { testConfig } from '../harness/gateway.ts';
 
 const price = (prompt: number) => ({ prompt, completion: prompt * 3, currency: 'KRW', per: '1M' });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, property, uint8Array } from 'fast-check';
-import { GatheredBytes } from '../../src/wire/gathered-bytes.ts';
+import { GatheredBytes } from '../../src/wire/byte-collector.ts';
 import { check } from '../harness/property.ts';
 
 test('the bytes of a body are those of its pieces, however it is cut, and take about their own size in memory', () => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Candidate, Model } from '../../src/catalogue/model.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
-import { chainOf, countingLimit, noCircumstances, plan } from '../../src/inference/plan.ts';
-import { readAsk } from '../../src/inference/read.ts';
+import { readAsk } from '../../src/inference/parse-request.ts';
 import { rateOfPico } from '../../src/money/price.ts';
+import { chainOf, countingLimit, noCircumstances, plan } from '../../src/routing/plan.ts';
 import type { Ask } from '../../src/wire/chat.ts';
 
 const zero = rateOfPico(0n);

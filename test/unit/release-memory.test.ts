@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MemoryRelease } from '../../src/app/release-memory.ts';
 import { MemoryBudget } from '../../src/memory/budget.ts';
-import { MemoryRelease } from '../../src/release-memory.ts';
 
 const mb = 1024 * 1024;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Reloading } from '../../src/reloading.ts';
+import { Reloading } from '../../src/app/config-reloader.ts';
 
 test('reloads run one at a time, and the last one began after everything that was asked for', async () => {
   const steps = fc.array(fc.constantFrom('ask', 'ask', 'finish'), { maxLength: 30 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, constantFrom, integer, property } from 'fast-check';
-import { type Memory, Remembered } from '../../src/store/remembered.ts';
+import { type Memory, Remembered } from '../../src/store/clock-cache.ts';
 import { check } from '../harness/property.ts';
 
 /* docs/decisions/forgetting.md */

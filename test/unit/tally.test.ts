@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Tally } from '../../src/inference/tally.ts';
+import { Tally } from '../../src/metering/response-totals.ts';
 import type { AnswerChunk, FinishReason } from '../../src/wire/chat.ts';
 
 const mebi = 1024 * 1024;

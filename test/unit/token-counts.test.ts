@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { countTexts } from '../../src/inference/count-tokens.ts';
-import { TokenCounts } from '../../src/inference/token-counts.ts';
 import { silentLog } from '../../src/log/log.ts';
+import { countTexts } from '../../src/metering/count-tokens.ts';
+import { TokenCounts } from '../../src/metering/tokenizer-pool.ts';
 import { systemClock } from '../../src/time/clock.ts';
 
 const words = '나루는 강을 건너는 곳. A ferry landing, where you cross over. 渡し場 🇰🇷 ';

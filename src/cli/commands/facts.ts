@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ModelFact } from '../../config/facts/facts.ts';
+import type { ModelFact } from '../../config/model-metadata/metadata.ts';
 import { hint } from '../../config/nearest.ts';
 import { words } from '../arguments.ts';
 import { type CommonOptions, placesOf, withCommonOptions } from '../options.ts';

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { KeyHash } from '../../ids/api-key.ts';
 import { explanationText, type RouteQuestion } from '../../inference/explain-route.ts';
-import type { CandidateReport } from '../../inference/health-report.ts';
+import type { CandidateReport } from '../../routing/health-report.ts';
 import { accountId, keyHash } from '../arguments.ts';
 import { type CommonOptions, inOffice, placesOf, withCommonOptions } from '../options.ts';
 import { Output, type Row } from '../output.ts';

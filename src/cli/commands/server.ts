@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { FactsTaken } from '../../config/facts/fill.ts';
+import type { FactsTaken } from '../../config/model-metadata/apply-metadata.ts';
 import { host, port, workers } from '../arguments.ts';
 import { type CommonOptions, placesOf, withCommonOptions } from '../options.ts';
 import { Output } from '../output.ts';

@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect.ts';
-import type { Access, CallWishes, Idiom } from '../sdk/idiom.ts';
+import type { Access, CallWishes, Idiom } from '../sdk/provider-quirks.ts';
 import { sdkDialect } from '../sdk/sdk-dialect.ts';
 
 /** What signs requests to AWS, when no API key does; empty strings for what there is not. */

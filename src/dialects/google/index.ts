@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect.ts';
-import type { Access, CallWishes, Idiom } from '../sdk/idiom.ts';
+import type { Access, CallWishes, Idiom } from '../sdk/provider-quirks.ts';
 import { sdkDialect } from '../sdk/sdk-dialect.ts';
 
 /** The Gemini API of Google. */

@@ -1,5 +1,5 @@
 import type { Dialect, Heard } from '../dialect.ts';
-import { EventHearing } from '../event-hearing.ts';
+import { EventHearing } from '../sse-decoder.ts';
 import { readEvent, readReason, readWhole } from './read.ts';
 import { writeAsk } from './write.ts';
 

@@ -1,6 +1,6 @@
 import { providerVariants, type Variant } from '../../config/variants.ts';
 import type { Effort } from '../reasoning.ts';
-import type { ThoughtRules } from './thoughts.ts';
+import type { ThoughtRules } from './reasoning.ts';
 
 /*
  * What APIs that speak this dialect take, as their public documentation has it. docs/providers.md shows this table; a test compares

@@ -10,7 +10,7 @@ import type {
 import { answerLimits, isHostile } from '../../wire/json-guard.ts';
 import { doneData } from '../../wire/sse.ts';
 import { type Heard, maxReasonLength } from '../dialect.ts';
-import { readThoughts } from './thoughts.ts';
+import { readThoughts } from './reasoning.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AskKind } from '../../wire/chat.ts';
 import type { Destination } from '../dialect.ts';
+import { understood } from '../known-parameters.ts';
 import type { ParameterChange } from '../parameter-change.ts';
 import { type Effort, type ReasoningWish, readReasoning, reasoningParameters } from '../reasoning.ts';
-import { understood } from '../understood.ts';
 import type { Conversion, Efforts, ParameterRules, ThinkingRules } from './providers.ts';
 
 type Parameters = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import type { Ask } from '../../wire/chat.ts';
 import type { Destination, Exchange, WrittenAsk } from '../dialect.ts';
 import { rulesForModel, rulesOf } from './providers.ts';
-import { type ThoughtRules, writeThoughts } from './thoughts.ts';
+import { type ThoughtRules, writeThoughts } from './reasoning.ts';
 import { translate } from './translate.ts';
 
 type Json = Readonly<Record<string, unknown>>;

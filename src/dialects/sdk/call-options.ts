@@ -1,11 +1,11 @@
 import type { Ask } from '../../wire/chat.ts';
 import type { Destination } from '../dialect.ts';
 import { Unsayable } from '../dialect.ts';
+import { understood } from '../known-parameters.ts';
 import type { ReasoningWish } from '../reasoning.ts';
-import { understood } from '../understood.ts';
-import { cacheControlOf, type Idiom } from './idiom.ts';
 import type { SupportedUrls } from './media.ts';
 import { writePrompt } from './prompt.ts';
+import { cacheControlOf, type Idiom } from './provider-quirks.ts';
 import type { CallOptions } from './types.ts';
 
 type Json = Readonly<Record<string, unknown>>;

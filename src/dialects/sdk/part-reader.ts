@@ -1,9 +1,9 @@
 import type { AnswerChunk, Delta, FinishReason, ToolCallDelta, UsageClaim } from '../../wire/chat.ts';
 import type { ReasoningDetail } from '../../wire/reasoning-details.ts';
 import type { Heard } from '../dialect.ts';
-import { heardError, isNews } from './heard-error.ts';
-import type { Idiom } from './idiom.ts';
+import { heardError, isNews } from './error-event.ts';
 import { joinDeltas, shown } from './join-deltas.ts';
+import type { Idiom } from './provider-quirks.ts';
 import type { Finish, Metadata, StreamPart, UsageReport, WholeResult } from './types.ts';
 
 /** Whose answer is read, and how. */

@@ -1,7 +1,7 @@
 import type { Ask } from '../../wire/chat.ts';
 import { Unsayable } from '../dialect.ts';
-import { cacheControlOf, type Idiom } from './idiom.ts';
 import { filePart, type SupportedUrls } from './media.ts';
+import { cacheControlOf, type Idiom } from './provider-quirks.ts';
 import { readDetails } from './reasoning-details.ts';
 import type {
   AssistantPart,

@@ -1,14 +1,14 @@
 import type { Ask } from '../../wire/chat.ts';
 import { type Destination, type Dialect, type Exchange, Unsayable } from '../dialect.ts';
+import { understood } from '../known-parameters.ts';
 import type { ParameterChange } from '../parameter-change.ts';
 import { type ReasoningWish, readReasoning, withinTokens } from '../reasoning.ts';
-import { understood } from '../understood.ts';
+import { spokenParameters } from './accepted-parameters.ts';
 import { writeCall } from './call-options.ts';
-import { beginExchange, type Speech } from './exchange.ts';
-import type { Idiom, OpenModel } from './idiom.ts';
+import { beginExchange, type Speech } from './codec.ts';
 import type { SupportedUrls } from './media.ts';
-import { readReason } from './read-reason.ts';
-import { spokenParameters } from './spoken-parameters.ts';
+import { readReason } from './parse-error-message.ts';
+import type { Idiom, OpenModel } from './provider-quirks.ts';
 
 /** What makes a package a dialect of ours. */
 export interface SdkDialect {

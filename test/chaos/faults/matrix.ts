@@ -1,5 +1,5 @@
 import { getActiveResourcesInfo } from 'node:process';
-import { loadTokenCounter } from '../../../src/inference/count-tokens.ts';
+import { loadTokenCounter } from '../../../src/metering/count-tokens.ts';
 import { between, type Random, randomFrom } from '../orders.ts';
 import { auditBooks, type Cell, isAtRest, leaksIn, probe, runCell, type Verdict } from './cell.ts';
 import { openWorld, type Standing, type World } from './world.ts';

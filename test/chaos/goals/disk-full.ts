@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { startEmbedded } from '../../../src/postgres/embedded.ts';
 import { Database } from '../../../src/store/database.ts';
-import { startEmbedded } from '../../../src/store/embedded/embedded.ts';
 import { migrate } from '../../../src/store/migrate.ts';
 import { type DatabaseFault, judge } from './database-faults.ts';
 import type { GoalRun, Outcome } from './goal.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
+import { openOffice } from '../../../src/app/operator-service.ts';
 import type { Office } from '../../../src/cli/office.ts';
-import { openOffice } from '../../../src/office.ts';
 import type { DatabaseAddress } from '../../../src/store/connection.ts';
 import { Database } from '../../../src/store/database.ts';
 import { systemClock } from '../../../src/time/clock.ts';

@@ -1,20 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
-import { adjustCredit, refundGeneration } from '../../../src/ledger/corrections.ts';
-import { expireCredit, grantCredit } from '../../../src/ledger/credit.ts';
-import { krwOfMicro } from '../../../src/money/krw.ts';
-import { findBalances, insertAccount } from '../../../src/store/accounts.ts';
-import { changesAfter, lookedBack, recordChange, type SeenChanges } from '../../../src/store/changes.ts';
-import type { Database } from '../../../src/store/database.ts';
-import {
-  claimHome,
-  listNodes,
-  noteAddress,
-  noteAlive,
-  removeLostNodes,
-  removeNode,
-} from '../../../src/store/gateway-nodes.ts';
-import { findGeneration } from '../../../src/store/generations.ts';
+import { findBalances, insertAccount } from '../../../src/accounts/accounts-sql.ts';
+import { findGeneration } from '../../../src/generations/generations-sql.ts';
 import {
   findKeyByHash,
   findKeyById,
@@ -24,9 +11,12 @@ import {
   readKeySpends,
   setRevoked,
   updateOwnKey,
-} from '../../../src/store/keys.ts';
-import { post } from '../../../src/store/ledger.ts';
-import { settleBatch } from '../../../src/store/settlement.ts';
+} from '../../../src/keys/keys-sql.ts';
+import { adjustCredit, refundGeneration } from '../../../src/ledger/corrections.ts';
+import { expireCredit, grantCredit } from '../../../src/ledger/credit.ts';
+import { post } from '../../../src/ledger/ledger-sql.ts';
+import { settleBatch } from '../../../src/ledger/settlement-sql.ts';
+import { krwOfMicro } from '../../../src/money/krw.ts';
 import {
   claimsOfOthers,
   dropAllShares,
@@ -34,7 +24,17 @@ import {
   lockShares,
   writeShares,
   writeTickets,
-} from '../../../src/store/spend-shares.ts';
+} from '../../../src/nodes/credit-leases-sql.ts';
+import {
+  claimHome,
+  listNodes,
+  noteAddress,
+  noteAlive,
+  removeLostNodes,
+  removeNode,
+} from '../../../src/nodes/nodes-sql.ts';
+import { changesAfter, lookedBack, recordChange, type SeenChanges } from '../../../src/store/changes.ts';
+import type { Database } from '../../../src/store/database.ts';
 import { type Sql, sqlOver } from '../../../src/store/sql.ts';
 import { columnsOf, modelColumns } from './columns.ts';
 import { execute } from './statements.ts';

@@ -1,0 +1,93 @@
+/**
+ * An OpenAI-compatible server for the demo model: a program of its own that knows nothing of Naru, which starts it like any
+ * other command. See `docs/demo-engine.md`.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { answer, sendJson } from './answer.ts';
+import { chatAskOf, textAskOf } from './ask.ts';
+import { readBody } from './body.ts';
+import { createEngine, type Engine } from './engine.ts';
+import { stringOf } from './fields.ts';
+import { contextTokens, loadModel } from './native.ts';
+import { type Options, optionsOf, usage } from './options.ts';
+import { errorBodyOf, Refusal } from './refusal.ts';
+import { modelId } from './reply.ts';
+
+type Handler = (
+  engine: Engine,
+  request: IncomingMessage,
+  response: ServerResponse,
+  signal: AbortSignal,
+) => Promise<void> | void;
+
+const handlers: Readonly<Record<string, Handler>> = {
+  'GET /health': (engine, _request, response) => sendJson(response, 200, { status: 'ok', busy: engine.busy }),
+  'GET /v1/models': (_engine, _request, response) =>
+    sendJson(response, 200, {
+      object: 'list',
+      data: [{ id: modelId, object: 'model', created: 0, owned_by: 'naru', context_length: contextTokens }],
+    }),
+  'POST /v1/chat/completions': async (engine, request, response, signal) =>
+    await answer(engine, chatAskOf(await readBody(request)), response, signal),
+  'POST /v1/completions': async (engine, request, response, signal) =>
+    await answer(engine, textAskOf(await readBody(request)), response, signal),
+  'POST /tokenize': async (engine, request, response) => {
+    const { content } = await readBody(request);
+    sendJson(response, 200, { tokens: await engine.tokenize(stringOf(content, 'content')) });
+  },
+};
+
+/** Answers one request; whatever goes wrong becomes an error body, unless nobody is there to read it. */
+async function handle(
+  engine: Engine | null,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController();
+  response.on('close', () => gone.abort(new Error('the client hung up')));
+  try {
+    const [path = ''] = (request.url ?? '').split('?');
+    const handler = handlers[`${request.method} ${path}`];
+    if (handler === undefined) throw new Refusal(404, `there is no ${request.method} ${path}`);
+    if (engine === null) throw new Refusal(503, 'the model is loading');
+    await handler(engine, request, response, gone.signal);
+  } catch (thrown) {
+    if (response.headersSent || gone.signal.aborted) return void response.destroy();
+    const { status, body } = errorBodyOf(thrown);
+    if (status === 500)
+      process.stderr.write(`demo engine: ${thrown instanceof Error ? thrown.stack : String(thrown)}\n`);
+    sendJson(response, status, body);
+  }
+}
+
+/** Listens at once, then loads the model; until that is done everything answers 503. */
+async function serve(options: Options): Promise<void> {
+  let engine: Engine | null = null;
+  const server = createServer((request, response) => void handle(engine, request, response));
+  // Longer than any client's pool keeps a connection, so that none is closed just as it is used again.
+  server.keepAliveTimeout = 120_000;
+  await listening(server, options);
+  await wait(options.startDelayMs);
+  engine = createEngine(loadModel(options.modelPath), options.parallel);
+  const { port } = server.address() as AddressInfo;
+  process.stdout.write(`demo engine ready on http://${options.host}:${port}\n`);
+}
+
+function listening(server: Server, { host, port }: Options): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+}
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => process.exit(0));
+try {
+  await serve(optionsOf(process.argv.slice(2)));
+} catch (thrown) {
+  process.stderr.write(
+    `demo engine: ${thrown instanceof Error ? thrown.message : String(thrown)}\n${usage}\n`,
+  );
+  process.exit(1);
+}

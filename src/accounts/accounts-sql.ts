@@ -1,0 +1,77 @@
+import type { Sql } from '../store/sql.ts';
+
+/** The money of one account as the database has it, in micro-won. */
+export interface BalanceRow {
+  readonly accountId: number;
+  readonly credits: bigint;
+  readonly usage: bigint;
+  /** Grows with every change of the row. */
+  readonly version: bigint;
+}
+
+/** One account for people. */
+export interface AccountRow extends BalanceRow {
+  readonly name: string;
+  readonly email: string | null;
+  readonly createdAtMs: number;
+}
+
+/** The same as the database answers it. */
+export interface RawBalance {
+  account_id: bigint;
+  credits: bigint;
+  usage: bigint;
+  version: bigint;
+}
+interface RawAccount extends RawBalance {
+  name: string;
+  email: string | null;
+  created_at: number;
+}
+
+const selectAccount = `
+SELECT a.id AS account_id, a.name, a.email, a.created_at, b.credits, b.usage, b.version
+FROM account a JOIN account_balance b ON b.account_id = a.id`;
+
+/** Creates an account with an empty balance and returns its id. */
+export async function insertAccount(
+  sql: Sql,
+  account: { readonly name: string; readonly email: string | null; readonly createdAtMs: number },
+): Promise<number> {
+  const [row] = await sql.query<{ id: bigint }>(
+    'INSERT INTO account (name, email, created_at) VALUES ($1, $2, to_timestamp($3::float8 / 1000)) RETURNING id',
+    [account.name, account.email, account.createdAtMs],
+  );
+  if (row === undefined) throw new Error('INSERT INTO account returned no row');
+  await sql.query('INSERT INTO account_balance (account_id) VALUES ($1)', [row.id]);
+  return Number(row.id);
+}
+
+/** One account, or null. */
+export async function findAccount(sql: Sql, accountId: number): Promise<AccountRow | null> {
+  const [row] = await sql.query<RawAccount>(`${selectAccount} WHERE a.id = $1`, [accountId]);
+  return row === undefined ? null : accountOf(row);
+}
+
+/** Every account, oldest first. */
+export async function listAccounts(sql: Sql): Promise<readonly AccountRow[]> {
+  return (await sql.query<RawAccount>(`${selectAccount} ORDER BY a.id`)).map(accountOf);
+}
+
+/** The money of several accounts; one that does not exist is left out. */
+export async function findBalances(sql: Sql, accountIds: readonly number[]): Promise<readonly BalanceRow[]> {
+  const rows = await sql.query<RawBalance>(
+    'SELECT account_id, credits, usage, version FROM account_balance WHERE account_id = ANY($1::bigint[])',
+    [accountIds],
+  );
+  return rows.map(balanceOf);
+}
+
+/** A raw row of account_balance, as `findBalances` and a settlement return it. */
+export function balanceOf(row: RawBalance): BalanceRow {
+  return { accountId: Number(row.account_id), credits: row.credits, usage: row.usage, version: row.version };
+}
+
+function accountOf(row: RawAccount): AccountRow {
+  return { ...balanceOf(row), name: row.name, email: row.email, createdAtMs: row.created_at };
+}

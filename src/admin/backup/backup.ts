@@ -1,0 +1,151 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { readConfig, settingsOf } from '../../app/config-source.ts';
+import { holdAfterCommands, openDatabaseBeside } from '../../app/database.ts';
+import { settleJournalOf, workerHomes } from '../../app/journal-recovery.ts';
+import type { Surroundings } from '../../app/process-context.ts';
+import { holdHome } from '../../app/workers/worker-dir.ts';
+import type { BackupDone, BackupOrder } from '../../cli/backup.ts';
+import { CliError, type Places } from '../../cli/shell.ts';
+import type { Config } from '../../config/config.ts';
+import { silentLog } from '../../log/log.ts';
+import { flushNodes } from '../../nodes/flush.ts';
+import { nodeHome } from '../../nodes/node-dir.ts';
+import type { Database } from '../../store/database.ts';
+import { migrate } from '../../store/migrate.ts';
+import { openSnapshot } from '../../store/snapshot.ts';
+import { isoOf, systemClock } from '../../time/clock.ts';
+import { askServer, serverIsAway } from '../control-client.ts';
+import { makeBackupFolder, type TableFile, writeManifest, writeTable } from './archive.ts';
+
+/** How long a server gets to bring into the database what it has settled. */
+const settleWithinMs = 60_000;
+/** How long every other node gets for the same. */
+const flushWithinMs = 30_000;
+
+/**
+ * Copies one instant of the books into a folder, while the server runs or without one. Whatever was durable when this began is in
+ * it: what only the journal held is brought into the database first.
+ */
+export async function backUp(
+  places: Places,
+  { to, withoutNodes }: BackupOrder,
+  version: string,
+  around: Surroundings,
+): Promise<BackupDone> {
+  const settings = settingsOf(places, around);
+  const config = readConfig(settings, around);
+  const takenAt = isoOf(systemClock.now());
+  const dir = resolve(around.cwd, to ?? `naru-backup-${takenAt.slice(0, 19).replaceAll(':', '-')}`);
+  await makeBackupFolder(dir);
+  const isServed = await settleByServer(settings.dataDir);
+  const lock =
+    isServed || config.database.url === 'embedded'
+      ? null
+      : await holdAfterCommands(settings.dataDir, { pid: around.pid, describe: 'a naru command' });
+  try {
+    const { database, close } = await openDatabaseBeside(config, settings.dataDir, around);
+    try {
+      await migrate(database);
+      if (!isServed) await settleLeftovers(database, settings.dataDir, config);
+      const missing = await flushOthers(database, isServed ? [] : homesOf(settings.dataDir));
+      if (missing.length > 0 && !withoutNodes)
+        throw new CliError(
+          `the backup would lack what these nodes acknowledged: ${missing.join('; ')}. Start them again, or pass --without-nodes`,
+        );
+      return await writeAll(database, dir, { takenAt, version, withoutNodes: missing });
+    } finally {
+      await close();
+    }
+  } finally {
+    lock?.release();
+  }
+}
+
+/** Has every node bring into the database what it has settled; those that did not, in words. */
+async function flushOthers(database: Database, settled: readonly string[]): Promise<readonly string[]> {
+  const { silent, lost } = await flushNodes(database, systemClock, {
+    limitMs: flushWithinMs,
+    settledHomes: settled,
+  });
+  return [
+    ...silent.map(({ address }) => `${address} did not answer within ${flushWithinMs / 1000} s`),
+    ...lost.map(
+      ({ address, home, silentMs }) =>
+        `${address} was last seen ${Math.round(silentMs / 1000)} s ago, and its journal is in the data directory whose node-id is ${home}`,
+    ),
+  ];
+}
+
+/** The names of a data directory and of those of its workers. */
+function homesOf(dataDir: string): readonly string[] {
+  return [dataDir, ...workerHomes(dataDir)]
+    .filter((dir) => existsSync(join(dir, 'node-id')))
+    .map((dir) => nodeHome(dir));
+}
+
+async function writeAll(
+  database: Database,
+  dir: string,
+  {
+    takenAt,
+    version,
+    withoutNodes,
+  }: { readonly takenAt: string; readonly version: string; readonly withoutNodes: readonly string[] },
+): Promise<BackupDone> {
+  const snapshot = await openSnapshot(database.address);
+  try {
+    const tables: TableFile[] = [];
+    for (const { name, columns } of snapshot.plan.tables) {
+      const rows = snapshot.rowsOf(name);
+      const sha256 = await writeTable(dir, name, rows);
+      tables.push({ name, columns, rows: rows.rows, sha256 });
+    }
+    const sequences = await snapshot.sequences();
+    const { migrations, partitions } = snapshot.plan;
+    await writeManifest(dir, {
+      format: 2,
+      naru: version,
+      taken_at: takenAt,
+      without_nodes: withoutNodes,
+      migrations,
+      partitions,
+      sequences,
+      tables,
+    });
+    const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+    return { dir, takenAt, tables: tables.length, rows, withoutNodes };
+  } finally {
+    await snapshot.close();
+  }
+}
+
+/** Has the server bring everything that it has settled into the database; false when no server runs. */
+async function settleByServer(dataDir: string): Promise<boolean> {
+  try {
+    await askServer(dataDir, { method: 'POST', path: '/settlements', limitMs: settleWithinMs });
+    return true;
+  } catch (error) {
+    if (await serverIsAway(error, dataDir)) return false;
+    throw error;
+  }
+}
+
+/** What a server that was killed left in its journals is settled as its next start would do it. */
+async function settleLeftovers(database: Database, dataDir: string, config: Config): Promise<void> {
+  const quarantined: string[] = [];
+  const error = (event: string): void => {
+    // What the database refuses is in its quarantine, and so in the backup; damage of the journal is reported by the next start.
+    if (event === 'quarantine_not_stored') quarantined.push(event);
+  };
+  const parts = { database, ack: config.settlement.ack, log: { ...silentLog, error } };
+  await settleJournalOf(dataDir, parts);
+  for (const home of workerHomes(dataDir)) {
+    const lock = await holdHome(home);
+    await settleJournalOf(home, parts).finally(() => lock.release());
+  }
+  if (quarantined.length > 0)
+    throw new CliError(
+      'the journal has a settlement that the database refuses: start the server, and see its log',
+    );
+}

@@ -1,0 +1,113 @@
+import { resolve } from 'node:path';
+import { readConfig, settingsOf } from '../../app/config-source.ts';
+import { openDatabaseBeside } from '../../app/database.ts';
+import type { Surroundings } from '../../app/process-context.ts';
+import type { RestoreDone } from '../../cli/backup.ts';
+import { CliError, type Places } from '../../cli/shell.ts';
+import { verifyLedger } from '../../ledger/ledger.ts';
+import type { Database } from '../../store/database.ts';
+import { migrate } from '../../store/migrate.ts';
+import {
+  isPartition,
+  openTarget,
+  type SequenceState,
+  type SnapshotPlan,
+  type Target,
+} from '../../store/snapshot.ts';
+import { type Manifest, readBackup, readTable } from './archive.ts';
+
+/**
+ * Puts a backup into an empty database, all of it or, when anything is wrong or the command is killed, nothing; then verifies the
+ * books. They get an identity of their own, unless they continue those that were backed up (docs/decisions/node-identity.md). Throws a `CliError` when the database is not empty, or the backup is not whole, or of another schema.
+ */
+export async function restore(
+  places: Places,
+  { from, continues }: { readonly from: string; readonly continues: boolean },
+  around: Surroundings,
+): Promise<RestoreDone> {
+  const dir = resolve(around.cwd, from);
+  const manifest = await readBackup(dir);
+  const settings = settingsOf(places, around);
+  const config = readConfig(settings, around);
+  const { database, close } = await openDatabaseBeside(config, settings.dataDir, around);
+  try {
+    await migrate(database);
+    const rows = await takeAll(database, dir, manifest, continues);
+    const { differences } = await verifyLedger(database);
+    return {
+      takenAt: manifest.taken_at,
+      tables: manifest.tables.length,
+      rows,
+      differences: differences.length,
+    };
+  } finally {
+    await close();
+  }
+}
+
+async function takeAll(
+  database: Database,
+  dir: string,
+  manifest: Manifest,
+  continues: boolean,
+): Promise<number> {
+  const target = await openTarget(database.address);
+  try {
+    assertFits(manifest, target.plan, await target.sequences());
+    const occupied = await target.occupied();
+    if (occupied !== null)
+      throw new CliError(
+        `the database is not empty (${occupied} has rows): a backup goes into a new one, as with --data-dir of a new folder`,
+      );
+    await target.prepare(manifest.partitions);
+    // Once more, now that nobody else can write.
+    if ((await target.occupied()) !== null) throw new CliError('somebody wrote into the database meanwhile');
+    let rows = 0;
+    for (const table of manifest.tables) rows += await takeTable(target, dir, table);
+    await target.setSequences(manifest.sequences);
+    if (!continues) await target.leaveOriginal();
+    const behind = await target.behindRows();
+    if (behind !== null)
+      throw new CliError(
+        `the manifest of ${dir} would give out numbers of ${behind.table} again that its rows have: it is damaged; nothing was restored`,
+      );
+    await target.commit();
+    return rows;
+  } finally {
+    await target.close();
+  }
+}
+
+async function takeTable(target: Target, dir: string, table: Manifest['tables'][number]): Promise<number> {
+  const rows = readTable(dir, table.name);
+  const damaged = `${table.name}.copy.gz of ${dir} is damaged; nothing was restored`;
+  const taken = await target.take(table.name, table.columns, rows).catch((error: unknown) => {
+    const { code } = error as { readonly code?: unknown };
+    throw typeof code === 'string' && /^(Z_|ENOENT|EISDIR|22|23)/.test(code) ? new CliError(damaged) : error;
+  });
+  if (taken !== table.rows) throw new CliError(damaged);
+  return taken;
+}
+
+/** The same steps of the schema, and the same tables and columns: what these are is no matter of a file's word. */
+function assertFits(manifest: Manifest, plan: SnapshotPlan, sequences: readonly SequenceState[]): void {
+  const names = ({ migrations }: Pick<SnapshotPlan, 'migrations'>): string =>
+    migrations.map(({ name, checksum }) => `${name} ${checksum}`).join('\n');
+  if (names(manifest) !== names(plan)) {
+    const last = manifest.migrations.at(-1)?.name ?? 'none';
+    const own = plan.migrations.at(-1)?.name ?? 'none';
+    throw new CliError(
+      `the backup has the schema of Naru ${manifest.naru} (${last}), and this one has ${own}: restore it with that version, then start this one on it`,
+    );
+  }
+  const shapes = (tables: SnapshotPlan['tables']): string =>
+    JSON.stringify(tables.map(({ name, columns }) => [name, columns]));
+  const columns = (states: readonly SequenceState[]): string =>
+    JSON.stringify(states.map(({ table, column }) => [table, column]));
+  if (
+    shapes(manifest.tables) !== shapes(plan.tables) ||
+    columns(manifest.sequences) !== columns(sequences) ||
+    !manifest.partitions.every((partition) => isPartition(partition, plan))
+  )
+    throw new CliError('the backup does not have the tables of its schema: its manifest is damaged');
+}

@@ -1,0 +1,29 @@
+import { createRequire } from 'node:module';
+import { arch, platform } from 'node:os';
+import { join } from 'node:path';
+import type { Surroundings } from '../../app/process-context.ts';
+import type { Finding } from '../../cli/shell.ts';
+import { runCommand } from '../../postgres/run-command.ts';
+
+/** Whether the binding of the engine in the box can be loaded: in a process of its own, for a bad binary kills whoever loads it. */
+export async function examineDemoEngine(slot: string, around: Surroundings): Promise<Finding> {
+  const name = `slot ${slot}`;
+  const binding = `@fugood/node-llama-${platform()}-${arch()}`;
+  let path: string;
+  try {
+    path = createRequire(join(around.root, 'package.json')).resolve(binding);
+  } catch {
+    return { name, ok: false, words: `${binding} is not installed: run npm install` };
+  }
+  const { ok, output } = await runCommand(around.nodePath, ['--require', path, '--eval', '0'], {
+    user: null,
+    env: around.env,
+    timeoutMs: 20_000,
+  });
+  if (ok) return { name, ok, words: 'the engine in the box can be loaded' };
+  const reason = /Error: (.*)/.exec(output)?.[1] ?? output.trim().split('\n').at(-1) ?? 'for no known reason';
+  const remedy = output.includes('libgomp')
+    ? ': install it (apt install libgomp1, dnf install libgomp, apk add libgomp)'
+    : '';
+  return { name, ok, words: `the engine in the box cannot be loaded: ${reason}${remedy}` };
+}

@@ -1,0 +1,221 @@
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { readAlarms } from '../../app/alarms.ts';
+import { faultsOf, readConfig, type Settings, settingsOf } from '../../app/config-source.ts';
+import { workerHomes } from '../../app/journal-recovery.ts';
+import { tryListen } from '../../app/listen-address.ts';
+import type { Surroundings } from '../../app/process-context.ts';
+import type { Finding, Places } from '../../cli/shell.ts';
+import type { Config } from '../../config/config.ts';
+import { findBinaries } from '../../postgres/binaries.ts';
+import { clusterMajor } from '../../postgres/cluster.ts';
+import { clusterDirOf } from '../../postgres/cluster-dir.ts';
+import { attachEmbedded } from '../../postgres/embedded.ts';
+import { which } from '../../postgres/run-command.ts';
+import { serverUser } from '../../postgres/server-user.ts';
+import { Database } from '../../store/database.ts';
+import { durabilityFaults, readDurability } from '../../store/durability.ts';
+import { explain } from '../format-error.ts';
+import { examineDemoEngine } from './demo-engine.ts';
+
+const oldestNode = 26;
+const oldestDatabase = 15;
+/** When this one is taken, the gateway takes another. */
+const usualAdminPort = 8788;
+const smallDiskBytes = 1_000_000_000;
+
+/** `naru doctor`: what has to be right before Naru can serve, each with its remedy when it is not. Changes nothing of note. */
+export async function examine(places: Places, around: Surroundings): Promise<readonly Finding[]> {
+  const findings = [node(around)];
+  const settings = settingsOf(places, around);
+  const { file, faults, warnings } = faultsOf(settings, around);
+  findings.push(...warnings.map((words) => bad('configuration rights', words)));
+  if (faults.length > 0) return [...findings, bad('configuration', faults.join('\n'))];
+  findings.push(good('configuration', `${file}: no fault`));
+  const config = readConfig(settings, around);
+  const running = runningHere(settings.dataDir);
+  findings.push(dataDir(settings));
+  findings.push(...foreignSegments(settings.dataDir));
+  findings.push(await told('database', () => database(config, settings.dataDir, around)));
+  findings.push(...(await alarms(config, settings.dataDir)));
+  findings.push(await address('port', config.listen, running));
+  findings.push(await address('admin port', config.admin, running));
+  findings.push(...(await engines(config, around)));
+  return findings;
+}
+
+function node({ nodeVersion, nodePath }: Surroundings): Finding {
+  const isNew = Number.parseInt(nodeVersion, 10) >= oldestNode;
+  const words = `${nodeVersion} (${nodePath})`;
+  return isNew
+    ? good('node', words)
+    : bad('node', `${words} is too old: run bin/naru or npm start, which bring their own`);
+}
+
+function dataDir({ dataDir: dir }: Settings): Finding {
+  let there = dir;
+  while (!existsSync(there)) there = dirname(there);
+  try {
+    accessSync(there, constants.R_OK | constants.W_OK | constants.X_OK);
+    const { bavail, bsize } = statfsSync(there);
+    const free = bavail * bsize;
+    const words = `${dir}${there === dir ? '' : ' (not made yet)'}, ${(free / 1e9).toFixed(1)} GB free`;
+    return free < smallDiskBytes
+      ? bad('data directory', `${words}: too little for the books`)
+      : good('data directory', words);
+  } catch (error) {
+    return bad('data directory', `${dir}: ${explain(error)}: choose another with --data-dir`);
+  }
+}
+
+/** Charges that are in this data directory and belong into another database, or to another node. */
+function foreignSegments(dir: string): readonly Finding[] {
+  return [dir, ...workerHomes(dir)].flatMap((home) => {
+    const journal = join(home, 'journal');
+    if (!existsSync(journal)) return [];
+    const { length } = readdirSync(journal).filter((name) => name.endsWith('.foreign'));
+    if (length === 0) return [];
+    const words = `${journal} has ${length} segments of another database or node, which were set aside: settle them where they belong with naru node recover ${journal}`;
+    return [bad('journal', words)];
+  });
+}
+
+async function database(config: Config, dir: string, around: Surroundings): Promise<string> {
+  const { url } = config.database;
+  if (url !== 'embedded')
+    return answered(
+      new Database({ connectionString: url.reveal() }, 1),
+      'the server of database.url',
+      durabilityFaults,
+    );
+  const running = await runningEmbedded(dir);
+  if (running !== null) return answered(new Database(running, 1), 'the embedded server');
+  const cluster = clusterDirOf(dir);
+  const user = serverUser(around.uid, cluster);
+  const { env, uid } = around;
+  const needMajor = clusterMajor(cluster);
+  const { binDir, major } = await findBinaries({
+    uid,
+    user,
+    env,
+    dataDir: dir,
+    needMajor,
+    progress: () => {},
+  });
+  return `embedded PostgreSQL ${major} (${binDir})${user === null ? '' : `, runs as ${user.name}`}, not running now`;
+}
+
+/** What of the money waits for a person; nothing when the database does not run, or has not this schema yet. */
+async function alarms({ database: { url } }: Config, dir: string): Promise<readonly Finding[]> {
+  const address = url !== 'embedded' ? { connectionString: url.reveal() } : await runningEmbedded(dir);
+  if (address === null) return [];
+  const opened = new Database(address, 1);
+  try {
+    const { quarantined, lostNodes } = await readAlarms(opened);
+    return [
+      ...(quarantined === 0
+        ? []
+        : [bad('quarantine', `the database refused ${quarantined} settlements: see naru ledger quarantine`)]),
+      ...(lostNodes === 0
+        ? []
+        : [bad('nodes', `${lostNodes} are lost, and their journals may hold charges: see naru node list`)]),
+    ];
+  } catch {
+    return [];
+  } finally {
+    await opened.close();
+  }
+}
+
+async function runningEmbedded(dir: string): ReturnType<typeof attachEmbedded> {
+  return existsSync(dir) ? attachEmbedded(dir) : null;
+}
+
+async function answered(
+  opened: Database,
+  what: string,
+  unsafe: typeof durabilityFaults = () => [],
+): Promise<string> {
+  try {
+    const [row] = await opened.query<{ version: string }>(
+      "SELECT current_setting('server_version') AS version",
+    );
+    const version = row?.version ?? 'unknown';
+    if (Number.parseInt(version, 10) < oldestDatabase)
+      throw new Error(`${what} is PostgreSQL ${version}: ${oldestDatabase} or newer is needed`);
+    const faults = unsafe(await readDurability(opened));
+    if (faults.length > 0) throw new UnsafeServer(`${what}: ${faults.join('; ')}`);
+    return `${what} answers, PostgreSQL ${version}`;
+  } finally {
+    await opened.close();
+  }
+}
+
+/** The server answers, but its settings can lose acknowledged charges; the message says which, with remedies. */
+class UnsafeServer extends Error {}
+
+/** What the server that has this data directory says of itself; null when none has it. */
+function runningHere(dir: string): string | null {
+  try {
+    const { pid, describe } = JSON.parse(readFileSync(join(dir, 'naru.lock.json'), 'utf8')) as {
+      readonly pid: number;
+      readonly describe: string;
+    };
+    return `process ${pid} (${describe})`;
+  } catch {
+    return null;
+  }
+}
+
+async function address(
+  name: string,
+  { host, port }: Config['listen'],
+  running: string | null,
+): Promise<Finding> {
+  const error = await tryListen({ host, port });
+  if (error === null) return good(name, `${host}:${port} is free`);
+  const code = error.code ?? error.message;
+  if (code === 'EADDRINUSE' && running !== null)
+    return good(name, `${host}:${port}: taken; ${running} has this data directory`);
+  if (code === 'EADDRINUSE' && name === 'admin port' && port === usualAdminPort)
+    return good(name, `${host}:${port} is taken by another program; a free one will serve`);
+  const remedy = name === 'port' ? '--port, or listen.port in naru.yaml' : 'admin.port in naru.yaml';
+  return bad(
+    name,
+    `${host}:${port}: ${code === 'EADDRINUSE' ? 'taken by another program' : code}: choose another with ${remedy}`,
+  );
+}
+
+async function engines(config: Config, around: Surroundings): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for (const { name, driver } of config.slots) {
+    if (driver.kind !== 'process') continue;
+    const [program = ''] = driver.command;
+    const isThere = program.includes('/')
+      ? existsSync(resolve(driver.cwd, program))
+      : which(program, driver.env) !== null;
+    const isOurs = driver.command.includes(join(around.root, 'demo-engine/server.ts'));
+    if (!isThere) findings.push(bad(`slot ${name}`, `there is no program ${program}`));
+    else if (isOurs) findings.push(await examineDemoEngine(name, around));
+    else findings.push(good(`slot ${name}`, program));
+  }
+  return findings;
+}
+
+async function told(name: string, work: () => Promise<string>): Promise<Finding> {
+  try {
+    return good(name, await work());
+  } catch (error) {
+    const isPlain =
+      error instanceof UnsafeServer || (error instanceof Error && error.message.includes('is needed'));
+    return bad(name, isPlain ? error.message : explain(error));
+  }
+}
+
+function good(name: string, words: string): Finding {
+  return { name, ok: true, words };
+}
+
+function bad(name: string, words: string): Finding {
+  return { name, ok: false, words };
+}

@@ -1,0 +1,58 @@
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { settingsOf } from '../app/config-source.ts';
+import { holdAfterCommands } from '../app/database.ts';
+import { workerHomes } from '../app/journal-recovery.ts';
+import type { Surroundings } from '../app/process-context.ts';
+import { holdHome } from '../app/workers/worker-dir.ts';
+import type { NewIdentity } from '../cli/node-desk.ts';
+import { CliError, type Places } from '../cli/shell.ts';
+import { nodeHome } from '../nodes/node-dir.ts';
+
+/**
+ * `naru node new-identity`: makes a copied data directory a node of its own, and each of its workers. The journal that was copied stays
+ * behind in a folder of the old identity, out of reach of the next start: the original settles its own requests, and those that were
+ * in flight when it was copied may have ended since. Throws a `CliError` when there is no identity, or a server has the directory.
+ */
+export async function newIdentity(places: Places, around: Surroundings): Promise<readonly NewIdentity[]> {
+  const { dataDir } = settingsOf(places, around);
+  const homes = [dataDir, ...workerHomes(dataDir)].filter((home) => existsSync(join(home, 'node-id')));
+  if (homes.length === 0)
+    throw new CliError(`${dataDir} has no identity: a server gives it one at its first start`);
+  const lock = await holdAfterCommands(dataDir, { pid: around.pid, describe: 'a naru command' });
+  try {
+    const changed: NewIdentity[] = [];
+    for (const home of homes) {
+      const held = home === dataDir ? null : await holdHome(home, around.pid);
+      try {
+        changed.push(renew(home));
+      } finally {
+        held?.release();
+      }
+    }
+    return changed;
+  } finally {
+    lock.release();
+  }
+}
+
+/** The journal goes first: were this cut short, a start would find the old identity and no journal, or refuse to start. */
+function renew(home: string): NewIdentity {
+  const before = nodeHome(home);
+  const setAside = setJournalAside(home, before);
+  rmSync(join(home, 'node-id'));
+  return { home, before, after: nodeHome(home), setAside };
+}
+
+/** Where the segments of a journal are now; null when it had none. */
+function setJournalAside(home: string, identity: string): string | null {
+  const journal = join(home, 'journal');
+  if (!existsSync(journal)) return null;
+  if (!readdirSync(journal).some((name) => /\.(journal|damaged|foreign)$/.test(name))) return null;
+  for (let n = 1; ; n += 1) {
+    const folder = join(home, `journal-of-${identity}${n === 1 ? '' : `-${n}`}`);
+    if (existsSync(folder)) continue;
+    renameSync(journal, folder);
+    return folder;
+  }
+}

@@ -1,0 +1,229 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { readConfig, settingsOf } from '../app/config-source.ts';
+import { openDatabaseBeside } from '../app/database.ts';
+import { tellNodes, workerHomes } from '../app/journal-recovery.ts';
+import type { Surroundings } from '../app/process-context.ts';
+import type { Recovered, RecoverOrder } from '../cli/node-desk.ts';
+import { CliError, type Places } from '../cli/shell.ts';
+import { type FoundSegment, inspectJournal, markSettled } from '../journal/inspect.ts';
+import type { Ticket } from '../journal/journal.ts';
+import type { OpenRecord } from '../ledger/journal-records.ts';
+import { failureOfOrphan, readLeftovers } from '../ledger/orphaned-requests.ts';
+import { Quarantine } from '../ledger/quarantine.ts';
+import { checkLeftovers } from '../ledger/settlement-checks.ts';
+import type { SettlementRow } from '../ledger/settlement-sql.ts';
+import { Settler } from '../ledger/settler.ts';
+import { silentLog } from '../log/log.ts';
+import { closeNode, nodeLostMs, readHolder } from '../nodes/nodes-sql.ts';
+import { DataDirHeld, type DataDirLock, holdDataDir } from '../postgres/data-dir-lock.ts';
+import type { Database } from '../store/database.ts';
+import { readDatabaseId } from '../store/database-identity.ts';
+import { migrate } from '../store/migrate.ts';
+import { systemClock } from '../time/clock.ts';
+
+/** Nothing to release: the files stay as they are. */
+const noTicket = 0 as Ticket;
+
+/** One journal folder: its segments that belong here, and whose they are. */
+interface Found {
+  readonly segments: readonly FoundSegment[];
+  /** The identities of their nodes. */
+  readonly homes: ReadonlySet<string>;
+  readonly settled: readonly SettlementRow[];
+  readonly orphans: readonly OpenRecord[];
+}
+
+/** What was found in all folders of an order. */
+interface Tally {
+  readonly found: Found[];
+  readonly elsewhere: Map<string, number>;
+  damaged: number;
+}
+
+/**
+ * `naru node recover`: settles what a journal holds for the database of the configuration, from a data directory, a copy of one, or a
+ * journal folder; beside running servers, and as often as one likes. Nothing in the folder is changed, but for segments that had been set
+ * aside: those that are settled now are marked so.
+ */
+export async function recoverJournal(
+  places: Places,
+  order: RecoverOrder,
+  around: Surroundings,
+): Promise<Recovered> {
+  const dir = resolve(around.cwd, order.dir);
+  const folders = journalFolders(dir);
+  const settings = settingsOf(places, around);
+  const config = readConfig(settings, around);
+  const { database, close } = await openDatabaseBeside(config, settings.dataDir, around);
+  const locks: DataDirLock[] = [];
+  try {
+    await migrate(database);
+    // The one with the embedded database is held by this command, or by a server that is seen in that database.
+    const own = config.database.url === 'embedded' ? settings.dataDir : null;
+    const isServed = await takeLocks(
+      [dir, ...workerHomes(dir)].filter((home) => home !== own),
+      locks,
+    );
+    return await recoverInto(database, folders, order, isServed);
+  } finally {
+    for (const lock of locks) lock.release();
+    await close();
+  }
+}
+
+function journalFolders(dir: string): readonly string[] {
+  const folders = [dir, ...workerHomes(dir)]
+    .map((home) => join(home, 'journal'))
+    .filter((one) => existsSync(one));
+  if (folders.length > 0) return folders;
+  if (existsSync(dir) && inspectJournal(dir).length > 0) return [dir];
+  throw new CliError(`${dir} has no journal: name a data directory, or the folder of a journal`);
+}
+
+/** Keeps a server from starting in the directory meanwhile; true when one has it already. A disk that takes no writes has none. */
+async function takeLocks(homes: readonly string[], locks: DataDirLock[]): Promise<boolean> {
+  for (const home of homes.filter((one) => existsSync(join(one, 'naru.lock')))) {
+    try {
+      locks.push(await holdDataDir(home, { pid: 0, describe: 'a naru command' }));
+    } catch (error) {
+      if (error instanceof DataDirHeld) return true;
+    }
+  }
+  return false;
+}
+
+async function recoverInto(
+  database: Database,
+  folders: readonly string[],
+  { isCopy, ofDatabase }: RecoverOrder,
+  isServed: boolean,
+): Promise<Recovered> {
+  const own = await readDatabaseId(database);
+  const tally: Tally = { found: [], elsewhere: new Map(), damaged: 0 };
+  for (const folder of folders)
+    tally.found.push(readFolder(folder, new Set([own, ofDatabase ?? own]), tally));
+  // Asked after the journal was read: a node that writes to it now had registered before.
+  const homes = new Set(tally.found.flatMap((found) => [...found.homes]));
+  const alive = new Set<string>();
+  for (const home of homes) if (isServed || (await isAlive(database, home))) alive.add(home);
+  const mayFail = ({ homes: of }: Found): boolean => !isCopy && ![...of].some((home) => alive.has(home));
+  const nowMs = systemClock.now();
+  const failed = tally.found
+    .filter(mayFail)
+    .flatMap(({ orphans }) => orphans.map((record) => failureOfOrphan(record, nowMs)));
+  const settlements = tally.found.flatMap(({ settled }) => settled);
+  const { known, quarantined } = await settleAll(database, [...settlements, ...failed]);
+  for (const { segments } of tally.found)
+    for (const segment of segments) if (segment.isSetAside && !segment.isDamaged) noteSettled(segment);
+  const closed: string[] = [];
+  if (!isCopy)
+    for (const home of homes)
+      if (
+        !alive.has(home) &&
+        (await closeNode(database, { home, closure: 'recovered', reason: null })) === 'closed'
+      )
+        closed.push(home);
+  const orphans = tally.found.reduce((sum, found) => sum + found.orphans.length, 0);
+  return {
+    settlements: settlements.length,
+    known: known.filter((uuid) => settlements.some((row) => row.uuid === uuid)).length,
+    quarantined,
+    failed: failed.length,
+    unfinished: orphans - failed.length,
+    damaged: tally.damaged,
+    elsewhere: tally.elsewhere,
+    closed,
+    alive: [...alive],
+  };
+}
+
+/** A disk that takes no writes keeps its file, which may be settled once more. */
+function noteSettled(segment: FoundSegment): void {
+  try {
+    markSettled(segment);
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== 'EROFS') throw error;
+  }
+}
+
+async function isAlive(database: Database, home: string): Promise<boolean> {
+  const holder = await readHolder(database, home);
+  return holder !== null && holder.silentMs < nodeLostMs;
+}
+
+/** Segments that say nothing belong to the data directory that they are in, and to the database that is asked. */
+function readFolder(folder: string, databases: ReadonlySet<string>, tally: Tally): Found {
+  const homes = new Set<string>();
+  const ours: FoundSegment[] = [];
+  for (const segment of inspectJournal(folder)) {
+    const { owner } = segment;
+    if (owner !== null && !databases.has(owner.database)) {
+      if (segment.records()[Symbol.iterator]().next().done === true) continue;
+      tally.elsewhere.set(owner.database, (tally.elsewhere.get(owner.database) ?? 0) + 1);
+      continue;
+    }
+    const home = owner?.home ?? homeBeside(folder);
+    if (home !== null) homes.add(home);
+    ours.push(segment);
+  }
+  const records = ours.flatMap((segment) => {
+    const of = [...segment.records()].map((record) => ({ ...record, ticket: noTicket }));
+    if (segment.isDamaged) tally.damaged += 1;
+    return of;
+  });
+  const { settled, orphans } = readLeftovers(records);
+  return {
+    segments: ours,
+    homes,
+    settled: settled.map(({ row }) => row),
+    orphans: orphans.map(({ record }) => record),
+  };
+}
+
+function homeBeside(folder: string): string | null {
+  const file = join(dirname(folder), 'node-id');
+  const text = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
+  return /^[0-9a-f-]{36}$/.test(text) ? text : null;
+}
+
+/** Settles rows that may have been settled before; those that the database refuses, or whose payer it does not know, are quarantined. */
+async function settleAll(
+  database: Database,
+  rows: readonly SettlementRow[],
+): Promise<{ readonly known: readonly string[]; readonly quarantined: number }> {
+  const { writtenOff, strangers } = await checkLeftovers(database, rows);
+  const known: string[] = [...writtenOff];
+  const charged = { account: new Set<number>(), key: new Set<number>() };
+  const quarantine = new Quarantine({ database, journal: { release: () => {} }, log: silentLog });
+  const refused: Promise<void>[] = [];
+  const settler = new Settler({
+    database,
+    clock: systemClock,
+    log: silentLog,
+    spendingNode: () => null,
+    onCommitted: (committed, { replayed }) => {
+      known.push(...replayed);
+      for (const { uuid, cost, accountId, keyId } of committed) {
+        if (cost === 0n || replayed.has(uuid)) continue;
+        charged.account.add(accountId);
+        charged.key.add(keyId);
+      }
+    },
+    onQuarantined: (row, reason) => void refused.push(quarantine.add(row, reason, [])),
+  });
+  for (const row of rows) {
+    if (writtenOff.has(row.uuid)) continue;
+    const stranger = strangers.get(row.uuid);
+    if (stranger === undefined) settler.push(row, () => {}, true);
+    else refused.push(quarantine.add(row, stranger, []));
+  }
+  await settler.drained();
+  await Promise.all(refused);
+  await tellNodes(database, charged);
+  if (quarantine.unstored > 0)
+    throw new CliError(
+      `the database refuses ${quarantine.unstored} settlements, and to note that it does: the journal has them still`,
+    );
+  return { known, quarantined: refused.length };
+}

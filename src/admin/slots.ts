@@ -1,0 +1,106 @@
+import { join } from 'node:path';
+import { readConfig, type Settings, settingsOf } from '../app/config-source.ts';
+import type { Surroundings } from '../app/process-context.ts';
+import { CliError, type Places } from '../cli/shell.ts';
+import type { LogWish, SlotDesk } from '../cli/slot-desk.ts';
+import { hint } from '../config/nearest.ts';
+import type { ControlCall } from '../control/call.ts';
+import { parseRow, type SlotRow } from '../control/slots.ts';
+import { readHistory } from '../slots/history.ts';
+import { followLog, type LogLine, readLog, startLogs } from '../slots/read-log.ts';
+import { systemClock } from '../time/clock.ts';
+import { askServer, serverIsAway } from './control-client.ts';
+
+/** A server that is alive answers this within its sleep. */
+const answerWithinMs = 10_000;
+
+/** The slots of the data directory that the options name: through its server's control socket, and from its files. */
+export function openSlotDeskOf(places: Places, around: Surroundings): SlotDesk {
+  const settings = settingsOf(places, around);
+  const { dataDir } = settings;
+  const ask = (call: ControlCall): Promise<unknown> => askServer(dataDir, call);
+  /** One slot of the server; a name that it does not know is answered with the ones that it does. */
+  const askOne = async (name: string, verb: string, call: Omit<ControlCall, 'path'>): Promise<SlotRow> => {
+    const rows = listOf(await ask({ method: 'GET', path: '/slots', limitMs: answerWithinMs }));
+    assertKnown(
+      name,
+      rows.map((row) => row.name),
+    );
+    return parseRow(await ask({ ...call, path: `/slots/${encodeURIComponent(name)}${verb}` }));
+  };
+  return {
+    async list() {
+      try {
+        return listOf(await ask({ method: 'GET', path: '/slots', limitMs: answerWithinMs }));
+      } catch (thrown) {
+        if (!(await serverIsAway(thrown, dataDir))) throw thrown;
+        return coldSlots(settings, around);
+      }
+    },
+    read: (name) => askOne(name, '', { method: 'GET', limitMs: answerWithinMs }),
+    start: (name) => askOne(name, '/start', { method: 'POST', limitMs: answerWithinMs }),
+    stop: (name, drainMs) =>
+      askOne(name, `/stop${drainMs === null ? '' : `?drain_ms=${drainMs}`}`, {
+        method: 'POST',
+        limitMs: null,
+      }),
+    logs: (name, wish) => logsOf(settings, name, wish, around),
+  };
+}
+
+function listOf(body: unknown): readonly SlotRow[] {
+  if (!Array.isArray(body)) throw new CliError('the server has no list of slots: is it another version?');
+  return body.map(parseRow);
+}
+
+function assertKnown(name: string, known: readonly string[]): void {
+  if (known.includes(name)) return;
+  const none = known.length === 0 ? ': the configuration has no slots' : hint(name, known);
+  throw new CliError(`there is no slot ${name}${none}`);
+}
+
+/** What a slot is while nobody runs it. */
+async function coldSlots(settings: Settings, around: Surroundings): Promise<readonly SlotRow[]> {
+  const { slots } = readConfig(settings, around);
+  return Promise.all(
+    slots.map(async ({ name, driver }) => ({
+      name,
+      driver: driver.kind,
+      state: 'COLD',
+      reason: 'no server is running',
+      pid: null,
+      port: null,
+      in_flight: 0,
+      queued: 0,
+      starts: 0,
+      last_start_ms: (await readHistory(join(settings.dataDir, 'slots', name))).at(-1) ?? null,
+    })),
+  );
+}
+
+async function* logsOf(
+  settings: Settings,
+  slot: string,
+  { start, last, follow }: LogWish,
+  around: Surroundings,
+): AsyncGenerator<LogLine> {
+  const { dataDir } = settings;
+  // Only a name can name a folder; what the configuration no longer has may still have logs.
+  const logs = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/.test(slot) ? await startLogs(dataDir, slot) : [];
+  const waits = follow && start === null;
+  if (logs.length === 0) {
+    assertKnown(
+      slot,
+      readConfig(settings, around).slots.map(({ name }) => name),
+    );
+    if (!waits)
+      throw new CliError(`there is no log of ${slot}: its engine was not started here, or said nothing`);
+  }
+  const log = start === null ? logs[0] : logs[start - 1];
+  if (log === undefined && !waits)
+    throw new CliError(`there is no log of start ${start}: those of the last ${logs.length} starts are kept`);
+  if (!follow) return yield* log === undefined ? [] : readLog(log, last);
+  const from = { dataDir, slot, log: start === null ? null : (log ?? null) };
+  // Whoever follows ends the command to stop.
+  yield* followLog(from, last, systemClock, new AbortController().signal);
+}

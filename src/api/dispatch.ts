@@ -1,0 +1,78 @@
+import type { Account } from '../accounts/account.ts';
+import type { AccountBook } from '../accounts/account-cache.ts';
+import { Refusal } from '../errors/catalogue.ts';
+import type { Exchange } from '../http/request.ts';
+import { assertMayCall, assertValid, type Credential, hashOfBearer } from '../keys/authenticate.ts';
+import type { Key } from '../keys/key.ts';
+import type { KeyRing } from '../keys/key-cache.ts';
+import type { Clock } from '../time/clock.ts';
+import type { Reply } from '../wire/reply.ts';
+import type { AnyRoute, Caller } from './route.ts';
+import type { RouteTable } from './route-table.ts';
+
+/** What finding and identifying need. */
+export interface DispatchParts {
+  readonly table: RouteTable;
+  readonly keys: KeyRing;
+  readonly accounts: AccountBook;
+  readonly clock: Clock;
+  readonly keyPrefix: string;
+  /** Resolves when the memory of keys and accounts may be trusted; throws when it cannot be made so in time (A-26). */
+  readonly fresh: () => Promise<void> | undefined;
+}
+
+/** The first stages of every request: find the row, identify the caller, hand over. Throws what they refuse. */
+export async function dispatch(
+  parts: DispatchParts,
+  exchange: Exchange,
+): Promise<Reply | { readonly allow: readonly string[] }> {
+  const found = parts.table.find(exchange.method, exchange.path);
+  if (found.kind === 'options') return { allow: found.allow };
+  const { route, params } = found;
+  exchange.logFields['route'] = route.path;
+  const credential: Credential = route.credential;
+  exchange.isPrivate = credential !== 'none';
+  const caller = credential === 'none' ? null : await identify(parts, exchange, { credential, route });
+  return route.handle({ params, query: new URLSearchParams(exchange.queryText), caller, exchange });
+}
+
+/** Who calls (service.md §5), in the order of decisions.md §2; from memory unless the key is new to this process. */
+async function identify(
+  parts: DispatchParts,
+  exchange: Exchange,
+  {
+    credential: needs,
+    route,
+  }: { readonly credential: Exclude<Credential, 'none'>; readonly route: AnyRoute },
+): Promise<Caller> {
+  const hash = hashOfBearer(exchange.headers.authorization, parts.keyPrefix);
+  const fresh = parts.fresh();
+  if (fresh !== undefined) await fresh;
+  const known = parts.keys.peek(hash);
+  const key: Key | null = known === undefined ? await parts.keys.load(hash) : known;
+  const account = key === null ? null : await accountOf(parts.accounts, key);
+  try {
+    assertMayCall(key, needs, parts.clock.now(), () => {
+      if (account === null) throw new Error('a key without an account');
+      return account.balance;
+    });
+  } catch (refusal) {
+    if (key !== null && refusal instanceof Refusal) route.onRefused?.({ key, exchange, refusal });
+    throw refusal;
+  }
+  exchange.whileReading = async (body) => {
+    const read = await key.during(body);
+    assertValid(key, needs, parts.clock.now());
+    return read;
+  };
+  exchange.memory?.countFor(`key ${key.row.id}`);
+  exchange.logFields['account_id'] = key.row.accountId;
+  exchange.logFields['key_id'] = key.row.id;
+  return { key, accountId: key.row.accountId };
+}
+
+/** While the account is read the key is kept: a change of it must reach this very object, and so must what the request spends. */
+function accountOf(accounts: AccountBook, key: Key): Account | Promise<Account | null> {
+  const account = accounts.current(key.row.accountId);
+  return account instanceof Promise ? key.during(account) : account;
+}

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { endpointsShape, modelCountShape, modelsShape, providersShape } from '../../wire/shapes/models.ts';
+import { documents } from '../document.ts';
+
+const price = z.number().min(0).optional().describe('Won per million tokens');
+const list = (what: string) => z.string().optional().describe(`${what}, separated by commas`);
+
+const filters = {
+  q: z.string().optional().describe('Part of an id or a name'),
+  input_modalities: list('Kinds of input that a model must take'),
+  output_modalities: list('Kinds of output, or `all`'),
+  supported_parameters: list('Parameters that a model must support'),
+  context: z.int().min(1).optional().describe('The least context length'),
+  min_price: price,
+  max_price: price,
+  min_output_price: price,
+  max_output_price: price,
+  model_authors: list('Authors'),
+  providers: list('Providers, by slug or name'),
+};
+
+const paging = {
+  offset: z.int().min(0).optional(),
+  limit: z.int().min(1).max(1000).optional().describe('Without offset and limit the whole list comes'),
+};
+
+const listed = {
+  ko: '가격은 토큰당 원(KRW)이며 소수 문자열입니다. 자격 증명이 필요 없습니다.',
+  en: 'Prices are won per token, as decimal strings.',
+};
+
+export const modelsDocument = documents({
+  summary: { ko: '모델 목록', en: 'List the models' },
+  description: listed,
+  query: z.object({ ...filters, ...paging, sort: z.string().optional() }),
+  answer: { status: 200, shape: modelsShape },
+  failures: ['invalid_request'],
+});
+
+export const modelCountDocument = documents({
+  summary: { ko: '모델 수', en: 'Count the models' },
+  description: { ko: '목록과 같은 조건으로 셉니다.', en: 'Counts by the filters of the listing.' },
+  query: z.object(filters),
+  answer: { status: 200, shape: modelCountShape },
+  failures: ['invalid_request'],
+});
+
+export const userModelsDocument = documents({
+  summary: { ko: '이 키로 쓸 수 있는 모델', en: 'List the models of the key' },
+  description: { ko: '추론 키로 쓸 수 있는 모델을 보여 줍니다.', en: 'What an inference key may use.' },
+  query: z.object({ ...filters, ...paging, sort: z.string().optional() }),
+  answer: { status: 200, shape: modelsShape },
+  failures: ['invalid_request'],
+});
+
+export const endpointsDocument = documents({
+  summary: { ko: '모델의 후보', en: 'List the candidates of a model' },
+  description: {
+    ko: '후보마다 가격과 최근 30분의 지연, 속도, 가동률을 보여 줍니다. 트래픽이 없었으면 null입니다.',
+    en: 'Each candidate with its price and its latency, throughput and uptime of the last 30 minutes; null when it had no traffic.',
+  },
+  answer: { status: 200, shape: endpointsShape },
+  failures: ['not_found'],
+});
+
+export const providersDocument = documents({
+  summary: { ko: '제공자 목록', en: 'List the providers' },
+  description: {
+    ko: '자체 슬롯은 하나의 제공자로 나옵니다.',
+    en: 'All own slots together are one provider.',
+  },
+  answer: { status: 200, shape: providersShape },
+  failures: [],
+});

@@ -1,0 +1,54 @@
+import { refuse } from '../errors/catalogue.ts';
+import { generationBody } from '../generations/generation.ts';
+import type { readGeneration } from '../generations/generations.ts';
+import { parseGenerationId } from '../ids/generation-id.ts';
+import { generationOfRequest } from '../ids/request-id.ts';
+import type { Refusals } from '../inference/refusals.ts';
+import type { Settlements } from '../ledger/settlements.ts';
+import { generationDocument } from './documents/generation.ts';
+import { route } from './route.ts';
+
+/** What reading a record needs. */
+export interface GenerationParts {
+  readonly settlements: Pick<Settlements, 'find'>;
+  readonly refusals: Pick<Refusals, 'find'>;
+  /** The record that counts a refused request as a later one. */
+  readonly readRefusal: (accountId: number, uuid: string) => ReturnType<typeof readGeneration>;
+  readonly readGeneration: (accountId: number, uuid: string) => ReturnType<typeof readGeneration>;
+}
+
+/**
+ * `GET /generation`: readable before the last byte of its response has been sent (decisions.md §1), by the id of the answer or by the
+ * request id that every response and every error carries (A-33).
+ */
+export function generationRoutes({
+  settlements,
+  refusals,
+  readGeneration: read,
+  readRefusal,
+}: GenerationParts) {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/generation',
+      credential: 'inference',
+      summary: 'Read the record of one generation',
+      document: generationDocument,
+      handle: async ({ query, caller }) => {
+        const id = query.get('id');
+        if (id === null || id === '') throw refuse('invalid_request', '`id` is missing.');
+        const asRequest = generationOfRequest(id);
+        const uuid = parseGenerationId(id) ?? asRequest;
+        const onTheWay = uuid === null ? undefined : (settlements.find(uuid) ?? refusals.find(uuid));
+        const own = onTheWay?.accountId === caller.accountId ? onTheWay : null;
+        const row =
+          own ??
+          (uuid === null ? null : await read(caller.accountId, uuid)) ??
+          (asRequest === null ? null : await readRefusal(caller.accountId, asRequest));
+        // One answer for "does not exist" and "is another account's".
+        if (row === null) throw refuse('not_found', '해당 생성 기록이 없습니다. No such generation.');
+        return { body: { data: generationBody(row) } };
+      },
+    }),
+  ];
+}

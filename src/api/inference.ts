@@ -1,0 +1,27 @@
+import { type InferenceParts, infer } from '../inference/inference.ts';
+import { chatDocument, textDocument } from './documents/inference.ts';
+import { route } from './route.ts';
+
+/** The endpoints that models answer (service.md §1). */
+export function inferenceRoutes(parts: InferenceParts) {
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/chat/completions',
+      credential: 'inference',
+      summary: 'Answer a conversation, whole or streamed',
+      document: chatDocument,
+      handle: (call) => infer(parts, 'chat', call),
+      onRefused: (refused) => parts.refusals.note({ ...refused, endpoint: 'chat' }),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/v1/completions',
+      credential: 'inference',
+      summary: 'Continue a text, whole or streamed',
+      document: textDocument,
+      handle: (call) => infer(parts, 'text', call),
+      onRefused: (refused) => parts.refusals.note({ ...refused, endpoint: 'text' }),
+    }),
+  ];
+}

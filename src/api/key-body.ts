@@ -1,0 +1,87 @@
+import { refuse } from '../errors/catalogue.ts';
+import { isStorableName, showsSomething, storableName } from '../ids/name.ts';
+import type { KeyChange } from '../keys/keys.ts';
+import { type Krw, krwFromNumber } from '../money/krw.ts';
+import { parseInstant } from '../time/clock.ts';
+import { type LimitReset, limitResets } from '../time/period.ts';
+import { type JsonObject, member } from './json-body.ts';
+
+/** What a new key is to be, as the body of `POST /keys` says (decisions.md §1). */
+export interface NewKeyBody {
+  readonly name: string;
+  readonly limit: Krw | null;
+  readonly limitReset: LimitReset;
+  readonly expiresAtMs: number | null;
+}
+
+/** Reads the body of `POST /keys`; refuses with `400 invalid_request`. */
+export function readNewKey(body: JsonObject): NewKeyBody {
+  const name = member(body, 'name');
+  if (name === undefined) throw invalid('`name`이 없습니다. `name` is missing.');
+  return {
+    name: nameOf(name),
+    limit: limitOf(member(body, 'limit') ?? null),
+    limitReset: limitResetOf(member(body, 'limit_reset') ?? null),
+    expiresAtMs: expiryOf(member(body, 'expires_at') ?? null),
+  };
+}
+
+/** Reads the body of `PATCH /keys/{hash}` (service.md 4.2): what is not sent is not in the result. Refuses the whole of it or nothing. */
+export function readKeyChange(body: JsonObject): KeyChange {
+  const name = member(body, 'name');
+  const disabled = member(body, 'disabled');
+  const limit = member(body, 'limit');
+  const limitReset = member(body, 'limit_reset');
+  return {
+    ...(name === undefined ? {} : { name: nameOf(name) }),
+    ...(disabled === undefined ? {} : { userDisabled: flagOf(disabled) }),
+    ...(limit === undefined ? {} : { limitMicro: limitOf(limit) }),
+    ...(limitReset === undefined ? {} : { limitReset: limitResetOf(limitReset) }),
+  };
+}
+
+function nameOf(value: unknown): string {
+  if (typeof value !== 'string') throw invalid('`name`은 문자열이어야 합니다. `name` must be a string.');
+  if (!showsSomething(value)) throw invalid('`name`이 비어 있습니다. `name` must not be empty.');
+  if (!isStorableName(value)) throw invalid(`\`name\` ${storableName}`);
+  return value;
+}
+
+function flagOf(value: unknown): boolean {
+  if (typeof value !== 'boolean')
+    throw invalid('`disabled`는 참/거짓이어야 합니다. `disabled` must be a boolean.');
+  return value;
+}
+
+/** Null is no limit; 0 refuses every request; more than six decimals are rounded half up (decisions.md A-13). */
+function limitOf(value: unknown): Krw | null {
+  if (value === null) return null;
+  // The sign is looked at before rounding: a negative limit is none, however near to zero.
+  const isPositive = typeof value === 'number' && value >= 0 && !Object.is(value, -0);
+  const limit = isPositive ? krwFromNumber(value) : null;
+  if (limit === null) {
+    throw invalid(
+      '`limit`은 0 이상 10^15 이하의 수 또는 null이어야 합니다. `limit` must be null or a number from 0 to 10^15.',
+    );
+  }
+  return limit;
+}
+
+function limitResetOf(value: unknown): LimitReset {
+  if (value === null) return 'never';
+  const reset = limitResets.find((name) => name === value);
+  if (reset === undefined) throw invalid(`\`limit_reset\` must be null or one of ${limitResets.join(', ')}.`);
+  return reset;
+}
+
+/** One of the past too, which neither the service nor the original refuses: the key has then expired when it is made. */
+function expiryOf(value: unknown): number | null {
+  if (value === null) return null;
+  const atMs = typeof value === 'string' ? parseInstant(value) : null;
+  if (atMs === null) throw invalid('`expires_at` must be null or an instant such as 2026-12-31T23:59:59Z.');
+  return atMs;
+}
+
+function invalid(message: string): Error {
+  return refuse('invalid_request', message);
+}

@@ -1,0 +1,49 @@
+import type { KeyWithSpend } from '../keys/key-service.ts';
+import { spendOf } from '../keys/spend.ts';
+import { isDisabled } from '../keys/standing.ts';
+import { krwOfMicro, krwToNumber, zeroKrw } from '../money/krw.ts';
+import { isoOf } from '../time/clock.ts';
+
+/** The original groups keys in workspaces named by a UUID; here an account is its one workspace. */
+export function workspaceIdOf(accountId: number): string {
+  return `00000000-0000-4000-8000-${accountId.toString(16).padStart(12, '0')}`;
+}
+
+/** What every own provider key would have spent: there is none (service.md §1). */
+export const byokUsage = { byok_usage: 0, byok_usage_daily: 0, byok_usage_weekly: 0, byok_usage_monthly: 0 };
+
+/** Limit and spend as both key endpoints show them; `limit_remaining` is null without a limit and never below 0 (A-12). */
+export function spending({ row, spend }: KeyWithSpend): object {
+  const usage = spendOf(spend, row.limitReset);
+  const limit = row.limitMicro;
+  const left = limit === null ? null : limit > usage ? krwOfMicro(limit - usage) : zeroKrw;
+  return {
+    limit: limit === null ? null : krwToNumber(krwOfMicro(limit)),
+    limit_remaining: left === null ? null : krwToNumber(left),
+    limit_reset: row.limitReset,
+    usage: krwToNumber(krwOfMicro(usage)),
+    usage_daily: krwToNumber(krwOfMicro(spend.daily)),
+    usage_weekly: krwToNumber(krwOfMicro(spend.weekly)),
+    usage_monthly: krwToNumber(krwOfMicro(spend.monthly)),
+    ...byokUsage,
+    include_byok_in_limit: false,
+  };
+}
+
+/** The key object (service.md 2.1), with every further field that the original's clients require. */
+export function keyBody(key: KeyWithSpend, accountHasNoCredit: boolean): object {
+  const { row } = key;
+  return {
+    hash: row.hash,
+    label: row.label,
+    name: row.name,
+    disabled: isDisabled(row, accountHasNoCredit),
+    ...spending(key),
+    created_at: isoOf(row.createdAtMs),
+    updated_at: row.updatedAtMs === null ? null : isoOf(row.updatedAtMs),
+    expires_at: row.expiresAtMs === null ? null : isoOf(row.expiresAtMs),
+    creator_user_id: null,
+    workspace_id: workspaceIdOf(row.accountId),
+    external_user: null,
+  };
+}

@@ -1,0 +1,119 @@
+import type { AccountBook } from '../accounts/account-cache.ts';
+import { refuse } from '../errors/catalogue.ts';
+import { parseKeyHash } from '../ids/api-key.ts';
+import type { KeyDesk, KeyWithSpend } from '../keys/key-service.ts';
+import {
+  changeKeyDocument,
+  createKeyDocument,
+  listKeysDocument,
+  readKeyDocument,
+  revokeKeyDocument,
+} from './documents/keys.ts';
+import { readJsonObject } from './json-body.ts';
+import { readKeyChange, readNewKey } from './key-body.ts';
+import { keyBody } from './key-object.ts';
+import { integerOf, wordOf } from './query-values.ts';
+import { route } from './route.ts';
+
+/** What the key endpoints need. */
+export interface KeyRouteParts {
+  readonly desk: KeyDesk;
+  readonly accounts: AccountBook;
+  readonly maxBodyBytes: () => number;
+}
+
+/** Managing keys with a management key (service.md 4.1–4.3): only those of its own account. */
+export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
+  const bodyOf = (key: KeyWithSpend): object =>
+    keyBody(key, accounts.peek(key.row.accountId)?.hasNoCredit ?? false);
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/keys',
+      credential: 'management',
+      summary: 'List the keys of the account',
+      document: listKeysDocument,
+      handle: async ({ caller, query }) => {
+        const page = await desk.page(
+          caller.accountId,
+          readOffset(query.get('offset')),
+          readFlag('include_disabled', query.get('include_disabled') ?? 'true'),
+        );
+        return { body: { data: page.map(bodyOf) } };
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/v1/keys',
+      credential: 'management',
+      summary: 'Create an inference key',
+      document: createKeyDocument,
+      handle: async ({ caller, exchange }) => {
+        const order = readNewKey(await readJsonObject(exchange, maxBodyBytes()));
+        const created = await desk.create({ ...order, accountId: caller.accountId, kind: 'inference' });
+        return { status: 201, body: { data: bodyOf(created), key: created.plaintext } };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/keys/{hash}',
+      credential: 'management',
+      summary: 'Read a key',
+      document: readKeyDocument,
+      handle: async ({ caller, params }) => {
+        const hash = parseKeyHash(params.hash);
+        const key = hash === null ? null : await desk.read(caller.accountId, hash);
+        if (key === null) throw noSuchKey(params.hash);
+        return { body: { data: bodyOf(key) } };
+      },
+    }),
+    route({
+      method: 'PATCH',
+      path: '/api/v1/keys/{hash}',
+      credential: 'management',
+      summary: 'Rename a key, switch it off or on, change its limit',
+      document: changeKeyDocument,
+      handle: async ({ caller, params, exchange }) => {
+        const hash = parseKeyHash(params.hash);
+        const change = readKeyChange(await readJsonObject(exchange, maxBodyBytes()));
+        const isEmpty = Object.keys(change).length === 0;
+        const key =
+          hash === null
+            ? null
+            : await (isEmpty
+                ? desk.read(caller.accountId, hash)
+                : desk.change(caller.accountId, hash, change));
+        if (key === null) throw noSuchKey(params.hash);
+        return { body: { data: bodyOf(key) } };
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/api/v1/keys/{hash}',
+      credential: 'management',
+      summary: 'Revoke a key for good',
+      document: revokeKeyDocument,
+      handle: async ({ caller, params }) => {
+        const hash = parseKeyHash(params.hash);
+        if (hash === null || !(await desk.revoke(caller.accountId, hash))) throw noSuchKey(params.hash);
+        // `deleted` is what the original's own client asks for (decisions.md §1).
+        return { body: { data: { success: true }, deleted: true } };
+      },
+    }),
+  ];
+}
+
+/** The same bytes whether the key does not exist or is another account's (service.md 7.4.1). */
+function noSuchKey(hash: string): Error {
+  const short = hash.length > 16 ? `${hash.slice(0, 8)}…${hash.slice(-4)}` : hash.slice(0, 8);
+  return refuse('not_found', `키를 찾을 수 없습니다: ${short}`);
+}
+
+function readOffset(text: string | null): number {
+  return text === null ? 0 : integerOf('offset', text, 0);
+}
+
+/** Clients write a boolean of a query as their language does. */
+function readFlag(name: string, text: string): boolean {
+  return wordOf(name, text.toLowerCase(), ['true', 'false']) === 'true';
+}

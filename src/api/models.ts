@@ -1,0 +1,88 @@
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import { refuse } from '../errors/catalogue.ts';
+import type { Clock } from '../time/clock.ts';
+import type { Health } from '../upstreams/health.ts';
+import {
+  endpointsDocument,
+  modelCountDocument,
+  modelsDocument,
+  userModelsDocument,
+} from './documents/models.ts';
+import { endpointsBody, modelBody } from './model-object.ts';
+import { readPage } from './model-page.ts';
+import { readFilters } from './model-query.ts';
+import { readSort } from './model-sort.ts';
+import { route } from './route.ts';
+
+/** What the model endpoints read. */
+export interface ModelRouteParts {
+  /** The catalogue in force now. */
+  readonly catalogue: () => Catalogue;
+  readonly health: Health;
+  readonly clock: Clock;
+}
+
+/** The catalogue for everyone (service.md §1): answered from memory, also while the database is away (A-26). */
+export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
+  const listing = (path: string, query: URLSearchParams): object => {
+    const wanted = readFilters(query, clock.now());
+    const page = readPage(query);
+    const models = readSort(query, health)(catalogue().models.filter(wanted));
+    return {
+      data: page.of(models).map(modelBody),
+      total_count: models.length,
+      links: { next: page.next(path, query, models.length) },
+    };
+  };
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/models',
+      credential: 'none',
+      summary: 'List the models',
+      document: modelsDocument,
+      handle: ({ query }) => ({ body: listing('/api/v1/models', query) }),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/models/count',
+      credential: 'none',
+      summary: 'Count the models',
+      document: modelCountDocument,
+      handle: ({ query }) => {
+        const wanted = readFilters(query, clock.now());
+        return { body: { data: { count: catalogue().models.filter(wanted).length } } };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/models/user',
+      credential: 'inference',
+      summary: 'List the models that the key may use',
+      document: userModelsDocument,
+      // A key may use every model: there are no preferences of accounts that would exclude one.
+      handle: ({ query }) => ({ body: listing('/api/v1/models/user', query) }),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/models/{author}/{slug}/endpoints',
+      credential: 'none',
+      summary: 'List the candidates of a model with their prices and how they do',
+      document: endpointsDocument,
+      handle: ({ params }) => {
+        const model = catalogue().find(`${decoded(params.author)}/${decoded(params.slug)}`);
+        if (model === null) throw refuse('not_found', '해당 모델이 없습니다. No such model.');
+        return { body: { data: endpointsBody(model, health) } };
+      },
+    }),
+  ];
+}
+
+/** A segment of a path with its percent escapes read; as it came when they are none. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

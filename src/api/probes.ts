@@ -1,0 +1,31 @@
+import { route } from './route.ts';
+
+/** Whether this process can serve now; `reason` says why not. */
+export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string };
+
+const uncached = { 'Cache-Control': 'no-store' };
+
+/** `GET /healthz` (the process lives) and `GET /readyz` (it can serve): for a load balancer (decisions.md §4). */
+export function probeRoutes(readiness: () => Promise<Readiness>) {
+  return [
+    route({
+      method: 'GET',
+      path: '/healthz',
+      credential: 'none',
+      summary: 'Whether the process is alive',
+      handle: () => ({ body: { status: 'ok' }, headers: uncached }),
+    }),
+    route({
+      method: 'GET',
+      path: '/readyz',
+      credential: 'none',
+      summary: 'Whether the process can serve',
+      handle: async () => {
+        const state = await readiness();
+        return state.ready
+          ? { body: { status: 'ready' }, headers: uncached }
+          : { status: 503, body: { status: 'not ready', reason: state.reason } };
+      },
+    }),
+  ];
+}

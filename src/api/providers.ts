@@ -1,0 +1,48 @@
+import { ownProvider } from '../catalogue/model.ts';
+import type { ProviderConfig } from '../config/config.ts';
+import { providersDocument } from './documents/models.ts';
+import { route } from './route.ts';
+
+/** What the providers endpoint reads: the configuration alone, so it answers while the database is away (A-26). */
+export interface ProviderRouteParts {
+  readonly providers: readonly ProviderConfig[];
+  readonly slots: readonly unknown[];
+}
+
+/** `GET /providers` (surface §8). */
+export function providerRoutes(config: () => ProviderRouteParts) {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/providers',
+      credential: 'none',
+      summary: 'List the providers',
+      document: providersDocument,
+      handle: () => ({ body: { data: providersOf(config()) } }),
+    }),
+  ];
+}
+
+function providersOf({ providers, slots }: ProviderRouteParts): readonly object[] {
+  const own = slots.length === 0 ? [] : [providerBody({ ...ownProvider, ...noPages })];
+  return [...own, ...providers.map(providerBody)];
+}
+
+type Shown = Pick<
+  ProviderConfig,
+  'slug' | 'name' | 'privacyPolicyUrl' | 'termsOfServiceUrl' | 'statusPageUrl'
+>;
+
+const noPages = { privacyPolicyUrl: null, termsOfServiceUrl: null, statusPageUrl: null };
+
+function providerBody(provider: Shown): object {
+  return {
+    name: provider.name,
+    slug: provider.slug,
+    privacy_policy_url: provider.privacyPolicyUrl,
+    terms_of_service_url: provider.termsOfServiceUrl,
+    status_page_url: provider.statusPageUrl,
+    headquarters: null,
+    datacenters: null,
+  };
+}

@@ -1,0 +1,66 @@
+import type { Refusal } from '../errors/catalogue.ts';
+import type { Exchange } from '../http/request.ts';
+import type { Credential } from '../keys/authenticate.ts';
+import type { Key } from '../keys/key.ts';
+import type { Reply } from '../wire/reply.ts';
+import type { RouteDocument } from './document.ts';
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** Who is calling, by the credential that the row asks for. */
+export type CallerOf<C extends Credential> = C extends 'none' ? null : Caller;
+
+/** An identified caller: its key passed every check of decisions.md §2, step 2. */
+export interface Caller {
+  readonly key: Key;
+  readonly accountId: number;
+}
+
+/** The names between braces in a path. */
+type PathParams<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
+  ? { readonly [K in Name | keyof PathParams<Rest>]: string }
+  : Record<never, never>;
+
+/** What a handler is given. */
+export interface Call<P extends string, C extends Credential> {
+  readonly params: PathParams<P>;
+  readonly query: URLSearchParams;
+  readonly caller: CallerOf<C>;
+  readonly exchange: Exchange;
+}
+
+/** One endpoint: dispatch, 404, 405 with Allow, and the looped tests derive from these rows. */
+export interface Route<
+  M extends Method = Method,
+  P extends string = string,
+  C extends Credential = Credential,
+> {
+  readonly method: M;
+  /** Below the server's root, with `{name}` for a path parameter. */
+  readonly path: P;
+  readonly credential: C;
+  readonly summary: string;
+  /** What the API's document says; absent for what is not part of the API. */
+  readonly document?: RouteDocument;
+  readonly handle: (call: Call<P, C>) => Promise<Reply> | Reply;
+  /** Called when a key that is known was refused before `handle`. */
+  readonly onRefused?: (refused: RefusedCall) => void;
+}
+
+/** A request of a known key that dispatch refused. */
+export interface RefusedCall {
+  readonly key: Key;
+  readonly exchange: Exchange;
+  readonly refusal: Refusal;
+}
+
+/** A row that forgot its own types. */
+// biome-ignore lint/suspicious/noExplicitAny: rows of different paths and credentials share one table.
+export type AnyRoute = Route<Method, any, any>;
+
+/** Declares one endpoint. Identity at run time; at compile time it ties the handler to its row. */
+export function route<M extends Method, const P extends string, C extends Credential>(
+  declared: Route<M, P, C>,
+): Route<M, P, C> {
+  return declared;
+}

@@ -1,0 +1,231 @@
+import { join } from 'node:path';
+import { AccountBook } from '../accounts/account-cache.ts';
+import type { Config } from '../config/config.ts';
+import { Refusals } from '../inference/refusals.ts';
+import type { JournalEvent } from '../journal/errors.ts';
+import { Journal, type JournalOptions } from '../journal/journal.ts';
+import { KeyRing } from '../keys/key-cache.ts';
+import type { SettlementResult, SettlementRow } from '../ledger/settlement-sql.ts';
+import { Settlements } from '../ledger/settlements.ts';
+import { describeError, type Log } from '../log/log.ts';
+import { type Krw, krwOfMicro } from '../money/krw.ts';
+import { ChangeFeed } from '../nodes/change-feed.ts';
+import { SpendShares } from '../nodes/credit-leases.ts';
+import { answerFlush } from '../nodes/flush-sql.ts';
+import { nodeHome } from '../nodes/node-dir.ts';
+import { NodeRegistry } from '../nodes/node-registry.ts';
+import { SpendLines } from '../nodes/reservation-queue.ts';
+import { type ChangeTopic, lookedBack, seenUntilNow } from '../store/changes.ts';
+import type { Database } from '../store/database.ts';
+import { readDatabaseId } from '../store/database-identity.ts';
+import type { Clock } from '../time/clock.ts';
+import { Funds } from './spend-limits.ts';
+
+/**
+ * So many accounts, and so many keys, are kept in memory although nobody uses them: together some 160 MB (docs/scale.md). More are
+ * known only while they are used.
+ */
+export const keptInMemory = 200_000;
+
+/** What the books are opened with. */
+export interface BooksParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The debt floor of the moment, positive. */
+  readonly debtFloor: () => Krw;
+  /** The name of the data directory and what its journal is made of; from the directory itself unless told. */
+  readonly home?: string;
+  readonly journal?: Partial<JournalOptions>;
+  /** The operator has published a catalogue (`naru models publish`): the configuration is to be read again. */
+  readonly onPublished?: (() => void) | undefined;
+  /** Another process has taken over the identity of the data directory: this one must stop. */
+  readonly onSuperseded?: ((error: Error) => void) | undefined;
+  /** How many accounts and keys are kept in memory; `keptInMemory` unless told. */
+  readonly kept?: number;
+}
+
+/** Everything that knows of money and of who may spend it, kept true to the database. */
+export interface Books {
+  readonly accounts: AccountBook;
+  readonly keys: KeyRing;
+  readonly settlements: Settlements;
+  readonly journal: Journal;
+  readonly feed: ChangeFeed;
+  /** Who else serves from the database. */
+  readonly nodes: NodeRegistry;
+  /** What this node may spend without asking the others. */
+  readonly shares: SpendShares;
+  readonly funds: Funds;
+  /** Records of requests that were refused. */
+  readonly refusals: Refusals;
+  /** Requests that wait until others have settled. */
+  readonly lines: SpendLines;
+  /** Forgets some of the accounts and keys that were not used lately, where many are known: to be asked for now and then. */
+  forgetIdle(): void;
+  close(): Promise<void>;
+}
+
+/** Opens the books; what an earlier process left in the journal is settled before anyone can look. */
+export async function openBooks(parts: BooksParts): Promise<Books> {
+  const { config, database, dataDir, clock, log, kept = keptInMemory } = parts;
+  // A price may have been published after its configuration was read, which is before the database was there.
+  const since = lookedBack(await seenUntilNow(database));
+  let lastPublication = 0;
+  const home = parts.home ?? nodeHome(dataDir);
+  const owner = { database: await readDatabaseId(database), home };
+  const nodes = await NodeRegistry.join({
+    database,
+    clock,
+    log,
+    home,
+    keepsCharges: config.settlement.ack === 'journal',
+    onSuperseded: parts.onSuperseded,
+    address: `${config.listen.host}:${config.listen.port}`,
+  });
+  const knownSince = () => nodes.aloneSinceMs;
+  const isShared = () => !nodes.isAlone;
+  const accounts = new AccountBook({ database, clock, isShared, knownSince, kept });
+  const keys = new KeyRing({ database, clock, isShared, knownSince, kept });
+  const journal = await Journal.open({
+    dir: join(dataDir, 'journal'),
+    clock,
+    owner,
+    report: (event) => reportJournal(log, event),
+    ...parts.journal,
+  });
+  const funds = new Funds({ accounts, keys, clock, debtFloor: parts.debtFloor });
+  const shares: SpendShares = new SpendShares({ database, clock, nodes, isCurrent: () => feed.isFresh });
+  const lines = new SpendLines({ clock, shares });
+  nodes.onCompany(() => shares.publish(funds.all()));
+  const settlements = new Settlements({
+    database,
+    journal,
+    ack: config.settlement.ack,
+    clock,
+    log,
+    spendingNode: () => shares.spendingNode,
+    untilSeen: async () => {
+      if (!nodes.isSeen) await nodes.beat();
+    },
+    onCommitted: (...committed) => takeCommitted({ accounts, keys, shares }, ...committed),
+    onQuarantined: (row) => giveBack({ accounts, keys }, row),
+  });
+  const refusals = new Refusals({ settlements, clock });
+  const recovered = await settlements.recover();
+  if (recovered.finals + recovered.orphans > 0) log.info('recovered', recovered);
+  /** Answers a backup that asks for everything settled until now. */
+  const flush = async (request: number): Promise<void> => {
+    try {
+      await settlements.caughtUp();
+      await answerFlush(database, request, home);
+    } catch (error) {
+      log.warn('flush_unanswered', { detail: describeError(error) });
+    }
+  };
+  const feed: ChangeFeed = await ChangeFeed.start({
+    connect: (limitMs) => database.connect(limitMs),
+    clock,
+    log,
+    since,
+    onChanges: async (changes) => {
+      const subjects = (...topics: ChangeTopic[]): number[] => [
+        ...new Set(changes.filter(({ topic }) => topics.includes(topic)).map(({ subject }) => subject)),
+      ];
+      // Together, or thousands of changes at once would keep this node from looking for longer than it may.
+      await Promise.all([
+        keys.refreshAll(subjects('key')),
+        ...subjects('account').map((id) => accounts.refresh(id)),
+      ]);
+      for (const id of subjects('share-of-account')) shares.noteWanted({ kind: 'account', id });
+      for (const id of subjects('share-of-key')) shares.noteWanted({ kind: 'key', id });
+      // Credit may have been added, a limit raised, a key revoked, a share given back.
+      lines.wakeAll();
+      // Credit may have been taken away, or a limit lowered: shares of what was there before would be spent beyond it.
+      await shares.yieldTo([
+        ...subjects('account', 'share-of-account').map((id) => funds.account(id)),
+        ...subjects('key', 'share-of-key').map((id) => funds.key(id)),
+      ]);
+      if (subjects('node').length > 0) await nodes.beat();
+      // Not waited for: other changes do not wait until the database has taken the settlements.
+      for (const request of subjects('flush')) void flush(request);
+      // Publications follow one another, so their ids are in order.
+      const publication = changes.findLast(({ topic }) => topic === 'catalogue')?.id ?? 0;
+      if (publication <= lastPublication) return;
+      lastPublication = publication;
+      // Not waited for: no revoked key waits until a configuration is read.
+      parts.onPublished?.();
+    },
+  });
+  return {
+    accounts,
+    keys,
+    settlements,
+    journal,
+    feed,
+    nodes,
+    shares,
+    funds,
+    lines,
+    refusals,
+    forgetIdle() {
+      accounts.forgetIdle();
+      keys.forgetIdle();
+    },
+    async close() {
+      await feed.close();
+      await refusals.close();
+      await settlements.close();
+      await nodes.leave(settlements.backlog + settlements.unstored === 0);
+    },
+  };
+}
+
+/** What the database has committed leaves what was pending, in the same turn, so that no reader sees a charge twice or not at all. */
+function takeCommitted(
+  { accounts, keys, shares }: Pick<Books, 'accounts' | 'keys' | 'shares'>,
+  rows: readonly SettlementRow[],
+  result: SettlementResult,
+  askedMs: number,
+): void {
+  accounts.update(result.balances, askedMs);
+  for (const row of rows) {
+    const cost = krwOfMicro(row.cost);
+    accounts.peek(row.accountId)?.uncharge(cost);
+    shares.spent('account', row.accountId, cost);
+    shares.spent('key', row.keyId, cost);
+    const key = keys.peekId(row.keyId);
+    if (key === undefined) continue;
+    if (!result.replayed.has(row.uuid)) key.committed(row.day, cost);
+    // An earlier attempt whose answer was lost had moved it: how much the key has spent is read again.
+    else keys.doubt(row.keyId, row.day, cost);
+  }
+}
+
+/** Takes back what was charged in memory for a row that the database will never take. */
+function giveBack(
+  { accounts, keys }: { readonly accounts: AccountBook; readonly keys: KeyRing },
+  row: SettlementRow,
+): void {
+  const cost = krwOfMicro(row.cost);
+  accounts.peek(row.accountId)?.uncharge(cost);
+  keys.peekId(row.keyId)?.uncharge(row.day, cost);
+}
+
+const foreignWords =
+  'it belongs to another database or node and was set aside: settle it where it belongs with `naru node recover`';
+
+/** Tells the log what a journal reports. */
+export function reportJournal(log: Log, event: JournalEvent): void {
+  const { kind } = event;
+  const detail = 'error' in event && event.error !== undefined ? describeError(event.error) : null;
+  const segment = 'segment' in event ? event.segment : null;
+  // A torn end is what every crash leaves; everything else wants a person.
+  if (kind === 'torn' || kind === 'unblocked') log.info('journal', { kind, segment });
+  else if (kind === 'foreign') {
+    const { database, home } = event;
+    log.error('journal', { kind, segment, database, home, detail: foreignWords });
+  } else log.error('journal', { kind, segment, detail });
+}

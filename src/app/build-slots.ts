@@ -1,0 +1,12 @@
+import type { Config } from '../config/config.ts';
+import type { SlotsSettings } from '../slots/slots.ts';
+
+/** What the slots are to be made of. */
+export function slotsOf({ slots, gpus, limits }: Pick<Config, 'slots' | 'gpus' | 'limits'>): SlotsSettings {
+  return {
+    slots,
+    gpus: new Map(gpus.map(({ id, vramMb }) => [id, vramMb])),
+    coldWaitMs: limits.coldWaitMs,
+    drainMs: limits.drainTimeoutMs,
+  };
+}

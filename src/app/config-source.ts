@@ -1,0 +1,120 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type CheckedConfig, CliError, type Places } from '../cli/shell.ts';
+import type { Config } from '../config/config.ts';
+import { faultText } from '../config/fault.ts';
+import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts';
+import { largestFactsBytes } from '../config/model-metadata/metadata.ts';
+import { readText } from '../config/read-text.ts';
+import { showsSomething } from '../ids/name.ts';
+import { makeFolder } from '../store/make-folder.ts';
+import { rightsFaults } from './config-permissions.ts';
+import { builtInConfig } from './default-config.ts';
+import { keepFacts, usualFacts } from './model-metadata-file.ts';
+import type { Surroundings } from './process-context.ts';
+
+/** Where things are, after the command line and the defaults. */
+export interface Settings {
+  readonly dataDir: string;
+  /** The configuration file; null when the built-in defaults serve. */
+  readonly configFile: string | null;
+}
+
+/** Remembers the file with which this data directory was served last, so that other commands need not be told again. */
+const rememberedName = 'config-file';
+
+/** More than a configuration, a secret or public facts may have: each has a limit of its own below it. */
+const largestBytes = 2 * largestFactsBytes;
+
+/** Where the data and the configuration are: the command line, else what was served last, else `naru.yaml` and `.naru`. */
+export function settingsOf(places: Places, around: Pick<Surroundings, 'env' | 'cwd' | 'root'>): Settings {
+  const dataDir = resolve(
+    around.cwd,
+    places.dataDir ?? variable('NARU_DATA_DIR', around) ?? join(around.root, '.naru'),
+  );
+  const stated = places.config ?? variable('NARU_CONFIG', around);
+  if (stated !== null) {
+    const file = resolve(around.cwd, stated);
+    if (!existsSync(file)) throw new CliError(`there is no configuration file ${file}`);
+    return { dataDir, configFile: file };
+  }
+  const remembered = join(dataDir, rememberedName);
+  if (existsSync(remembered)) {
+    const file = textOfConfig(remembered).trim();
+    if (existsSync(file)) return { dataDir, configFile: file };
+  }
+  const usual = join(around.root, 'naru.yaml');
+  return { dataDir, configFile: existsSync(usual) ? usual : null };
+}
+
+/** A variable of the environment. An empty one says nothing: the folder it would name is the one in which the command happens to run. */
+function variable(name: string, { env }: Pick<Surroundings, 'env'>): string | null {
+  const value = env[name] ?? '';
+  return showsSomething(value) ? value : null;
+}
+
+/** Notes the configuration file of this data directory for later commands. */
+export function rememberConfig({ dataDir, configFile }: Settings): void {
+  makeFolder(dataDir, 0o700);
+  const file = join(dataDir, rememberedName);
+  if (configFile === null) rmSync(file, { force: true });
+  else writeFileSync(file, `${configFile}\n`, { mode: 0o600 });
+}
+
+/** Every fault of the configuration as the operator reads it; empty when there is none. */
+export function faultsOf(settings: Settings, around: Surroundings): CheckedConfig {
+  const { file, loaded } = load(settings, around);
+  const warnings = settings.configFile === null ? [] : rightsFaults(settings.configFile, around.uid);
+  if (loaded.ok) return { file, faults: [], warnings, facts: loaded.facts };
+  return { file, faults: loaded.faults.map((fault) => faultText(file, fault)), warnings, facts: null };
+}
+
+/** The configuration; throws a `CliError` that lists every fault. */
+export function readConfig(settings: Settings, around: Surroundings): Config {
+  return readWhole(settings, around).config;
+}
+
+/**
+ * The configuration as it is about to be published. If it takes public facts that came with Naru, they are copied into the data
+ * directory first: a newer Naru changes no price, only `naru models refresh` does. Throws as `readConfig`.
+ */
+export function readConfigToPublish(settings: Settings, around: Surroundings): Config {
+  const { config, facts } = readWhole(settings, around);
+  if (facts !== null && facts.models.length > 0) keepFacts(settings.dataDir, facts);
+  return config;
+}
+
+function readWhole(settings: Settings, around: Surroundings): LoadedConfig & { readonly ok: true } {
+  const { file, loaded } = load(settings, around);
+  if (loaded.ok) return loaded;
+  const lines = loaded.faults.map((fault) => faultText(file, fault));
+  throw new CliError(
+    `the configuration has ${lines.length === 1 ? 'a fault' : `${lines.length} faults`}:\n${lines.join('\n')}`,
+  );
+}
+
+function load(settings: Settings, around: Surroundings): { file: string; loaded: LoadedConfig } {
+  const loaded = loadConfig(sourceOf(settings, around));
+  return { file: settings.configFile ?? 'the built-in configuration', loaded };
+}
+
+/** The text of the configuration, and all that it may take from outside of itself. Throws a `CliError` when it cannot be read. */
+export function sourceOf({ configFile, dataDir }: Settings, around: Surroundings): ConfigSource {
+  return {
+    text: configFile === null ? builtInConfig(dataDir, around) : textOfConfig(configFile),
+    path: configFile ?? join(around.root, 'naru.yaml'),
+    env: around.env,
+    readFile: (file) => readText(file, largestBytes),
+    facts: usualFacts(dataDir),
+  };
+}
+
+function textOfConfig(file: string): string {
+  try {
+    return readText(file, largestBytes);
+  } catch (error) {
+    throw new CliError(
+      `the configuration file ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}

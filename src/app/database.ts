@@ -1,0 +1,136 @@
+import type { Config } from '../config/config.ts';
+import { describeError, type Log } from '../log/log.ts';
+import { DataDirHeld, type DataDirHolder, type DataDirLock, holdDataDir } from '../postgres/data-dir-lock.ts';
+import { attachEmbedded, startEmbedded } from '../postgres/embedded.ts';
+import { answerWithinMs } from '../store/connection.ts';
+import { Database } from '../store/database.ts';
+import { durabilityFaults, readDurability } from '../store/durability.ts';
+import { pause, systemClock } from '../time/clock.ts';
+import type { Surroundings } from './process-context.ts';
+
+/** An open database and how to let go of it. */
+export interface OpenedDatabase {
+  readonly database: Database;
+  close(): Promise<void>;
+}
+
+/** How a command that holds a data directory is described; those who find it held wait for its end, which is near. */
+const commandWords = 'a naru command';
+const commandsEndWithinMs = 30_000;
+const serversStartWithinMs = 15_000;
+
+/**
+ * Opens the database for the process that serves: the configured server, or the embedded one, which this process then owns.
+ * The caller holds the data directory. `limitMs` bounds its statements, null: nothing does.
+ */
+export async function openOwnDatabase(
+  config: Config,
+  dataDir: string,
+  around: Surroundings,
+  progress: (line: string) => void,
+  limitMs: number | null = answerWithinMs,
+): Promise<OpenedDatabase> {
+  const { url } = config.database;
+  if (url !== 'embedded')
+    return opened(new Database({ connectionString: url.reveal() }, 8, limitMs), async () => {});
+  const server = await startEmbedded({
+    dataDir,
+    uid: around.uid,
+    env: around.env,
+    progress,
+    onExit: progress,
+  });
+  return opened(new Database(server.connection, 8, limitMs), () => server.stop());
+}
+
+/**
+ * Says, in the log and on stderr, what of an external server's settings can lose an acknowledged charge. It warns and does not
+ * refuse: a hosted service may report `fsync` off because its log is stored elsewhere. Never throws.
+ */
+export async function warnOfUnsafeServer(
+  config: Config,
+  database: Database,
+  log: Log,
+  say: (line: string) => void,
+): Promise<void> {
+  if (config.database.url === 'embedded') return;
+  try {
+    for (const fault of durabilityFaults(await readDurability(database))) {
+      log.warn('database_unsafe', { detail: fault });
+      say(`warning: the server of database.url: ${fault}`);
+    }
+  } catch (error) {
+    log.warn('database_settings_unknown', { detail: describeError(error) });
+  }
+}
+
+/** Opens the database for one command: beside a server that runs, or by starting the embedded one for as long as it takes. */
+export async function openDatabaseBeside(
+  config: Config,
+  dataDir: string,
+  around: Surroundings,
+): Promise<OpenedDatabase> {
+  if (config.database.url !== 'embedded') return openOwnDatabase(config, dataDir, around, () => {}, null);
+  const running = await attachUnlessFree(dataDir, around);
+  if ('database' in running) return running;
+  try {
+    const own = await openOwnDatabase(config, dataDir, around, (line) => around.err(`naru: ${line}\n`), null);
+    return {
+      database: own.database,
+      close: async () => {
+        await own.close();
+        running.release();
+      },
+    };
+  } catch (error) {
+    running.release();
+    throw error;
+  }
+}
+
+/** Takes the data directory as `holdDataDir` does, and waits for a command that has it at the moment. */
+export async function holdAfterCommands(dataDir: string, info: DataDirHolder): Promise<DataDirLock> {
+  const beganMs = systemClock.monotonic();
+  for (;;) {
+    try {
+      return await holdDataDir(dataDir, info);
+    } catch (error) {
+      const isHeldBriefly = error instanceof DataDirHeld && error.message.includes(`(${commandWords})`);
+      if (!isHeldBriefly || systemClock.monotonic() - beganMs > commandsEndWithinMs) throw error;
+      await pause(systemClock, 50, new AbortController().signal);
+    }
+  }
+}
+
+/**
+ * The database of the server that has the data directory, or else the directory itself. Which one, the lock decides: a database
+ * that another command has started for itself answers too, and is gone in a moment.
+ */
+async function attachUnlessFree(
+  dataDir: string,
+  around: Surroundings,
+): Promise<OpenedDatabase | DataDirLock> {
+  const beganMs = systemClock.monotonic();
+  for (;;) {
+    try {
+      return await holdAfterCommands(dataDir, { pid: around.pid, describe: commandWords });
+    } catch (error) {
+      if (!(error instanceof DataDirHeld)) throw error;
+      const running = await attachEmbedded(dataDir);
+      if (running !== null) return opened(new Database(running), async () => {});
+      // A server that starts has the directory before it has a database.
+      if (systemClock.monotonic() - beganMs > serversStartWithinMs) throw error;
+      await pause(systemClock, 100, new AbortController().signal);
+    }
+  }
+}
+
+function opened(database: Database, stop: () => Promise<void>): OpenedDatabase {
+  return {
+    database,
+    close: async () => {
+      await database.close();
+      await stop();
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { engineVariants } from '../config/variants.ts';
+import { takenParameters } from '../dialects/accepted-parameters.ts';
+import { reasoningParameters } from '../dialects/reasoning.ts';
+import { type FoundEngine, type FoundModel, readFoundEngines } from './engine-discovery.ts';
+import type { Surroundings } from './process-context.ts';
+
+/** What local models cost unless a file says otherwise, in won per million tokens. */
+const localPrice = { prompt: 400, completion: 1200, currency: 'KRW', per: '1M' };
+
+/**
+ * The configuration that serves without a file: the demo model on the engine in the box, and the models of whatever local
+ * engines were found at the first start. It is text, and goes through the same checks as a file.
+ */
+export function builtInConfig(dataDir: string, around: Surroundings): string {
+  const found = readFoundEngines(dataDir).flatMap((engine) =>
+    engine.models.map((model) => ({ engine, model })),
+  );
+  return stringify({
+    slots: [demoSlot(around), ...found.map(({ engine, model }) => externalSlot(engine, model))],
+    models: [demoModel, ...found.map(({ engine, model }) => foundModel(engine, model))],
+  });
+}
+
+function demoSlot(around: Surroundings): object {
+  return {
+    name: 'demo',
+    command: [around.nodePath, join(around.root, 'demo-engine/server.ts'), '--port', '{port}'],
+    ready_path: '/health',
+    start_budget_ms: 30_000,
+    idle_stop_ms: 900_000,
+    max_concurrency: 4,
+  };
+}
+
+const demoModel = {
+  id: 'naru/demo',
+  name: 'Naru: Demo',
+  description:
+    'A very small language model that ships with Naru and answers questions about it, in Korean and English.',
+  context_length: 32_768,
+  max_completion_tokens: 32_768,
+  input_modalities: ['text'],
+  supported_parameters: [
+    'tools',
+    'tool_choice',
+    'max_tokens',
+    'max_completion_tokens',
+    'temperature',
+    'top_p',
+    'top_k',
+    'seed',
+    'stop',
+  ],
+  price: localPrice,
+  candidates: [{ slot: 'demo' }],
+};
+
+function externalSlot(engine: FoundEngine, model: FoundModel): object {
+  const variant = engineVariants.find((name) => name === engine.name);
+  return {
+    name: model.slot,
+    external: { base_url: engine.baseUrl, health_path: '/v1/models' },
+    ...(variant === undefined ? {} : { variant }),
+    model: model.engineName,
+    max_concurrency: 4,
+  };
+}
+
+function foundModel(engine: FoundEngine, model: FoundModel): object {
+  return {
+    id: model.id,
+    name: `${engine.title}: ${model.engineName}`,
+    description: `Found on this machine at ${engine.baseUrl}.`,
+    context_length: model.contextLength,
+    input_modalities: model.images ? ['text', 'image'] : ['text'],
+    ...(model.lacks.length === 0 ? {} : { supported_parameters: supportedBy(engine, model) }),
+    price: localPrice,
+    candidates: [{ slot: model.slot }],
+  };
+}
+
+/** What its engine takes, without what the model cannot do. */
+function supportedBy({ name }: FoundEngine, { engineName, id, lacks }: FoundModel): readonly string[] {
+  const variant = engineVariants.find((one) => one === name) ?? 'engine';
+  const needs: Readonly<Record<FoundModel['lacks'][number], readonly string[]>> = {
+    tools: ['tools', 'tool_choice', 'parallel_tool_calls'],
+    thinking: [...reasoningParameters, 'chat_template_kwargs'],
+  };
+  const missing = new Set(lacks.flatMap((one) => needs[one]));
+  return takenParameters({ dialect: 'openai', variant, model: engineName, modelId: id }).filter(
+    (parameter) => !missing.has(parameter),
+  );
+}

@@ -1,0 +1,59 @@
+import type { Office } from '../cli/office.ts';
+import { krwOfMicro } from '../money/krw.ts';
+import type { Database } from '../store/database.ts';
+import type { Sql } from '../store/sql.ts';
+
+/** What the demo account begins with: ₩10,000. */
+const bonus = krwOfMicro(10_000_000_000n);
+const demoName = 'demo';
+/** An arbitrary constant: the advisory lock that lets one process make the demo account. */
+const demoLock = 7_236_482_620;
+
+/** The demo account's keys, in plaintext: shown once. */
+export interface DemoAccount {
+  readonly accountId: number;
+  readonly inferenceKey: string;
+  readonly managementKey: string;
+}
+
+/**
+ * Creates the demo account when there is no account at all, and finishes one that a first start left without keys because it
+ * was killed; null when there is nothing to do.
+ */
+export function createDemoAccount(office: Office, database: Database): Promise<DemoAccount | null> {
+  // Of several nodes that start at once on an empty database one makes it: the others wait, and find it.
+  return database.transaction(async (sql) => {
+    await sql.query('SELECT pg_advisory_xact_lock($1)', [demoLock]);
+    return create(office, sql);
+  });
+}
+
+async function create(office: Office, sql: Sql): Promise<DemoAccount | null> {
+  const accounts = await sql.query<{ id: bigint; name: string }>(
+    'SELECT id, name FROM account ORDER BY id LIMIT 2',
+  );
+  const accountId = await unfinished(office, accounts);
+  if (accountId === null) return null;
+  await office.grantCredit({
+    accountId,
+    kind: 'bonus',
+    amount: bonus,
+    expiresAtMs: null,
+    idempotencyKey: 'demo-bonus',
+    memo: 'welcome to Naru',
+  });
+  const unlimited = { accountId, limit: null, limitReset: 'never', expiresAtMs: null } as const;
+  const inference = await office.createKey({ ...unlimited, kind: 'inference', name: 'demo' });
+  const management = await office.createKey({ ...unlimited, kind: 'management', name: 'demo management' });
+  return { accountId, inferenceKey: inference.plaintext, managementKey: management.plaintext };
+}
+
+async function unfinished(
+  office: Office,
+  accounts: readonly { readonly id: bigint; readonly name: string }[],
+): Promise<number | null> {
+  const [first, second] = accounts;
+  if (first === undefined) return office.createAccount({ name: demoName, email: null });
+  if (second !== undefined || first.name !== demoName) return null;
+  return (await office.readKeys(Number(first.id))).length === 0 ? Number(first.id) : null;
+}

@@ -1,0 +1,317 @@
+import { dispatch } from '../api/dispatch.ts';
+import type { AnyRoute } from '../api/route.ts';
+import { RouteTable } from '../api/route-table.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { Config } from '../config/config.ts';
+import { DatasetSync } from '../datasets/sync.ts';
+import { ServerStopping } from '../errors/request-aborted.ts';
+import { ensurePartitions } from '../generations/partitions.ts';
+import { ClientAddresses } from '../http/client-ip.ts';
+import { exposition, type Family } from '../http/exposition.ts';
+import { Metrics } from '../http/metrics.ts';
+import { type RateGate, RateLimit } from '../http/rate-limit.ts';
+import { type Served, serve } from '../http/serve.ts';
+import type { AdminPage, AdminServer } from '../http/serve-admin.ts';
+import { KeyDesk } from '../keys/key-service.ts';
+import { expireDueCredit } from '../ledger/credit.ts';
+import type { Settlements } from '../ledger/settlements.ts';
+import type { Log } from '../log/log.ts';
+import { MemoryBudget } from '../memory/budget.ts';
+import { TokenCounts } from '../metering/tokenizer-pool.ts';
+import { ClockSkew } from '../nodes/clock-skew.ts';
+import { beatEveryMs } from '../nodes/node-registry.ts';
+import type { Lanes } from '../slots/contract.ts';
+import type { Processes } from '../slots/drivers/processes.ts';
+import { createSlots, type Slots, type SlotsSettings } from '../slots/slots.ts';
+import { forgetOldChanges } from '../store/changes.ts';
+import type { Database } from '../store/database.ts';
+import { migrate } from '../store/migrate.ts';
+import { type Clock, within } from '../time/clock.ts';
+import { Health } from '../upstreams/health.ts';
+import type { HealthLimits } from '../upstreams/health-status.ts';
+import { Engines } from '../upstreams/providers.ts';
+import { JsonParser } from '../wire/json-parser.ts';
+import { openBooks } from './accounting.ts';
+import { openAdmin } from './admin-server.ts';
+import { readAlarms } from './alarms.ts';
+import { slotsOf } from './build-slots.ts';
+import { endpoints } from './endpoints.ts';
+import { JobRunner } from './job-runner.ts';
+import { Offer } from './live-catalog.ts';
+import { memoryLimits } from './memory-limits.ts';
+import { budgetFamilies, gauges } from './metrics/gateway-metrics.ts';
+import { SlotMetrics } from './metrics/slot-metrics.ts';
+import { MemoryRelease, releaseEveryMs } from './release-memory.ts';
+import { routePages, upstreamGauges } from './route-pages.ts';
+
+/** What a gateway is made of. */
+export interface GatewayParts {
+  readonly config: Config;
+  /** Open; closed by whoever opened it, after the gateway. */
+  readonly database: Database;
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly processes: Processes;
+  /** Called when an operator has published a catalogue: the configuration is to be read again, and `reload` called. */
+  readonly onPublished?: () => void;
+  /** Called once when another process has taken over the identity of the data directory: close the gateway then. */
+  readonly onSuperseded?: (error: Error) => void;
+  /** What a worker leaves to its parent (docs/decisions/workers.md): engines, the rate of a client, and the admin port. */
+  readonly parent?: ParentParts;
+}
+
+/** What the parent of a worker does for it. */
+export interface ParentParts {
+  readonly lanes: Lanes;
+  readonly rate: RateGate;
+  /** How many workers share the machine. */
+  readonly workers: number;
+}
+
+/** A gateway that serves. */
+export interface Gateway {
+  readonly server: Served;
+  /** Port 0 in a worker: its parent has the port, and asks for what is on it. */
+  readonly admin: AdminServer;
+  readonly pages: Readonly<Record<string, AdminPage>>;
+  /** What is on the metrics page. */
+  readonly families: () => readonly Family[];
+  /** None in a worker. */
+  readonly slots: Slots;
+  readonly settlements: Settlements;
+  /** Those of the moment: a reload may change them. */
+  readonly limits: Config['limits'];
+  /** How candidates have done lately. */
+  readonly health: Health;
+  /** Every endpoint there is. */
+  readonly routes: readonly AnyRoute[];
+  /** Offers what another configuration says; throws when that takes a restart, and then changes nothing (decisions.md §5). */
+  reload(config: Config): Promise<void>;
+  /**
+   * Takes no more connections and lets the requests in flight end, for at most `drainTimeoutMs`; whatever is left then, or when
+   * `hurry` aborts, ends with an error. Everything settled is in the database or the journal afterwards.
+   */
+  close(hurry: AbortSignal): Promise<void>;
+}
+
+/** How long closing waits for the database to take what is settled; the journal keeps the rest. */
+const settleOnCloseMs = 3_000;
+/** Longer than a proxy of `edge.trusted_proxies` may keep an idle connection: 4 s in `deploy/nginx.conf`. */
+const proxyIdleMs = 6_000;
+/** A worker that leaves alone reads what has come on connections that it accepted last: its siblings serve on, so nobody expects a cut. */
+const leavingIdleMs = 500;
+const noAdmin: AdminServer = { port: 0, close: async () => {} };
+
+/** Builds every room once and starts to serve. Throws when the database, the journal or an address cannot be had. */
+export async function startGateway(parts: GatewayParts): Promise<Gateway> {
+  const opened: (() => Promise<void>)[] = [];
+  try {
+    return await start(parts, (close) => opened.unshift(close));
+  } catch (error) {
+    for (const close of opened) await close();
+    throw error;
+  }
+}
+
+/** `onFailure` takes how to close what was opened, should anything after it fail. */
+async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>) => void): Promise<Gateway> {
+  const { config, database, clock, log, parent } = parts;
+  const migrated = await migrate(database);
+  if (migrated.length > 0) log.info('migrated', { steps: migrated.join(', ') });
+  await ensurePartitions(database, clock.now());
+  const offer = await Offer.open(parts, config);
+  /** Those of the moment: a reload may change them. */
+  const limits = (): Config['limits'] => offer.config.limits;
+  onFailure(() => offer.close());
+  const books = await openBooks({ ...parts, debtFloor: () => limits().debtFloorKrw });
+  onFailure(() => books.close());
+  const { accounts, keys, settlements, feed, nodes, shares } = books;
+  const skew = new ClockSkew({ database, clock, log });
+  await skew.measure();
+  const slotMetrics = new SlotMetrics();
+  const slots = await createSlots({
+    settings: ownSlots(config, parts),
+    clock,
+    log,
+    dataDir: parts.dataDir,
+    processes: parts.processes,
+    observer: slotMetrics,
+  });
+  onFailure(() => slots.close());
+  const engines = new Engines(() => limits().connectTimeoutMs);
+  const tokens = new TokenCounts({ clock, log });
+  let isStopping = false;
+  onFailure(() => tokens.close());
+  const parser = new JsonParser({ clock, log });
+  onFailure(() => parser.close());
+  const health = new Health(clock, healthLimits(config));
+
+  const { prefix: keyPrefix, maxPerAccount } = config.keys;
+  const desk = new KeyDesk({ database, ring: keys, clock, keyPrefix, maxPerAccount });
+  const datasetSync = new DatasetSync({ settings: config.datasets, database, clock, log });
+  const routes = endpoints({
+    config,
+    limits,
+    database,
+    clock,
+    log,
+    books,
+    desk,
+    offer,
+    health,
+    engines,
+    lanes: parent?.lanes ?? slots,
+    tokens,
+    isStopping: () => isStopping,
+  });
+  const metrics = new Metrics();
+  const table = new RouteTable(routes);
+  const dispatching = {
+    table,
+    keys,
+    accounts,
+    clock,
+    keyPrefix: config.keys.prefix,
+    fresh: () => feed.fresh(),
+  };
+  let budgetLimits = memoryLimits(limits(), parent?.workers ?? 1);
+  const budget = new MemoryBudget(() => budgetLimits, clock);
+  const release = new MemoryRelease(budget);
+  const server = await serve(
+    {
+      clientLimits: {
+        get connections() {
+          return limits().connectionsPerClient;
+        },
+        get minBodyBytesPerSecond() {
+          return limits().minBodyBytesPerSecond;
+        },
+      },
+      budget,
+      answer: (exchange) => dispatch(dispatching, exchange),
+      addresses: new ClientAddresses(config.edge.trustedProxies),
+      rateLimit:
+        config.edge.rateLimit === 'builtin'
+          ? (parent?.rate ??
+            new RateLimit(() => ({ perSecond: limits().requestsPerSecond, burst: limits().burst }), clock))
+          : null,
+      get maxBodyBytes() {
+        return limits().bodyBytes;
+      },
+      get clientStallMs() {
+        return limits().streamIdleTimeoutMs;
+      },
+      idleWhileStoppingMs:
+        config.edge.trustedProxies.length > 0 ? proxyIdleMs : parent === undefined ? 0 : leavingIdleMs,
+      parser,
+      metrics,
+      clock,
+      log,
+    },
+    config.listen,
+  );
+  onFailure(() => server.close());
+  await nodes.serveAt(`${config.listen.host}:${server.port}`);
+  let alarms = await readAlarms(database);
+  const families = (): readonly Family[] => [
+    ...budgetFamilies(budget),
+    ...metrics.families([...gauges(server, books, alarms, skew), ...upstreamGauges(offer.catalogue, health)]),
+    ...slotMetrics.families(slots.statuses()),
+  ];
+  const pages = {
+    '/metrics': () => exposition(families()),
+    ...routePages(parts.dataDir, () => offer.catalogue, health),
+  };
+  const admin = parent === undefined ? await openAdmin(pages, config.admin) : noAdmin;
+  const jobs = new JobRunner(
+    [
+      { name: 'renew-journal', everyMs: 5_000, run: () => settlements.renew() },
+      { name: 'measure-clock', everyMs: 60_000, run: () => skew.measure() },
+      { name: 'release-memory', everyMs: releaseEveryMs, run: async () => release.check() },
+      { name: 'beat', everyMs: beatEveryMs, run: () => nodes.beat() },
+      { name: 'give-back-shares', everyMs: 1_000, run: () => shares.giveBackIdle() },
+      { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },
+      { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshDoubtful() },
+      {
+        name: 'read-alarms',
+        everyMs: 2_000,
+        run: async () => {
+          alarms = await readAlarms(database);
+        },
+      },
+      { name: 'forget-idle', everyMs: 250, run: async () => books.forgetIdle() },
+      { name: 'forget-old-changes', everyMs: 3_600_000, run: () => forgetOldChanges(database) },
+      { name: 'expire-credit', everyMs: 1_000, run: () => expireDueCredit(database) },
+      { name: 'ensure-partitions', everyMs: 3_600_000, run: (nowMs) => ensurePartitions(database, nowMs) },
+      { name: 'sync-datasets', everyMs: 60_000, run: () => datasetSync.syncDue() },
+    ],
+    { clock, log },
+  );
+
+  return {
+    server,
+    admin,
+    get limits() {
+      return limits();
+    },
+    pages,
+    families,
+    slots,
+    settlements,
+    health,
+    routes,
+    async reload(next) {
+      await offer.change(next, () => slots.prepare(ownSlots(next, parts)));
+      health.keepOnly(labelsOf(offer.catalogue));
+      budgetLimits = memoryLimits(limits(), parent?.workers ?? 1);
+    },
+    async close(hurry) {
+      isStopping = true;
+      await drain(server, limits().drainTimeoutMs, clock, hurry);
+      jobs.close();
+      await datasetSync.close();
+      await server.close();
+      await tokens.close();
+      await parser.close();
+      await admin.close();
+      await slots.close();
+      const settled = books.refusals.close().then(() => settlements.drained());
+      await within(clock, settleOnCloseMs, settled, undefined);
+      await books.close();
+      await offer.close();
+      await engines.close();
+    },
+  };
+}
+
+function healthLimits({ routing }: Config): HealthLimits {
+  return {
+    failures: routing.circuitFailures,
+    openMs: routing.circuitOpenMs,
+    longestOpenMs: routing.longestCircuitOpenMs,
+    coolDownMs: routing.coolDownMs,
+    longestCoolDownMs: routing.longestCoolDownMs,
+  };
+}
+
+/** Every candidate there is, by its label. */
+function labelsOf({ models }: Catalogue): ReadonlySet<string> {
+  return new Set(models.flatMap(({ candidates }) => candidates.map(({ label }) => label)));
+}
+
+/** The engines have one owner: a worker has none of its own. */
+function ownSlots(config: Config, { parent }: GatewayParts): SlotsSettings {
+  return slotsOf(parent === undefined ? config : { ...config, slots: [], gpus: [] });
+}
+
+async function drain(server: Served, limitMs: number, clock: Clock, hurry: AbortSignal): Promise<void> {
+  const drained = server.drain();
+  const cut = (): void => server.abort(new ServerStopping('the server is stopping'));
+  const timer = clock.after(limitMs, cut);
+  if (hurry.aborted) cut();
+  hurry.addEventListener('abort', cut, { once: true });
+  await drained;
+  timer.cancel();
+  hurry.removeEventListener('abort', cut);
+}

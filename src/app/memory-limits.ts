@@ -1,0 +1,25 @@
+import { totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
+import type { Config } from '../config/config.ts';
+import type { BudgetLimits } from '../memory/budget.ts';
+import { defaultBudgetBytes } from '../memory/default-limit.ts';
+
+/** The largest body as it comes, and the three copies of it that are there while it is worked on, must fit. */
+const copiesOfBody = 4;
+
+/**
+ * What the requests of this process may hold, one of so many that share the machine: what the configuration says, otherwise a part of
+ * what the engine and the machine, or the container, allow. One body of the largest size always fits.
+ */
+export function memoryLimits(limits: Config['limits'], processes: number): BudgetLimits {
+  const machineBytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+  const heapBytes = getHeapStatistics().heap_size_limit;
+  const wantedBytes =
+    limits.memoryBytes === null
+      ? defaultBudgetBytes({ heapBytes, machineBytes }, processes)
+      : Math.floor(limits.memoryBytes / processes);
+  const leastBytes = copiesOfBody * limits.bodyBytes;
+  const totalBytes = Math.max(wantedBytes, leastBytes);
+  const clientBytes = Math.max(Math.floor((totalBytes * limits.clientMemoryPercent) / 100), leastBytes);
+  return { totalBytes, clientBytes };
+}

@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { FactsTaken } from '../config/model-metadata/apply-metadata.ts';
+import type { FactsSource } from '../config/model-metadata/metadata.ts';
+import { shippedFacts } from '../config/model-metadata/shipped.ts';
+import { makeFolder } from '../store/make-folder.ts';
+
+/** Where the operator's copy of the public facts is, unless the configuration names another place. */
+export function factsCopyOf(dataDir: string): string {
+  return join(dataDir, 'model-facts.json');
+}
+
+/** The operator's copy, or what came with Naru while there is none. */
+export function usualFacts(dataDir: string): FactsSource {
+  const path = factsCopyOf(dataDir);
+  return existsSync(path) ? { read: () => readFileSync(path, 'utf8'), origin: path } : shippedFacts;
+}
+
+/** Makes the copy if what was taken came with Naru; a copy that is there stays, even one that is made at the same moment. */
+export function keepFacts(dataDir: string, taken: FactsTaken): void {
+  const path = factsCopyOf(dataDir);
+  if (taken.origin !== shippedFacts.origin || existsSync(path)) return;
+  writeBeside(path, shippedFacts.read(), (beside) => {
+    if (!existsSync(path)) linkSync(beside, path);
+  });
+}
+
+/** Replaces a file as a whole: whoever reads meanwhile sees the old one or the new one, and a failure leaves the old one. */
+export function writeWhole(path: string, text: string): void {
+  writeBeside(path, text, (beside) => renameSync(beside, path));
+}
+
+function writeBeside(path: string, text: string, put: (beside: string) => void): void {
+  makeFolder(dirname(path), 0o700);
+  const beside = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    writeFileSync(beside, text, { mode: 0o644, flush: true });
+    put(beside);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(beside, { force: true });
+  }
+}

@@ -1,0 +1,66 @@
+import type { Readiness } from '../api/probes.ts';
+import type { Database } from '../store/database.ts';
+import { knownMigrations } from '../store/migrate.ts';
+import { type Clock, within } from '../time/clock.ts';
+
+/** How long a probe waits for the database: a load balancer wants an answer, not patience. */
+const answerWithinMs = 1_000;
+/** How long an answer holds: whoever asks more often gets the same one. */
+const holdsForMs = 1_000;
+
+const away: Readiness = { ready: false, reason: 'the database does not answer' };
+
+/** What the answer depends on. */
+export interface ReadinessParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  /** Whether changes of other nodes arrive. */
+  readonly isFresh: () => boolean;
+  readonly isStopping: () => boolean;
+}
+
+/**
+ * Whether this process can serve (decisions.md §4): the schema is current, and the database takes new connections, since a database that
+ * shuts down answers the sessions that it has. However often it is asked, the database is asked once a second at most.
+ */
+export class ReadinessCheck {
+  readonly #parts: ReadinessParts;
+  #known: { readonly state: Readiness; readonly atMs: number } | null = null;
+  #asking: Promise<Readiness> | null = null;
+
+  constructor(parts: ReadinessParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves within a second. */
+  async state(): Promise<Readiness> {
+    const { clock, isFresh, isStopping } = this.#parts;
+    if (isStopping()) return { ready: false, reason: 'the server is stopping' };
+    if (!isFresh()) return away;
+    if (this.#known !== null && clock.monotonic() - this.#known.atMs < holdsForMs) return this.#known.state;
+    this.#asking ??= this.#ask();
+    return within(clock, answerWithinMs, this.#asking, away);
+  }
+
+  /** Never rejects. */
+  async #ask(): Promise<Readiness> {
+    const { database, clock } = this.#parts;
+    const [schema, isOpen] = await Promise.all([schemaState(database), database.takesConnections()]);
+    const state: Readiness =
+      schema.ready && !isOpen ? { ready: false, reason: 'the database takes no new connections' } : schema;
+    this.#known = { state, atMs: clock.monotonic() };
+    this.#asking = null;
+    return state;
+  }
+}
+
+async function schemaState(database: Database): Promise<Readiness> {
+  try {
+    const [row] = await database.query<{ n: bigint }>('SELECT count(*) AS n FROM schema_migration');
+    return row?.n === BigInt(knownMigrations())
+      ? { ready: true }
+      : { ready: false, reason: 'the schema is not current' };
+  } catch {
+    return away;
+  }
+}

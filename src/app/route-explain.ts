@@ -1,0 +1,81 @@
+import { buildCatalogue } from '../catalogue/catalogue.ts';
+import { CliError, type Places, type RouteAnswer } from '../cli/shell.ts';
+import type { Config } from '../config/config.ts';
+import { Refusal } from '../errors/catalogue.ts';
+import { explainRoute, queryOf, type RouteQuestion } from '../inference/explain-route.ts';
+import type { Explanation } from '../routing/explain-plan.ts';
+import type { CandidateReport } from '../routing/health-report.ts';
+import { unmeasured } from '../upstreams/health-status.ts';
+import { readConfig, settingsOf } from './config-source.ts';
+import type { Surroundings } from './process-context.ts';
+
+/** A server on this machine answers at once, or is busy enough that its health is no use. */
+const askForMs = 3_000;
+
+/** What the running server says on its admin port; `dataDir` tells that it is the one that was meant. */
+export interface AdminRoute {
+  readonly data_dir: string;
+  readonly explanation: Explanation;
+  /** Which of several workers decides so: health is each one's own. */
+  readonly worker?: number;
+}
+export interface AdminHealth {
+  readonly data_dir: string;
+  readonly candidates: readonly CandidateReport[];
+}
+
+/** Why a request would be answered by whom: of the running server, else of the configuration alone. */
+export async function explainRouteOf(
+  places: Places,
+  question: RouteQuestion,
+  around: Surroundings,
+): Promise<RouteAnswer> {
+  const settings = settingsOf(places, around);
+  const config = readConfig(settings, around);
+  const live = await ask<AdminRoute>(config, settings.dataDir, `/route?${queryOf(question)}`);
+  if (live !== null) return { knowledge: 'live', explanation: live.explanation, worker: live.worker ?? null };
+  try {
+    const known = {
+      catalogue: buildCatalogue(config, () => 0),
+      health: unmeasured,
+      knowledge: 'none',
+    } as const;
+    return { knowledge: 'none', explanation: explainRoute(question, known), worker: null };
+  } catch (error) {
+    if (error instanceof Refusal) throw new CliError(error.message);
+    throw error;
+  }
+}
+
+/** How the candidates of the running server do; null when none runs. */
+export async function routeHealthOf(
+  places: Places,
+  around: Surroundings,
+): Promise<readonly CandidateReport[] | null> {
+  const settings = settingsOf(places, around);
+  const config = readConfig(settings, around);
+  return (await ask<AdminHealth>(config, settings.dataDir, '/route/health'))?.candidates ?? null;
+}
+
+/** What the server with this data directory says; null when it does not run. Throws what it refuses. */
+async function ask<T extends { readonly data_dir: string }>(
+  { admin }: Config,
+  dataDir: string,
+  path: string,
+): Promise<T | null> {
+  const host = admin.host.includes(':') ? `[${admin.host}]` : admin.host;
+  let said: T & { readonly error?: string };
+  try {
+    // Once in a command, so the slow built-in client will do; undici takes 100 ms to load.
+    const response = await fetch(`http://${host}:${admin.port}${path}`, {
+      signal: AbortSignal.timeout(askForMs),
+      redirect: 'error',
+    });
+    said = (await response.json()) as typeof said;
+  } catch {
+    // Nobody there, or somebody else who does not speak JSON.
+    return null;
+  }
+  if (typeof said.error === 'string') throw new CliError(said.error);
+  return said.data_dir === dataDir ? said : null;
+}

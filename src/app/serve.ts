@@ -1,0 +1,214 @@
+import type { UpOptions } from '../cli/shell.ts';
+import type { Config } from '../config/config.ts';
+import { serveControl } from '../control/serve.ts';
+import { answerSlots } from '../control/slots.ts';
+import { createLog, type LogSink } from '../log/log.ts';
+import { createProcesses } from '../slots/drivers/processes.ts';
+import { migrate } from '../store/migrate.ts';
+import { systemClock } from '../time/clock.ts';
+import { Reloading } from './config-reloader.ts';
+import { readConfig, readConfigToPublish, rememberConfig, settingsOf } from './config-source.ts';
+import { guardAgainstCrash } from './crash-guard.ts';
+import { holdAfterCommands, openOwnDatabase, warnOfUnsafeServer } from './database.ts';
+import { createDemoAccount } from './demo-account.ts';
+import { type FoundEngine, findEngines } from './engine-discovery.ts';
+import type { Gateway, GatewayParts } from './gateway.ts';
+import { settleLeftHomes, workerHomes } from './journal-recovery.ts';
+import { aboutAddress, assertListenable } from './listen-address.ts';
+import { batchedSink } from './logging/batched-sink.ts';
+import { openLogFile } from './logging/log-file.ts';
+import { openOffice } from './operator-service.ts';
+import type { Surroundings } from './process-context.ts';
+import { urlOf, welcome, welcomeRow } from './startup-banner.ts';
+import { type Serving, serveWithWorkers } from './workers/primary.ts';
+
+/** `naru up`: serves until it is told to stop; resolves with the exit code. Throws a `CliError` for what the operator can mend. */
+export async function up(options: UpOptions, around: Surroundings): Promise<number> {
+  const settings = settingsOf(options, around);
+  const say = (line: string): void => around.err(`naru: ${line}\n`);
+  // Read before anything is touched: a file with faults leaves no trace.
+  let config = readConfig(settings, around);
+  const lock = await holdAfterCommands(settings.dataDir, { pid: around.pid, describe: 'naru up' });
+  try {
+    if (settings.configFile === null) {
+      const found = await findEngines(settings.dataDir);
+      for (const engine of found) say(foundWords(engine));
+      if (found.length > 0) config = readConfig(settings, around);
+    } else {
+      config = readConfigToPublish(settings, around);
+    }
+    config = withAddress(config, options);
+    await assertListenable(config);
+    rememberConfig(settings);
+    const serving = {
+      config,
+      readAgain: () => withAddress(readConfigToPublish(settings, around), options),
+      dataDir: settings.dataDir,
+      lock,
+      say,
+      around,
+      json: options.json,
+    };
+    if (options.workers === 1) return await serveUntilStopped(serving);
+    const roots = runtimeFolders(around);
+    return await serveWithWorkers({ ...serving, size: options.workers, roots, ...openSink(serving) });
+  } finally {
+    lock.release();
+  }
+}
+
+async function serveUntilStopped(serving: Serving): Promise<number> {
+  const { config, dataDir, lock, say, around, json } = serving;
+  const stop = Promise.withResolvers<void>();
+  const hurry = new AbortController();
+  let exitCode = 0;
+  let asked = 0;
+  const forget = around.onStop(() => {
+    asked += 1;
+    if (asked === 1) stop.resolve();
+    else hurry.abort();
+  });
+  const { sink, flush, note, close: closeLog } = openSink(serving);
+  const log = createLog(sink, config.log.level, systemClock.now);
+  let current: Pick<Gateway, 'limits'> = config;
+  const guard = guardAgainstCrash({
+    around,
+    clock: systemClock,
+    log,
+    flush,
+    drainMs: () => current.limits.crashDrainTimeoutMs,
+    stop: stop.resolve,
+    cut: () => hurry.abort(),
+  });
+  // The gateway's code is loaded while the database starts.
+  const loading = import('./gateway.ts');
+  const { database, close } = await openOwnDatabase(config, dataDir, around, say);
+  try {
+    const { startGateway } = await loading;
+    if (asked > 0) return guard.exitCode();
+    const left = workerHomes(dataDir).map((dir) => ({ dir, isHeld: false }));
+    if (left.length > 0) {
+      await migrate(database);
+      await settleLeftHomes(left, { database, ack: config.settlement.ack, log });
+    }
+    const parts = { database, dataDir, clock: systemClock, log, processes: createProcesses(around.kill) };
+    const reloading = new Reloading((gateway: Gateway, atStart) => reload(serving, gateway, atStart));
+    const gateway = await startAt(startGateway, {
+      ...parts,
+      config,
+      onPublished: () => reloading.ask(),
+      onSuperseded(error) {
+        say(error.message);
+        exitCode = 1;
+        stop.resolve();
+      },
+    });
+    current = gateway;
+    await warnOfUnsafeServer(config, database, log, say);
+    const control = await serveControl({
+      dataDir,
+      roots: runtimeFolders(around),
+      answer: async (method, path, query) => {
+        if (path[0] !== 'settlements') return answerSlots(gateway.slots, method, path, query);
+        // For a backup: what the journal holds is to be in its snapshot.
+        if (method === 'POST') await gateway.settlements.caughtUp();
+        return { status: 200, body: { backlog: gateway.settlements.backlog } };
+      },
+      log,
+    });
+    const { port } = gateway.server;
+    const url = urlOf(config.listen.host, port);
+    lock.describe(`naru up, listening on ${url}`);
+    const office = openOffice(database, {
+      clock: systemClock,
+      keyPrefix: config.keys.prefix,
+      close: async () => {},
+    });
+    const demo = await createDemoAccount(office, database);
+    if (demo !== null) await around.out(json ? row(welcomeRow(demo)) : welcome(demo, config, port));
+    if (note !== null) say(note);
+    const listening = { event: 'listening', url, admin_port: gateway.admin.port };
+    await around.out(json ? row(listening) : `listening on ${url}\n`);
+    around.reportServing();
+    reloading.begin(gateway);
+    const ignore = around.onReload(() => reloading.ask());
+    await stop.promise;
+    ignore();
+    await reloading.end();
+    const inFlight = gateway.server.inFlight();
+    say(inFlight === 0 ? 'stopping' : `stopping when ${inFlight} requests have ended; once more to cut them`);
+    await gateway.close(hurry.signal);
+    await control?.close();
+    return Math.max(exitCode, guard.exitCode());
+  } finally {
+    forget();
+    await close();
+    guard.release();
+    closeLog();
+  }
+}
+
+/** Where a socket may be whose path in the data directory is too long. */
+function runtimeFolders({ env, uid }: Surroundings): readonly string[] {
+  const roots = [uid === 0 ? '/run' : env['XDG_RUNTIME_DIR'], env['TMPDIR'], '/tmp'];
+  return roots.filter((root): root is string => root !== undefined && root !== '');
+}
+
+/** Takes over a changed configuration; a bad one is refused and the old one stays (decisions.md §5). Never throws. */
+async function reload({ readAgain, say }: Serving, gateway: Gateway, atStart: boolean): Promise<void> {
+  try {
+    await gateway.reload(readAgain());
+    // A start hears of the last publications again, and must: one may have come after it had read the file.
+    if (!atStart) say('reloaded: models, prices, providers, slots and limits are those of the file now');
+  } catch (error) {
+    say(
+      `not reloaded, everything stays as it was: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+/**
+ * Where the log goes. A person who watches sees what concerns him, in words, and finds the rest in a file; a program or a file
+ * that stderr leads to gets every line as JSON.
+ */
+function openSink({ around, dataDir, say }: Serving): {
+  readonly sink: LogSink;
+  /** Writes what has gathered. */
+  readonly flush: () => void;
+  readonly note: string | null;
+  readonly close: () => void;
+} {
+  if (!around.isWatched) {
+    const { sink, flush } = batchedSink(around.err, systemClock);
+    return { sink, flush, note: null, close: flush };
+  }
+  const { path, sink, close } = openLogFile(dataDir, say);
+  return { sink, flush: () => {}, note: `every request is in ${path}; Ctrl-C stops`, close };
+}
+
+/** Starts the gateway; says which option mends an address that cannot be had. */
+async function startAt(
+  startGateway: (parts: GatewayParts) => Promise<Gateway>,
+  parts: GatewayParts,
+): Promise<Gateway> {
+  try {
+    return await startGateway(parts);
+  } catch (error) {
+    throw aboutAddress(error, parts.config);
+  }
+}
+
+function withAddress(config: Config, options: UpOptions): Config {
+  const listen = { host: options.host ?? config.listen.host, port: options.port ?? config.listen.port };
+  return { ...config, listen };
+}
+
+function foundWords({ title, baseUrl, models }: FoundEngine): string {
+  const ids = models.slice(0, 5).map((model) => model.id);
+  const more = models.length > ids.length ? ` and ${models.length - ids.length} more` : '';
+  return `found ${title} at ${baseUrl}; it serves as ${ids.join(', ')}${more}`;
+}
+
+function row(value: object): string {
+  return `${JSON.stringify(value)}\n`;
+}

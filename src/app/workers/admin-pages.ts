@@ -1,0 +1,60 @@
+import { Refusal } from '../../errors/catalogue.ts';
+import { exposition, type Family } from '../../http/exposition.ts';
+import type { AdminPage } from '../../http/serve-admin.ts';
+import type { CandidateReport } from '../../routing/health-report.ts';
+import type { AdminHealth, AdminRoute } from '../route-explain.ts';
+import { familiesOf, rowsOf } from './merge-metrics.ts';
+import type { PageAnswer } from './messages.ts';
+import type { WorkerTeam } from './supervisor.ts';
+
+/**
+ * The admin port of a parent: the metrics of its workers and its slots; the health of the candidates as each worker has met it; and
+ * why a request would be answered by whom, as the first worker would decide it.
+ */
+export function workerPages(
+  team: WorkerTeam,
+  dataDir: string,
+  slots: () => readonly Family[],
+): Readonly<Record<string, AdminPage>> {
+  const ask = async <T>(path: string, query: URLSearchParams) => {
+    const answers = await team.askAll<PageAnswer>('page', { path, query: query.toString() });
+    return answers.map(({ worker, said }) => ({ worker, said: unwrapped(said) as T }));
+  };
+  return {
+    '/metrics': async () =>
+      exposition([
+        ...familiesOf(await team.askAll<readonly Family[]>('families')),
+        ...teamFamilies(team),
+        ...slots(),
+      ]),
+    '/route': async (query): Promise<AdminRoute> => {
+      const [first] = await ask<AdminRoute>('/route', query);
+      if (first === undefined) throw new Error('no worker serves at the moment');
+      return { ...first.said, data_dir: dataDir, worker: first.worker };
+    },
+    '/route/health': async (query): Promise<AdminHealth> => {
+      const all = await ask<AdminHealth>('/route/health', query);
+      const candidates = all.map(({ worker, said }) => ({ worker, said: said.candidates }));
+      return { data_dir: dataDir, candidates: rowsOf<CandidateReport>(candidates) };
+    },
+  };
+}
+
+function unwrapped(answer: PageAnswer): string | object {
+  if ('said' in answer) return answer.said;
+  const { failure, message, extras } = answer.refused;
+  throw new Refusal(failure, message, extras as never);
+}
+
+function teamFamilies(team: WorkerTeam): readonly Family[] {
+  const one = (name: string, type: Family['type'], help: string, value: number): Family => ({
+    name,
+    type,
+    help,
+    samples: [{ labels: {}, value }],
+  });
+  return [
+    one('naru_workers', 'gauge', 'Workers that serve.', team.serving),
+    one('naru_worker_restarts_total', 'counter', 'Workers that ended and were replaced.', team.restarts),
+  ];
+}

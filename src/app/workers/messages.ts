@@ -1,0 +1,19 @@
+import type { Failure } from '../../errors/catalogue.ts';
+import type { DatabaseAddress } from '../../store/connection.ts';
+
+/** What a parent tells its worker when it is to serve. */
+export interface WorkerOrder {
+  readonly worker: number;
+  /** See `packConfig`. */
+  readonly config: string;
+  readonly database: DatabaseAddress;
+  /** How many workers share the machine. */
+  readonly workers: number;
+  readonly poolSize: number;
+  readonly home: string;
+}
+
+/** What a page of the admin port says, or why it refuses. */
+export type PageAnswer =
+  | { readonly said: string | object }
+  | { readonly refused: { readonly failure: Failure; readonly message: string; readonly extras: object } };

@@ -1,0 +1,280 @@
+import { CliError } from '../../cli/shell.ts';
+import type { Config } from '../../config/config.ts';
+import { serveControl } from '../../control/serve.ts';
+import { answerSlots } from '../../control/slots.ts';
+import { RateLimit } from '../../http/rate-limit.ts';
+import { createLog, type Log, type LogSink } from '../../log/log.ts';
+import type { DataDirLock } from '../../postgres/data-dir-lock.ts';
+import { createProcesses } from '../../slots/drivers/processes.ts';
+import { createSlots, type Slots } from '../../slots/slots.ts';
+import type { Database } from '../../store/database.ts';
+import { migrate } from '../../store/migrate.ts';
+import { systemClock } from '../../time/clock.ts';
+import { openAdmin } from '../admin-server.ts';
+import { slotsOf } from '../build-slots.ts';
+import { Reloading } from '../config-reloader.ts';
+import { guardAgainstCrash } from '../crash-guard.ts';
+import { openOwnDatabase, warnOfUnsafeServer } from '../database.ts';
+import { createDemoAccount } from '../demo-account.ts';
+import { settleLeftHomes, workerHomes } from '../journal-recovery.ts';
+import { freePort } from '../listen-address.ts';
+import { SlotMetrics } from '../metrics/slot-metrics.ts';
+import { openOffice } from '../operator-service.ts';
+import type { Surroundings } from '../process-context.ts';
+import { urlOf, welcome, welcomeRow } from '../startup-banner.ts';
+import { workerPages } from './admin-pages.ts';
+import { packConfig } from './config-codec.ts';
+import { lendRate } from './remote-rate-limit.ts';
+import { lendLanes } from './remote-slots.ts';
+import { WorkerTeam } from './supervisor.ts';
+import { workerHome } from './worker-dir.ts';
+
+/** What `naru up` serves with. */
+export interface Serving {
+  readonly config: Config;
+  /** The configuration as its file is now; throws a `CliError` that lists its faults. */
+  readonly readAgain: () => Config;
+  readonly dataDir: string;
+  readonly lock: DataDirLock;
+  readonly say: (line: string) => void;
+  readonly around: Surroundings;
+  readonly json: boolean;
+}
+
+/** What `naru up --workers N` serves with. */
+export interface TeamServing extends Serving {
+  readonly size: number;
+  /** Folders for a control socket that cannot be in the data directory. */
+  readonly roots: readonly string[];
+  readonly sink: LogSink;
+  /** Writes what the log has gathered. */
+  readonly flush: () => void;
+  readonly note: string | null;
+  /** Closes the log. */
+  readonly close: () => void;
+}
+
+/** The embedded database takes 100 connections; some are for the parent, for commands, and kept by the server. */
+const connectionsForWorkers = 80;
+/** Beside its pool a worker has its ordered line and its change feed. */
+const furtherConnections = 2;
+const usualPool = 8;
+const smallestPool = 3;
+/** How long a backup waits for the database to take what is settled. */
+const settleWithinMs = 55_000;
+
+/**
+ * Serves with several processes that share the port (docs/decisions/workers.md). This one owns the data directory, the embedded
+ * database, the engines, the control socket, the admin port and the rate of each client; it serves nobody itself. Resolves with the
+ * exit code.
+ */
+export async function serveWithWorkers(serving: TeamServing): Promise<number> {
+  const { dataDir, say, around, size, sink, flush, close: closeLog } = serving;
+  const poolSize = poolFor(serving.config, size);
+  const hurry = new AbortController();
+  const stop = Promise.withResolvers<void>();
+  let exitCode = 0;
+  let asked = 0;
+  const forget = around.onStop(() => {
+    asked += 1;
+    if (asked === 1) stop.resolve();
+    else hurry.abort();
+  });
+  const log = createLog(sink, serving.config.log.level, systemClock.now);
+  const reloading = new Reloading((next: () => Promise<void>, atStart) => reload(next, say, atStart));
+  const own: { config: Config; database: Database | null; slots: Slots | null } = {
+    config: serving.config,
+    database: null,
+    slots: null,
+  };
+  /** Those of the moment: a reload may change them. */
+  const limits = (): Config['limits'] => own.config.limits;
+  const rate = new RateLimit(
+    () => ({ perSecond: limits().requestsPerSecond, burst: limits().burst }),
+    systemClock,
+  );
+  // They load the program while the database starts.
+  const team = new WorkerTeam({
+    size,
+    fork: around.forkWorker,
+    clock: systemClock,
+    order: (worker) => ({
+      worker,
+      config: packConfig(own.config),
+      database: opened(own.database).address,
+      workers: size,
+      poolSize,
+      home: workerHome(dataDir, worker),
+    }),
+    attach: (link) => {
+      link.answer({
+        log: (text: string) => {
+          for (const line of text.split(/(?<=\n)/)) sink(line);
+        },
+        published: () => reloading.ask(),
+        superseded(words: string) {
+          if (exitCode === 0) say(words);
+          exitCode = 1;
+          stop.resolve();
+        },
+      });
+      lendRate(rate, link);
+      return lendLanes({ acquire: async (...order) => opened(own.slots).acquire(...order) }, link);
+    },
+  });
+  const guard = guardAgainstCrash({
+    around,
+    clock: systemClock,
+    log,
+    flush,
+    drainMs: () => limits().crashDrainTimeoutMs,
+    stop: stop.resolve,
+    cut: () => hurry.abort(),
+  });
+  const closing = new AsyncDisposableStack();
+  try {
+    own.config = await withPort(serving.config);
+    const { database, close } = await openOwnDatabase(own.config, dataDir, around, say);
+    closing.defer(close);
+    own.database = database;
+    await prepare(serving, database, log);
+    await warnOfUnsafeServer(own.config, database, log, say);
+    const slotMetrics = new SlotMetrics();
+    const slots = await createSlots({
+      settings: slotsOf(own.config),
+      clock: systemClock,
+      log,
+      dataDir,
+      processes: createProcesses(around.kill),
+      observer: slotMetrics,
+    });
+    closing.defer(() => slots.close());
+    own.slots = slots;
+    const port = await Promise.race([team.serve(log), stop.promise]);
+    if (port === undefined) return guard.exitCode();
+    const families = () => slotMetrics.families(slots.statuses());
+    const admin = await openAdmin(workerPages(team, dataDir, families), own.config.admin);
+    closing.defer(() => admin.close());
+    const control = await serveControl({
+      dataDir,
+      roots: serving.roots,
+      answer: async (method, path, query) => {
+        if (path[0] !== 'settlements') return answerSlots(slots, method, path, query);
+        if (method === 'POST') await caughtUp(team, size);
+        const backlogs = await team.askAll<number>('backlog');
+        return { status: 200, body: { backlog: backlogs.reduce((sum, { said }) => sum + said, 0) } };
+      },
+      log,
+    });
+    if (control !== null) closing.defer(() => control.close());
+    await announce(serving, { database, port, adminPort: admin.port });
+    around.reportServing();
+    reloading.begin(async () => {
+      const { listen } = own.config;
+      const next = { ...serving.readAgain(), listen };
+      const follow = await slots.prepare(slotsOf(next));
+      await team.reload(packConfig(next), () => {
+        own.config = next;
+        follow();
+      });
+    });
+    const ignore = around.onReload(() => reloading.ask());
+    await stop.promise;
+    ignore();
+    await reloading.end();
+    await sayStopping(team, say);
+    await team.stop(limits().drainTimeoutMs, hurry.signal);
+    return Math.max(exitCode, guard.exitCode());
+  } finally {
+    // However this ends, the workers end before what they stand on.
+    await team.stop(0, AbortSignal.abort());
+    try {
+      await closing.disposeAsync();
+    } finally {
+      forget();
+      guard.release();
+      closeLog();
+    }
+  }
+}
+
+/** Brings the schema up to date, and settles what processes without a successor in this start have left. */
+async function prepare({ dataDir, size, config }: TeamServing, database: Database, log: Log): Promise<void> {
+  const migrated = await migrate(database);
+  if (migrated.length > 0) log.info('migrated', { steps: migrated.join(', ') });
+  const kept = new Set(Array.from({ length: size }, (_, at) => workerHome(dataDir, at + 1)));
+  const left = workerHomes(dataDir).filter((home) => !kept.has(home));
+  await settleLeftHomes([{ dir: dataDir, isHeld: true }, ...left.map((dir) => ({ dir, isHeld: false }))], {
+    database,
+    ack: config.settlement.ack,
+    log,
+  });
+}
+
+async function announce(
+  { config, lock, around, json, note, say }: TeamServing,
+  at: { readonly database: Database; readonly port: number; readonly adminPort: number },
+): Promise<void> {
+  const url = urlOf(config.listen.host, at.port);
+  lock.describe(`naru up, listening on ${url}`);
+  const office = openOffice(at.database, {
+    clock: systemClock,
+    keyPrefix: config.keys.prefix,
+    close: async () => {},
+  });
+  const demo = await createDemoAccount(office, at.database);
+  if (demo !== null)
+    await around.out(json ? `${JSON.stringify(welcomeRow(demo))}\n` : welcome(demo, config, at.port));
+  if (note !== null) say(note);
+  const listening = { event: 'listening', url, admin_port: at.adminPort };
+  await around.out(json ? `${JSON.stringify(listening)}\n` : `listening on ${url}\n`);
+}
+
+async function reload(
+  next: () => Promise<void>,
+  say: (line: string) => void,
+  atStart: boolean,
+): Promise<void> {
+  try {
+    await next();
+    if (!atStart) say('reloaded: models, prices, providers, slots and limits are those of the file now');
+  } catch (error) {
+    say(
+      `not reloaded, everything stays as it was: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+/** For a backup: what any journal holds is to be in its snapshot. */
+async function caughtUp(team: WorkerTeam, size: number): Promise<void> {
+  const done = await team.askAll('caught-up', null, settleWithinMs);
+  if (done.length < size)
+    throw new Error('a worker is being replaced, or is slow: what it has settled is in its journal');
+}
+
+async function sayStopping(team: WorkerTeam, say: (line: string) => void): Promise<void> {
+  const inFlight = (await team.askAll<number>('in-flight')).reduce((sum, { said }) => sum + said, 0);
+  say(inFlight === 0 ? 'stopping' : `stopping when ${inFlight} requests have ended; once more to cut them`);
+}
+
+/** Workers that start again must find the port that the others have, so the choice of the system is made once. */
+async function withPort(config: Config): Promise<Config> {
+  const { listen } = config;
+  return listen.port === 0 ? { ...config, listen: { ...listen, port: await freePort(listen.host) } } : config;
+}
+
+/** Connections of a worker's pool. Throws a `CliError` when the embedded database has not enough for so many workers. */
+function poolFor({ database }: Config, size: number): number {
+  if (database.url !== 'embedded') return usualPool;
+  const each = Math.floor(connectionsForWorkers / size) - furtherConnections;
+  if (each >= smallestPool) return Math.min(usualPool, each);
+  const most = Math.floor(connectionsForWorkers / (smallestPool + furtherConnections));
+  throw new CliError(
+    `--workers ${size}: the embedded database has connections for ${most}; name a server of your own in database.url`,
+  );
+}
+
+function opened<T>(value: T | null): T {
+  if (value === null) throw new Error('asked for before it was open');
+  return value;
+}

@@ -1,0 +1,127 @@
+import type { StatedPrice } from '../config/config.ts';
+import { priceTextSql } from '../store/digests.ts';
+import type { Sql } from '../store/sql.ts';
+
+/** The rates of a price, pico-won per unit. */
+export interface PriceRow {
+  readonly prompt: bigint;
+  readonly completion: bigint;
+  readonly request: bigint;
+  readonly cacheRead: bigint;
+  readonly cacheWrite: bigint;
+}
+
+/** A published price. Never changed and never deleted: generations point at it. */
+export interface PriceVersion {
+  readonly id: number;
+  readonly model: string;
+  readonly candidate: string;
+  readonly price: PriceRow;
+  /** Null for a version from before this was kept. */
+  readonly stated: StatedPrice | null;
+  readonly publishedAtMs: number;
+}
+
+interface RawPrice {
+  id: bigint;
+  model: string;
+  candidate: string;
+  prompt: bigint;
+  completion: bigint;
+  request: bigint;
+  cache_read: bigint;
+  cache_write: bigint;
+  published_at: number;
+  currency: StatedPrice['currency'] | null;
+  per: StatedPrice['per'];
+  stated: StatedAmounts;
+  usd_krw: string | null;
+  margin_percent: string | null;
+  facts_as_of: string | null;
+}
+
+type StatedAmounts = Pick<StatedPrice, 'prompt' | 'completion' | 'request' | 'cacheRead' | 'cacheWrite'>;
+
+const columns =
+  'id, model, candidate, prompt, completion, request, cache_read, cache_write, published_at, currency, per, stated, usd_krw, margin_percent, facts_as_of';
+
+/** The latest version of every candidate of every model that ever had one. */
+export async function latestPrices(sql: Sql): Promise<readonly PriceVersion[]> {
+  const rows = await sql.query<RawPrice>(
+    `SELECT DISTINCT ON (model, candidate) ${columns} FROM price_version ORDER BY model, candidate, id DESC`,
+  );
+  return rows.map(versionOf);
+}
+
+/** The versions with these ids, in no order. */
+export async function readPrices(sql: Sql, ids: readonly number[]): Promise<readonly PriceVersion[]> {
+  const rows = await sql.query<RawPrice>(
+    `SELECT ${columns} FROM price_version WHERE id = ANY($1::bigint[])`,
+    [ids],
+  );
+  return rows.map(versionOf);
+}
+
+/** Every version there ever was, of one model or of all (null), oldest first. */
+export async function readPriceHistory(sql: Sql, model: string | null): Promise<readonly PriceVersion[]> {
+  const rows = await sql.query<RawPrice>(
+    `SELECT ${columns} FROM price_version WHERE $1::text IS NULL OR model = $1 ORDER BY id`,
+    [model],
+  );
+  return rows.map(versionOf);
+}
+
+/** The models that ever had a price. */
+export async function readPricedModels(sql: Sql): Promise<readonly string[]> {
+  const rows = await sql.query<{ model: string }>('SELECT DISTINCT model FROM price_version ORDER BY model');
+  return rows.map((row) => row.model);
+}
+
+/** Adds a version and returns its id. The caller holds the catalogue (`holdCatalogue`). */
+export async function insertPrice(
+  sql: Sql,
+  { model, candidate, price, stated, publishedAtMs }: Omit<PriceVersion, 'id'> & { stated: StatedPrice },
+): Promise<number> {
+  const { currency, per, usdKrw, marginPercent, factsAsOf, ...amounts } = stated;
+  const rates = [price.prompt, price.completion, price.request, price.cacheRead, price.cacheWrite];
+  const [row] = await sql.query<{ id: bigint }>(
+    `WITH added AS (
+       INSERT INTO price_version (model, candidate, prompt, completion, request, cache_read, cache_write, published_at,
+         currency, per, stated, usd_krw, margin_percent, facts_as_of)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), $9, $10, $11::jsonb, $12, $13, $14::date) RETURNING *)
+     UPDATE catalogue_head h SET prices = prices + 1, price_chain = sha256(price_chain || convert_to(a.text, 'UTF8'))
+     FROM (SELECT added.id, ${priceTextSql} AS text FROM added) a RETURNING a.id`,
+    [
+      ...[model, candidate, ...rates, publishedAtMs],
+      ...[currency, per, JSON.stringify(amounts), usdKrw, marginPercent, factsAsOf],
+    ],
+  );
+  if (row === undefined) throw new Error('INSERT INTO price_version returned no row');
+  return Number(row.id);
+}
+
+function versionOf(row: RawPrice): PriceVersion {
+  const { currency, per, stated } = row;
+  return {
+    id: Number(row.id),
+    model: row.model,
+    candidate: row.candidate,
+    price: {
+      prompt: row.prompt,
+      completion: row.completion,
+      request: row.request,
+      cacheRead: row.cache_read,
+      cacheWrite: row.cache_write,
+    },
+    stated:
+      currency === null
+        ? null
+        : {
+            ...{ currency, per, ...stated },
+            usdKrw: row.usd_krw,
+            marginPercent: row.margin_percent,
+            factsAsOf: row.facts_as_of,
+          },
+    publishedAtMs: row.published_at,
+  };
+}

@@ -1,8 +1,0 @@
-import { readFileSync } from 'node:fs';
-import type { FactsSource } from './facts.ts';
-
-/** The snapshot of public facts that came with this version of Naru. */
-export const shippedFacts: FactsSource = {
-  read: () => readFileSync(new URL('./snapshot.json', import.meta.url), 'utf8'),
-  origin: 'shipped with Naru',
-};

@@ -1,0 +1,115 @@
+import type { Tree } from '../read-yaml.ts';
+import type { Places } from '../source-map.ts';
+import { has, itemsOf, type Members, memberOf, membersOf, textOf } from '../tree.ts';
+import { type Facts, FactsFault, type FactsSource, type ModelFact, parseFacts } from './metadata.ts';
+
+/** What one row of the file takes from the public facts. */
+export interface FactTaken {
+  readonly id: string;
+  /** The members that were filled in, by their names in the file. */
+  readonly members: readonly string[];
+  /** The price that was taken, in words; null when none was. */
+  readonly price: string | null;
+  /** What its provider is asked for, where the row does not say it. */
+  readonly asks: string | null;
+  /** What the source charges for beside the price that was taken, and Naru cannot bill. */
+  readonly unbilled: readonly string[];
+}
+
+/** The facts that a configuration was read with, and what it took of them. */
+export interface FactsTaken {
+  readonly asOf: string;
+  readonly source: string;
+  /** Where the file of facts is, for people. */
+  readonly origin: string;
+  readonly models: readonly FactTaken[];
+}
+
+/** A tree whose rows have what they take from the facts. `facts` is null when no row asks for any, or none can be had. */
+export interface Filled {
+  readonly tree: Tree;
+  readonly facts: Facts | null;
+  readonly taken: FactsTaken | null;
+}
+
+const plainNames = [
+  ...['name', 'description', 'created', 'context_length', 'max_completion_tokens', 'input_modalities'],
+  ...['output_modalities', 'supported_parameters', 'hugging_face_id', 'knowledge_cutoff', 'tokenizer'],
+] as const;
+
+/**
+ * Fills in what the models of a file leave out: what a row states itself wins, and `facts: false` takes nothing. Facts that cannot
+ * be used are a fault: nothing is served at a price that the operator did not see.
+ */
+export function fillFromFacts(tree: Tree, source: FactsSource | null, places: Places): Filled {
+  const file = membersOf(tree);
+  const wanting = itemsOf(file, 'models').filter(([, row]) => textOf(row, 'facts') !== 'false');
+  const nothing = { tree, facts: null, taken: null };
+  if (source === null || wanting.length === 0) return nothing;
+  const facts = readFacts(source, file, places);
+  if (facts === null) return nothing;
+  const models: Tree[] = [...(memberOf(file, 'models') as readonly Tree[])];
+  const taken: FactTaken[] = [];
+  for (const [index, row] of wanting) {
+    const fact = facts.models.get(textOf(row, 'id') ?? '');
+    if (fact === undefined) continue;
+    const added = { ...plainMembers(row, fact), ...priceMembers(row, fact), ...makerMembers(row, fact) };
+    models[index] = { ...row, ...added };
+    const { model, ...members } = added;
+    const unbilled = 'price' in added ? (fact.price?.unbilled ?? []) : [];
+    if (Object.keys(added).length > 0)
+      taken.push({
+        id: fact.id,
+        members: Object.keys(members),
+        price: 'price' in added ? `USD ${fact.price?.prompt}/${fact.price?.completion} per 1M` : null,
+        asks: typeof model === 'string' ? model : null,
+        unbilled,
+      });
+  }
+  const { asOf, source: said } = facts;
+  return {
+    tree: { ...file, models },
+    facts,
+    taken: { asOf, source: said, origin: source.origin, models: taken },
+  };
+}
+
+function readFacts(source: FactsSource, file: Members, places: Places): Facts | null {
+  try {
+    return parseFacts(source.read());
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'it cannot be read';
+    const reason = error instanceof FactsFault ? error.message : code;
+    const words = `the facts of models (${source.origin}) cannot be used: ${reason}; naru models refresh writes them anew`;
+    places.add(has(file, 'facts') ? ['facts', 'file'] : [], words);
+    return null;
+  }
+}
+
+function plainMembers(row: Members, fact: ModelFact): Record<string, Tree> {
+  const added: Record<string, Tree> = {};
+  for (const name of plainNames) {
+    const value = fact[name];
+    if (value !== undefined && !has(row, name)) added[name] = Array.isArray(value) ? value : String(value);
+  }
+  // A context that the row has made smaller holds no longer completion.
+  const own = Number(textOf(row, 'context_length'));
+  if (own > 0 && Number(added['max_completion_tokens']) > own) added['max_completion_tokens'] = String(own);
+  return added;
+}
+
+/** The price, where the row needs one: it states none, and not every candidate has its own. */
+function priceMembers(row: Members, { price }: ModelFact): Record<string, Tree> {
+  const candidates = itemsOf(row, 'candidates');
+  const allPriced = candidates.length > 0 && candidates.every(([, candidate]) => has(candidate, 'price'));
+  if (price === undefined || has(row, 'price') || allPriced) return {};
+  const { unbilled, ...amounts } = price;
+  const stated = Object.entries(amounts).filter((one): one is [string, string] => one[1] !== undefined);
+  return { price: { ...Object.fromEntries(stated), currency: 'USD', per: '1M' } };
+}
+
+/** What the maker's own API calls it, for a row that is served by its maker: without the author, unless the facts say otherwise. */
+function makerMembers(row: Members, { id, maker_model }: ModelFact): Record<string, Tree> {
+  const isMakers = textOf(row, 'provider') === id.split('/')[0] && !has(row, 'model');
+  return isMakers ? { model: maker_model ?? id.slice(id.indexOf('/') + 1) } : {};
+}

@@ -1,0 +1,173 @@
+import { plainDecimal } from '../rates.ts';
+import { modalities } from '../schema-models.ts';
+import { modelId } from '../validators.ts';
+import { checkFacts, FactsFault, type FactsFile, type ModelFact } from './metadata.ts';
+
+/** What became of a listing: the facts in it, and how many rows were left out for which reason. */
+export interface ReadListing {
+  readonly file: FactsFile;
+  readonly left: ReadonlyMap<string, number>;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Prices of the listing that Naru has no unit for. */
+// biome-ignore format: one word a line says no more
+const unbillable = ['image', 'image_token', 'image_output', 'audio', 'audio_output', 'input_audio_cache', 'web_search', 'input_cache_write_1h'];
+const longestDescription = 400;
+
+/**
+ * The facts in a listing of models, the body of a `GET /models` of the API that Naru's is like: `{data: […]}`. A row that is not
+ * understood is left out and counted; a text that is no whole listing, or has no row that is understood, throws a `FactsFault`.
+ * A file of facts is taken as it is. `known` are facts whose `maker_model` is kept, since no listing has it.
+ */
+export function factsOfListing(
+  json: unknown,
+  about: { readonly asOf: string; readonly source: string; readonly known: ReadonlyMap<string, ModelFact> },
+): ReadListing {
+  const body = membersOf(json);
+  if ('as_of' in body) return { file: checkFacts(json), left: new Map() };
+  const rows = body['data'];
+  if (!Array.isArray(rows)) throw new FactsFault('it is no listing of models: it has no list "data"');
+  if (typeof membersOf(body['links'])['next'] === 'string')
+    throw new FactsFault('it is one page of a listing: ask for the whole');
+  const facts = new Map<string, ModelFact>();
+  const left = new Map<string, number>();
+  for (const row of rows) {
+    const fact = factOf(membersOf(row));
+    const reason = typeof fact === 'string' ? fact : facts.has(fact.id) ? 'its id was there before' : null;
+    if (reason !== null) left.set(reason, (left.get(reason) ?? 0) + 1);
+    else if (typeof fact !== 'string') facts.set(fact.id, { ...fact, ...makerOf(about.known.get(fact.id)) });
+  }
+  if (facts.size === 0) throw new FactsFault(`none of its ${rows.length} rows is a model${wordsOf(left)}`);
+  const models = [...facts.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  return { file: checkFacts({ as_of: about.asOf, source: about.source, models }), left };
+}
+
+/** ` (3 × its id is no id here; 1 × …)`; empty when nothing was left out. */
+export function wordsOf(left: ReadonlyMap<string, number>): string {
+  const words = [...left].map(([reason, count]) => `${count} × ${reason}`);
+  return words.length === 0 ? '' : ` (${words.join('; ')})`;
+}
+
+/** The fact of one row, or why there is none. */
+function factOf(row: Json): ModelFact | string {
+  const id = row['id'];
+  if (typeof id !== 'string') return 'it has no id';
+  if (modelId(id) !== null) return 'its id is none that Naru can have';
+  const price = priceOf(membersOf(row['pricing']));
+  if (typeof price === 'string') return price;
+  const architecture = membersOf(row['architecture']);
+  const context = tokensOf(row['context_length']);
+  if (context === undefined) return 'it has no context length';
+  const most = tokensOf(membersOf(row['top_provider'])['max_completion_tokens']);
+  const description = wordsIn(row['description']);
+  return {
+    id,
+    ...stated('name', wordsIn(row['name'])),
+    ...stated('description', description === undefined ? undefined : shortened(description)),
+    ...stated('created', dayOf(row['created'])),
+    context_length: context,
+    ...stated('max_completion_tokens', most === undefined ? undefined : Math.min(most, context)),
+    ...stated('input_modalities', modalitiesOf(architecture['input_modalities'])),
+    ...stated('output_modalities', modalitiesOf(architecture['output_modalities'])),
+    ...stated('supported_parameters', parametersOf(row['supported_parameters'])),
+    ...stated('hugging_face_id', wordsIn(row['hugging_face_id'])),
+    ...stated('knowledge_cutoff', isDay(row['knowledge_cutoff']) ? row['knowledge_cutoff'] : undefined),
+    ...stated('tokenizer', wordsIn(architecture['tokenizer'])),
+    ...price,
+  };
+}
+
+/**
+ * A price per token as one per million. There is none where it depends on where a request goes (`-1`), and none where all is
+ * free: that is the listing's offer, not what the operator's provider asks. A cache price of zero means that none is stated.
+ */
+function priceOf(pricing: Json): Pick<ModelFact, 'price'> | string {
+  if (pricing['prompt'] === '-1' || pricing['completion'] === '-1') return {};
+  const [prompt, completion] = [perMillion(pricing['prompt']), perMillion(pricing['completion'])];
+  if (prompt === undefined || completion === undefined) return 'its price is no pair of decimal numbers';
+  if (prompt === '0' && completion === '0') return {};
+  const request = perMillion(pricing['request'], 0);
+  const unbilled = unbillable.filter((name) => (perMillion(pricing[name]) ?? '0') !== '0');
+  const overrides = pricing['overrides'];
+  if (Array.isArray(overrides) && overrides.length > 0) unbilled.push('overrides');
+  return {
+    price: {
+      prompt,
+      completion,
+      ...stated('request', notZero(request)),
+      ...stated('cache_read', notZero(perMillion(pricing['input_cache_read']))),
+      ...stated('cache_write', notZero(perMillion(pricing['input_cache_write']))),
+      ...(unbilled.length === 0 ? {} : { unbilled }),
+    },
+  };
+}
+
+function perMillion(value: unknown, power = 6): string | undefined {
+  if (typeof value !== 'string' || value.length > 40) return undefined;
+  const text = plainDecimal(value, power) ?? undefined;
+  return text !== undefined && /^\d{1,12}(\.\d{1,24})?$/.test(text) ? text : undefined;
+}
+
+function notZero(text: string | undefined): string | undefined {
+  return text === '0' ? undefined : text;
+}
+
+function makerOf(known: ModelFact | undefined): Pick<ModelFact, 'maker_model'> {
+  return stated('maker_model', known?.maker_model);
+}
+
+function stated<N extends string, V>(name: N, value: V | undefined): { readonly [K in N]?: V } {
+  return (value === undefined ? {} : { [name]: value }) as { readonly [K in N]?: V };
+}
+
+function tokensOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 1e9
+    ? value
+    : undefined;
+}
+
+function wordsIn(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const text = value.replaceAll('\0', '').trim();
+  return text.length === 0 || text.length > 20_000 ? undefined : text;
+}
+
+/** The first paragraph, and of that no more than a few lines. */
+function shortened(text: string): string {
+  const [paragraph = ''] = text.split(/\n\s*\n/);
+  const chars = [...paragraph];
+  return chars.length <= longestDescription
+    ? paragraph
+    : `${chars.slice(0, longestDescription - 1).join('')}…`;
+}
+
+function modalitiesOf(value: unknown): ModelFact['input_modalities'] {
+  if (!Array.isArray(value)) return undefined;
+  const known = modalities.filter((one) => value.includes(one));
+  return known.length === 0 ? undefined : known;
+}
+
+function parametersOf(value: unknown): string[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const names = value.filter(
+    (name): name is string => typeof name === 'string' && /^[a-z][a-z0-9_]{0,63}$/.test(name),
+  );
+  return [...new Set(names)];
+}
+
+function dayOf(seconds: unknown): string | undefined {
+  if (typeof seconds !== 'number' || !(seconds >= 0 && seconds < 253_402_300_800)) return undefined;
+  return new Date(Math.floor(seconds) * 1000).toISOString().slice(0, 10);
+}
+
+function isDay(value: unknown): value is string {
+  if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(value)) return false;
+  const ms = Date.parse(value);
+  return Number.isFinite(ms) && new Date(ms).toISOString().startsWith(value);
+}
+
+function membersOf(value: unknown): Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+}

@@ -1,0 +1,131 @@
+import type { Sql } from '../store/sql.ts';
+
+/** What a dataset's daily sync has come to. */
+export interface SyncState {
+  /** The Seoul day whose sync is done, since 1970-01-01; null before the first. */
+  readonly doneDay: number | null;
+  /** Failures since the last success. */
+  readonly failures: number;
+  readonly retryAtMs: number | null;
+}
+
+/** A page that was read and is not published yet. */
+export interface StagedPage {
+  readonly page: number;
+  readonly fetchedAtMs: number;
+  readonly content: string;
+}
+
+/**
+ * Makes `holder` the one that talks to the source, until `untilMs` unless it asks on; says when the source was last asked, if
+ * ever. Null while another holds it. A holder that died is outlived.
+ */
+export async function holdSource(
+  sql: Sql,
+  holder: string,
+  nowMs: number,
+  untilMs: number,
+): Promise<{ readonly askedAtMs: number | null } | null> {
+  const [row] = await sql.query<{ asked_at: number | null }>(
+    `UPDATE dataset_source SET holder = $1, held_until = to_timestamp($3::float8 / 1000)
+     WHERE holder IS NULL OR holder = $1 OR held_until < to_timestamp($2::float8 / 1000) RETURNING asked_at`,
+    [holder, nowMs, untilMs],
+  );
+  return row === undefined ? null : { askedAtMs: row.asked_at };
+}
+
+/** Lets others talk to the source. */
+export async function releaseSource(sql: Sql, holder: string): Promise<void> {
+  await sql.query('UPDATE dataset_source SET holder = NULL, held_until = NULL WHERE holder = $1', [holder]);
+}
+
+/**
+ * Counts one request to the source on a UTC day and holds on to the source until `untilMs`. `spent`: the day's `most` are used
+ * up; `lost`: another holds the source now.
+ */
+export async function countRequest(
+  sql: Sql,
+  holder: string,
+  count: {
+    readonly utcDay: number;
+    readonly most: number;
+    readonly nowMs: number;
+    readonly untilMs: number;
+  },
+): Promise<'counted' | 'spent' | 'lost'> {
+  const { utcDay, most, nowMs, untilMs } = count;
+  const rows = await sql.query<{ id: number }>(
+    `UPDATE dataset_source SET held_until = to_timestamp($4::float8 / 1000), day = date '1970-01-01' + $2::int,
+            requests = CASE WHEN day = date '1970-01-01' + $2::int THEN requests + 1 ELSE 1 END,
+            asked_at = to_timestamp($5::float8 / 1000)
+     WHERE holder = $1 AND (day IS DISTINCT FROM date '1970-01-01' + $2::int OR requests < $3) RETURNING id`,
+    [holder, utcDay, most, untilMs, nowMs],
+  );
+  if (rows.length > 0) return 'counted';
+  return (await stillHolds(sql, holder)) ? 'spent' : 'lost';
+}
+
+/** Whether `holder` still has the source; inside a transaction nobody can take it before the end. */
+export async function stillHolds(sql: Sql, holder: string): Promise<boolean> {
+  const rows = await sql.query<{ id: number }>('SELECT id FROM dataset_source WHERE holder = $1 FOR UPDATE', [
+    holder,
+  ]);
+  return rows.length > 0;
+}
+
+/** What the sync of a dataset has come to. */
+export async function readSyncState(sql: Sql, dataset: string): Promise<SyncState> {
+  const [row] = await sql.query<{ done_day: number | null; failures: number; retry_at: number | null }>(
+    "SELECT done_day - date '1970-01-01' AS done_day, failures, retry_at FROM dataset_sync WHERE dataset = $1",
+    [dataset],
+  );
+  if (row === undefined) return { doneDay: null, failures: 0, retryAtMs: null };
+  return { doneDay: row.done_day, failures: row.failures, retryAtMs: row.retry_at };
+}
+
+/** Notes that the sync of a Seoul day is done. */
+export async function noteSynced(sql: Sql, dataset: string, seoulDay: number, atMs: number): Promise<void> {
+  await sql.query(
+    `INSERT INTO dataset_sync (dataset, done_day, synced_at)
+     VALUES ($1, date '1970-01-01' + $2::int, to_timestamp($3::float8 / 1000))
+     ON CONFLICT (dataset) DO UPDATE SET done_day = excluded.done_day, synced_at = excluded.synced_at, failures = 0, retry_at = NULL`,
+    [dataset, seoulDay, atMs],
+  );
+}
+
+/** Notes a failure and when it is worth trying again. */
+export async function noteFailure(
+  sql: Sql,
+  dataset: string,
+  failures: number,
+  retryAtMs: number,
+): Promise<void> {
+  await sql.query(
+    `INSERT INTO dataset_sync (dataset, failures, retry_at) VALUES ($1, $2, to_timestamp($3::float8 / 1000))
+     ON CONFLICT (dataset) DO UPDATE SET failures = excluded.failures, retry_at = excluded.retry_at`,
+    [dataset, failures, retryAtMs],
+  );
+}
+
+/** Pages of a dataset that wait to be published, in order. */
+export async function readStagedPages(sql: Sql, dataset: string): Promise<readonly StagedPage[]> {
+  const rows = await sql.query<{ page: number; fetched_at: number; content: string }>(
+    'SELECT page, fetched_at, content FROM dataset_page WHERE dataset = $1 ORDER BY page',
+    [dataset],
+  );
+  return rows.map(({ page, fetched_at: fetchedAtMs, content }) => ({ page, fetchedAtMs, content }));
+}
+
+/** Keeps a page until it is published. */
+export async function stagePage(sql: Sql, dataset: string, staged: StagedPage): Promise<void> {
+  await sql.query(
+    `INSERT INTO dataset_page (dataset, page, fetched_at, content) VALUES ($1, $2, to_timestamp($3::float8 / 1000), $4)
+     ON CONFLICT (dataset, page) DO UPDATE SET fetched_at = excluded.fetched_at, content = excluded.content`,
+    [dataset, staged.page, staged.fetchedAtMs, staged.content],
+  );
+}
+
+/** Forgets the pages of a dataset. */
+export async function dropStagedPages(sql: Sql, dataset: string): Promise<void> {
+  await sql.query('DELETE FROM dataset_page WHERE dataset = $1', [dataset]);
+}

@@ -1,0 +1,158 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { refuse } from '../errors/catalogue.ts';
+import { ClientLeft } from '../errors/request-aborted.ts';
+import { newRequestId, requestIdAt } from '../ids/request-id.ts';
+import type { LogFields } from '../log/log.ts';
+import type { MemoryBudget, MemoryClaim } from '../memory/budget.ts';
+import type { JsonBody, JsonParser } from '../wire/json-parser.ts';
+import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
+import { type BodyReading, readBody } from './read-body.ts';
+
+/** One request and its client, as the handlers see them. */
+export class Exchange {
+  /** Names this request and all of its candidate attempts (service.md 7.1). */
+  readonly requestId: string;
+  readonly method: string;
+  /** As received: not decoded, not normalised, without the query (decisions.md A-09). */
+  readonly path: string;
+  readonly queryText: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Monotonic milliseconds of its arrival. */
+  readonly startedMs: number;
+  readonly clientIp: string;
+  /** Whether the head of its answer is on its way. */
+  isAnswering = false;
+  /** Whether its answer depends on a credential: no cache may keep it. */
+  isPrivate = false;
+  /** What else is true of the wait for the body: whoever was identified may be nobody when it has come. */
+  whileReading: <T>(body: Promise<T>) => Promise<T> = (body) => body;
+  /** What the request's one log line will say beside the usual. */
+  readonly logFields: Record<string, LogFields[string]> = {};
+  readonly #request: IncomingMessage;
+  /** What it holds of the memory of this process; null where that is not counted. */
+  readonly memory: MemoryClaim | null;
+  readonly #parser: Pick<JsonParser, 'parse'> | null;
+  readonly #pace: BodyReading['pace'];
+  readonly #departure = new AbortController();
+
+  constructor(
+    request: IncomingMessage,
+    at: {
+      readonly clientIp: string;
+      readonly startedMs: number;
+      /** When it came, epoch milliseconds; its id says so. */
+      readonly nowMs?: number;
+      /** Without one bodies are parsed here. */
+      readonly parser?: Pick<JsonParser, 'parse'>;
+      /** Without one the memory that the request holds is not counted. */
+      readonly budget?: MemoryBudget;
+      /** Without one a body may come as slowly as it likes. */
+      readonly pace?: BodyReading['pace'];
+    },
+  ) {
+    this.#request = request;
+    this.requestId = at.nowMs === undefined ? newRequestId() : requestIdAt(at.nowMs);
+    this.#parser = at.parser ?? null;
+    this.#pace = at.pace ?? null;
+    this.memory = at.budget?.claim(() => this.#shed()) ?? null;
+    this.method = request.method ?? 'GET';
+    const [path, queryText] = splitTarget(request.url ?? '/');
+    this.path = path;
+    this.queryText = queryText;
+    this.headers = request.headers;
+    this.startedMs = at.startedMs;
+    this.clientIp = at.clientIp;
+  }
+
+  /** Aborts when the client leaves before the response is complete, or the server gives the request up. */
+  get signal(): AbortSignal {
+    return this.#departure.signal;
+  }
+
+  /** The connection that its request came on. */
+  get socket(): Socket {
+    return this.#request.socket;
+  }
+
+  /** Ends the exchange for everything that waits in it. */
+  leave(reason: Error): void {
+    this.#departure.abort(reason);
+  }
+
+  /** The first value of a header, or null; what is UTF-8 is read as such. */
+  header(name: string): string | null {
+    const value = this.headers[name];
+    const first = typeof value === 'string' ? value : value?.[0];
+    return first === undefined ? null : spelledOut(first);
+  }
+
+  /**
+   * The body, at most `maxBytes` of it. Throws `BodyTooLarge`, a `400` refusal when its shape is hostile, what refuses a key
+   * that is not valid any more, or why the exchange was given up.
+   */
+  async body(maxBytes: number): Promise<Buffer> {
+    const { bytes } = await this.whileReading(this.#read(maxBytes));
+    return bytes;
+  }
+
+  /** The body as JSON, and how many bytes it had. Throws as `body` does; what cannot be parsed is a value. */
+  json(maxBytes: number): Promise<{ readonly parsed: ParsedJson; readonly bytes: number }> {
+    return this.whileReading(this.#readJson(maxBytes));
+  }
+
+  async #readJson(maxBytes: number): Promise<{ readonly parsed: ParsedJson; readonly bytes: number }> {
+    const body = await this.#read(maxBytes);
+    const bytes = body.bytes.length;
+    const parser = this.#parser;
+    const parsed =
+      parser === null ? parseJson(body.bytes) : await parser.parse(body, this.clientIp, this.signal);
+    return { parsed, bytes };
+  }
+
+  async #read(maxBytes: number): Promise<JsonBody> {
+    const body = await readBody(this.#request, {
+      maxBytes,
+      signal: this.signal,
+      holding: (bytes) => this.memory?.hold('body', bytes),
+      pace: this.#pace,
+    });
+    if (this.memory !== null) this.memory.slowSinceMs = null;
+    this.memory?.hold('body', workingCopies * body.bytes.length);
+    // The claim may have been shed for it.
+    if (this.signal.aborted) throw this.signal.reason;
+    return body;
+  }
+
+  /** Ends the exchange for lack of memory: with an answer, unless one is on its way. */
+  #shed(): void {
+    this.leave(this.isAnswering ? new ClientLeft('the client took its answer too slowly') : overloaded());
+    if (this.isAnswering) this.socket.destroy();
+  }
+}
+
+/** A body that is worked on is there as bytes or text, as what was parsed, and as what is sent to an upstream. */
+const workingCopies = 3;
+/** Requests end within seconds, most of them. */
+const retryAfterSec = 2;
+
+function overloaded(): Error {
+  const message =
+    '서버가 처리할 수 있는 양을 넘었습니다. 잠시 후 다시 시도해 주세요. The server is overloaded; retry after the time in Retry-After.';
+  return refuse('overloaded', message, { retry_after_sec: retryAfterSec });
+}
+
+/** HTTP hands over a header's bytes as Latin-1; what is UTF-8 was meant so, such as a title in Korean. */
+function spelledOut(header: string): string {
+  if (!/[\x80-\xff]/.test(header)) return header;
+  const bytes = Buffer.from(header, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : header;
+}
+
+/** Path and query of a request target; an absolute-form target's authority is ignored, it decides nothing here. */
+function splitTarget(target: string): [string, string] {
+  const origin = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
+  const mark = origin.indexOf('?');
+  return mark === -1 ? [origin, ''] : [origin.slice(0, mark), origin.slice(mark + 1)];
+}

@@ -1,0 +1,189 @@
+import { readReasoning } from '../dialects/reasoning.ts';
+import { refuse } from '../errors/catalogue.ts';
+import { measureInput } from '../metering/prompt-size.ts';
+import { readPreferences } from '../routing/parse-preferences.ts';
+import type { Ask, AskKind } from '../wire/chat.ts';
+import { parametersOf } from '../wire/parameters.ts';
+import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** More names than this are no list of fallbacks. */
+const mostModels = 16;
+const longestSessionId = 256;
+/** Of members that have no effect, so many are put on record, and so much of their names. */
+const mostIgnored = 16;
+const longestName = 64;
+
+/** Reads the body of an inference request, as `readParsedAsk` does. */
+export function readAsk(kind: AskKind, bytes: Buffer, sessionHeader: string | null): Ask {
+  return readParsedAsk(kind, { parsed: parseJson(bytes), bytes: bytes.length }, sessionHeader);
+}
+
+/**
+ * Reads the parsed body of an inference request, which had so many bytes. Refuses with `400 invalid_request` whatever violates the
+ * schema (service.md 7.2).
+ */
+export function readParsedAsk(
+  kind: AskKind,
+  { parsed, bytes }: { readonly parsed: ParsedJson; readonly bytes: number },
+  sessionHeader: string | null,
+): Ask {
+  const body = objectOf(parsed);
+  const models = readModels(body);
+  const stream = optional(body, 'stream', 'boolean') ?? false;
+  const parameters = readParameters(kind, body);
+  const ignored = ignoredIn(body, parameters);
+  const input = kind === 'chat' ? readMessages(body) : readPrompt(body);
+  const provider = body['provider'] ?? {};
+  if (!isObject(provider)) throw invalid('`provider` must be an object.');
+  return {
+    kind,
+    models,
+    stream,
+    input,
+    parameters,
+    ignored,
+    hidesThoughts: !readReasoning(parameters).shown,
+    maxTokens: asNumber(parameters['max_completion_tokens'] ?? parameters['max_tokens']),
+    choices: asNumber(parameters['n']) ?? 1,
+    ...measureInput(input, parameters, bytes),
+    provider: readPreferences(provider, body['route']),
+    user: optional(body, 'user', 'string'),
+    sessionId: (optional(body, 'session_id', 'string') ?? sessionHeader)?.slice(0, longestSessionId) ?? null,
+  };
+}
+
+function objectOf(parsed: ParsedJson): Body {
+  if (parsed.kind === 'not_utf8') throw invalid('The body is not valid UTF-8.');
+  if (parsed.kind === 'not_json') throw invalid('The body is not valid JSON.');
+  if (!isObject(parsed.value)) throw invalid('The body must be a JSON object.');
+  return parsed.value;
+}
+
+/** `model` first, then `models`, each once. */
+function readModels(body: Body): readonly string[] {
+  const first = optional(body, 'model', 'string');
+  const more = body['models'] ?? [];
+  if (!Array.isArray(more) || more.some((id) => typeof id !== 'string'))
+    throw invalid('`models` must be an array of strings.');
+  const models = [...new Set([...(first === null ? [] : [first]), ...(more as string[])])];
+  if (models.length === 0) throw invalid('`model` is missing.');
+  if (models.length > mostModels) throw invalid(`\`models\` must have ${mostModels} items or fewer.`);
+  return models;
+}
+
+function readMessages(body: Body): readonly object[] {
+  const messages = body['messages'];
+  if (messages === undefined) throw invalid('`messages` is missing.');
+  if (!Array.isArray(messages) || messages.length === 0)
+    throw invalid('`messages` must be an array of at least one message.');
+  messages.forEach((message: unknown, index) => {
+    if (!isObject(message)) throw invalid(`\`messages[${index}]\` must be an object.`);
+    if (typeof message['role'] !== 'string' || message['role'] === '')
+      throw invalid(`\`messages[${index}].role\` is missing.`);
+    assertContent(message['content'], index);
+  });
+  return messages.map(withWholeAddresses);
+}
+
+/** A message whose media are objects with a `url`: some clients write the address alone. */
+function withWholeAddresses(message: Body): Body {
+  const { content } = message;
+  if (!Array.isArray(content)) return message;
+  const isBare = (part: Body): boolean => mediaMembers.some((name) => typeof part[name] === 'string');
+  if (!content.some(isBare)) return message;
+  return { ...message, content: content.map((part: Body) => (isBare(part) ? withWholeAddress(part) : part)) };
+}
+
+const mediaMembers = ['image_url', 'video_url'];
+
+function withWholeAddress(part: Body): Body {
+  const whole = mediaMembers.flatMap((name) => {
+    const url = part[name];
+    return typeof url === 'string' ? [[name, { url, ...detailOf(part) }] as const] : [];
+  });
+  const { detail: _, ...rest } = part;
+  return { ...rest, ...Object.fromEntries(whole) };
+}
+
+/** Beside a bare address the detail stands in the part. */
+function detailOf({ detail }: Body): object {
+  return typeof detail === 'string' ? { detail } : {};
+}
+
+function assertContent(content: unknown, index: number): void {
+  if (content == null || typeof content === 'string') return;
+  const parts = Array.isArray(content) ? content : [undefined];
+  if (parts.some((part) => !isObject(part) || typeof part['type'] !== 'string')) {
+    throw invalid(
+      `\`messages[${index}].content\` must be a string, null or an array of parts with a \`type\`.`,
+    );
+  }
+}
+
+/** A string, strings, token ids, or arrays of token ids. */
+function readPrompt(body: Body): unknown {
+  const prompt = body['prompt'];
+  if (prompt == null) throw invalid('`prompt` is missing.');
+  const isText = (value: unknown): boolean => typeof value === 'string';
+  const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
+  const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
+    Array.isArray(value) && value.length > 0 && value.every(isItem);
+  const isTokens = (value: unknown): boolean => isListOf(value, isToken);
+  if (isText(prompt) || isListOf(prompt, isText) || isTokens(prompt) || isListOf(prompt, isTokens))
+    return prompt;
+  throw invalid('`prompt` must be a string, an array of strings, or token ids.');
+}
+
+/** Known parameters, checked; null means not sent. What is not known is dropped (decisions.md §1). */
+function readParameters(kind: AskKind, body: Body): Readonly<Record<string, unknown>> {
+  const parameters: Record<string, unknown> = {};
+  for (const [name, rule] of Object.entries(parametersOf[kind])) {
+    const value = body[name];
+    if (value == null || isNoLimit(name, value)) continue;
+    const fault = rule(value);
+    if (fault !== null) throw invalid(`\`${name}\` ${fault}.`);
+    parameters[name] = value;
+  }
+  return parameters;
+}
+
+/** How vLLM and LM Studio say that there is no limit. */
+function isNoLimit(name: string, value: unknown): boolean {
+  return value === -1 && (name === 'top_k' || name === 'max_tokens' || name === 'max_completion_tokens');
+}
+
+/** Members that are no parameters. */
+const otherMembers = new Set([
+  ...['model', 'models', 'messages', 'prompt', 'stream', 'stream_options', 'usage'],
+  ...['provider', 'route', 'session_id', 'user'],
+]);
+
+/** The first members that have no effect, by name: what a record has room for. */
+function ignoredIn(body: Body, parameters: Readonly<Record<string, unknown>>): readonly string[] {
+  const names = Object.keys(body).filter(
+    (name) => body[name] !== null && !Object.hasOwn(parameters, name) && !otherMembers.has(name),
+  );
+  return names.slice(0, mostIgnored).map((name) => name.slice(0, longestName));
+}
+
+function optional(body: Body, name: string, type: 'string'): string | null;
+function optional(body: Body, name: string, type: 'boolean'): boolean | null;
+function optional(body: Body, name: string, type: 'string' | 'boolean'): unknown {
+  const value = body[name] ?? null;
+  if (value !== null && typeof value !== type) throw invalid(`\`${name}\` must be a ${type}.`);
+  return value;
+}
+
+function asNumber(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+function isObject(value: unknown): value is Body {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function invalid(message: string): Error {
+  return refuse('invalid_request', message);
+}

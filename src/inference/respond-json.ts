@@ -1,0 +1,77 @@
+import { priceAnswer } from '../metering/price-response.ts';
+import { Tally } from '../metering/response-totals.ts';
+import { reasoningContent, type WholeChoice, wholeBody } from '../wire/answer.ts';
+import {
+  type AnswerChunk,
+  type ChunkChoice,
+  saysSomething,
+  type ToolCallDelta,
+  withoutThoughts,
+} from '../wire/chat.ts';
+import { usageBody } from '../wire/usage.ts';
+import type { WholeAnswer } from './request-context.ts';
+import { type Answering, answerHeaders, envelopeOf, noteEnd } from './response-context.ts';
+import { callIdOf, reasonFor } from './tool-calls.ts';
+
+/** Answers a whole request: priced, settled durably, then sent (decisions.md §3). A client that has left pays nothing. */
+export async function answerWhole(answering: Answering): Promise<WholeAnswer> {
+  const { session, answer, ask, exchange } = answering;
+  const tally = new Tally();
+  const chunks: readonly AnswerChunk[] = answer.first;
+  for (const chunk of chunks) tally.take(chunk);
+  answer.release();
+  const { usage, source, bill } = await priceAnswer(ask, answer.candidate, tally, answering.count);
+  noteEnd(answering, usage, tally.finishReason === 'error');
+  if (exchange.signal.aborted) throw exchange.signal.reason;
+  await session.end({
+    status: 200,
+    errorType: null,
+    candidate: answer.candidate,
+    tally,
+    usage,
+    usageSource: source,
+    cost: bill.cost,
+    cancelled: false,
+  });
+  return {
+    headers: answerHeaders(answering),
+    body: wholeBody(envelopeOf(answering), {
+      choices: chunks
+        .flatMap((chunk) => chunk.choices)
+        .map((choice) => wholeChoice(ask.hidesThoughts ? withoutThoughts(choice) : choice, session.id)),
+      usage: usageBody(usage, bill),
+      systemFingerprint: tally.systemFingerprint,
+      serviceTier: tally.serviceTier,
+    }),
+  };
+}
+
+/** A message has content, refusal and reasoning always, and everything else only when there is some. */
+function wholeChoice(choice: ChunkChoice, generationId: string): WholeChoice {
+  const { index, delta, finish_reason, native_finish_reason, logprobs } = choice;
+  const { content, refusal, reasoning, tool_calls: calls, ...rest } = delta;
+  return {
+    index,
+    message: {
+      role: 'assistant',
+      content: content ?? null,
+      refusal: refusal ?? null,
+      reasoning: reasoning ?? null,
+      ...reasoningContent(reasoning),
+      ...(calls === undefined
+        ? {}
+        : { tool_calls: calls.map((call, at) => wholeCall(call, at, callIdOf(generationId, index, at))) }),
+      ...rest,
+    },
+    // Words are complete when they came whole; nothing for no reason stays nothing.
+    finishReason: finish_reason ?? (saysSomething(delta) ? reasonFor(calls !== undefined) : null),
+    nativeFinishReason: native_finish_reason,
+    logprobs,
+  };
+}
+
+/** A call has an id, a name and arguments always: strict clients demand them, and not every engine gives them. */
+function wholeCall(call: ToolCallDelta, index: number, idOtherwise: string): object {
+  const { name = '', arguments: args = '{}' } = call.function;
+  return { index, id: call.id ?? idOtherwise, type: 'function', function: { name, arguments: args } };
+}

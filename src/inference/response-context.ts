@@ -1,0 +1,62 @@
+import type { CountTexts } from '../metering/count-tokens.ts';
+import type { Clock } from '../time/clock.ts';
+import type { Health } from '../upstreams/health.ts';
+import type { Envelope } from '../wire/answer.ts';
+import type { Ask } from '../wire/chat.ts';
+import type { Usage } from '../wire/usage.ts';
+import type { CompletionSizes } from './completion-sizes.ts';
+import type { Answer } from './outcome.ts';
+import type { Asked } from './request-context.ts';
+import type { Session } from './session.ts';
+
+/** A request that has its answer in hand and is about to pass it on. */
+export interface Answering {
+  readonly session: Session;
+  readonly ask: Ask;
+  readonly answer: Answer;
+  readonly exchange: Asked;
+  readonly clock: Clock;
+  readonly health: Health;
+  readonly sizes: CompletionSizes;
+  readonly count: CountTexts;
+  /** After this much silence a stream says that it is alive (decisions.md A-27). */
+  readonly keepAliveMs: number;
+}
+
+/** The headers of a successful answer (service.md 7.1): the candidate that answered, and the generation's id. */
+export function answerHeaders({ session, answer }: Answering): Readonly<Record<string, string>> {
+  return {
+    'X-Service-Generation-Id': session.id,
+    'X-Generation-Id': session.id,
+    'X-Service-Model': inAscii(answer.candidate.modelId),
+    'X-Service-Provider': inAscii(answer.candidate.providerTag),
+  };
+}
+
+/** An id may be written in Hangul, a header only in ASCII; no id has a percent sign of its own. */
+function inAscii(id: string): string {
+  return id.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+}
+
+/** What every object of the answer says of itself. */
+export function envelopeOf({ session, ask, answer }: Answering): Envelope {
+  return {
+    kind: ask.kind,
+    id: session.id,
+    created: Math.floor(session.createdAtMs / 1000),
+    model: answer.candidate.modelId,
+    provider: answer.candidate.providerName,
+  };
+}
+
+/** Tells how the answer of the candidate ended; once for each. `broken`: the upstream failed, or said that it did. */
+export function noteEnd(
+  { answer, ask, clock, health, sizes }: Answering,
+  { completionTokens }: Usage,
+  broken: boolean,
+): void {
+  // An answer that broke off says nothing of how long answers are.
+  if (!broken) sizes.note(answer.candidate.modelId, Math.ceil(completionTokens / ask.choices));
+  const tookMs = clock.monotonic() - answer.askedMs;
+  health.ended(answer.candidate.label, { broken, tokens: completionTokens, tookMs });
+}

@@ -1,0 +1,171 @@
+import type { Clock } from '../time/clock.ts';
+import { type Disk, systemDisk } from './disk.ts';
+import type { JournalEvent } from './errors.ts';
+import { JournalUnavailable } from './errors.ts';
+import type { RecordType } from './record.ts';
+import { type FoundRecord, readSegment } from './replay.ts';
+import type { JournalOwner, Segment } from './segment.ts';
+import { Writer } from './writer.ts';
+
+/** Where a journal lives and how large it may grow. */
+export interface JournalOptions {
+  /** A directory that no other process uses meanwhile. Created when absent; its mode becomes 0700. */
+  readonly dir: string;
+  readonly clock: Clock;
+  /** What its records belong to. Segments of another owner are set aside and not replayed; null: there is no such check. */
+  readonly owner?: JournalOwner | null;
+  /** Size of one segment file; a record and its frame fit into one less 8 KiB. 16 MiB. */
+  readonly segmentBytes?: number;
+  /** Upper bound of all segment files together. 1 GiB. */
+  readonly maxBytes?: number;
+  /** False makes `durable` a lie, for negative controls only. */
+  readonly sync?: boolean;
+  /** Where the files are; the machine's own unless told. */
+  readonly disk?: Disk;
+  /** Runs a task when this turn of the event loop has ended; `setImmediate` unless told. */
+  readonly atTurnEnd?: (task: () => void) => void;
+  /** Told what an operator should hear. Must not throw. */
+  readonly report?: (event: JournalEvent) => void;
+}
+
+declare const segmentNumber: unique symbol;
+/** Stands for one appended or replayed record until that is released. Opaque, and of no use elsewhere. */
+export type Ticket = number & { readonly [segmentNumber]: true };
+
+/** A record that an earlier process left. The payload is a view of its whole segment: copy it to keep it for long. */
+export interface ReplayedRecord extends FoundRecord {
+  readonly ticket: Ticket;
+}
+
+/** The state now, and counts since `open`. */
+export interface JournalStats {
+  readonly segments: number;
+  readonly bytes: number;
+  readonly liveRecords: number;
+  /** Files of another database or node that were set aside, by this process or an earlier one. */
+  readonly foreign: number;
+  /** Why no further segment can be had; null when all is well. */
+  readonly blocked: 'failed' | 'full' | null;
+  readonly appended: number;
+  readonly writes: number;
+  readonly syncs: number;
+}
+
+const mebibyte = 1024 * 1024;
+
+/** The write-ahead journal of one process (design.md 6). README.md beside this file is its contract. */
+export class Journal {
+  readonly #writer: Writer;
+  readonly #disk: Disk;
+  readonly #owner: JournalOwner | null;
+  readonly #report: (event: JournalEvent) => void;
+  #replayed = false;
+
+  private constructor(options: JournalOptions) {
+    this.#report = options.report ?? (() => {});
+    this.#disk = options.disk ?? systemDisk;
+    this.#owner = options.owner ?? null;
+    this.#writer = new Writer({
+      disk: this.#disk,
+      atTurnEnd: options.atTurnEnd ?? setImmediate,
+      dir: options.dir,
+      owner: this.#owner,
+      clock: options.clock,
+      segmentBytes: options.segmentBytes ?? 16 * mebibyte,
+      maxBytes: options.maxBytes ?? 1024 * mebibyte,
+      sync: options.sync ?? true,
+      report: this.#report,
+    });
+  }
+
+  /**
+   * Takes the directory and starts a segment of its own; what earlier processes left waits for `replay`. Throws the file
+   * system's error when the directory cannot be used. A full disk or a journal at `maxBytes` does not hinder opening.
+   */
+  static async open(options: JournalOptions): Promise<Journal> {
+    const journal = new Journal(options);
+    await journal.#writer.shelf.open();
+    return journal;
+  }
+
+  /**
+   * Takes a record, to be written when this turn of the event loop ends; `durable` tells when it is safe. Throws
+   * `JournalUnavailable` when there is no room for it, RangeError when no segment could hold it. After a throw there is no record.
+   */
+  append(type: RecordType, payload: string | Buffer): Ticket {
+    return this.#writer.append(type, payload).number as Ticket;
+  }
+
+  /**
+   * Resolves once every record appended before this call is on the disk. Rejects with `JournalUnavailable` when that fails, or
+   * has failed for the segment of this ticket: the record may or may not be found at replay. Throws for a ticket not live.
+   */
+  async durable(ticket: Ticket): Promise<void> {
+    const segment = this.#live(ticket);
+    if (segment.state === 'failed') throw new JournalUnavailable('failed', segment.cause);
+    return this.#writer.settled();
+  }
+
+  /**
+   * Says that a record is settled elsewhere: once for every ticket, also for one that `durable` rejected. A segment whose
+   * records are all released is deleted. Throws for a ticket not live.
+   */
+  release(ticket: Ticket): void {
+    const segment = this.#live(ticket);
+    segment.live -= 1;
+    this.#writer.putAway(segment);
+  }
+
+  /**
+   * Bytes of the segments begun after this record's. One live record keeps its whole segment; when this nears `maxBytes`,
+   * append a long-lived record again and release the old ticket.
+   */
+  bytesSince(ticket: Ticket): number {
+    let bytes = 0;
+    for (const segment of this.#writer.shelf.segments) if (segment.number > ticket) bytes += segment.bytes;
+    return bytes;
+  }
+
+  /**
+   * The records that earlier processes left, oldest first, read from the disk as they are asked for; every one has a ticket to
+   * release. Works once. A segment that is not walked to its end stays for the next owner.
+   */
+  *replay(): Generator<ReplayedRecord> {
+    if (this.#replayed) throw new Error('a journal is replayed once');
+    this.#replayed = true;
+    for (const segment of [...this.#writer.shelf.segments]) {
+      if (segment.state !== 'old') continue;
+      // The walk holds the segment itself, or releasing its first record would delete it under the second.
+      segment.live += 1;
+      for (const record of readSegment(this.#disk, segment, this.#report, this.#owner)) {
+        segment.live += 1;
+        yield { ...record, ticket: segment.number as Ticket };
+      }
+      this.release(segment.number as Ticket);
+    }
+  }
+
+  /** The state now, and counts since `open`. */
+  stats(): JournalStats {
+    const { shelf, counts } = this.#writer;
+    let liveRecords = 0;
+    for (const segment of shelf.segments) liveRecords += segment.live;
+    const { count: segments, bytes, foreign, blockage } = shelf;
+    return { segments, bytes, liveRecords, foreign, blocked: blockage?.reason ?? null, ...counts };
+  }
+
+  /**
+   * Makes everything durable and lets go of the directory; segments with live records stay for the next owner. Rejects with
+   * `JournalUnavailable` when the last records could not be made durable; the directory is let go all the same.
+   */
+  close(): Promise<void> {
+    return this.#writer.close();
+  }
+
+  #live(ticket: Ticket): Segment {
+    const segment = this.#writer.shelf.get(ticket);
+    if (segment === undefined || segment.live === 0)
+      throw new Error(`ticket ${ticket} stands for no live record`);
+    return segment;
+  }
+}

@@ -1,0 +1,90 @@
+import type { Disk } from './disk.ts';
+import type { JournalEvent } from './errors.ts';
+import { type RecordType, recordBytesAt } from './record.ts';
+import { firstRecordAt, type JournalOwner, readHeader, type Segment } from './segment.ts';
+
+/** A record found in a segment. The payload is a view of the segment's bytes. */
+export interface FoundRecord {
+  readonly type: RecordType;
+  readonly payload: Buffer;
+}
+
+/**
+ * The records of a segment left by an earlier process, in the order of their appending, read as they are asked for. What is
+ * unreadable is reported once the records around it are known; a segment with damage is marked so. One that names another owner than
+ * the reader's is reported and marked, and none of its records is read; null: whoever owns them.
+ */
+export function* readSegment(
+  disk: Disk,
+  segment: Segment,
+  report: (event: JournalEvent) => void,
+  reader: JournalOwner | null = null,
+): Generator<FoundRecord> {
+  const { number } = segment;
+  const damage = (offset: number, bytes: number, error?: unknown): void => {
+    segment.damaged = true;
+    report({ kind: 'damaged', segment: number, offset, bytes, ...(error === undefined ? {} : { error }) });
+  };
+  let bytes: Buffer;
+  try {
+    bytes = disk.read(segment.path);
+  } catch (error) {
+    return damage(0, segment.bytes, error);
+  }
+  const end = lastUsedByte(bytes);
+  const header = readHeader(bytes);
+  if (header?.number !== number) {
+    // A file as short as this or all zeros never held a record that was promised to anyone.
+    return end <= firstRecordAt && header === null
+      ? report({ kind: 'torn', segment: number, offset: 0 })
+      : damage(0, end);
+  }
+  const { owner } = header;
+  // One that was only made ready holds nothing that anybody could miss.
+  if (end > firstRecordAt && reader !== null && owner !== null && !isSame(owner, reader)) {
+    segment.foreign = true;
+    return report({ kind: 'foreign', segment: number, ...owner });
+  }
+  let at = firstRecordAt;
+  while (at < end) {
+    const found = nextRecord(bytes, at, end, header.salt);
+    if (found === null) return report({ kind: 'torn', segment: number, offset: at });
+    if (found.at > at) damage(at, found.at - at);
+    at = found.at + found.bytes;
+    yield { type: bytes.readUInt8(found.at + 8), payload: bytes.subarray(found.at + 9, at) };
+  }
+}
+
+function isSame(one: JournalOwner, other: JournalOwner): boolean {
+  return one.database === other.database && one.home === other.home;
+}
+
+/**
+ * The first valid record at or after `from`. Searching byte by byte is safe because a checksum holds at one place of one
+ * segment only, and quick because text read as a length (0x20202020 and up) is longer than any segment.
+ */
+function nextRecord(
+  bytes: Buffer,
+  from: number,
+  end: number,
+  salt: number,
+): { at: number; bytes: number } | null {
+  for (let at = from; at < end; at++) {
+    const found = recordBytesAt(bytes, at, salt);
+    if (found > 0) return { at, bytes: found };
+  }
+  return null;
+}
+
+/** The end of what was ever written: beyond it there are only the zeros of the allocation, where no record can begin. */
+function lastUsedByte(bytes: Buffer): number {
+  const zeros = Buffer.alloc(64 * 1024);
+  let end = bytes.length;
+  while (end > 0) {
+    const start = Math.max(0, end - zeros.length);
+    if (bytes.compare(zeros, 0, end - start, start, end) !== 0) break;
+    end = start;
+  }
+  while (end > 0 && bytes[end - 1] === 0) end--;
+  return end;
+}

@@ -1,0 +1,191 @@
+import type { KeyHash } from '../ids/api-key.ts';
+import type { Krw } from '../money/krw.ts';
+import { type MemoryParts, Remembered } from '../store/clock-cache.ts';
+import type { Sql } from '../store/sql.ts';
+import { seoulDayAt } from '../time/period.ts';
+import { Key } from './key.ts';
+import {
+  findKeyByHash,
+  findKeyById,
+  findKeysById,
+  type KeyRow,
+  readKeySpend,
+  readKeySpends,
+} from './keys-sql.ts';
+import { noSpend, type Spend } from './spend.ts';
+
+/** How many unknown hashes are remembered as unknown, so that a stream of invented keys does not become a stream of queries. */
+const rememberedUnknown = 10_000;
+
+/**
+ * The keys this process has met and not forgotten. Answered from memory, kept true by settlements and change events. A key that is
+ * forgotten is read again at its next use, as one that was never met.
+ */
+export class KeyRing {
+  readonly #parts: MemoryParts;
+  readonly #byHash = new Map<KeyHash, Key>();
+  readonly #byId = new Map<number, Key>();
+  readonly #remembered: Remembered<Key>;
+  readonly #unknown = new Set<KeyHash>();
+  readonly #loading = new Map<KeyHash, Promise<Key | null>>();
+  /** Charges that the database has, but not what was read of it, by key. */
+  readonly #doubtful = new Map<number, { readonly day: number; readonly cost: Krw }[]>();
+
+  constructor(parts: MemoryParts) {
+    this.#parts = parts;
+    this.#remembered = new Remembered(parts.kept, ({ row }) => {
+      this.#byHash.delete(row.hash);
+      this.#byId.delete(row.id);
+      // A doubt about money would still be charged here, and the key needed.
+      this.#doubtful.delete(row.id);
+    });
+  }
+
+  /** The key if it is known, null if it is known not to exist, undefined if the database must be asked. */
+  peek(hash: KeyHash): Key | null | undefined {
+    const known = this.#byHash.get(hash);
+    if (known === undefined) return this.#unknown.has(hash) ? null : undefined;
+    known.isUsed = true;
+    return known.knows(this.#today()) ? known : undefined;
+  }
+
+  /** The key with this id if it is known. */
+  peekId(keyId: number): Key | undefined {
+    return this.#byId.get(keyId);
+  }
+
+  /** Whether memory has everything that was spent with the key, while nobody else spends. */
+  isKnown(keyId: number): boolean {
+    const known = this.#byId.get(keyId);
+    return known !== undefined && known.askedMs >= this.#parts.knownSince() && known.knows(this.#today());
+  }
+
+  /** Reads what keys of one account have spent, where memory may not know that; those that were never met are left out. */
+  async catchUp(accountId: number, keyIds: readonly number[]): Promise<void> {
+    const { clock, database, isShared } = this.#parts;
+    const known = keyIds.filter((id) => this.#byId.has(id));
+    const behind = isShared() ? known : known.filter((id) => !this.isKnown(id));
+    if (behind.length === 0) return;
+    await database.readInOrder(async (sql) => {
+      const day = this.#today();
+      const askedMs = clock.monotonic();
+      const keys = behind.map((id) => ({ id, accountId }));
+      const spends = await readKeySpends(sql, keys, day);
+      for (const id of behind) {
+        const key = this.#byId.get(id);
+        if (key !== undefined) this.#renew(key, key.row, { ...noSpend(day), ...spends.get(id) }, askedMs);
+      }
+    });
+  }
+
+  /** Every key that is known. */
+  all(): Iterable<Key> {
+    return this.#remembered;
+  }
+
+  /** How many keys are known. */
+  get size(): number {
+    return this.#remembered.size;
+  }
+
+  /** Forgets some of the keys that were not used lately, where more are known than are kept. */
+  forgetIdle(): void {
+    this.#remembered.forgetIdle();
+  }
+
+  /** The key with this hash in any state, read from the database when it is not known; null when there is none. */
+  load(hash: KeyHash): Promise<Key | null> {
+    const known = this.peek(hash);
+    if (known !== undefined) return Promise.resolve(known);
+    const running = this.#loading.get(hash);
+    if (running !== undefined) return running;
+    const loading = this.#read(hash).finally(() => this.#loading.delete(hash));
+    this.#loading.set(hash, loading);
+    return loading;
+  }
+
+  /** Reads a key again, or for the first time, after another process changed or created it. */
+  refresh(keyId: number): Promise<void> {
+    return this.refreshAll([keyId]);
+  }
+
+  /** The same for many keys: two questions in all. */
+  async refreshAll(keyIds: readonly number[]): Promise<void> {
+    if (keyIds.length === 0) return;
+    await this.#parts.database.line.run(async (sql) => {
+      const maybeKnown = this.#unknown.size > 0 ? keyIds : keyIds.filter((id) => this.#byId.has(id));
+      if (maybeKnown.length === 0) return;
+      const found = await findKeysById(sql, maybeKnown);
+      const rows = found.filter(({ id, hash }) => this.#byId.has(id) || this.#unknown.has(hash));
+      if (rows.length === 0) return;
+      const day = this.#today();
+      const askedMs = this.#parts.clock.monotonic();
+      const spends = await readKeySpends(sql, rows, day);
+      for (const row of rows) this.#learn(row, { ...noSpend(day), ...spends.get(row.id) }, askedMs);
+    });
+  }
+
+  /** Reads a key in a turn of the ordered line that the caller has. Throws when there is none. */
+  async readIn(sql: Sql, keyId: number): Promise<Key> {
+    const row = await findKeyById(sql, keyId);
+    if (row === null) throw new Error(`there is no key ${keyId}`);
+    return this.#take(sql, row);
+  }
+
+  /**
+   * Notes that the database has had a charge for a while, so that nobody knows whether what was last read of the key contains it:
+   * it stays charged here until the key is read again, with `refreshDoubtful` or otherwise. Rather twice for a moment than never.
+   */
+  doubt(keyId: number, day: number, cost: Krw): void {
+    const doubts = this.#doubtful.get(keyId) ?? [];
+    this.#doubtful.set(keyId, doubts);
+    doubts.push({ day, cost });
+  }
+
+  /** Reads every doubted key again; one that cannot be read stays doubted. */
+  async refreshDoubtful(): Promise<void> {
+    await this.refreshAll([...this.#doubtful.keys()]);
+  }
+
+  #today(): number {
+    return seoulDayAt(this.#parts.clock.now());
+  }
+
+  async #read(hash: KeyHash): Promise<Key | null> {
+    return this.#parts.database.readInOrder(async (sql) => {
+      const row = await findKeyByHash(sql, hash);
+      if (row !== null) return this.#take(sql, row);
+      if (this.#unknown.size >= rememberedUnknown) this.#unknown.clear();
+      this.#unknown.add(hash);
+      return null;
+    });
+  }
+
+  async #take(sql: Sql, row: KeyRow): Promise<Key> {
+    const { clock } = this.#parts;
+    const day = this.#today();
+    const askedMs = clock.monotonic();
+    return this.#learn(row, { day, ...(await readKeySpend(sql, row, day)) }, askedMs);
+  }
+
+  #learn(row: KeyRow, spend: Spend, askedMs: number): Key {
+    this.#unknown.delete(row.hash);
+    const known = this.#byId.get(row.id);
+    if (known !== undefined) {
+      this.#renew(known, row, spend, askedMs);
+      return known;
+    }
+    const key = new Key(row, spend, askedMs);
+    this.#byHash.set(row.hash, key);
+    this.#byId.set(row.id, key);
+    this.#remembered.add(key);
+    return key;
+  }
+
+  /** Takes over what was read of a known key: it contains what was in doubt. */
+  #renew(key: Key, row: KeyRow, spend: Spend, askedMs: number): void {
+    key.update(row, spend, askedMs);
+    for (const { day, cost } of this.#doubtful.get(row.id) ?? []) key.uncharge(day, cost);
+    this.#doubtful.delete(row.id);
+  }
+}

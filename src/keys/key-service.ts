@@ -1,0 +1,109 @@
+import type { KeyHash } from '../ids/api-key.ts';
+import type { Database } from '../store/database.ts';
+import type { Clock } from '../time/clock.ts';
+import type { KeyRing } from './key-cache.ts';
+import {
+  changeOwnKey,
+  createKey,
+  type KeyChange,
+  type KeyOrder,
+  type KeyRow,
+  readKeyPage,
+  readOwnKey,
+  readSpend,
+  readSpends,
+  revokeKey,
+} from './keys.ts';
+import type { Spend } from './spend.ts';
+
+/** A key with what it has spent, this process's latest charges included. */
+export interface KeyWithSpend {
+  readonly row: KeyRow;
+  readonly spend: Spend;
+}
+
+/**
+ * The keys of one account as its management keys handle them. Every change is true in this process's memory before it is
+ * answered; other processes follow within a second.
+ */
+export class KeyDesk {
+  readonly #database: Database;
+  readonly #ring: KeyRing;
+  readonly #clock: Clock;
+  readonly #prefix: string;
+  readonly #maxPerAccount: number;
+
+  constructor(parts: {
+    readonly database: Database;
+    readonly ring: KeyRing;
+    readonly clock: Clock;
+    readonly keyPrefix: string;
+    readonly maxPerAccount: number;
+  }) {
+    this.#database = parts.database;
+    this.#ring = parts.ring;
+    this.#clock = parts.clock;
+    this.#prefix = parts.keyPrefix;
+    this.#maxPerAccount = parts.maxPerAccount;
+  }
+
+  /** Creates a key; the plaintext leaves the service here and nowhere else. */
+  async create(order: KeyOrder): Promise<KeyWithSpend & { readonly plaintext: string }> {
+    const { hash, plaintext } = await createKey(this.#database, order, {
+      prefix: this.#prefix,
+      nowMs: this.#clock.now(),
+      maxPerAccount: this.#maxPerAccount,
+    });
+    const row = await readOwnKey(this.#database, order.accountId, hash);
+    if (row === null) throw new Error('a key that was just created is there');
+    return { ...(await this.#withSpend(row)), plaintext };
+  }
+
+  async read(accountId: number, hash: KeyHash): Promise<KeyWithSpend | null> {
+    const row = await readOwnKey(this.#database, accountId, hash);
+    return row === null ? null : this.#withSpend(row);
+  }
+
+  async page(accountId: number, offset: number, includeDisabled: boolean): Promise<readonly KeyWithSpend[]> {
+    const rows = await readKeyPage(this.#database, { accountId, offset, includeDisabled });
+    await this.#ring.catchUp(
+      accountId,
+      rows.map(({ id }) => id),
+    );
+    const nowMs = this.#clock.now();
+    const known = rows.map(({ id }) => this.#ring.peekId(id));
+    const strangers = rows.filter((_, at) => known[at] === undefined).map(({ id }) => id);
+    const spendOf = await readSpends(this.#database, accountId, strangers, nowMs);
+    return rows.map((row, at) => {
+      // One that was known may have been forgotten meanwhile, and then nothing was spent with it.
+      const key = this.#ring.peekId(row.id) ?? known[at];
+      return { row, spend: key?.spendOn(nowMs) ?? spendOf(row.id) };
+    });
+  }
+
+  async change(accountId: number, hash: KeyHash, change: KeyChange): Promise<KeyWithSpend | null> {
+    const row = await changeOwnKey(this.#database, accountId, hash, change, this.#clock.now());
+    if (row === null) return null;
+    await this.#ring.refresh(row.id);
+    return this.#withSpend(row);
+  }
+
+  /** Revokes a key for good; true also when it was revoked before, false when the account has no such key. */
+  async revoke(accountId: number, hash: KeyHash): Promise<boolean> {
+    const row = await readOwnKey(this.#database, accountId, hash);
+    if (row === null) return false;
+    if (row.revokedAtMs === null) await revokeKey(this.#database, hash, this.#clock.now());
+    await this.#ring.refresh(row.id);
+    return true;
+  }
+
+  async #withSpend(row: KeyRow): Promise<KeyWithSpend> {
+    await this.#ring.catchUp(row.accountId, [row.id]);
+    const known = this.#ring.peekId(row.id);
+    const nowMs = this.#clock.now();
+    return {
+      row,
+      spend: known === undefined ? await readSpend(this.#database, row, nowMs) : known.spendOn(nowMs),
+    };
+  }
+}

@@ -1,0 +1,282 @@
+import type { KeyHash, KeyKind } from '../ids/api-key.ts';
+import { int8ArrayOfNumbers } from '../store/binary-arrays.ts';
+import type { Sql } from '../store/sql.ts';
+import { isoDay, type LimitReset, limitResets, periodStartDay } from '../time/period.ts';
+
+/** One API key as stored; amounts in micro-won, instants in epoch milliseconds. */
+export interface KeyRow {
+  readonly id: number;
+  readonly hash: KeyHash;
+  readonly accountId: number;
+  readonly kind: KeyKind;
+  readonly name: string;
+  readonly label: string;
+  readonly userDisabled: boolean;
+  readonly adminSuspended: boolean;
+  readonly revokedAtMs: number | null;
+  readonly expiresAtMs: number | null;
+  readonly limitMicro: bigint | null;
+  readonly limitReset: LimitReset;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number | null;
+}
+
+/** What a key spent in the periods that contain one Seoul day, micro-won. */
+export interface KeySpendRow {
+  readonly daily: bigint;
+  readonly weekly: bigint;
+  readonly monthly: bigint;
+  readonly total: bigint;
+}
+
+/** What a new key states; the rest has its default. */
+export interface NewKeyRow {
+  readonly hash: KeyHash;
+  readonly accountId: number;
+  readonly kind: KeyKind;
+  readonly name: string;
+  readonly label: string;
+  readonly limitMicro: bigint | null;
+  readonly limitReset: LimitReset;
+  readonly expiresAtMs: number | null;
+  readonly createdAtMs: number;
+}
+
+const kinds: readonly KeyKind[] = ['inference', 'management'];
+
+interface RawKey {
+  id: bigint;
+  hash: Buffer;
+  account_id: bigint;
+  kind: number;
+  name: string;
+  label: string;
+  user_disabled: boolean;
+  admin_suspended: boolean;
+  revoked_at: number | null;
+  expires_at: number | null;
+  /** A numeric, which comes as text: 10^15 won are more micro-won than a bigint holds. */
+  limit_micro: string | null;
+  limit_reset: number;
+  created_at: number;
+  updated_at: number | null;
+}
+
+const selectKey = `
+SELECT id, hash, account_id, kind, name, label, user_disabled, admin_suspended, revoked_at, expires_at, limit_micro,
+       limit_reset, created_at, updated_at
+FROM api_key`;
+
+/** Stores a key and returns its id. */
+export async function insertKey(sql: Sql, key: NewKeyRow): Promise<number> {
+  const [row] = await sql.query<{ id: bigint }>(
+    `INSERT INTO api_key (hash, account_id, kind, name, label, limit_micro, limit_reset, expires_at, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), to_timestamp($9::float8 / 1000)) RETURNING id`,
+    [
+      Buffer.from(key.hash, 'hex'),
+      key.accountId,
+      kinds.indexOf(key.kind) + 1,
+      key.name,
+      key.label,
+      key.limitMicro,
+      limitResets.indexOf(key.limitReset),
+      key.expiresAtMs,
+      key.createdAtMs,
+    ],
+  );
+  if (row === undefined) throw new Error('INSERT INTO api_key returned no row');
+  return Number(row.id);
+}
+
+/**
+ * How many keys of an account are not revoked. Until the transaction ends nobody else counts those of the account, so that the number stays
+ * true for whoever then adds one.
+ */
+export async function countKeysAlone(sql: Sql, accountId: number): Promise<number> {
+  await sql.query('SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
+  const [row] = await sql.query<{ n: bigint }>(
+    'SELECT count(*) AS n FROM api_key WHERE account_id = $1 AND revoked_at IS NULL',
+    [accountId],
+  );
+  return Number(row?.n ?? 0n);
+}
+
+/** The key with this hash, whatever its state; null when there is none. */
+export async function findKeyByHash(sql: Sql, hash: KeyHash): Promise<KeyRow | null> {
+  const [row] = await sql.query<RawKey>(`${selectKey} WHERE hash = $1`, [Buffer.from(hash, 'hex')]);
+  return row === undefined ? null : keyOf(row);
+}
+
+/** The key with this id, whatever its state; null when there is none. */
+export async function findKeyById(sql: Sql, id: number): Promise<KeyRow | null> {
+  const [row] = await sql.query<RawKey>(`${selectKey} WHERE id = $1`, [id]);
+  return row === undefined ? null : keyOf(row);
+}
+
+/** The keys with these ids, whatever their state; those that do not exist are left out. */
+export async function findKeysById(sql: Sql, ids: readonly number[]): Promise<readonly KeyRow[]> {
+  return (await sql.query<RawKey>(`${selectKey} WHERE id = ANY ($1)`, [int8ArrayOfNumbers(ids)])).map(keyOf);
+}
+
+/** Every key of an account, newest first, revoked ones included. */
+export async function listKeys(sql: Sql, accountId: number): Promise<readonly KeyRow[]> {
+  return (await sql.query<RawKey>(`${selectKey} WHERE account_id = $1 ORDER BY id DESC`, [accountId])).map(
+    keyOf,
+  );
+}
+
+/** Suspends a key on behalf of the administrator, or lifts that suspension; false when there is no such key. */
+export async function setAdminSuspended(
+  sql: Sql,
+  change: {
+    readonly hash: KeyHash;
+    readonly suspended: boolean;
+    readonly reason: string | null;
+    readonly atMs: number;
+  },
+): Promise<boolean> {
+  const rows = await sql.query(
+    `UPDATE api_key SET admin_suspended = $2, suspend_reason = $3,
+       updated_at = greatest(created_at, updated_at, to_timestamp($4::float8 / 1000))
+     WHERE hash = $1 RETURNING id`,
+    [Buffer.from(change.hash, 'hex'), change.suspended, change.reason, change.atMs],
+  );
+  return rows.length > 0;
+}
+
+/** Revokes a key for good; the first revocation's instant stays. False when there is no such key. */
+export async function setRevoked(sql: Sql, hash: KeyHash, atMs: number): Promise<boolean> {
+  const rows = await sql.query(
+    `UPDATE api_key SET revoked_at = coalesce(revoked_at, to_timestamp($2::float8 / 1000)),
+       updated_at = greatest(created_at, updated_at, to_timestamp($2::float8 / 1000))
+     WHERE hash = $1 RETURNING id`,
+    [Buffer.from(hash, 'hex'), atMs],
+  );
+  return rows.length > 0;
+}
+
+/** What keys have spent, by the id of the key; a key that never spent is not in it. */
+export async function readKeySpends(
+  sql: Sql,
+  keys: readonly Pick<KeyRow, 'id' | 'accountId'>[],
+  day: number,
+): Promise<ReadonlyMap<number, KeySpendRow>> {
+  const rows = await sql.query<{ key_id: bigint } & KeySpendRow>(
+    `SELECT key_id, ${sumsOfSpend} FROM unnest($1::bigint[], $2::bigint[]) k (account, id)
+     JOIN key_usage_day ON account_id = k.account AND key_id = k.id GROUP BY key_id`,
+    [
+      int8ArrayOfNumbers(keys.map(({ accountId }) => accountId)),
+      int8ArrayOfNumbers(keys.map(({ id }) => id)),
+      ...daysOf(day),
+    ],
+  );
+  return new Map(rows.map(({ key_id, ...spend }) => [Number(key_id), spend]));
+}
+
+/** What a key has spent in the day, week and month that contain the Seoul day `day`, and in all (decisions.md A-19). */
+export async function readKeySpend(
+  sql: Sql,
+  key: { id: number; accountId: number },
+  day: number,
+): Promise<KeySpendRow> {
+  const [row] = await sql.query<{ daily: bigint; weekly: bigint; monthly: bigint; total: bigint }>(
+    `SELECT ${sumsOfSpend} FROM key_usage_day WHERE account_id = $1 AND key_id = $2`,
+    [key.accountId, key.id, ...daysOf(day)],
+  );
+  return row ?? { daily: 0n, weekly: 0n, monthly: 0n, total: 0n };
+}
+
+/** The sums of `KeySpendRow`, by the parameters of `daysOf` as $3 to $5. */
+const sumsOfSpend = `coalesce(sum(cost) FILTER (WHERE day = $3), 0)::bigint AS daily,
+            coalesce(sum(cost) FILTER (WHERE day >= $4 AND day <= $3), 0)::bigint AS weekly,
+            coalesce(sum(cost) FILTER (WHERE day >= $5 AND day <= $3), 0)::bigint AS monthly,
+            coalesce(sum(cost), 0)::bigint AS total`;
+
+/** A Seoul day and the first days of its week and month. */
+function daysOf(day: number): readonly string[] {
+  return [isoDay(day), isoDay(periodStartDay('weekly', day)), isoDay(periodStartDay('monthly', day))];
+}
+
+function keyOf(row: RawKey): KeyRow {
+  return {
+    id: Number(row.id),
+    hash: row.hash.toString('hex') as KeyHash,
+    accountId: Number(row.account_id),
+    kind: kinds[row.kind - 1] ?? 'inference',
+    name: row.name,
+    label: row.label,
+    userDisabled: row.user_disabled,
+    adminSuspended: row.admin_suspended,
+    revokedAtMs: row.revoked_at,
+    expiresAtMs: row.expires_at,
+    limitMicro: row.limit_micro === null ? null : BigInt(row.limit_micro),
+    limitReset: limitResets[row.limit_reset] ?? 'never',
+    createdAtMs: row.created_at,
+    updatedAtMs: row.updated_at,
+  };
+}
+
+/** What changes about a key; absent members stay. */
+export interface KeyChange {
+  readonly name?: string;
+  readonly userDisabled?: boolean;
+  readonly limitMicro?: bigint | null;
+  readonly limitReset?: LimitReset;
+}
+
+/** The key with this hash if it is of this account. One statement for "none" and "another account's": they take the same time. */
+export async function findOwnKey(sql: Sql, accountId: number, hash: KeyHash): Promise<KeyRow | null> {
+  const values = [Buffer.from(hash, 'hex'), accountId];
+  const [row] = await sql.query<RawKey>(`${selectKey} WHERE hash = $1 AND account_id = $2`, values);
+  return row === undefined ? null : keyOf(row);
+}
+
+/** A page of an account's keys that are not revoked, newest first. */
+export async function pageOfKeys(
+  sql: Sql,
+  page: {
+    readonly accountId: number;
+    readonly offset: number;
+    readonly limit: number;
+    readonly includeDisabled: boolean;
+  },
+): Promise<readonly KeyRow[]> {
+  const rows = await sql.query<RawKey>(
+    `${selectKey} WHERE account_id = $1 AND revoked_at IS NULL AND ($2 OR NOT (user_disabled OR admin_suspended))
+     ORDER BY id DESC LIMIT $3 OFFSET $4`,
+    [page.accountId, page.includeDisabled, page.limit, page.offset],
+  );
+  return rows.map(keyOf);
+}
+
+/** Changes a key of this account and returns it; null when there is none. Only what is stated changes, and `updated_at`. */
+export async function updateOwnKey(
+  sql: Sql,
+  accountId: number,
+  hash: KeyHash,
+  change: KeyChange,
+  atMs: number,
+): Promise<KeyRow | null> {
+  const [row] = await sql.query<RawKey>(
+    `UPDATE api_key SET
+       name = coalesce($3, name),
+       user_disabled = coalesce($4, user_disabled),
+       limit_micro = CASE WHEN $5 THEN $6 ELSE limit_micro END,
+       limit_reset = coalesce($7, limit_reset),
+       updated_at = greatest(created_at, updated_at, to_timestamp($8::float8 / 1000))
+     WHERE hash = $1 AND account_id = $2
+     RETURNING id, hash, account_id, kind, name, label, user_disabled, admin_suspended, revoked_at, expires_at, limit_micro,
+               limit_reset, created_at, updated_at`,
+    [
+      Buffer.from(hash, 'hex'),
+      accountId,
+      change.name ?? null,
+      change.userDisabled ?? null,
+      change.limitMicro !== undefined,
+      change.limitMicro ?? null,
+      change.limitReset === undefined ? null : limitResets.indexOf(change.limitReset),
+      atMs,
+    ],
+  );
+  return row === undefined ? null : keyOf(row);
+}

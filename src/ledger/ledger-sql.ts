@@ -1,0 +1,198 @@
+import {
+  byteaArray,
+  int4Array,
+  int8Array,
+  int8ArrayOfNumbers,
+  textArray,
+  timestampArray,
+} from '../store/binary-arrays.ts';
+import { type ChainedEntry, entryText, linkOf, microseconds } from '../store/digests.ts';
+import type { Sql } from '../store/sql.ts';
+
+/** Kinds of ledger entries, in the order of their stored numbers (from 1). Credits are positive, debits negative, an adjustment is either. */
+export const entryKinds = ['topup', 'bonus', 'usage', 'expiry', 'refund', 'adjustment'] as const;
+export type EntryKind = (typeof entryKinds)[number];
+
+/** The stored number of a kind. */
+export function entryKindNumber(kind: EntryKind): number {
+  return entryKinds.indexOf(kind) + 1;
+}
+
+/** One ledger entry as exported; the amount in micro-won. */
+export interface EntryRow {
+  readonly id: number;
+  readonly accountId: number;
+  readonly kind: EntryKind;
+  readonly amountMicro: bigint;
+  /** 32 hex digits, null for entries that no generation caused. */
+  readonly generationUuid: string | null;
+  readonly memo: string | null;
+  readonly createdAtMs: number;
+}
+
+interface RawEntry {
+  id: bigint;
+  account_id: bigint;
+  kind: number;
+  amount: bigint;
+  generation_id: string | null;
+  memo: string | null;
+  created_at: number;
+}
+
+/**
+ * Up to `limit` entries after (`accountId`, `id`), in that order: a page of an export that never holds the whole ledger. With
+ * `onlyAccount` the others are left out.
+ */
+export async function listEntries(
+  sql: Sql,
+  page: {
+    readonly after: { readonly accountId: number; readonly id: number };
+    readonly onlyAccount: number | null;
+    readonly limit: number;
+  },
+): Promise<readonly EntryRow[]> {
+  const rows = await sql.query<RawEntry>(
+    `SELECT id, account_id, kind, amount, generation_id, memo, created_at FROM ledger
+     WHERE (account_id, id) > ($1, $2) AND ($3::bigint IS NULL OR account_id = $3) ORDER BY account_id, id LIMIT $4`,
+    [page.after.accountId, page.after.id, page.onlyAccount, page.limit],
+  );
+  return rows.map(entryOf);
+}
+
+/** The entry that an idempotency key of this account already made, or null; `refundOf` is the generation that it gave back. */
+export async function findEntryByIdempotencyKey(
+  sql: Sql,
+  accountId: number,
+  key: string,
+): Promise<(EntryRow & { readonly refundOf: string | null }) | null> {
+  const [row] = await sql.query<RawEntry & { refund_of: string | null }>(
+    'SELECT id, account_id, kind, amount, generation_id, memo, created_at, refund_of FROM ledger WHERE account_id = $1 AND idempotency_key = $2',
+    [accountId, key],
+  );
+  return row === undefined ? null : { ...entryOf(row), refundOf: row.refund_of?.replaceAll('-', '') ?? null };
+}
+
+/** How much of a generation's cost was given back so far, micro-won. */
+export async function refundedOf(sql: Sql, accountId: number, generationUuid: string): Promise<bigint> {
+  const [row] = await sql.query<{ amount: bigint }>(
+    'SELECT coalesce(sum(amount), 0)::bigint AS amount FROM ledger WHERE account_id = $1 AND refund_of = $2::uuid',
+    [accountId, generationUuid],
+  );
+  return row?.amount ?? 0n;
+}
+
+/** An entry that no generation caused. */
+export interface NewEntry {
+  readonly accountId: number;
+  readonly kind: EntryKind;
+  readonly amountMicro: bigint;
+  /** The lot that the entry made or emptied; null when it touches none. */
+  readonly lotId: number | null;
+  readonly idempotencyKey: string | null;
+  readonly memo: string | null;
+  /** The generation whose cost a refund gives back, 32 hex digits. */
+  readonly refundOf?: string | null;
+  /** Of the lot that the entry made. */
+  readonly lotDigest?: bigint | null;
+  readonly atMs: number;
+}
+
+/** What the totals of an account move by. */
+export interface Move {
+  readonly accountId: number;
+  readonly credits: bigint;
+  readonly usage: bigint;
+  readonly lotApplied: bigint;
+  /** The last instant at which credit that expires now was there no more; null when none expires. */
+  readonly expiredUntilMs?: number | null;
+}
+
+/**
+ * Moves the totals of accounts, each at most once, and appends the entries that say why; returns the ids of the entries in the order of
+ * the accounts' moves. Every account with an entry has a move. The balances are locked (`lockBalances`); the database checks that a
+ * balance follows and that nothing shrinks below zero.
+ */
+export async function post(
+  sql: Sql,
+  moves: readonly Move[],
+  entries: readonly NewEntry[],
+): Promise<readonly number[]> {
+  const entriesOf = Map.groupBy(entries, (entry) => entry.accountId);
+  const links = moves.map(({ accountId }) => {
+    const own = entriesOf.get(accountId) ?? [];
+    return own.map((entry, at) => ({ entry, rest: own.length - 1 - at }));
+  });
+  await sql.query(
+    `UPDATE account_balance b
+     SET balance = b.balance + m.credits - m.usage, credits = b.credits + m.credits, usage = b.usage + m.usage,
+         lot_applied = b.lot_applied + m.lot_applied, entries = b.entries + m.entries, version = b.version + 1,
+         chain = CASE m.entries WHEN 0 THEN b.chain ELSE sha256(b.chain || m.link) END,
+         expired_until = greatest(b.expired_until, to_timestamp(m.expired_until::float8 / 1000))
+     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[])
+          m (account_id, credits, usage, lot_applied, entries, link, expired_until)
+     WHERE b.account_id = m.account_id`,
+    [
+      int8ArrayOfNumbers(moves.map((move) => move.accountId)),
+      int8Array(moves.map((move) => move.credits)),
+      int8Array(moves.map((move) => move.usage)),
+      int8Array(moves.map((move) => move.lotApplied)),
+      int8ArrayOfNumbers(links.map((link) => link.length)),
+      byteaArray(
+        links.map((link) => linkOf(link.map(({ entry, rest }) => entryText(chainedOf(entry), rest)))),
+      ),
+      int8ArrayOfNumbers(moves.map((move) => move.expiredUntilMs ?? null)),
+    ],
+  );
+  if (entries.length === 0) return [];
+  const rows = links.flat();
+  const inserted = await sql.query<{ id: bigint }>(
+    `INSERT INTO ledger (account_id, id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest)
+     SELECT e.account_id, b.entry_base + b.entries - e.link_rest, e.kind, e.amount, e.lot_id, e.idempotency_key, e.memo, e.refund_of::uuid,
+            e.created_at, e.record_digest::bigint, e.link_rest
+     FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::text[],
+                 $10::int[]) e (account_id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest)
+     JOIN account_balance b ON b.account_id = e.account_id RETURNING id`,
+    [
+      int8ArrayOfNumbers(rows.map(({ entry }) => entry.accountId)),
+      int4Array(rows.map(({ entry }) => entryKindNumber(entry.kind))),
+      int8Array(rows.map(({ entry }) => entry.amountMicro)),
+      int8ArrayOfNumbers(rows.map(({ entry }) => entry.lotId)),
+      textArray(rows.map(({ entry }) => entry.idempotencyKey)),
+      textArray(rows.map(({ entry }) => entry.memo)),
+      textArray(rows.map(({ entry }) => entry.refundOf ?? null)),
+      timestampArray(rows.map(({ entry }) => entry.atMs)),
+      textArray(rows.map(({ entry }) => entry.lotDigest?.toString() ?? null)),
+      int4Array(rows.map(({ rest }) => rest)),
+    ],
+  );
+  return inserted.map(({ id }) => Number(id));
+}
+
+function chainedOf(entry: NewEntry): ChainedEntry {
+  return {
+    accountId: entry.accountId,
+    kind: entryKindNumber(entry.kind),
+    amount: entry.amountMicro,
+    generationUuid: null,
+    keyId: null,
+    lotId: entry.lotId,
+    idempotencyKey: entry.idempotencyKey,
+    memo: entry.memo,
+    createdUs: microseconds(entry.atMs),
+    refundOf: entry.refundOf ?? null,
+    recordDigest: entry.lotDigest ?? null,
+  };
+}
+
+function entryOf(row: RawEntry): EntryRow {
+  return {
+    id: Number(row.id),
+    accountId: Number(row.account_id),
+    kind: entryKinds[row.kind - 1] ?? 'usage',
+    amountMicro: row.amount,
+    generationUuid: row.generation_id?.replaceAll('-', '') ?? null,
+    memo: row.memo,
+    createdAtMs: row.created_at,
+  };
+}

@@ -1,0 +1,73 @@
+import type { Ticket } from '../journal/journal.ts';
+import { seoulDayAt } from '../time/period.ts';
+import { decodeFinal, decodeOpen, finalType, type OpenRecord, openType } from './journal-records.ts';
+import type { SettlementRow } from './settlement-sql.ts';
+
+/** What an earlier process left in the journal. Every ticket is to be released when its request is settled. */
+export interface Leftovers {
+  readonly settled: readonly { readonly row: SettlementRow; readonly tickets: readonly Ticket[] }[];
+  /** Admitted requests without a settlement. Those that were settled and released may be among them. */
+  readonly orphans: readonly { readonly record: OpenRecord; readonly tickets: readonly Ticket[] }[];
+  /** Records of a type that this version does not write. */
+  readonly unknown: readonly Ticket[];
+}
+
+/** Every record of one request. */
+interface Traces {
+  readonly tickets: Ticket[];
+  open: OpenRecord | null;
+  final: SettlementRow | null;
+}
+
+/**
+ * Reads the journal that an earlier process left, request by request. A long one was journaled as admitted more than once; of two
+ * settlements, of which the first was given up, the later is the truth.
+ */
+export function readLeftovers(
+  records: Iterable<{ readonly type: number; readonly payload: Buffer; readonly ticket: Ticket }>,
+): Leftovers {
+  const requests = new Map<string, Traces>();
+  const unknown: Ticket[] = [];
+  const tracesOf = (uuid: string, ticket: Ticket): Traces => {
+    const traces = requests.get(uuid) ?? { tickets: [], open: null, final: null };
+    requests.set(uuid, traces);
+    traces.tickets.push(ticket);
+    return traces;
+  };
+  for (const { type, payload, ticket } of records) {
+    const text = payload.toString('utf8');
+    if (type === openType) {
+      const open = decodeOpen(text);
+      tracesOf(open.uuid, ticket).open = open;
+    } else if (type === finalType) {
+      const final = decodeFinal(text);
+      tracesOf(final.uuid, ticket).final = final;
+    } else unknown.push(ticket);
+  }
+  const all = [...requests.values()];
+  return {
+    settled: all.flatMap(({ final, tickets }) => (final === null ? [] : [{ row: final, tickets }])),
+    orphans: all.flatMap(({ final, open, tickets }) =>
+      final !== null || open === null ? [] : [{ record: open, tickets }],
+    ),
+    unknown,
+  };
+}
+
+/** Naru died with the request in hand (decisions.md §2): failed, recorded, free. */
+export function failureOfOrphan(record: OpenRecord, nowMs: number): SettlementRow {
+  return {
+    ...record,
+    settledAtMs: nowMs,
+    day: seoulDayAt(nowMs),
+    status: 500,
+    errorType: 'server',
+    model: null,
+    provider: null,
+    finishReason: null,
+    promptTokens: 0,
+    completionTokens: 0,
+    cost: 0n,
+    priceVersion: null,
+  };
+}

@@ -1,0 +1,93 @@
+import type { Sql } from '../store/sql.ts';
+
+/** A settlement that the database refused. */
+export interface QuarantinedRow {
+  /** 32 hex digits. */
+  readonly uuid: string;
+  readonly accountId: number;
+  readonly keyId: number;
+  /** Micro-won. */
+  readonly cost: bigint;
+  /** The record of the journal. */
+  readonly record: Buffer;
+  /** What the database said last. */
+  readonly reason: string;
+}
+
+/** The same as it stands in the table. */
+export interface QuarantinedEntry extends QuarantinedRow {
+  /** How often it was refused. */
+  readonly attempts: number;
+  readonly quarantinedAtMs: number;
+  /** Null while somebody has to decide. */
+  readonly resolution: 'settled' | 'written off' | null;
+  readonly resolvedAtMs: number | null;
+  readonly note: string | null;
+}
+
+interface RawEntry {
+  generation_id: string;
+  account_id: string;
+  key_id: string;
+  cost: string;
+  record: Buffer;
+  reason: string;
+  attempts: bigint;
+  quarantined_at: number;
+  resolution: QuarantinedEntry['resolution'];
+  resolved_at: number | null;
+  note: string | null;
+}
+
+/** Stores a refused settlement, or that it was refused once more; one that a person has decided about stays as it is. */
+export async function storeQuarantined(sql: Sql, row: QuarantinedRow): Promise<void> {
+  await sql.query(
+    `INSERT INTO quarantined_settlement AS q (generation_id, account_id, key_id, cost, record, reason)
+     VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (generation_id) DO UPDATE SET reason = excluded.reason, attempts = q.attempts + 1 WHERE q.resolution IS NULL`,
+    [row.uuid, row.accountId, row.keyId, row.cost, row.record, row.reason],
+  );
+}
+
+/** Every refused settlement in the order of their generations; only those without a decision unless `all`. */
+export async function listQuarantined(sql: Sql, all = false): Promise<readonly QuarantinedEntry[]> {
+  const rows = await sql.query<RawEntry>(
+    `SELECT * FROM quarantined_settlement ${all ? '' : 'WHERE resolution IS NULL'} ORDER BY generation_id`,
+  );
+  return rows.map((row) => ({
+    uuid: row.generation_id,
+    accountId: Number(row.account_id),
+    keyId: Number(row.key_id),
+    cost: BigInt(row.cost),
+    record: row.record,
+    reason: row.reason,
+    attempts: Number(row.attempts),
+    quarantinedAtMs: row.quarantined_at,
+    resolution: row.resolution,
+    resolvedAtMs: row.resolved_at,
+    note: row.note,
+  }));
+}
+
+/** Records a decision; false when there is nothing to decide about. */
+export async function resolveQuarantined(
+  sql: Sql,
+  uuid: string,
+  resolution: 'settled' | 'written off',
+  note: string | null,
+): Promise<boolean> {
+  const rows = await sql.query(
+    `UPDATE quarantined_settlement SET resolution = $2, note = $3, resolved_at = now()
+     WHERE generation_id = $1 AND resolution IS NULL RETURNING generation_id`,
+    [uuid, resolution, note],
+  );
+  return rows.length > 0;
+}
+
+/** How many settlements wait for a decision. */
+export async function countQuarantined(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ n: bigint }>(
+    'SELECT count(*) AS n FROM quarantined_settlement WHERE resolution IS NULL',
+  );
+  return Number(row?.n ?? 0n);
+}

@@ -1,0 +1,62 @@
+import type { Database } from '../store/database.ts';
+import { isoDay, periodAt, seoulDayAt } from '../time/period.ts';
+import { dropMonth, listMonths, type MonthOfRecords, sumMonth } from './retention-sql.ts';
+import { findDifferences, freezeView } from './verification-sql.ts';
+
+/** Which months are to go: those that ended before this instant, which must be the beginning of a Seoul month. */
+export interface PruneOrder {
+  readonly beforeMs: number;
+  /** Nothing is dropped; what would be is told. */
+  readonly dryRun: boolean;
+}
+
+/** A month whose records were dropped, or would be. */
+export interface PrunedMonth {
+  /** `YYYY-MM` in Seoul. */
+  readonly month: string;
+  readonly records: number;
+  readonly costMicro: bigint;
+}
+
+export type PruneOutcome =
+  | { readonly kind: 'pruned'; readonly months: readonly PrunedMonth[] }
+  /** The current month and the one before it stay; `latestMs` is the last instant that would have been taken. */
+  | { readonly kind: 'too_recent'; readonly latestMs: number }
+  /** The books do not agree; nothing was dropped. */
+  | { readonly kind: 'books_differ' };
+
+/**
+ * Drops the records of old months, oldest first, each in a transaction of its own. Their sums stay (docs/decisions/retention.md), so
+ * that the books can still be verified; hence nothing is dropped from books that do not agree.
+ */
+export async function pruneGenerations(
+  database: Database,
+  { beforeMs, dryRun }: PruneOrder,
+  nowMs: number,
+): Promise<PruneOutcome> {
+  const latestMs = periodAt('monthly', periodAt('monthly', nowMs).startMs - 1).startMs;
+  if (beforeMs > latestMs) return { kind: 'too_recent', latestMs };
+  const months = (await listMonths(database)).map(spanOf).filter(({ endMs }) => endMs <= beforeMs);
+  if (!dryRun && months.length > 0 && !(await booksAgree(database))) return { kind: 'books_differ' };
+  const pruned: PrunedMonth[] = [];
+  for (const span of months) {
+    const sums = dryRun
+      ? await sumMonth(database, span.month)
+      : await database.transaction((sql) => dropMonth(sql, span, nowMs));
+    pruned.push({ month: span.month.slice(0, 7), ...sums });
+  }
+  return { kind: 'pruned', months: pruned };
+}
+
+function spanOf(month: string): MonthOfRecords {
+  // Midnight in Greenwich is nine in the morning of the same day in Seoul.
+  const { startMs, endMs } = periodAt('monthly', Date.parse(month));
+  return { month: isoDay(seoulDayAt(startMs)), startMs, endMs };
+}
+
+function booksAgree(database: Database): Promise<boolean> {
+  return database.transaction(async (sql) => {
+    await freezeView(sql);
+    return (await findDifferences(sql)).length === 0;
+  });
+}

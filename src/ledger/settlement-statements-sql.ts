@@ -1,0 +1,201 @@
+import {
+  byteaArray,
+  dateArray,
+  int4Array,
+  int8Array,
+  int8ArrayOfNumbers,
+  textArray,
+  timestampArray,
+  uuidArray,
+} from '../store/binary-arrays.ts';
+import { type ChainedEntry, entryText, linkOf, microseconds } from '../store/digests.ts';
+import type { GenerationRow } from '../store/generation-row.ts';
+import type { Statement } from '../store/pipeline.ts';
+import { entryKindNumber } from './ledger-sql.ts';
+
+const usageKind = entryKindNumber('usage');
+
+const columns =
+  'account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail, app_id';
+
+/**
+ * Plain, so that a generation that is already there is an error: asked to pass over it, the server looks for each row before it
+ * inserts it, locks it and writes a second record of it into its log.
+ */
+const insertGenerations = `
+INSERT INTO generation (${columns})
+SELECT account_id, id, key_id, created_at, settled_at, day, status::smallint, error_type, model, provider, finish_reason,
+       prompt_tokens, completion_tokens, cost, price_version, detail::json, app_id
+FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::timestamptz[], $6::date[], $7::int[], $8::text[],
+            $9::text[], $10::text[], $11::text[], $12::int[], $13::int[], $14::bigint[], $15::bigint[], $16::text[],
+            $17::bigint[])
+     AS b (${columns})`;
+
+/**
+ * Of a month whose records were dropped nothing is there any more, so what was settled is told by its entry; what cost nothing needs no
+ * record, since its month has none.
+ */
+const insertAbsentGenerations = `${insertGenerations}
+WHERE NOT EXISTS (
+  SELECT 1 FROM pruned_month m WHERE b.id >= m.from_id AND b.id < m.to_id
+  AND (b.cost = 0 OR EXISTS (SELECT 1 FROM ledger l WHERE l.account_id = b.account_id AND l.generation_id = b.id)))
+ON CONFLICT DO NOTHING RETURNING id`;
+
+/** Accounts in id order: batches that lock them in any other order deadlock with one another. */
+const debitAccounts = `
+INSERT INTO account_balance AS a (account_id, balance, usage, entries, version, chain)
+SELECT account_id, -cost, cost, entries, 1, link
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[]) d (account_id, cost, entries, link)
+ORDER BY account_id
+ON CONFLICT (account_id) DO UPDATE
+SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, entries = a.entries + excluded.entries,
+    version = a.version + 1, chain = sha256(a.chain || excluded.chain)
+RETURNING a.account_id, a.credits, a.usage, a.version, a.expired_until`;
+
+/** Behind the debit, which has counted these entries: the last of an account's gets the number of its count. */
+const insertEntries = `
+INSERT INTO ledger (account_id, id, kind, amount, generation_id, key_id, created_at, record_digest, link_rest)
+SELECT e.account_id, b.entry_base + b.entries - e.link_rest, ${usageKind}, -e.cost, e.generation_id, e.key_id, e.created_at, e.record_digest, e.link_rest
+FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::bigint[], $5::timestamptz[], $6::bigint[], $7::int[])
+     e (account_id, cost, generation_id, key_id, created_at, record_digest, link_rest)
+JOIN account_balance b ON b.account_id = e.account_id`;
+
+const selectBalances =
+  'SELECT account_id, credits, usage, version, expired_until FROM account_balance WHERE account_id = ANY($1::bigint[])';
+
+/** Inserts records; fails with a unique violation when one of them is there already, or stands twice among them. */
+export function insertNew<Row extends GenerationRow>(
+  rows: readonly Row[],
+  appIdOf: (row: Row) => number,
+): Statement {
+  return {
+    name: 'settle-new-generations',
+    text: insertGenerations,
+    values: generationValues(rows, appIdOf),
+  };
+}
+
+/** Inserts the records that are not there yet and were not dropped, and returns their ids. */
+export function insertUnlessThere<Row extends GenerationRow>(
+  rows: readonly Row[],
+  appIdOf: (row: Row) => number,
+): Statement {
+  return {
+    name: 'settle-generations',
+    text: insertAbsentGenerations,
+    values: generationValues(rows, appIdOf),
+  };
+}
+
+function generationValues<Row extends GenerationRow>(
+  rows: readonly Row[],
+  appIdOf: (row: Row) => number,
+): readonly Buffer[] {
+  return [
+    int8ArrayOfNumbers(rows.map((row) => row.accountId)),
+    uuidArray(rows.map((row) => row.uuid)),
+    int8ArrayOfNumbers(rows.map((row) => row.keyId)),
+    timestampArray(rows.map((row) => row.createdAtMs)),
+    timestampArray(rows.map((row) => row.settledAtMs)),
+    dateArray(rows.map((row) => row.day)),
+    int4Array(rows.map((row) => row.status)),
+    textArray(rows.map((row) => row.errorType)),
+    textArray(rows.map((row) => row.model)),
+    textArray(rows.map((row) => row.provider)),
+    textArray(rows.map((row) => row.finishReason)),
+    int4Array(rows.map((row) => row.promptTokens)),
+    int4Array(rows.map((row) => row.completionTokens)),
+    int8Array(rows.map((row) => row.cost)),
+    int8ArrayOfNumbers(rows.map((row) => row.priceVersion)),
+    textArray(rows.map((row) => readable(row.detail))),
+    int8ArrayOfNumbers(rows.map(appIdOf)),
+  ];
+}
+
+/** What no text of the database can hold, as JSON.stringify escapes it: a zero, and half of a surrogate pair. */
+const unreadable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
+
+/** The column takes any JSON, but what has these in it could not be read again by SQL. Throws RangeError for such. */
+function readable(json: string): string {
+  if (json.includes('\\u') && unreadable.test(json))
+    throw new RangeError('a detail has an unreadable character');
+  return json;
+}
+
+/** What an account pays in a batch. */
+export interface Bill<Row extends GenerationRow = GenerationRow> {
+  readonly accountId: number;
+  readonly rows: readonly Row[];
+  /** The link that the entries make in the account's chain. */
+  readonly link: Buffer;
+}
+
+/** The bills of the rows that cost something, in the order of their accounts. */
+export function billsOf<Row extends GenerationRow>(
+  billed: readonly Row[],
+  digestOf: (row: Row) => bigint,
+): readonly Bill<Row>[] {
+  return [...Map.groupBy(billed, (row) => row.accountId)]
+    .sort(([a], [b]) => a - b)
+    .map(([accountId, rows]) => ({
+      accountId,
+      rows,
+      link: linkOf(rows.map((row, at) => entryText(usageOf(row, digestOf(row)), rows.length - 1 - at))),
+    }));
+}
+
+function usageOf(row: GenerationRow, recordDigest: bigint): ChainedEntry {
+  return {
+    accountId: row.accountId,
+    kind: usageKind,
+    amount: -row.cost,
+    generationUuid: row.uuid,
+    keyId: row.keyId,
+    lotId: null,
+    idempotencyKey: null,
+    memo: null,
+    createdUs: microseconds(row.settledAtMs),
+    refundOf: null,
+    recordDigest,
+  };
+}
+
+/** Takes what was billed from the accounts, and returns the balances. */
+export function debit(bills: readonly Bill[]): Statement {
+  return {
+    name: 'settle-debit',
+    text: debitAccounts,
+    values: [
+      int8ArrayOfNumbers(bills.map((bill) => bill.accountId)),
+      int8Array(bills.map((bill) => bill.rows.reduce((sum, row) => sum + row.cost, 0n))),
+      int8ArrayOfNumbers(bills.map((bill) => bill.rows.length)),
+      byteaArray(bills.map((bill) => bill.link)),
+    ],
+  };
+}
+
+/** Notes in the ledger what was billed. */
+export function entries<Row extends GenerationRow>(
+  bills: readonly Bill<Row>[],
+  digestOf: (row: Row) => bigint,
+): Statement {
+  const billed = bills.flatMap((bill) => bill.rows);
+  return {
+    name: 'settle-entries',
+    text: insertEntries,
+    values: [
+      int8ArrayOfNumbers(billed.map((row) => row.accountId)),
+      int8Array(billed.map((row) => row.cost)),
+      uuidArray(billed.map((row) => row.uuid)),
+      int8ArrayOfNumbers(billed.map((row) => row.keyId)),
+      timestampArray(billed.map((row) => row.settledAtMs)),
+      int8Array(billed.map(digestOf)),
+      int4Array(bills.flatMap(({ rows }) => rows.map((_row, at) => rows.length - 1 - at))),
+    ],
+  };
+}
+
+/** Reads the balances of accounts from which nothing is taken. */
+export function readBalances(accounts: readonly number[]): Statement {
+  return { name: 'settle-balances', text: selectBalances, values: [int8ArrayOfNumbers(accounts)] };
+}

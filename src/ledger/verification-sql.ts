@@ -1,0 +1,312 @@
+import {
+  chained,
+  editionTextSql,
+  generationDigestSql,
+  lotDigestSql,
+  priceTextSql,
+  prunedMonthDigestSql,
+} from '../store/digests.ts';
+import type { Sql } from '../store/sql.ts';
+import { type Anchor, type Difference, walkChecks, walkLedger } from './ledger-walk-sql.ts';
+
+export type { Anchor, Difference } from './ledger-walk-sql.ts';
+
+/**
+ * The books against themselves, each check an independent sum over the rows that the money came from. Every query returns the
+ * disagreeing rows only, so a clean ledger of any size answers with nothing.
+ */
+const checks: readonly { readonly check: string; readonly sql: string }[] = [
+  {
+    check: 'balance of the account = sum of its ledger entries',
+    sql: `SELECT 'account ' || b.account_id AS subject, coalesce(l.amount, 0)::text AS expected, b.balance::text AS found
+          FROM account_balance b LEFT JOIN (SELECT account_id, sum(amount) AS amount FROM ledger GROUP BY 1) l USING (account_id)
+          WHERE b.balance <> coalesce(l.amount, 0)`,
+  },
+  {
+    check: 'total credits = sum of the entries that add credit',
+    sql: `SELECT 'account ' || b.account_id AS subject, coalesce(l.amount, 0)::text AS expected, b.credits::text AS found
+          FROM account_balance b LEFT JOIN (SELECT account_id, sum(amount) AS amount FROM ledger WHERE amount > 0 AND kind <> 4 GROUP BY 1) l USING (account_id)
+          WHERE b.credits <> coalesce(l.amount, 0)`,
+  },
+  {
+    check: 'number of entries',
+    sql: `SELECT 'account ' || b.account_id AS subject, coalesce(l.n, 0)::text AS expected, b.entries::text AS found
+          FROM account_balance b LEFT JOIN (SELECT account_id, count(*) AS n FROM ledger GROUP BY 1) l USING (account_id)
+          WHERE b.entries <> coalesce(l.n, 0)`,
+  },
+  {
+    check: 'every account of the ledger exists',
+    sql: `SELECT DISTINCT 'account ' || l.account_id AS subject, 'an account' AS expected, 'none' AS found
+          FROM ledger l WHERE NOT EXISTS (SELECT 1 FROM account a WHERE a.id = l.account_id)`,
+  },
+  {
+    check: 'a balance for each account, and an account for each balance',
+    sql: `SELECT 'account ' || account_id AS subject, 'an account and a balance' AS expected,
+                 CASE WHEN b.n IS NULL THEN 'no balance' ELSE 'no account' END AS found
+          FROM (SELECT id AS account_id, 1 AS n FROM account) a FULL JOIN (SELECT account_id, 1 AS n FROM account_balance) b USING (account_id)
+          WHERE a.n IS NULL OR b.n IS NULL`,
+  },
+  {
+    check: 'an account without entries has an empty chain',
+    sql: `SELECT 'account ' || b.account_id AS subject, 'an empty chain' AS expected, concat_ws(' / ', b.entry_base, encode(b.chain, 'hex')) AS found
+          FROM account_balance b WHERE (b.chain <> '' OR b.entry_base <> 0) AND NOT EXISTS (SELECT 1 FROM ledger l WHERE l.account_id = b.account_id)`,
+  },
+  {
+    check: 'an entry of usage, and no other, names a generation and its key',
+    sql: `SELECT 'entry ' || id || ' of account ' || account_id AS subject, 'a generation and a key with usage only' AS expected,
+                 concat_ws(' / ', 'kind ' || kind, generation_id, key_id) AS found
+          FROM ledger WHERE (kind = 3) <> (generation_id IS NOT NULL) OR (kind = 3) <> (key_id IS NOT NULL)`,
+  },
+  {
+    check: 'an entry of usage has the key, the instant and the digest of its generation',
+    sql: `SELECT 'entry ' || l.id || ' of account ' || l.account_id AS subject,
+                 concat_ws(' / ', g.key_id, g.settled_at, CASE WHEN l.record_digest IS NOT NULL THEN g.digest END) AS expected,
+                 concat_ws(' / ', l.key_id, l.created_at, l.record_digest) AS found
+          FROM ledger l JOIN (SELECT account_id, id, key_id, settled_at, ${generationDigestSql('g')} AS digest FROM generation g WHERE cost > 0) g
+            ON g.account_id = l.account_id AND g.id = l.generation_id
+          WHERE l.kind = 3 AND (l.key_id <> g.key_id OR l.created_at <> g.settled_at OR l.record_digest <> g.digest)`,
+  },
+  {
+    check: 'one entry of its cost for each billed generation',
+    sql: `SELECT 'generation ' || g.id AS subject, (-g.cost)::text AS expected, coalesce(l.amount::text, 'no entry') AS found
+          FROM generation g LEFT JOIN ledger l ON l.account_id = g.account_id AND l.generation_id = g.id
+          WHERE (g.cost > 0 AND l.amount IS DISTINCT FROM -g.cost) OR (g.cost = 0 AND l.amount IS NOT NULL)`,
+  },
+  {
+    check: 'a generation for each usage entry',
+    sql: `SELECT 'entry ' || l.id AS subject, 'a generation' AS expected, 'none' AS found
+          FROM ledger l LEFT JOIN generation g ON g.account_id = l.account_id AND g.id = l.generation_id
+          WHERE l.kind = 3 AND g.id IS NULL
+            AND NOT EXISTS (SELECT 1 FROM pruned_month m WHERE l.generation_id >= m.from_id AND l.generation_id < m.to_id)`,
+  },
+  {
+    check: 'the usage entries of a dropped month = the sums that its records left, and what came late',
+    sql: `WITH entry AS (
+            SELECT l.account_id, m.month, sum(-l.amount) AS cost, count(*) AS n
+            FROM pruned_month m JOIN ledger l ON l.generation_id >= m.from_id AND l.generation_id < m.to_id
+            WHERE l.kind = 3 GROUP BY 1, 2),
+          record AS (
+            SELECT account_id, month, sum(cost) AS cost, sum(n) AS n FROM (
+              SELECT account_id, month, cost, billed AS n FROM pruned_usage
+              UNION ALL
+              SELECT g.account_id, m.month, g.cost, 1 FROM pruned_month m JOIN generation g ON g.id >= m.from_id AND g.id < m.to_id
+              WHERE g.cost > 0) r
+            GROUP BY 1, 2)
+          SELECT 'account ' || account_id || ' in ' || month AS subject,
+                 concat_ws(' / ', r.cost, r.n) AS expected, concat_ws(' / ', e.cost, e.n) AS found
+          FROM record r FULL JOIN entry e USING (account_id, month)
+          WHERE coalesce(r.cost, 0) <> coalesce(e.cost, 0) OR coalesce(r.n, 0) <> coalesce(e.n, 0)`,
+  },
+  {
+    check: 'the sums that a dropped month left are those of its accounts together',
+    sql: `SELECT 'month ' || m.month AS subject, concat_ws(' / ', m.cost, m.records) AS expected, concat_ws(' / ', u.cost, u.n) AS found
+          FROM pruned_month m FULL JOIN (SELECT month, sum(cost) AS cost, sum(requests) AS n FROM pruned_usage GROUP BY 1) u USING (month)
+          WHERE coalesce(m.cost, 0) <> coalesce(u.cost, 0) OR coalesce(m.records, 0) <> coalesce(u.n, 0)`,
+  },
+  {
+    check: 'a billed generation costs what its tokens cost at the price it was billed with',
+    sql: `SELECT 'generation ' || id AS subject, expected::text, found::text FROM (
+            SELECT g.id, g.cost AS found, div(2 * (p.request
+                + (g.prompt_tokens - reads - writes)::numeric * p.prompt + reads::numeric * p.cache_read + writes::numeric * p.cache_write
+                + g.completion_tokens::numeric * p.completion) + 1000000, 2000000) AS expected
+            FROM generation g JOIN price_version p ON p.id = g.price_version,
+              LATERAL (SELECT coalesce((g.detail->>'cache_read_tokens')::bigint, 0) AS reads,
+                              coalesce((g.detail->>'cache_write_tokens')::bigint, 0) AS writes) c
+            WHERE g.cost > 0) priced
+          WHERE found <> expected`,
+  },
+  {
+    check: 'every billed generation names the price it was billed with',
+    sql: `SELECT 'generation ' || g.id AS subject, 'a price version' AS expected, coalesce(g.price_version::text, 'none') AS found
+          FROM generation g LEFT JOIN price_version p ON p.id = g.price_version WHERE g.cost > 0 AND p.id IS NULL`,
+  },
+  {
+    check: 'no generation was refunded more than it cost',
+    sql: `SELECT 'generation ' || l.refund_of AS subject, 'at most ' || coalesce(g.cost, -c.amount, 0) AS expected, l.amount::text AS found
+          FROM (SELECT account_id, refund_of, sum(amount) AS amount FROM ledger WHERE refund_of IS NOT NULL GROUP BY 1, 2) l
+          LEFT JOIN generation g ON g.account_id = l.account_id AND g.id = l.refund_of
+          LEFT JOIN ledger c ON c.account_id = l.account_id AND c.generation_id = l.refund_of
+          WHERE l.amount > coalesce(g.cost, -c.amount, 0)`,
+  },
+  {
+    check: 'the day of a generation is the Seoul day of its settlement',
+    sql: `SELECT 'generation ' || id AS subject, ((settled_at AT TIME ZONE 'Asia/Seoul')::date)::text AS expected, day::text AS found
+          FROM generation WHERE day <> (settled_at AT TIME ZONE 'Asia/Seoul')::date`,
+  },
+  {
+    check: 'usage of the key on the day = sum of its generations',
+    sql: usageCheck('key_usage_day', 'key_id', 'key', 'true', true),
+  },
+  {
+    check: 'usage of the app on the day = sum of its generations',
+    sql: usageCheck('app_usage_day', 'app_id', 'app', 'true'),
+  },
+  {
+    check: 'usage of the model on the day = sum of its generations',
+    sql: usageCheck('model_usage_day', 'model', 'model', 'model IS NOT NULL'),
+  },
+  {
+    check: "every app that is counted is the account's own",
+    sql: `SELECT DISTINCT 'app ' || u.app_id AS subject, 'an app of account ' || u.account_id AS expected, 'none' AS found
+          FROM app_usage_day u WHERE u.app_id <> 0 AND NOT EXISTS (SELECT 1 FROM app a WHERE a.account_id = u.account_id AND a.id = u.app_id)`,
+  },
+  {
+    check: 'the lots of an account hold its credits less what they were charged',
+    sql: `SELECT 'account ' || b.account_id AS subject, (b.credits - b.lot_applied)::text AS expected, coalesce(l.remaining, 0)::text AS found
+          FROM account_balance b LEFT JOIN (SELECT account_id, sum(remaining) AS remaining FROM credit_lot GROUP BY 1) l USING (account_id)
+          WHERE b.credits - b.lot_applied <> coalesce(l.remaining, 0)`,
+  },
+  {
+    check: 'a lot is as large as the entry that made it',
+    sql: `SELECT 'lot ' || id || ' of account ' || account_id AS subject, coalesce(l.amount::text, 'no entry') AS expected, coalesce(c.amount::text, 'no lot') AS found
+          FROM credit_lot c FULL JOIN (SELECT account_id, lot_id AS id, amount FROM ledger WHERE amount > 0 AND kind <> 4) l USING (account_id, id)
+          WHERE c.amount IS DISTINCT FROM l.amount`,
+  },
+  {
+    check: 'a lot has the kind, the instant and the digest of the entry that made it',
+    sql: `SELECT 'lot ' || c.id || ' of account ' || c.account_id AS subject, concat_ws(' / ', l.kind, l.created_at, l.record_digest) AS expected,
+                 concat_ws(' / ', c.kind, c.granted_at, ${lotDigestSql('c')}) AS found
+          FROM credit_lot c JOIN ledger l ON l.account_id = c.account_id AND l.lot_id = c.id AND l.amount > 0 AND l.kind <> 4
+          WHERE c.kind <> l.kind OR c.granted_at <> l.created_at OR l.record_digest IS DISTINCT FROM ${lotDigestSql('c')}`,
+  },
+  {
+    check: 'no more of an expiry was taken back than had expired',
+    sql: `SELECT 'lot ' || lot_id || ' of account ' || account_id AS subject, 'at most 0' AS expected, sum(amount)::text AS found
+          FROM ledger WHERE kind = 4 GROUP BY account_id, lot_id HAVING sum(amount) > 0`,
+  },
+  {
+    check: 'the instant until which credit has expired = the last one of the lots that expired',
+    sql: `SELECT 'account ' || b.account_id AS subject, e.until::text AS expected, b.expired_until::text AS found
+          FROM account_balance b LEFT JOIN (
+            SELECT l.account_id, max(c.expires_at) AS until FROM ledger l JOIN credit_lot c ON c.account_id = l.account_id AND c.id = l.lot_id
+            WHERE l.kind = 4 GROUP BY 1) e USING (account_id)
+          WHERE b.expired_until IS DISTINCT FROM e.until`,
+  },
+  {
+    check: 'a dropped month is as it was when it was dropped',
+    sql: `SELECT 'month ' || m.month AS subject, encode(digest, 'hex') AS expected, encode(${prunedMonthDigestSql}, 'hex') AS found
+          FROM pruned_month m WHERE digest <> ${prunedMonthDigestSql}`,
+  },
+  {
+    check: 'every price that an edition of the catalogue offers exists',
+    sql: `SELECT 'edition ' || e.id AS subject, 'price version ' || (o->>'price_version') AS expected, 'none' AS found
+          FROM catalogue_edition e, jsonb_array_elements(e.offers) o
+          WHERE NOT EXISTS (SELECT 1 FROM price_version p WHERE p.id = (o->>'price_version')::bigint)`,
+  },
+  {
+    check: 'every settlement that the database refused is settled or written off (naru ledger quarantine)',
+    sql: `SELECT 'generation ' || generation_id AS subject, 'a decision' AS expected, 'refused: ' || reason AS found
+          FROM quarantined_settlement WHERE resolution IS NULL`,
+  },
+  {
+    check: 'every key that spent belongs to the account that paid',
+    sql: `SELECT DISTINCT 'key ' || u.key_id AS subject, 'account ' || u.account_id AS expected, coalesce('account ' || k.account_id, 'no key') AS found
+          FROM key_usage_day u LEFT JOIN api_key k ON k.id = u.key_id WHERE k.account_id IS DISTINCT FROM u.account_id`,
+  },
+];
+
+/** The chains of what the catalogue had and offered. */
+const catalogueChains: readonly {
+  readonly check: string;
+  readonly rows: string;
+  readonly head: string;
+}[] = [
+  {
+    check: 'the chain of the prices = the hashes of the price versions',
+    rows: `SELECT ${priceTextSql} AS text FROM price_version ORDER BY id`,
+    head: 'SELECT prices AS count, price_chain AS chain FROM catalogue_head',
+  },
+  {
+    check: 'the chain of the editions = the hashes of the editions of the catalogue',
+    rows: `SELECT ${editionTextSql} AS text FROM catalogue_edition ORDER BY id`,
+    head: 'SELECT editions AS count, edition_chain AS chain FROM catalogue_head',
+  },
+];
+
+/** The names of all checks. */
+export const checkNames: readonly string[] = [
+  ...[...checks, ...catalogueChains].map((row) => row.check),
+  ...Object.values(walkChecks),
+];
+
+/** Has a transaction see the database as it is at its next statement, whatever others commit meanwhile. */
+export async function freezeView(sql: Sql): Promise<void> {
+  await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+}
+
+/** How many differences of one check are told. */
+const mostDifferences = 100;
+
+/**
+ * Runs every check in the transaction at hand; at most 100 differences of each. Nothing when the books agree. `anchors`: where the chains
+ * stood when a backup was made, by account.
+ */
+export async function findDifferences(
+  sql: Sql,
+  anchors: ReadonlyMap<number, Anchor> = new Map(),
+): Promise<readonly Difference[]> {
+  const found: Difference[] = [];
+  for (const row of checks) {
+    const differences = await sql.query<{ subject: string; expected: string; found: string }>(
+      `${row.sql} LIMIT ${mostDifferences}`,
+    );
+    found.push(...differences.map((difference) => ({ check: row.check, ...difference })));
+  }
+  for (const chain of catalogueChains) found.push(...(await walkCatalogue(sql, chain)));
+  const byCheck = Map.groupBy(await walkLedger(sql, anchors), (difference) => difference.check);
+  for (const differences of byCheck.values()) found.push(...differences.slice(0, mostDifferences));
+  return found;
+}
+
+async function walkCatalogue(
+  sql: Sql,
+  { check, rows, head }: (typeof catalogueChains)[number],
+): Promise<readonly Difference[]> {
+  const texts = await sql.query<{ text: string }>(rows);
+  let chain: Buffer = Buffer.alloc(0);
+  for (const { text } of texts) chain = chained(chain, Buffer.from(text));
+  const [found] = await sql.query<{ count: bigint; chain: Buffer }>(head);
+  if (found?.count === BigInt(texts.length) && found.chain.equals(chain)) return [];
+  const expected = `${texts.length} rows, ${chain.toString('hex')}`;
+  const told = found === undefined ? 'none' : `${found.count} rows, ${found.chain.toString('hex')}`;
+  return [{ check, subject: 'catalogue', expected, found: told }];
+}
+
+/** How much the books hold, for the report beside a verdict. */
+export async function countRows(
+  sql: Sql,
+): Promise<{ readonly accounts: number; readonly entries: number; readonly generations: number }> {
+  const [row] = await sql.query<{ accounts: bigint; entries: bigint; generations: bigint }>(
+    'SELECT (SELECT count(*) FROM account) AS accounts, (SELECT count(*) FROM ledger) AS entries, (SELECT count(*) FROM generation) AS generations',
+  );
+  return {
+    accounts: Number(row?.accounts ?? 0n),
+    entries: Number(row?.entries ?? 0n),
+    generations: Number(row?.generations ?? 0n),
+  };
+}
+
+/** Where a table of usage by day differs from the generations that it sums: `counted` says which of them. */
+function usageCheck(
+  table: string,
+  column: string,
+  subject: string,
+  counted: string,
+  hasDigest = false,
+): string {
+  const [digest, dropped] = hasDigest ? [generationDigestSql('generation'), 'records_digest'] : ['0', '0'];
+  const kept = hasDigest ? 'u.records_digest' : '0';
+  return `SELECT '${subject} ' || ${column} || ' of account ' || account_id || ' on ' || day AS subject,
+                 concat_ws(' / ', g.cost, g.n, g.p, g.c, g.digest) AS expected,
+                 concat_ws(' / ', u.cost, u.requests, u.prompt_tokens, u.completion_tokens, ${kept}) AS found
+          FROM ${table} u FULL JOIN (
+            SELECT account_id, ${column}, day, sum(cost) AS cost, sum(n) AS n, sum(prompt_tokens) AS p, sum(completion_tokens) AS c,
+                   bit_xor(digest::bigint) AS digest FROM (
+              SELECT account_id, key_id, app_id, model, day, cost, 1 AS n, prompt_tokens, completion_tokens, ${digest} AS digest FROM generation
+              UNION ALL
+              SELECT account_id, key_id, app_id, nullif(model, ''), day, cost, requests, prompt_tokens, completion_tokens, ${dropped}
+              FROM pruned_usage) r
+            WHERE ${counted} GROUP BY 1, 2, 3) g USING (account_id, ${column}, day)
+          WHERE u.cost IS DISTINCT FROM g.cost OR u.requests IS DISTINCT FROM g.n OR u.prompt_tokens IS DISTINCT FROM g.p
+             OR u.completion_tokens IS DISTINCT FROM g.c OR ${kept} IS DISTINCT FROM g.digest`;
+}

@@ -1,0 +1,54 @@
+import type { Candidate } from '../catalogue/model.ts';
+import { reasoningParameters } from '../dialects/reasoning.ts';
+import { zeroKrw } from '../money/krw.ts';
+import { costOf, promptCostOf } from '../money/price.ts';
+import type { Ask } from '../wire/chat.ts';
+import type { Bill, Usage } from '../wire/usage.ts';
+import type { CountTexts } from './count-tokens.ts';
+import { type Believed, believe } from './reconcile-usage.ts';
+import type { Tally } from './response-totals.ts';
+
+/** What an answer used and what that costs. */
+export interface Priced extends Believed {
+  readonly bill: Bill;
+}
+
+/** Prices what passed: the upstream's claim as far as it is believable, at the price version of the candidate that answered. */
+export async function priceAnswer(
+  ask: Ask,
+  candidate: Candidate,
+  tally: Tally,
+  count: CountTexts,
+): Promise<Priced> {
+  const received = {
+    texts: [tally.text],
+    messages: ask.choices,
+    mediaParts: tally.mediaParts,
+    mostHiddenTokens: mayReason(candidate) ? candidate.maxCompletionTokens * ask.choices : 0,
+  };
+  const believed = await believe(tally.claim, ask, received, count);
+  return {
+    ...believed,
+    bill: isFree(tally, believed.usage)
+      ? { cost: zeroKrw, promptCost: zeroKrw }
+      : billOf(candidate, believed.usage),
+  };
+}
+
+/**
+ * An answer that is none costs nothing (decisions.md §2): nothing said, no tokens and no reason for it, or an error for a reason. A
+ * picture is something said although it has no tokens.
+ */
+function isFree(tally: Tally, usage: Usage): boolean {
+  const isEmpty = !tally.spoke && usage.completionTokens === 0 && tally.finishReason === null;
+  return tally.finishReason === 'error' || isEmpty;
+}
+
+function billOf(candidate: Candidate, usage: Usage): Bill {
+  return { cost: costOf(candidate.price, usage), promptCost: promptCostOf(candidate.price, usage) };
+}
+
+function mayReason(candidate: Candidate): boolean {
+  const known = candidate.supportedParameters;
+  return known === null || reasoningParameters.some((name) => known.has(name));
+}

@@ -1,0 +1,104 @@
+import type { Ask, UsageClaim } from '../wire/chat.ts';
+import type { Usage } from '../wire/usage.ts';
+import { type CountTexts, countPrompt, countTexts } from './count-tokens.ts';
+import { countedElsewhere, promptTexts } from './prompt-size.ts';
+
+/** Counts that may be billed, and where they come from. */
+export interface Believed {
+  readonly usage: Usage;
+  readonly source: 'upstream' | 'counted' | 'rejected';
+}
+
+/** What a chat template may put around one message (decisions.md A-28). */
+const maxTokensPerMessage = 64;
+/** What one image or recording may cost at the most expensive upstream; only raises what is believed. */
+const mostTokensPerMediaPart = 3_000;
+
+/** What the answer consisted of, as far as its tokens can be checked. */
+export interface Received {
+  readonly texts: readonly string[];
+  /** How many choices there may be, each a message. */
+  readonly messages: number;
+  /** Images and recordings of the answer. */
+  readonly mediaParts: number;
+  /** Tokens that the model may have thought without showing them; 0 when it does not reason. */
+  readonly mostHiddenTokens: number;
+}
+
+/**
+ * What to bill of what an upstream claims: the claim itself when it is possible; our own count where it is missing, zero for
+ * something, negative, no number, or above what any tokenizer could make of the text (docs/decisions/believing-usage.md).
+ */
+export async function believe(
+  claim: UsageClaim | null,
+  ask: Ask,
+  received: Received,
+  count: CountTexts = countTexts,
+): Promise<Believed> {
+  const prompt = await believePrompt(claim, ask, count);
+  const reasoningTokens = Math.min(countOr(claim?.reasoningTokens, 0), received.mostHiddenTokens);
+  const hidden = claim?.uncountedThoughts === true ? received.mostHiddenTokens : reasoningTokens;
+  const completion = await believeCompletion(claim, received, { hidden, count });
+  const cacheReadTokens = Math.min(countOr(claim?.cacheReadTokens, 0), prompt.tokens);
+  const sources = [prompt.source, completion.source];
+  return {
+    usage: {
+      promptTokens: prompt.tokens,
+      completionTokens: completion.tokens,
+      reasoningTokens: Math.min(reasoningTokens, completion.tokens),
+      cacheReadTokens,
+      cacheWriteTokens: Math.min(countOr(claim?.cacheWriteTokens, 0), prompt.tokens - cacheReadTokens),
+    },
+    source: sources.includes('rejected') ? 'rejected' : sources.includes('counted') ? 'counted' : 'upstream',
+  };
+}
+
+interface Part {
+  readonly tokens: number;
+  readonly source: Believed['source'];
+}
+
+async function believePrompt(claim: UsageClaim | null, ask: Ask, count: CountTexts): Promise<Part> {
+  const claimed = countOr(claim?.promptTokens, 0);
+  const { tokenIds, messages } = countedElsewhere(ask.input);
+  const bytes = bytesOf(promptTexts(ask.input, ask.parameters));
+  const most = tokenIds + mostTokens({ bytes, messages, mediaParts: ask.mediaParts });
+  if (claimed > 0 && claimed <= most) return { tokens: claimed, source: 'upstream' };
+  return { tokens: await countPrompt(ask, undefined, count), source: claimed === 0 ? 'counted' : 'rejected' };
+}
+
+async function believeCompletion(
+  claim: UsageClaim | null,
+  received: Received,
+  { hidden, count }: { readonly hidden: number; readonly count: CountTexts },
+): Promise<Part> {
+  const claimed = countOr(claim?.completionTokens, 0);
+  const bytes = bytesOf(received.texts);
+  // Without a word received, zero is the truth whether it was claimed or not.
+  if (claimed === 0 && bytes === 0) return { tokens: 0, source: claim === null ? 'counted' : 'upstream' };
+  if (claimed > 0 && claimed <= mostTokens({ bytes, ...received }) + hidden)
+    return { tokens: claimed, source: 'upstream' };
+  return { tokens: await count(received.texts), source: claimed === 0 ? 'counted' : 'rejected' };
+}
+
+/** No byte-level tokenizer makes more tokens of a text than it has bytes. */
+function mostTokens(of: {
+  readonly bytes: number;
+  readonly messages: number;
+  readonly mediaParts: number;
+}): number {
+  return of.bytes + of.messages * maxTokensPerMessage + of.mediaParts * mostTokensPerMediaPart;
+}
+
+function bytesOf(texts: Iterable<string>): number {
+  let bytes = 0;
+  for (const text of texts) bytes += Buffer.byteLength(text);
+  return bytes;
+}
+
+/** A claimed count if it is one: a whole number above zero, in range of the column that it is stored in. */
+function countOr(claimed: unknown, otherwise: number): number {
+  return typeof claimed === 'number' && Number.isInteger(claimed) && claimed > 0
+    ? Math.min(claimed, 2_000_000_000)
+    : otherwise;
+}

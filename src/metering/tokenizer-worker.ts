@@ -1,0 +1,16 @@
+import { parentPort } from 'node:worker_threads';
+import type { ThreadAnswer, ThreadJob } from '../wire/job-thread.ts';
+import { countWindows, loadTokenCounter } from './count-tokens.ts';
+import type { CountJob } from './tokenizer-pool.ts';
+
+/** The thread that counts long texts: one job after the other, each answered with its count. */
+parentPort?.on('message', async ({ id, job: { texts, enough } }: ThreadJob<CountJob>) => {
+  const count = await loadTokenCounter();
+  let tokens = 0;
+  for (const counted of countWindows(texts, count)) {
+    tokens += counted;
+    if (tokens > enough) break;
+  }
+  const answer: ThreadAnswer<number> = { id, answer: tokens };
+  parentPort?.postMessage(answer);
+});

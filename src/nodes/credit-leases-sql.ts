@@ -1,0 +1,135 @@
+import { int4Array, int8Array, int8ArrayOfNumbers } from '../store/binary-arrays.ts';
+import type { Statement } from '../store/pipeline.ts';
+import type { Sql } from '../store/sql.ts';
+import { nodeLives } from './nodes-sql.ts';
+
+/** What a share is of: an account's credit, or what is left below a key's limit. */
+export type ShareKind = 'account' | 'key';
+
+/** One share. */
+export interface ShareRow {
+  readonly kind: ShareKind;
+  readonly subject: number;
+  /** Micro-won, never negative. */
+  readonly amount: bigint;
+}
+
+const kindNumbers: Readonly<Record<ShareKind, number>> = { account: 1, key: 2 };
+
+/** The locks under which what is left and who has a share of it are read together. */
+const locks: Readonly<Record<ShareKind, string>> = {
+  account: 'SELECT 1 FROM account_balance WHERE account_id = $1 FOR UPDATE',
+  key: 'SELECT 1 FROM api_key WHERE id = $1 FOR UPDATE',
+};
+
+/** Keeps every other node from changing its share of one subject until the transaction ends. */
+export async function lockShares(sql: Sql, kind: ShareKind, subject: number): Promise<void> {
+  await sql.query(locks[kind], [subject]);
+}
+
+/** What the other nodes that live have of one subject, and whether they wait for more. */
+export interface OthersClaims {
+  readonly amount: bigint;
+  /** Their oldest ticket, epoch milliseconds of the database's clock; null when none of them waits. */
+  readonly waitsSinceMs: number | null;
+  /** When the database was asked, by its own clock. */
+  readonly nowMs: number;
+}
+
+export async function claimsOfOthers(
+  sql: Sql,
+  nodeId: number,
+  kind: ShareKind,
+  subject: number,
+): Promise<OthersClaims> {
+  const [row] = await sql.query<{ amount: bigint; waits_since: number | null; now: number }>(
+    `SELECT coalesce(sum(s.amount), 0)::bigint AS amount, min(s.waits_since) AS waits_since,
+       floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+     FROM spend_share s JOIN gateway_node n ON n.id = s.node_id
+     WHERE s.kind = $1 AND s.subject = $2 AND s.node_id <> $3 AND ${nodeLives}`,
+    [kindNumbers[kind], subject, nodeId],
+  );
+  if (row === undefined) throw new Error('an aggregate returned no row');
+  return { amount: row.amount, waitsSinceMs: row.waits_since, nowMs: row.now };
+}
+
+/** A node's ticket for a subject: since when its first request waits for room; null: none waits. */
+export interface TicketRow {
+  readonly kind: ShareKind;
+  readonly subject: number;
+  /** Epoch milliseconds of the database's clock. */
+  readonly waitsSinceMs: number | null;
+}
+
+/** Puts tickets in the place of those that the node had of the same subjects. Its shares stay as they are. */
+export async function writeTickets(sql: Sql, nodeId: number, tickets: readonly TicketRow[]): Promise<void> {
+  const sorted = inOrder(tickets);
+  await sql.query(
+    `INSERT INTO spend_share (kind, subject, node_id, amount, waits_since)
+     SELECT kind, subject, $4, 0, to_timestamp(since::float8 / 1000)
+     FROM unnest($1::int[], $2::bigint[], $3::bigint[]) t (kind, subject, since)
+     ON CONFLICT (kind, subject, node_id) DO UPDATE SET waits_since = excluded.waits_since`,
+    [
+      int4Array(sorted.map(({ kind }) => kindNumbers[kind])),
+      int8ArrayOfNumbers(sorted.map(({ subject }) => subject)),
+      int8ArrayOfNumbers(sorted.map(({ waitsSinceMs }) => waitsSinceMs)),
+      nodeId,
+    ],
+  );
+}
+
+/** Puts shares in the place of those that the node had of the same subjects. */
+export async function writeShares(sql: Sql, nodeId: number, shares: readonly ShareRow[]): Promise<void> {
+  await sql.query(
+    `INSERT INTO spend_share (kind, subject, node_id, amount)
+     SELECT kind, subject, $4, amount FROM unnest($1::int[], $2::bigint[], $3::bigint[]) s (kind, subject, amount)
+     ON CONFLICT (kind, subject, node_id) DO UPDATE SET amount = excluded.amount`,
+    [...columnsOf(inOrder(shares)), nodeId],
+  );
+}
+
+/** Gives shares back. */
+export async function dropShares(
+  sql: Sql,
+  nodeId: number,
+  shares: readonly Omit<ShareRow, 'amount'>[],
+): Promise<void> {
+  await sql.query(
+    `DELETE FROM spend_share s USING unnest($1::int[], $2::bigint[]) d (kind, subject)
+     WHERE s.node_id = $3 AND s.kind = d.kind AND s.subject = d.subject`,
+    [
+      int4Array(shares.map(({ kind }) => kindNumbers[kind])),
+      int8ArrayOfNumbers(shares.map(({ subject }) => subject)),
+      nodeId,
+    ],
+  );
+}
+
+/** Gives back everything that the node has. */
+export async function dropAllShares(sql: Sql, nodeId: number): Promise<void> {
+  await sql.query('DELETE FROM spend_share WHERE node_id = $1', [nodeId]);
+}
+
+/** Takes what a settlement spends out of the node's shares, in the settlement's own transaction: spent is no longer to be spent. */
+export function spendShares(nodeId: number, spent: readonly ShareRow[]): Statement {
+  return {
+    name: 'spend-shares',
+    text: `UPDATE spend_share s SET amount = greatest(0, s.amount - d.amount)
+           FROM unnest($1::int[], $2::bigint[], $3::bigint[]) d (kind, subject, amount)
+           WHERE s.node_id = $4 AND s.kind = d.kind AND s.subject = d.subject`,
+    values: [...columnsOf(spent), nodeId],
+  };
+}
+
+/** The order in which every transaction locks them. */
+function inOrder<Row extends Pick<ShareRow, 'kind' | 'subject'>>(rows: readonly Row[]): readonly Row[] {
+  return [...rows].sort((a, b) => kindNumbers[a.kind] - kindNumbers[b.kind] || a.subject - b.subject);
+}
+
+function columnsOf(shares: readonly ShareRow[]): readonly Buffer[] {
+  return [
+    int4Array(shares.map(({ kind }) => kindNumbers[kind])),
+    int8ArrayOfNumbers(shares.map(({ subject }) => subject)),
+    int8Array(shares.map(({ amount }) => amount)),
+  ];
+}

@@ -1,0 +1,223 @@
+import { recordChange } from '../store/changes.ts';
+import { isDuplicate } from '../store/connection.ts';
+import type { Database } from '../store/database.ts';
+import type { Sql } from '../store/sql.ts';
+
+/** A node as another node sees it. */
+export interface NodeRow {
+  readonly id: number;
+  readonly address: string;
+  readonly startedAtMs: number;
+  /** How long ago it was last seen, by the database's clock. */
+  readonly silentMs: number;
+  /** It reckons with every node up to this id. */
+  readonly knows: number;
+  /** The identity of its data directory: the name that commands know a lost node by. */
+  readonly home: string;
+}
+
+interface RawNode {
+  id: bigint;
+  home: string;
+  address: string;
+  started_at: number;
+  silent_ms: number;
+  knows: bigint;
+}
+
+/** A node that was not seen for this long is dead: its shares are no longer counted. A node that lives is seen twice a second. */
+export const nodeLostMs = 5_000;
+
+/** SQL: whether the row `n` of gateway_node is a node that lives. */
+export const nodeLives = `n.seen_at > now() - interval '${nodeLostMs} milliseconds'`;
+
+/** A process that serves with the identity of a data directory. */
+export interface NodeClaim {
+  /** The identity of the data directory. */
+  readonly home: string;
+  /** This process, and no other, ever. */
+  readonly session: string;
+  /** Where it runs; see `processMark` in nodes/. */
+  readonly process: string;
+  readonly address: string;
+  /** Its journal may hold charges that the database does not have. */
+  readonly keepsCharges: boolean;
+}
+
+/** Who has the identity of a data directory. */
+export interface NodeHolder {
+  readonly session: string;
+  readonly process: string;
+  readonly address: string;
+  /** When it was last seen, by the database's clock: epoch milliseconds. */
+  readonly seenAtMs: number;
+  readonly silentMs: number;
+}
+
+/** What a claim came to: the number of the new node, or who has the identity. */
+export type ClaimOutcome =
+  | { readonly kind: 'registered'; readonly id: number }
+  | { readonly kind: 'taken'; readonly holder: NodeHolder };
+
+/**
+ * Registers a node and announces it, in the place of an earlier registration of the same session or of one that `mayReplace`. Of two
+ * processes that claim one identity at the same time, one gets it.
+ */
+export async function claimHome(
+  database: Database,
+  claim: NodeClaim,
+  mayReplace: (holder: NodeHolder) => boolean,
+): Promise<ClaimOutcome> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await database.transaction((sql) => claimIn(sql, claim, mayReplace));
+    } catch (error) {
+      // Another process has claimed it since it was found free: now it is found.
+      if (!isDuplicate(error) || tries === 3) throw error;
+    }
+  }
+}
+
+async function claimIn(
+  sql: Sql,
+  { home, session, process, address, keepsCharges }: NodeClaim,
+  mayReplace: (holder: NodeHolder) => boolean,
+): Promise<ClaimOutcome> {
+  const holder = await readHolder(sql, home, true);
+  if (holder !== null && holder.session !== session && !mayReplace(holder)) return { kind: 'taken', holder };
+  if (holder !== null) await deleteHome(sql, home);
+  const [row] = await sql.query<{ id: bigint }>(
+    'INSERT INTO gateway_node (home, address, session, process, keeps_charges) VALUES ($1, $2, $3, $4, $5) RETURNING id',
+    [home, address, session, process, keepsCharges],
+  );
+  if (row === undefined) throw new Error('INSERT INTO gateway_node returned no row');
+  await recordChange(sql, 'node', Number(row.id));
+  return { kind: 'registered', id: Number(row.id) };
+}
+
+/** Who has the identity of a data directory; null when nobody is registered with it. `forUpdate`: until the transaction ends. */
+export async function readHolder(sql: Sql, home: string, forUpdate = false): Promise<NodeHolder | null> {
+  const [row] = await sql.query<{
+    session: string;
+    process: string;
+    address: string;
+    seen_at: number;
+    silent_ms: number;
+  }>(
+    `SELECT session, process, address, seen_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms
+     FROM gateway_node WHERE home = $1::uuid${forUpdate ? ' FOR UPDATE' : ''}`,
+    [home],
+  );
+  if (row === undefined) return null;
+  const { session, process, address } = row;
+  return { session, process, address, seenAtMs: row.seen_at, silentMs: row.silent_ms };
+}
+
+async function deleteHome(sql: Sql, home: string): Promise<readonly { readonly id: bigint }[]> {
+  await sql.query(
+    'DELETE FROM spend_share WHERE node_id IN (SELECT id FROM gateway_node WHERE home = $1::uuid)',
+    [home],
+  );
+  return sql.query<{ id: bigint }>('DELETE FROM gateway_node WHERE home = $1::uuid RETURNING id', [home]);
+}
+
+/** Says that a node lives and which others it reckons with; false when it is registered no more. Said twice it is as true. */
+export async function noteAlive(sql: Sql, nodeId: number, knows: number): Promise<boolean> {
+  const rows = await sql.query(
+    'UPDATE gateway_node SET seen_at = now(), knows = greatest(knows, $2) WHERE id = $1 RETURNING id',
+    [nodeId, knows],
+  );
+  return rows.length > 0;
+}
+
+/** Says where a node serves, once it does. */
+export async function noteAddress(sql: Sql, nodeId: number, address: string): Promise<void> {
+  await sql.query('UPDATE gateway_node SET address = $2 WHERE id = $1', [nodeId, address]);
+}
+
+/** Every node that is registered, dead ones included, oldest first. */
+export async function listNodes(sql: Sql): Promise<readonly NodeRow[]> {
+  const rows = await sql.query<RawNode>(
+    `SELECT id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows
+     FROM gateway_node ORDER BY id`,
+  );
+  return rows.map((row) => ({
+    id: Number(row.id),
+    home: row.home,
+    address: row.address,
+    startedAtMs: row.started_at,
+    silentMs: row.silent_ms,
+    knows: Number(row.knows),
+  }));
+}
+
+/** Takes a node out, and its shares. */
+export function removeNode(database: Database, nodeId: number): Promise<void> {
+  return database.transaction(async (sql) => {
+    await sql.query('DELETE FROM spend_share WHERE node_id = $1', [nodeId]);
+    await sql.query('DELETE FROM gateway_node WHERE id = $1', [nodeId]);
+    await recordChange(sql, 'node', nodeId);
+  });
+}
+
+/**
+ * Drops what nodes held that were lost so long ago. A lost node itself stays in the list for as long as its journal may hold charges;
+ * the others are taken out.
+ */
+export function removeLostNodes(database: Database, lostForMs: number): Promise<void> {
+  return database.transaction(async (sql) => {
+    await sql.query(
+      `DELETE FROM spend_share s WHERE NOT EXISTS (
+         SELECT 1 FROM gateway_node n WHERE n.id = s.node_id AND n.seen_at > now() - $1::float8 * interval '1 millisecond')`,
+      [lostForMs],
+    );
+    await sql.query(
+      "DELETE FROM gateway_node WHERE NOT keeps_charges AND seen_at <= now() - $1::float8 * interval '1 millisecond'",
+      [lostForMs],
+    );
+  });
+}
+
+/** Takes out the node of a home whose journal was settled, and its shares. The caller has seen that it is dead. */
+export function removeHome(database: Database, home: string): Promise<void> {
+  return database.transaction(async (sql) => {
+    for (const { id } of await deleteHome(sql, home)) await recordChange(sql, 'node', Number(id));
+  });
+}
+
+/** How a lost node left the list. */
+export interface NodeClosure {
+  readonly home: string;
+  readonly closure: 'recovered' | 'written off';
+  readonly reason: string | null;
+}
+
+/** What closing a node came to: `unknown`, no such node; `alive`, it was seen a moment ago. */
+export type ClosureOutcome = 'closed' | 'unknown' | 'alive';
+
+/** Takes a lost node out of the list and records how and why. */
+export function closeNode(
+  database: Database,
+  { home, closure, reason }: NodeClosure,
+): Promise<ClosureOutcome> {
+  return database.transaction(async (sql) => {
+    const holder = await readHolder(sql, home, true);
+    if (holder === null) return 'unknown';
+    if (holder.silentMs < nodeLostMs) return 'alive';
+    await sql.query(
+      `INSERT INTO closed_node (home, address, seen_at, closure, reason)
+       SELECT home, address, seen_at, $2, $3 FROM gateway_node WHERE home = $1::uuid`,
+      [home, closure, reason],
+    );
+    for (const { id } of await deleteHome(sql, home)) await recordChange(sql, 'node', Number(id));
+    return 'closed';
+  });
+}
+
+/** How many nodes are lost whose journal may hold charges. */
+export async function countLostNodes(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ n: bigint }>(
+    `SELECT count(*) AS n FROM gateway_node WHERE keeps_charges AND seen_at <= now() - interval '${nodeLostMs} milliseconds'`,
+  );
+  return Number(row?.n ?? 0n);
+}

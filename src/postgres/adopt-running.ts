@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readControl } from './control-file.ts';
+import { EmbeddedError, troubleFrom } from './errors.ts';
+import { askWho, connectionIn } from './identity.ts';
+import { occupantOf, type PidFile, readPidFile, removeEmptyPidFile } from './pid-file.ts';
+import { launchPostmaster, type Running, type Site } from './postmaster.ts';
+import { type ProcessIdentity, stillRuns } from './process-identity.ts';
+import { sayWhenSlow } from './progress.ts';
+import { runCommand } from './run-command.ts';
+
+/**
+ * How long an earlier server may take: to recover, to answer at all, to shut down, to go after SIGQUIT; its orphans to see its
+ * death, and to be gone. A shutdown gets little: a server told to stop while it recovers from the death of one of its processes
+ * waits for ever (seen with PostgreSQL 18), and what SIGQUIT spares is a checkpoint, which the next start makes up for.
+ */
+const patienceMs = {
+  starting: 15 * 60_000,
+  silent: 60_000,
+  busy: 5_000,
+  stopping: 5_000,
+  quitting: 30_000,
+  orphans: 500,
+  occupied: 60_000,
+};
+
+/**
+ * Brings the server up: takes over the one that an earlier Naru left, after it has proved that it is ours, or waits until that
+ * one is gone and starts another. Throws an `EmbeddedError`, or the signal's reason when that comes first.
+ */
+export async function bringUp(site: Site, signal: AbortSignal): Promise<Running> {
+  const { clock, progress } = site;
+  let occupiedSince: number | null = null;
+  for (;;) {
+    signal.throwIfAborted();
+    const occupant = await occupantOf(site.clusterDir, site.user, site.env);
+    if (occupant.kind === 'postmaster') {
+      const waiting = `waiting for the earlier PostgreSQL (process ${occupant.identity.pid})`;
+      const work = takeOverOrOutlive(site, occupant.identity, signal);
+      const running = await sayWhenSlow(work, waiting, progress, clock);
+      if (running !== null) return running;
+      continue;
+    }
+    removeEmptyPidFile(site.clusterDir, clock);
+    if (occupiedSince === null && !readControl(site.clusterDir).cleanlyShutDown)
+      progress('PostgreSQL did not shut down cleanly: everything that was committed is being recovered');
+    const work = launchPostmaster(site, occupant.stalePid, signal);
+    const launch = await sayWhenSlow(work, 'waiting for PostgreSQL to be ready', progress, clock);
+    if (launch.kind === 'ready') return launch.running;
+    occupiedSince ??= clock.monotonic();
+    if (clock.monotonic() - occupiedSince > patienceMs.occupied)
+      throw troubleFrom(`an earlier PostgreSQL still uses ${site.clusterDir}`, launch.output);
+    if (clock.monotonic() - occupiedSince > patienceMs.orphans) await endOrphans(site);
+    await sleep(100, undefined, { signal });
+  }
+}
+
+/**
+ * The processes of a killed postmaster end by themselves as soon as they look up from their work; one in a long calculation does
+ * not, and keeps the cluster occupied. SIGQUIT ends it at once, as a crash would: nothing committed is lost. Asked as the
+ * server's own user, who can hit nobody else's; without /proc it finds nobody.
+ */
+async function endOrphans(site: Site): Promise<void> {
+  const script = `for d in /proc/[0-9]*; do
+    if [ "$(readlink "$d/cwd")" = "$1" ] && [ "$(cat "$d/comm")" = postgres ]; then kill -s QUIT "\${d#/proc/}"; fi
+  done 2>/dev/null`;
+  const args = ['-c', script, 'naru', site.clusterDir];
+  await runCommand('/bin/sh', args, { user: site.user, env: site.env, timeoutMs: 10_000 });
+}
+
+/** Null when the process is gone. It is told to go when it can neither be used nor ends by itself. */
+async function takeOverOrOutlive(
+  site: Site,
+  earlier: ProcessIdentity,
+  signal: AbortSignal,
+): Promise<Running | null> {
+  let since = site.clock.monotonic();
+  let status = readPidFile(site.clusterDir)?.status;
+  let told: 'nothing' | 'SIGINT' | 'SIGQUIT' = 'nothing';
+  while (await stillRuns(earlier, site.env)) {
+    const file = readPidFile(site.clusterDir);
+    const answer = file === null ? 'busy' : await askWho(file, site.clusterDir);
+    if (file !== null && answer === 'ours') return adopted(site, earlier, file);
+    if (answer === 'other')
+      throw new EmbeddedError(
+        `process ${earlier.pid} holds ${site.clusterDir} but does not answer as its server: end it, and start Naru again`,
+      );
+    if (file?.status !== status) since = site.clock.monotonic();
+    status = file?.status;
+    const waitedMs = site.clock.monotonic() - since;
+    const limitMs = limitOf(status);
+    if (waitedMs > limitMs + patienceMs.quitting)
+      throw new EmbeddedError(`an earlier PostgreSQL (process ${earlier.pid}) does not end: end it by hand`);
+    if (waitedMs > limitMs && told !== 'SIGQUIT') {
+      told = 'SIGQUIT';
+      await tell(site, earlier, told);
+    } else if (
+      answer === 'silent' &&
+      status === 'ready' &&
+      waitedMs > patienceMs.busy &&
+      told === 'nothing'
+    ) {
+      told = 'SIGINT';
+      await tell(site, earlier, told);
+    }
+    await sleep(25, undefined, { signal });
+  }
+  return null;
+}
+
+function limitOf(status: string | undefined): number {
+  if (status === 'starting') return patienceMs.starting;
+  return status === 'stopping' ? patienceMs.stopping : patienceMs.silent;
+}
+
+/** A server that is not our child: its end is seen by looking. */
+function adopted(site: Site, earlier: ProcessIdentity, file: PidFile): Running {
+  const ended = new Promise<string>((resolve) => {
+    const look = async (): Promise<void> => {
+      if (await stillRuns(earlier, site.env)) site.clock.after(200, () => void look());
+      else resolve(`process ${earlier.pid} is gone`);
+    };
+    void look();
+  });
+  return {
+    pid: earlier.pid,
+    connection: connectionIn(file.socketDir, file.port),
+    ended,
+    signal: (name) => void tell(site, earlier, name),
+  };
+}
+
+async function tell(site: Site, earlier: ProcessIdentity, name: 'SIGINT' | 'SIGQUIT'): Promise<void> {
+  if (!(await stillRuns(earlier, site.env))) return;
+  const script = `kill -s ${name.slice(3)} ${earlier.pid}`;
+  await runCommand('/bin/sh', ['-c', script], { user: site.user, env: site.env, timeoutMs: 5_000 });
+}

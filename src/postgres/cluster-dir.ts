@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { makeFolder } from '../store/make-folder.ts';
+import { codeOf, EmbeddedError } from './errors.ts';
+import { barrier } from './path-rights.ts';
+import type { Progress } from './progress.ts';
+import type { ServerUser } from './server-user.ts';
+
+/** In the data directory: the path of the cluster, when it had to be put elsewhere. */
+const pointerName = 'postgres.location';
+/** Beside a cluster that was put elsewhere: the data directory it belongs to. */
+const ownerName = 'belongs-to';
+
+/** Where the cluster of a data directory is, or would be: `<dataDir>/postgres` unless a pointer file says otherwise. */
+export function clusterDirOf(dataDir: string): string {
+  return pointerOf(dataDir) ?? join(dataDir, 'postgres');
+}
+
+/**
+ * Sees to it that `user` (who PostgreSQL runs as, when Naru is root) can get to the cluster, and returns the cluster's folder,
+ * which may not exist yet. Three cases: the data directory lets the user in; it would, and is root's alone, so it is opened to
+ * that user's group and to nobody else (0710: a mode for "others" would show our files to every user); or a folder above is
+ * closed, which is not ours to open: then a new cluster goes below `reachableRoot` and a pointer file remembers it.
+ */
+export function placeCluster(
+  dataDir: string,
+  user: ServerUser | null,
+  reachableRoot: string,
+  progress: Progress,
+): string {
+  const pointed = pointerOf(dataDir);
+  if (pointed !== null) return adoptPointed(dataDir, pointed);
+  const inside = join(dataDir, 'postgres');
+  if (user === null || letIn(dataDir, user)) return inside;
+  const closed = barrier(dataDir, user) ?? dataDir;
+  if (existsSync(inside))
+    throw new EmbeddedError(
+      `PostgreSQL has to run as ${user.name}, who may not enter ${closed}: move the data directory, or open that folder to ${user.name}`,
+    );
+  const outside = makeOutside(dataDir, user, reachableRoot);
+  progress(
+    `the database goes to ${outside}, because PostgreSQL runs as ${user.name}, who may not enter ${closed}`,
+  );
+  return outside;
+}
+
+function letIn(dataDir: string, user: ServerUser): boolean {
+  if (barrier(dataDir, user) === null) return true;
+  if (barrier(dirname(dataDir), user) !== null) return false;
+  const { uid, gid, mode } = statSync(dataDir);
+  // A group that an administrator chose is not ours to replace.
+  if (uid !== 0 || gid !== 0) return false;
+  chownSync(dataDir, 0, user.gid);
+  chmodSync(dataDir, (mode & 0o7707) | 0o010);
+  return barrier(dataDir, user) === null;
+}
+
+function makeOutside(dataDir: string, user: ServerUser, reachableRoot: string): string {
+  try {
+    if (makeFolder(reachableRoot)) chmodSync(reachableRoot, 0o711);
+    const home = join(realpathSync(reachableRoot), `${basename(dataDir)}-${randomBytes(4).toString('hex')}`);
+    mkdirSync(home);
+    chmodSync(home, 0o711);
+    const closed = barrier(home, user);
+    if (closed !== null) throw new Error(`${user.name} may not enter ${closed} either`);
+    const cluster = join(home, 'postgres');
+    writeDurably(join(home, ownerName), `${dataDir}\n`);
+    // The pointer is on the disk before the cluster is made, or a crash could leave a database that nobody finds.
+    writeDurably(join(dataDir, pointerName), `${cluster}\n`);
+    return cluster;
+  } catch (thrown) {
+    throw new EmbeddedError(
+      `PostgreSQL has to run as ${user.name}, who may not enter ${dataDir}, and ${reachableRoot} cannot take the database (${String(thrown)}): choose a data directory that ${user.name} can reach, or run Naru as an ordinary user`,
+    );
+  }
+}
+
+/** A copied data directory still points at the database of the original: two owners of one database must not start. */
+function adoptPointed(dataDir: string, cluster: string): string {
+  const ownerFile = join(dirname(cluster), ownerName);
+  const owner = readLine(ownerFile);
+  if (owner === null)
+    throw new EmbeddedError(
+      `${join(dataDir, pointerName)} says that the database is in ${cluster}, which is not there: bring it back, or remove that file to begin with an empty database`,
+    );
+  if (owner !== dataDir) {
+    if (existsSync(owner) && pointerOf(owner) === cluster)
+      throw new EmbeddedError(
+        `the database in ${cluster} belongs to ${owner}; ${dataDir} is a copy of it without its database`,
+      );
+    writeDurably(ownerFile, `${dataDir}\n`);
+  }
+  return cluster;
+}
+
+function pointerOf(dataDir: string): string | null {
+  return readLine(join(dataDir, pointerName));
+}
+
+function readLine(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (thrown) {
+    if (codeOf(thrown) === 'ENOENT') return null;
+    throw thrown;
+  }
+}
+
+function writeDurably(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text, { mode: 0o600, flush: true });
+  renameSync(`${path}.new`, path);
+  syncDir(dirname(path));
+}
+
+/** Makes the names inside a folder durable. */
+export function syncDir(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

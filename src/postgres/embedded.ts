@@ -1,0 +1,128 @@
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Clock, systemClock } from '../time/clock.ts';
+import { bringUp } from './adopt-running.ts';
+import { findBinaries } from './binaries.ts';
+import { clusterMajor, createCluster } from './cluster.ts';
+import { clusterDirOf, placeCluster } from './cluster-dir.ts';
+import { codeOf, EmbeddedError, messageOf, troubleFrom } from './errors.ts';
+import { askWho, connectionIn, type EmbeddedConnection } from './identity.ts';
+import { readPidFile } from './pid-file.ts';
+import type { Site } from './postmaster.ts';
+import { type Progress, sayWhenSlow } from './progress.ts';
+import { type Environment, runCommand, which } from './run-command.ts';
+import { rotateLog } from './server-log.ts';
+import { type ServerUser, serverUser } from './server-user.ts';
+import { chooseSocketDir } from './socket-dir.ts';
+import { Supervisor } from './supervisor.ts';
+
+export { EmbeddedError } from './errors.ts';
+export type { EmbeddedConnection } from './identity.ts';
+
+/** What the embedded database is started with. */
+export interface EmbeddedOptions {
+  /** Naru's data directory, which exists and is held (`holdDataDir`). The cluster is `<dataDir>/postgres`, the log `<dataDir>/postgres.log`. */
+  readonly dataDir: string;
+  /** The user id that Naru runs as. */
+  readonly uid: number;
+  /** Where PATH and the folders for caches and sockets are looked up. The server sees nothing of it but PATH. */
+  readonly env: Environment;
+  /** Told a line about whatever takes more than a second, and about anything that is not as usual. Must not throw. */
+  readonly progress: Progress;
+  /** Told why the server ended although nobody stopped it, and why a restart failed. It is tried again by itself. Must not throw. */
+  readonly onExit?: (reason: string) => void;
+  readonly clock?: Clock;
+  /** Where a cluster goes when root runs Naru in a folder that PostgreSQL's user may not enter. `/var/lib/naru`. */
+  readonly reachableRoot?: string;
+}
+
+/** A running embedded database. */
+export interface EmbeddedServer {
+  /** Stays valid over restarts of the server. */
+  readonly connection: EmbeddedConnection;
+  /** Ends the server by a fast shutdown and resolves when it is gone. May be called more than once. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the PostgreSQL of a data directory, or takes over the one that still runs there, and resolves when it answers. README.md
+ * beside this file says what is promised. Call it on the main thread: the kernel ends the server when the thread that started it
+ * ends. Throws an `EmbeddedError` that names the remedy.
+ */
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
+  try {
+    const site = await prepare(options);
+    const running = await bringUp(site, new AbortController().signal);
+    return new Supervisor(site, running, options.onExit ?? (() => {}));
+  } catch (thrown) {
+    throw codeOf(thrown) === null
+      ? thrown
+      : troubleFrom(`the database in ${options.dataDir} cannot be used`, messageOf(thrown));
+  }
+}
+
+/**
+ * The connection of the server that runs on a data directory, for processes that do not own it; null when none runs. Waits up to
+ * 10 s for one that is starting. Throws an `EmbeddedError` when this user may not use it.
+ */
+export async function attachEmbedded(dataDir: string): Promise<EmbeddedConnection | null> {
+  try {
+    const clusterDir = clusterDirOf(realpathSync(dataDir));
+    for (let waitedMs = 0; waitedMs < 10_000; waitedMs += 50) {
+      const file = readPidFile(clusterDir);
+      if (file === null) return null;
+      const answer = await askWho(file, clusterDir);
+      if (answer === 'ours') return connectionIn(file.socketDir, file.port);
+      if (answer !== 'busy') return null;
+      await sleep(50);
+    }
+    return null;
+  } catch (thrown) {
+    const code = codeOf(thrown);
+    if (code === 'ENOENT') return null;
+    if (code === 'EACCES' || code === 'EPERM')
+      throw new EmbeddedError(`this user may not read ${dataDir}: use the user that Naru runs as`);
+    throw thrown;
+  }
+}
+
+async function prepare(options: EmbeddedOptions): Promise<Site> {
+  const { uid, env, progress, clock = systemClock } = options;
+  const dataDir = realpathSync(options.dataDir);
+  const user = serverUser(uid, clusterDirOf(dataDir));
+  if (user !== null) await tryUser(user, env);
+  const clusterDir = placeCluster(dataDir, user, options.reachableRoot ?? '/var/lib/naru', progress);
+  const needMajor = clusterMajor(clusterDir);
+  const finding = Promise.all([
+    findBinaries({ uid, user, env, dataDir, needMajor, progress }),
+    findSetpriv(user, env),
+  ]);
+  const [binaries, setpriv] = await sayWhenSlow(
+    finding,
+    'preparing the programs of PostgreSQL',
+    progress,
+    clock,
+  );
+  if (needMajor === null) {
+    const creating = createCluster(clusterDir, binaries, user, env);
+    await sayWhenSlow(creating, 'creating the database', progress, clock);
+  }
+  const logPath = join(dataDir, 'postgres.log');
+  rotateLog(logPath);
+  const socketDir = chooseSocketDir(clusterDir, uid, user, env);
+  return { clusterDir, socketDir, logPath, binaries, user, env, setpriv, clock, progress };
+}
+
+/** A container may run root without the right to become anybody else; said at once, and not as the failure of something else. */
+async function tryUser(user: ServerUser, env: Environment): Promise<void> {
+  const tried = await runCommand('/bin/sh', ['-c', 'exit 0'], { user, env, timeoutMs: 5_000 });
+  if (!tried.ok) throw troubleFrom(`nothing can be run as ${user.name}`, tried.output);
+}
+
+async function findSetpriv(user: ServerUser | null, env: Environment): Promise<string | null> {
+  const setpriv = which('setpriv', env);
+  if (setpriv === null) return null;
+  const args = ['--pdeathsig', 'INT', 'true'];
+  return (await runCommand(setpriv, args, { user, env, timeoutMs: 5_000 })).ok ? setpriv : null;
+}

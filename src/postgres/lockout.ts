@@ -1,0 +1,58 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { codeOf } from './errors.ts';
+import { readPidFile } from './pid-file.ts';
+import type { Running, Site } from './postmaster.ts';
+
+const lookEveryMs = 500;
+
+/**
+ * Resolves with the reason when a running server takes no new connections and never will again. Does not resolve when the server ends or
+ * `signal` aborts first. A server that got SIGTERM is such a one: a smart shutdown waits for the sessions that it has, and ours stay. So is
+ * one whose socket or pid file was deleted: its clients cannot find it.
+ */
+export function lockoutOf(site: Site, running: Running, signal: AbortSignal): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const { host, port } = running.connection;
+  const socketPath = join(host, `.s.PGSQL.${port}`);
+  const socket = inodeOf(socketPath);
+  let isOver = signal.aborted;
+  const look = (): void => {
+    if (isOver) return;
+    const reason = reasonNow();
+    if (reason === null) timer = site.clock.after(lookEveryMs, look);
+    else resolve(reason);
+  };
+  const reasonNow = (): string | null => {
+    try {
+      const file = readPidFile(site.clusterDir);
+      if (file?.pid !== running.pid) return 'its pid file was deleted or replaced';
+      if (file.status === 'stopping') return 'it was told to shut down, and not by Naru';
+      const inode = inodeOf(socketPath);
+      // It may have been deleted before it was first looked at.
+      return inode !== null && inode === socket ? null : `its socket ${socketPath} was deleted or replaced`;
+    } catch {
+      // What cannot be read for the moment is no reason to restart a server.
+      return null;
+    }
+  };
+  let timer = site.clock.after(lookEveryMs, look);
+  const end = (): void => {
+    isOver = true;
+    timer.cancel();
+  };
+  signal.addEventListener('abort', end, { once: true });
+  void running.ended.then(end);
+  return promise;
+}
+
+/** The inode of a socket; null when there is none. */
+function inodeOf(path: string): number | null {
+  try {
+    const found = statSync(path);
+    return found.isSocket() ? found.ino : null;
+  } catch (thrown) {
+    if (codeOf(thrown) === 'ENOENT') return null;
+    throw thrown;
+  }
+}

@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../time/clock.ts';
+import type { Binaries } from './binaries.ts';
+import { troubleFrom } from './errors.ts';
+import { askWho, connectionIn, type EmbeddedConnection } from './identity.ts';
+import { readPidFile } from './pid-file.ts';
+import type { Progress } from './progress.ts';
+import { type Environment, identityOf, postgresEnvironment } from './run-command.ts';
+import { readFrom, sizeOf } from './server-log.ts';
+import type { ServerUser } from './server-user.ts';
+import { serverArguments, socketPort } from './settings.ts';
+import { prepareSocketDir } from './socket-dir.ts';
+
+/** Everything that a start of the server needs; the same from one start to the next. */
+export interface Site {
+  readonly clusterDir: string;
+  readonly socketDir: string;
+  readonly logPath: string;
+  readonly binaries: Binaries;
+  readonly user: ServerUser | null;
+  readonly env: Environment;
+  /** A `setpriv` that knows `--pdeathsig`; null where there is none. */
+  readonly setpriv: string | null;
+  readonly clock: Clock;
+  readonly progress: Progress;
+}
+
+/** A server that answered with our identity. */
+export interface Running {
+  readonly pid: number;
+  readonly connection: EmbeddedConnection;
+  /** Resolves, never rejects, with a sentence when the process is gone. Waiting for it does not keep Naru alive. */
+  readonly ended: Promise<string>;
+  /** SIGINT is a fast shutdown with a checkpoint; SIGQUIT an immediate one: what is committed is recovered at the next start. */
+  signal(name: 'SIGINT' | 'SIGQUIT'): void;
+}
+
+/** `occupied`: PostgreSQL found that something of an earlier server still uses the cluster; `output` says what. */
+export type Launch =
+  | { readonly kind: 'ready'; readonly running: Running }
+  | { readonly kind: 'occupied'; readonly output: string };
+
+/** A shutdown begun during recovery may never end (see `patienceMs` in predecessor.ts); any other takes a checkpoint. */
+export const fastShutdownMs = 20_000;
+
+/** Recovery replays at most about `max_wal_size`; a limit only so that nothing waits for ever. */
+const startLimitMs = 15 * 60_000;
+
+/**
+ * Starts a server and resolves when it answers. `stalePid` is what an old pid file says although no postmaster has that pid any
+ * more: PostgreSQL believes it when it is told so by the variable that pg_ctl uses, and still checks the shared memory itself.
+ * Throws what the server said when it ended instead, and the signal's reason when that comes first.
+ */
+export async function launchPostmaster(
+  site: Site,
+  stalePid: number | null,
+  signal: AbortSignal,
+): Promise<Launch> {
+  prepareSocketDir(site.socketDir, site.user);
+  const logFrom = sizeOf(site.logPath);
+  const child = spawnPostmaster(site, stalePid);
+  const ended = endOf(child, site.logPath);
+  let end: string | null = null;
+  void ended.then((reason) => {
+    end = reason;
+  });
+  const beganAt = site.clock.monotonic();
+  while (end === null) {
+    const waitedMs = site.clock.monotonic() - beganAt;
+    if (signal.aborted || waitedMs > startLimitMs) {
+      child.kill(signal.aborted ? 'SIGINT' : 'SIGQUIT');
+      const impatience = site.clock.after(fastShutdownMs, () => child.kill('SIGQUIT'));
+      await ended;
+      impatience.cancel();
+      signal.throwIfAborted();
+      throw troubleFrom('PostgreSQL was not ready after 15 minutes', readFrom(site.logPath, logFrom));
+    }
+    const file = readPidFile(site.clusterDir);
+    if (
+      file?.pid === child.pid &&
+      file?.status === 'ready' &&
+      (await askWho(file, site.clusterDir)) === 'ours'
+    ) {
+      child.unref();
+      const connection = connectionIn(site.socketDir, socketPort);
+      return {
+        kind: 'ready',
+        running: { pid: file.pid, connection, ended, signal: (name) => child.kill(name) },
+      };
+    }
+    await sleep(waitedMs < 1_000 ? 5 : 50);
+  }
+  const output = readFrom(site.logPath, logFrom);
+  if (/lock file "[^"]*" already exists|pre-existing shared memory block/.test(output))
+    return { kind: 'occupied', output };
+  throw troubleFrom(`PostgreSQL did not start on ${site.clusterDir} (${end})`, output);
+}
+
+/**
+ * The server leads a session of its own, or Ctrl-C in Naru's terminal would end it before Naru has written its last settlement.
+ * When Naru dies the kernel sends it SIGINT: what is committed is durable with any signal, and this one leaves nothing to
+ * recover. setpriv runs as the dropped user, because a change of credentials would clear the death signal.
+ */
+function spawnPostmaster(site: Site, stalePid: number | null): ChildProcess {
+  const postgres = join(site.binaries.binDir, 'postgres');
+  const args = serverArguments(site.clusterDir, site.socketDir, site.binaries.major);
+  const [file, before] =
+    site.setpriv === null ? [postgres, []] : [site.setpriv, ['--pdeathsig', 'INT', postgres]];
+  const log = openSync(site.logPath, 'a', 0o600);
+  try {
+    return spawn(file, [...before, ...args], {
+      ...identityOf(site.user),
+      cwd: '/',
+      env: {
+        ...postgresEnvironment(site.env),
+        ...(stalePid === null ? {} : { PG_GRANDPARENT_PID: String(stalePid) }),
+      },
+      detached: true,
+      stdio: ['ignore', log, log],
+    });
+  } finally {
+    closeSync(log);
+  }
+}
+
+function endOf(child: ChildProcess, logPath: string): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve(`it could not be executed: ${error.message}`));
+    child.once('exit', (code, signal) => {
+      const last = readFrom(logPath, 0).trimEnd().split('\n').at(-1) ?? '';
+      resolve(`${signal === null ? `exit status ${code}` : `ended by ${signal}`}; last words: ${last}`);
+    });
+  });
+}

@@ -1,0 +1,215 @@
+import type { Candidate, Model } from '../catalogue/model.ts';
+import { type Rate, rateOfPico, rateToDecimal } from '../money/price.ts';
+import { isoOf } from '../time/clock.ts';
+import { halfAnHourMs } from '../upstreams/health.ts';
+import type { Standing } from '../upstreams/health-status.ts';
+import type { Ask } from '../wire/chat.ts';
+import { type Dropped, droppedWords, isAt } from './filter.ts';
+import type { Basis, Circumstances, Plan } from './plan.ts';
+import type { Held } from './rank.ts';
+import { sharesOf } from './weighted-order.ts';
+
+/** Why a request would be answered by whom: what `naru route explain` says. */
+export interface Explanation {
+  readonly models: readonly string[];
+  readonly by: Basis;
+  /** Those that are tried, in order, then those that are not. */
+  readonly candidates: readonly ExplainedCandidate[];
+}
+
+/** One candidate and the reason of its place. */
+export interface ExplainedCandidate {
+  /** From 1; null: it is not tried. */
+  readonly place: number | null;
+  readonly model: string;
+  readonly candidate: string;
+  readonly provider: string;
+  /** Why it is not tried, or tried later than its place says; null when neither. */
+  readonly reason: Dropped | Held | null;
+  /** A whole sentence, without its full stop. */
+  readonly why: string;
+}
+
+/** How much of the health of candidates is known: that of the running server, or nothing. */
+export type Knowledge = 'live' | 'none';
+
+/** A plan in words: one sentence for each candidate, with the figures that decided. Pure. */
+export function explainPlan(
+  ask: Ask,
+  models: readonly Model[],
+  planned: Plan,
+  given: Circumstances & { readonly knowledge: Knowledge },
+): Explanation {
+  const asked = { ask, models, planned, given };
+  const held = new Map(planned.held.map(({ candidate, why }) => [candidate, why] as const));
+  const kept = planned.chain.map((candidate, at) => {
+    const reason = held.get(candidate) ?? null;
+    const name = `${nameOf(asked, candidate)} ${ordinal(at + 1)}`;
+    const because = reason === null ? whyHere(asked, candidate, at) : whyBack(asked, candidate, reason);
+    return rowOf(candidate, at + 1, reason, `${name}: ${because}`);
+  });
+  const dropped = planned.dropped.map(({ candidate, why }) =>
+    rowOf(candidate, null, why, `${nameOf(asked, candidate)} is skipped: ${whyNever(asked, candidate, why)}`),
+  );
+  return { models: ask.models, by: planned.by, candidates: [...kept, ...dropped] };
+}
+
+interface Asked {
+  readonly ask: Ask;
+  readonly models: readonly Model[];
+  readonly planned: Plan;
+  readonly given: Circumstances & { readonly knowledge: Knowledge };
+}
+
+function rowOf(
+  { modelId: model, label: candidate, providerTag: provider }: Candidate,
+  place: number | null,
+  reason: Dropped | Held | null,
+  why: string,
+): ExplainedCandidate {
+  return { place, model, candidate, provider, reason, why };
+}
+
+/** With its model where more than one is asked for. */
+function nameOf({ models }: Asked, { label, modelId }: Candidate): string {
+  return models.length > 1 ? `${label} (${modelId})` : label;
+}
+
+function whyHere(asked: Asked, candidate: Candidate, at: number): string {
+  return `${healthWords(asked, candidate)}, and ${placeWords(asked, candidate, at)}; ${priceWords(candidate)}`;
+}
+
+/** What its place goes by. */
+function placeWords(asked: Asked, candidate: Candidate, at: number): string {
+  const { ask, models, planned, given } = asked;
+  const { chain } = planned;
+  if (chain.length === 1) return 'it is the only one that may answer';
+  const before = chain[at - 1];
+  const isFirstOfModel = before?.modelId !== candidate.modelId;
+  switch (planned.by) {
+    case 'order':
+      return ask.provider.order?.some((name) => isAt(candidate, name)) === true
+        ? '`provider.order` names it here'
+        : '`provider.order` does not name it, so it is a fallback';
+    case 'sort':
+      return sortWords(asked, candidate, at);
+    default: {
+      if (at > 0 && isFirstOfModel) return `its model is asked for after ${before?.modelId ?? ''}`;
+      const all = models.find(({ id }) => id === candidate.modelId)?.candidates ?? [];
+      const able = chain.filter((one) => one.modelId === candidate.modelId);
+      const share = sharesOf(all, able).get(candidate) ?? 1;
+      if (share < 1) {
+        const draws = given.isSession ? 'this session keeps to that order' : 'drawn anew for each request';
+        return `by weight and price it has ${percent(share)} of its place (${draws})`;
+      }
+      return at === 0 || isFirstOfModel
+        ? 'it stands first in the configuration'
+        : 'the configuration has it here';
+    }
+  }
+}
+
+function sortWords({ ask, given }: Asked, { label }: Candidate, at: number): string {
+  const seen = given.health.of(label);
+  const by = ask.provider.sort ?? 'price';
+  if (by === 'price') return at === 0 ? 'it is the cheapest' : 'it is the next by price';
+  const median = by === 'throughput' ? seen.throughput(halfAnHourMs)?.p50 : seen.latency(halfAnHourMs)?.p50;
+  if (median === undefined) return `its ${by} was not measured in the last 30 min`;
+  const figure =
+    by === 'throughput' ? `${number(median)} tokens a second` : `${number(median)} ms to the first word`;
+  if (at > 0) return `it is the next by ${by} (${figure})`;
+  return by === 'throughput' ? `it is the fastest (${figure})` : `it is the quickest (${figure})`;
+}
+
+function healthWords({ given }: Asked, { label }: Candidate): string {
+  if (given.knowledge === 'none') return 'its health is not known';
+  const standing = given.health.standing(label);
+  if (standing.circuit === 'due') return `${circuitWords(standing)}, and the next request probes it`;
+  if (standing.circuit !== 'closed') return circuitWords(standing);
+  if (standing.coolingMs > 0) return coolingWords(standing);
+  const seen = given.health.of(label);
+  const uptime = seen.uptime(halfAnHourMs);
+  if (uptime === null) return 'nothing speaks against it (no attempt in 30 min)';
+  const figures = `${number(uptime)} % of ${number(seen.attempts(halfAnHourMs))} in 30 min`;
+  return uptime >= 80 ? `it is healthy (${figures})` : `it is up again (${figures})`;
+}
+
+/** Why it stands further back than its place says. */
+function whyBack({ ask, given }: Asked, candidate: Candidate, reason: Held): string {
+  const standing = given.health.standing(candidate.label);
+  switch (reason) {
+    case 'circuit_open':
+      return standing.circuit === 'probing'
+        ? `${circuitWords(standing)}, and a request probes it right now`
+        : `${circuitWords(standing)}, probe in ${seconds(standing.probeInMs)}`;
+    case 'cooling_down':
+      return coolingWords(standing);
+    case 'too_slow':
+      return `it misses what the request prefers: ${speedWords(given, candidate)}`;
+    case 'weight_zero':
+      return 'its weight is 0: it is for when nothing else is left';
+    case 'unsteady':
+      return 'in the last 30 s it failed at least as often as it worked';
+    case 'max_tokens_above_cap':
+      return `it gives at most ${number(candidate.maxCompletionTokens)} tokens, and ${number(ask.maxTokens ?? 0)} are asked for`;
+    case 'parameters_not_supported':
+      return 'it ignores a parameter that changes the answer';
+  }
+}
+
+function whyNever({ given }: Asked, candidate: Candidate, why: Dropped): string {
+  if (why === 'context_too_small')
+    return `its context of ${number(candidate.contextLength)} is smaller than the prompt's ${number(given.promptTokens)} tokens`;
+  if (why === 'above_max_price') return `${priceWords(candidate)} is more than \`provider.max_price\` allows`;
+  return droppedWords[why];
+}
+
+function circuitWords({ openedAtMs, failures }: Standing): string {
+  const since = openedAtMs === null ? '' : ` since ${seoulTime(openedAtMs)} KST`;
+  return `its circuit is open${since} (${number(failures)} failures in a row)`;
+}
+
+function coolingWords({ coolingMs }: Standing): string {
+  return `it asked for fewer requests, ${seconds(coolingMs)} of its cool-down are left`;
+}
+
+function speedWords({ health }: Circumstances, { label }: Candidate): string {
+  const seen = health.of(label);
+  const throughput = seen.throughput(halfAnHourMs)?.p50;
+  const latency = seen.latency(halfAnHourMs)?.p50;
+  const said = [
+    throughput === undefined ? null : `${number(throughput)} tokens a second`,
+    latency === undefined ? null : `${number(latency)} ms to the first word`,
+  ].filter((part) => part !== null);
+  return `${said.join(', ')} in the median`;
+}
+
+function priceWords({ price }: Candidate): string {
+  return `₩${perThousand(price.prompt)} + ₩${perThousand(price.completion)} per 1,000 tokens`;
+}
+
+function perThousand(rate: Rate): string {
+  return rateToDecimal(rateOfPico(rate * 1000n));
+}
+
+function ordinal(place: number): string {
+  const named = ['answers first', 'is second', 'is third', 'is fourth', 'is fifth', 'is sixth'];
+  return named[place - 1] ?? `is number ${place}`;
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 2 : 1 });
+}
+
+function percent(share: number): string {
+  return `${number(share * 100)} %`;
+}
+
+function seconds(ms: number): string {
+  return `${number(Math.ceil(ms / 1000))} s`;
+}
+
+/** The time of day where the business is. */
+function seoulTime(epochMs: number): string {
+  return isoOf(epochMs + 9 * 3_600_000).slice(11, 19);
+}

@@ -1,0 +1,103 @@
+import type { Candidate } from '../catalogue/model.ts';
+import { isSupported } from '../dialects/known-parameters.ts';
+import type { Ask } from '../wire/chat.ts';
+import type { MaxPrice } from '../wire/preferences.ts';
+
+/** Why a candidate is not tried. */
+export type Dropped =
+  | 'not_in_only'
+  | 'ignored'
+  | 'quantization'
+  | 'data_collection'
+  | 'not_zdr'
+  | 'above_max_price'
+  | 'parameters_not_supported'
+  | 'context_too_small'
+  | 'input_not_supported'
+  | 'tools_not_supported'
+  | 'not_in_order'
+  | 'fallback_not_allowed';
+
+/** The same in words that end a sentence about it. */
+export const droppedWords: Readonly<Record<Dropped, string>> = {
+  not_in_only: '`provider.only` does not name it',
+  ignored: '`provider.ignore` names it',
+  quantization: '`provider.quantizations` excludes it',
+  data_collection: '`provider.data_collection` excludes it',
+  not_zdr: '`provider.zdr` excludes it',
+  above_max_price: 'it costs more than `provider.max_price`, which is in won per million tokens',
+  parameters_not_supported: 'it does not support every parameter that was sent',
+  context_too_small: 'the prompt exceeds the context length',
+  input_not_supported: 'a kind of input is not supported',
+  tools_not_supported: 'tool use is not supported',
+  not_in_order: '`provider.order` does not name it and there are no fallbacks',
+  fallback_not_allowed: 'there are no fallbacks',
+};
+
+/** A prompt must be this much larger than a context by our count before we say so: the model counts with another tokenizer. */
+export const contextMargin = 1.1;
+
+/** Levels that contain others, as the original has it. */
+const wider: Readonly<Record<string, readonly string[]>> = {
+  fp4: ['fp4', 'mxfp4', 'nvfp4'],
+  fp8: ['fp8', 'mxfp8'],
+};
+
+/** Why this candidate cannot or must not take the request, whoever else there is; null when it may. Nothing is sent to find out. */
+export function whyNot(ask: Ask, candidate: Candidate, promptTokens: number): Dropped | null {
+  const unwanted = whyUnwanted(ask, candidate);
+  if (unwanted !== null) return unwanted;
+  if (promptTokens > candidate.contextLength * contextMargin) return 'context_too_small';
+  for (const input of ask.inputs) if (!candidate.inputs.has(input)) return 'input_not_supported';
+  const asksForTools = ask.parameters['tools'] !== undefined;
+  if (asksForTools && candidate.supportedParameters !== null && !candidate.supportedParameters.has('tools'))
+    return 'tools_not_supported';
+  return null;
+}
+
+/** What the request itself says against a candidate. */
+function whyUnwanted({ provider: wanted, parameters }: Ask, candidate: Candidate): Dropped | null {
+  const { only, ignore, quantizations, maxPrice } = wanted;
+  if (only !== null && !only.some((name) => isAt(candidate, name))) return 'not_in_only';
+  if (ignore.some((name) => isAt(candidate, name))) return 'ignored';
+  if (quantizations !== null && !isQuantizedAs(candidate, quantizations)) return 'quantization';
+  if (wanted.denyDataCollection && candidate.dataCollection) return 'data_collection';
+  if (wanted.zdr && !candidate.zdr) return 'not_zdr';
+  if (maxPrice !== null && isAbove(candidate, maxPrice)) return 'above_max_price';
+  if (wanted.requireParameters && !Object.keys(parameters).every((name) => isTaken(candidate, name)))
+    return 'parameters_not_supported';
+  return null;
+}
+
+/**
+ * Whether a name of a request means this candidate: its provider's slug or its tag, whatever its case, its whole label, or the first
+ * half of a tag of two: `vertex` is any `vertex/…`, and `naru` any slot.
+ */
+export function isAt({ providerTag, providerName, label }: Candidate, name: string): boolean {
+  const asked = name.toLowerCase();
+  const tag = providerTag.toLowerCase();
+  return (
+    tag === asked ||
+    providerName.toLowerCase() === asked ||
+    label.toLowerCase() === asked ||
+    tag.startsWith(`${asked}/`)
+  );
+}
+
+/** Whether a parameter is passed on: it is declared, or nothing is and the API takes it. */
+function isTaken({ supportedParameters: declared, takenParameters }: Candidate, name: string): boolean {
+  return declared === null ? takenParameters.includes(name) : isSupported(name, declared);
+}
+
+function isQuantizedAs({ quantization }: Candidate, wanted: readonly string[]): boolean {
+  const level = quantization ?? 'unknown';
+  return wanted.some((name) => (wider[name] ?? [name]).includes(level));
+}
+
+function isAbove({ price }: Candidate, { prompt, completion, request }: MaxPrice): boolean {
+  return (
+    (prompt !== null && price.prompt > prompt) ||
+    (completion !== null && price.completion > completion) ||
+    (request !== null && price.request > request)
+  );
+}

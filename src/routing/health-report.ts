@@ -1,0 +1,42 @@
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { CircuitState } from '../upstreams/circuit.ts';
+import { halfAnHourMs } from '../upstreams/health.ts';
+import type { HealthView } from '../upstreams/health-status.ts';
+
+/** How one candidate does, for people and for the metrics page; null where nothing was measured in the last half hour. */
+export interface CandidateReport {
+  readonly candidate: string;
+  readonly circuit: CircuitState;
+  readonly failures_in_a_row: number;
+  readonly probe_in_s: number | null;
+  readonly cool_down_s: number | null;
+  readonly attempts_30m: number;
+  readonly uptime_30m: number | null;
+  readonly latency_p50_ms: number | null;
+  readonly latency_p90_ms: number | null;
+  readonly latency_p99_ms: number | null;
+  readonly throughput_p50: number | null;
+}
+
+/** One line for each candidate of the catalogue, in its order. */
+export function reportHealth({ models }: Catalogue, health: HealthView): readonly CandidateReport[] {
+  const labels = new Set(models.flatMap(({ candidates }) => candidates.map(({ label }) => label)));
+  return [...labels].map((candidate) => {
+    const { circuit, failures, probeInMs, coolingMs } = health.standing(candidate);
+    const seen = health.of(candidate);
+    const latency = seen.latency(halfAnHourMs);
+    return {
+      candidate,
+      circuit,
+      failures_in_a_row: failures,
+      probe_in_s: circuit === 'open' ? Math.ceil(probeInMs / 1000) : null,
+      cool_down_s: coolingMs > 0 ? Math.ceil(coolingMs / 1000) : null,
+      attempts_30m: seen.attempts(halfAnHourMs),
+      uptime_30m: seen.uptime(halfAnHourMs),
+      latency_p50_ms: latency?.p50 ?? null,
+      latency_p90_ms: latency?.p90 ?? null,
+      latency_p99_ms: latency?.p99 ?? null,
+      throughput_p50: seen.throughput(halfAnHourMs)?.p50 ?? null,
+    };
+  });
+}

@@ -1,0 +1,156 @@
+import type { Candidate, Model } from '../catalogue/model.ts';
+import { refuse } from '../errors/catalogue.ts';
+import { type HealthView, unmeasured } from '../upstreams/health-status.ts';
+import type { Ask } from '../wire/chat.ts';
+import { contextMargin, type Dropped, droppedWords, isAt, whyNot } from './filter.ts';
+import { type Held, namedFirst, rankInChain, rankInModel, sorted, whyLater } from './rank.ts';
+import { balanced, isShared } from './weighted-order.ts';
+
+/** The candidates of a request in the order in which they are tried, those that are not, and why. Each is in exactly one. */
+export interface Plan {
+  readonly chain: readonly Candidate[];
+  readonly dropped: readonly { readonly candidate: Candidate; readonly why: Dropped }[];
+  /** Candidates of the chain that stand further back than their place says. */
+  readonly held: readonly { readonly candidate: Candidate; readonly why: Held }[];
+  /** What the order of the others goes by. */
+  readonly by: Basis;
+}
+
+/** `file`: the order of the configuration; `weights` and `session`: drawn by weight and price, anew or for a session. */
+export type Basis = 'file' | 'weights' | 'session' | 'order' | 'sort';
+
+/** What a plan goes by beside the request. */
+export interface Circumstances {
+  /** Our count of the prompt, or any number that it is not above. */
+  readonly promptTokens: number;
+  readonly health: HealthView;
+  /** Draws the order of candidates that share a place: the same seed, the same order. */
+  readonly seed: string;
+  /** Whether the seed is that of a session, which is to keep to its candidate. */
+  readonly isSession: boolean;
+}
+
+/** Of nothing but the request: nobody was measured. */
+export const noCircumstances: Circumstances = {
+  promptTokens: 0,
+  health: unmeasured,
+  seed: '',
+  isSession: false,
+};
+
+const nothing: readonly never[] = [];
+
+/**
+ * Puts the candidates of the asked models in order and drops those that cannot take the request before anything is sent
+ * (service.md 7.4.5; docs/decisions/order-of-candidates.md). Pure. Health never drops a candidate: it only lets others go first.
+ */
+export function plan(ask: Ask, models: readonly Model[], given: Circumstances): Plan {
+  const dropped: { candidate: Candidate; why: Dropped }[] = [];
+  const groups = models.map(({ candidates: all }) => {
+    const able = all.filter((candidate) => {
+      const why = whyNot(ask, candidate, given.promptTokens);
+      if (why !== null) dropped.push({ candidate, why });
+      return why === null;
+    });
+    return { all, able };
+  });
+  const [first] = groups;
+  // What most requests are: one candidate, with nothing to put in order.
+  if (first !== undefined && groups.length === 1 && first.able.length <= 1 && ask.provider.order === null)
+    return { chain: first.able, dropped, held: nothing, by: 'file' };
+  return inOrder(ask, groups, given, dropped);
+}
+
+/** The chain of a plan; `404 no_endpoints_found` when every candidate was dropped. */
+export function chainOf(ask: Ask, planned: Plan): readonly Candidate[] {
+  if (planned.chain.length > 0) return planned.chain;
+  const reasons = [...new Set(planned.dropped.map(({ why }) => droppedWords[why]))].join(', ');
+  throw refuse('no_endpoints_found', `No endpoints found for ${ask.models.join(', ')}: ${reasons}.`, {
+    models: ask.models,
+  });
+}
+
+/**
+ * The count above which a prompt fits none of the models, so that counting may stop there; null when its bytes alone show that
+ * it fits all of them and nothing needs to be counted.
+ */
+export function countingLimit(ask: Ask, models: readonly Model[]): number | null {
+  let largest = 0;
+  let fits = true;
+  for (const { candidates } of models) {
+    for (const { contextLength } of candidates) {
+      if (ask.textBytes > contextLength) fits = false;
+      if (contextLength > largest) largest = contextLength;
+    }
+  }
+  return fits ? null : Math.ceil(largest * contextMargin);
+}
+
+interface Group {
+  readonly all: readonly Candidate[];
+  readonly able: readonly Candidate[];
+}
+
+function inOrder(
+  ask: Ask,
+  groups: readonly Group[],
+  given: Circumstances,
+  dropped: Plan['dropped'][number][],
+): Plan {
+  const { sort, sortAcrossModels, order, allowFallbacks } = ask.provider;
+  const reasons = new Map<Candidate, Held>();
+  for (const { able } of groups) {
+    for (const candidate of able) {
+      const reason = whyLater(ask, candidate, given.health);
+      if (reason !== null) reasons.set(candidate, reason);
+    }
+  }
+  const asUsual = reasons.size === 0 && sort === null && order === null && allowFallbacks;
+  if (asUsual && !groups.some(({ all }) => isShared(all)))
+    return { chain: groups.flatMap(({ able }) => able), dropped, held: nothing, by: 'file' };
+  const why = (candidate: Candidate): Held | null => reasons.get(candidate) ?? null;
+  let isDrawn = false;
+  const chain: Candidate[] = [];
+  for (const { all, able } of sort !== null && sortAcrossModels ? [asOne(groups)] : groups) {
+    const draws = sort === null && isShared(all);
+    isDrawn ||= draws && order === null;
+    const usual =
+      sort !== null ? sorted(able, sort, given.health) : draws ? balanced(all, able, given.seed) : able;
+    const wanted = order === null ? usual : namedFirst(usual, order);
+    const ranked = [...wanted].sort((a, b) => rankInModel(why(a)) - rankInModel(why(b)));
+    const kept = allowFallbacks ? ranked : withoutFallbacks(ranked, order);
+    chain.push(...kept);
+    if (kept.length === ranked.length) continue;
+    const left = order === null ? 'fallback_not_allowed' : 'not_in_order';
+    for (const candidate of ranked) if (!kept.includes(candidate)) dropped.push({ candidate, why: left });
+  }
+  chain.sort((a, b) => rankInChain(why(a)) - rankInChain(why(b)));
+  return { chain, dropped, held: heldOf(chain, why), by: basisOf(ask, isDrawn, given) };
+}
+
+function asOne(groups: readonly Group[]): Group {
+  return { all: groups.flatMap(({ all }) => all), able: groups.flatMap(({ able }) => able) };
+}
+
+/** Without fallbacks only the first is tried, or all that the request names. */
+function withoutFallbacks(
+  ranked: readonly Candidate[],
+  order: readonly string[] | null,
+): readonly Candidate[] {
+  if (order === null) return ranked.slice(0, 1);
+  return ranked.filter((candidate) => order.some((name) => isAt(candidate, name)));
+}
+
+function heldOf(chain: readonly Candidate[], why: (candidate: Candidate) => Held | null): Plan['held'] {
+  return chain.flatMap((candidate) => {
+    const reason = why(candidate);
+    return reason === null ? [] : [{ candidate, why: reason }];
+  });
+}
+
+function basisOf({ provider }: Ask, isDrawn: boolean, { isSession }: Circumstances): Basis {
+  if (provider.order !== null) return 'order';
+  if (provider.sort !== null) return 'sort';
+  if (!isDrawn) return 'file';
+  return isSession ? 'session' : 'weights';
+}

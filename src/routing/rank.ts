@@ -1,0 +1,108 @@
+import type { Candidate } from '../catalogue/model.ts';
+import { fiveMinutesMs, halfAnHourMs } from '../upstreams/health.ts';
+import type { HealthView } from '../upstreams/health-status.ts';
+import type { Percentiles } from '../upstreams/percentiles.ts';
+import type { Ask } from '../wire/chat.ts';
+import type { Cutoffs, Preferences, Sort } from '../wire/preferences.ts';
+import { isAt } from './filter.ts';
+import { costOfBoth } from './weighted-order.ts';
+
+/** Why a candidate that may be tried is tried later than its place says. */
+export type Held =
+  | 'parameters_not_supported'
+  | 'max_tokens_above_cap'
+  | 'unsteady'
+  | 'weight_zero'
+  | 'too_slow'
+  | 'cooling_down'
+  | 'circuit_open';
+
+/** The later, the higher. From `acrossModels` on a candidate also lets the models behind its own go first. */
+const ranks: Readonly<Record<Held, number>> = {
+  parameters_not_supported: 1,
+  max_tokens_above_cap: 1,
+  unsteady: 2,
+  weight_zero: 3,
+  too_slow: 4,
+  cooling_down: 5,
+  circuit_open: 6,
+};
+const acrossModels = 4;
+
+/** Parameters without which an answer is of another kind: who ignores them is tried after those who do not, as with the original. */
+const telling = ['response_format', 'structured_outputs', 'verbosity'];
+
+/** Why this candidate is to be tried after the others; the strongest reason, or null. */
+export function whyLater(ask: Ask, candidate: Candidate, health: HealthView): Held | null {
+  const standing = health.standing(candidate.label);
+  if (standing.circuit === 'open' || standing.circuit === 'probing') return 'circuit_open';
+  if (standing.coolingMs > 0) return 'cooling_down';
+  if (isTooSlow(ask.provider, candidate, health)) return 'too_slow';
+  if (candidate.weight === 0 && !ask.provider.order?.some((name) => isAt(candidate, name)))
+    return 'weight_zero';
+  if (standing.unsteady) return 'unsteady';
+  if (ask.maxTokens !== null && ask.maxTokens > candidate.maxCompletionTokens) return 'max_tokens_above_cap';
+  const known = candidate.supportedParameters;
+  const lacks =
+    known !== null && telling.some((name) => ask.parameters[name] !== undefined && !known.has(name));
+  return lacks ? 'parameters_not_supported' : null;
+}
+
+/** How far back a reason puts a candidate among those of its own model. */
+export function rankInModel(why: Held | null): number {
+  return why === null ? 0 : ranks[why];
+}
+
+/** How far back it puts it in the whole chain. */
+export function rankInChain(why: Held | null): number {
+  return why === null || ranks[why] < acrossModels ? 0 : ranks[why];
+}
+
+/** Candidates as the request sorts them, best first; what was never measured comes after what was. */
+export function sorted(candidates: readonly Candidate[], sort: Sort, health: HealthView): Candidate[] {
+  const measures = new Map(candidates.map((one) => [one, measureOf(sort, one, health)] as const));
+  const of = (candidate: Candidate): number => measures.get(candidate) ?? 0;
+  return [...candidates].sort((a, b) => of(a) - of(b));
+}
+
+/** Candidates with those that the request names first, in its order. */
+export function namedFirst(candidates: readonly Candidate[], order: readonly string[]): readonly Candidate[] {
+  const first = order.flatMap((name) => candidates.filter((candidate) => isAt(candidate, name)));
+  return [...new Set([...first, ...candidates])];
+}
+
+/** Low is good. */
+function measureOf(sort: Sort, candidate: Candidate, health: HealthView): number {
+  switch (sort) {
+    case 'price':
+      return costOfBoth(candidate);
+    case 'throughput':
+      return -(health.of(candidate.label).throughput(halfAnHourMs)?.p50 ?? -1);
+    case 'latency':
+      return health.of(candidate.label).latency(halfAnHourMs)?.p50 ?? Number.MAX_SAFE_INTEGER;
+  }
+}
+
+/** By what was measured in the last five minutes. What was never measured is not known to be slow. */
+function isTooSlow(wanted: Preferences, { label }: Candidate, health: HealthView): boolean {
+  const { preferredMinThroughput: least, preferredMaxLatency: most } = wanted;
+  if (least === null && most === null) return false;
+  const seen = health.of(label);
+  return (
+    misses(seen.throughput(fiveMinutesMs), least, (value, bound) => value < bound) ||
+    misses(seen.latency(fiveMinutesMs), most, (value, bound) => value > bound)
+  );
+}
+
+function misses(
+  seen: Percentiles | null,
+  cutoffs: Cutoffs | null,
+  isBad: (value: number, bound: number) => boolean,
+): boolean {
+  if (seen === null || cutoffs === null) return false;
+  for (const percentile of ['p50', 'p75', 'p90', 'p99'] as const) {
+    const bound = cutoffs[percentile];
+    if (bound !== undefined && isBad(seen[percentile], bound)) return true;
+  }
+  return false;
+}

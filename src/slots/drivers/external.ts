@@ -1,0 +1,32 @@
+import type { SlotSettings } from '../../config/slot.ts';
+import type { Clock } from '../../time/clock.ts';
+import type { Driver } from './driver.ts';
+import { otherModel, statusOf } from './health.ts';
+
+/** A server that somebody else runs: it is there or it is not, and nothing stops it (design.md, D6). */
+export function externalDriver(
+  settings: SlotSettings,
+  root: string,
+  healthPath: string,
+  clock: Clock,
+): Driver {
+  const base = root.replace(/(?<!\/)\/+$/, '');
+  const baseUrl = `${base}${settings.basePath}`.replace(/(?<!\/)\/+$/, '');
+  return {
+    start(report) {
+      const engine = { pid: null, port: null, baseUrl };
+      queueMicrotask(() => report({ kind: 'spawned', engine }));
+      const go = (): void => queueMicrotask(() => report({ kind: 'gone' }));
+      return {
+        probe: async () => {
+          if ((await statusOf(`${base}${healthPath}`, clock)) !== 200) return 'waiting';
+          const { model } = settings;
+          const other = model === null ? null : await otherModel(baseUrl, model, clock);
+          return other === null ? 'ready' : { wrong: `serves ${other}, not ${model}` };
+        },
+        terminate: go,
+        kill: go,
+      };
+    },
+  };
+}

@@ -1,0 +1,204 @@
+import type { SlotDriver, SlotSettings } from '../../config/slot.ts';
+import type { Log } from '../../log/log.ts';
+import { type Clock, pause } from '../../time/clock.ts';
+import type { ProbeAnswer } from '../scheduler/state.ts';
+import type { Driver, Run, RunReport } from './driver.ts';
+import { statusOf } from './health.ts';
+import { KubeScale, type ScaleAnswer } from './kube-scale.ts';
+
+/** What an engine in a Deployment is run with. */
+export interface ScaledDriverOptions {
+  readonly settings: SlotSettings;
+  readonly driver: SlotDriver & { readonly kind: 'k8s-scale' };
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A driver whose engines outlive Naru: a new Naru finds them where they are. */
+export interface ScaledDriver extends Required<Driver> {
+  /** Whether the engine is up already, because an earlier Naru or somebody else scaled it. */
+  isUp(): Promise<boolean>;
+  /** Naru ends: every run is gone at once, and the Deployment stays as it is. */
+  leave(): void;
+}
+
+/** Calls of one start that may fail before the start has, and the time after which no further one is made. */
+const startTries = 4;
+const startTriesMs = 10_000;
+/** How often the scale is looked at while the engine does not answer. */
+const lookEveryMs = 5000;
+/** Between looks at pods that are going, and after calls that failed, doubling up to a limit. */
+const stopLookMs = 500;
+const retryMs = 250;
+const retryMaxMs = 30_000;
+
+/** Scales a Deployment up for a start and to zero for a stop (design.md, K). */
+export function scaledDriver(options: ScaledDriverOptions): ScaledDriver {
+  const scale = new KubeScale(options.driver.k8s, options.clock);
+  const runs = new Set<ScaledRun>();
+  return {
+    start(report) {
+      const run = new ScaledRun(options, scale, (told) => {
+        if (told.kind === 'gone') runs.delete(run);
+        report(told);
+      });
+      runs.add(run);
+      return run;
+    },
+    async isUp() {
+      if (!options.driver.k8s.manage) return false;
+      const answer = await scale.read();
+      return answer.ok && answer.scale.wanted > 0;
+    },
+    leave() {
+      for (const run of runs) run.leave();
+    },
+  };
+}
+
+class ScaledRun implements Run {
+  readonly #options: ScaledDriverOptions;
+  readonly #scale: KubeScale;
+  readonly #report: (report: RunReport) => void;
+  /** Aborts when the run is to end: whatever it waits for, it waits no longer. */
+  readonly #ending = new AbortController();
+  /** Aborts when Naru itself ends. */
+  readonly #leaving = new AbortController();
+  readonly #launched: Promise<void>;
+  /** Whether the Deployment may have been scaled by this run, or for it. */
+  #isRaised = false;
+  #hasExited = false;
+  /** What is on its way to the API server. */
+  #raising: Promise<unknown> = Promise.resolve();
+  #lookedMs: number;
+
+  constructor(options: ScaledDriverOptions, scale: KubeScale, report: (report: RunReport) => void) {
+    this.#options = options;
+    this.#scale = scale;
+    this.#report = report;
+    this.#lookedMs = options.clock.monotonic();
+    this.#launched = this.#launch();
+  }
+
+  async probe(): Promise<ProbeAnswer> {
+    const { driver, clock } = this.#options;
+    if ((await statusOf(`${driver.baseUrl}${driver.healthPath}`, clock)) === 200) return 'ready';
+    if (
+      driver.k8s.manage &&
+      clock.monotonic() - this.#lookedMs >= lookEveryMs &&
+      !this.#ending.signal.aborted
+    ) {
+      // Somebody else may have scaled it down, or taken the Deployment away.
+      const answer = await this.#raise();
+      this.#lookedMs = clock.monotonic();
+      if (!answer.ok && !answer.again) this.#exited(answer.reason);
+    }
+    return 'waiting';
+  }
+
+  terminate(): void {
+    if (this.#ending.signal.aborted) return;
+    this.#ending.abort();
+    void this.#end();
+  }
+
+  kill(): void {
+    // Pods end in the time that Kubernetes gives them.
+    this.terminate();
+  }
+
+  leave(): void {
+    this.#leaving.abort();
+    this.terminate();
+  }
+
+  async #launch(): Promise<void> {
+    const { driver, settings, clock } = this.#options;
+    const beganMs = clock.monotonic();
+    // Reports come later than the call that began the run.
+    await Promise.resolve();
+    const baseUrl = `${driver.baseUrl}${settings.basePath}`.replace(/(?<!\/)\/+$/, '');
+    for (let tries = 1; driver.k8s.manage; tries += 1) {
+      const answer = await this.#raise();
+      if (answer.ok || this.#ending.signal.aborted) break;
+      const isLate = tries === startTries || clock.monotonic() - beganMs >= startTriesMs;
+      if (!answer.again || isLate) return this.#exited(answer.reason);
+      await this.#rest(answer.afterMs ?? retryMs * 2 ** tries, this.#ending.signal);
+    }
+    if (!this.#ending.signal.aborted)
+      this.#report({ kind: 'spawned', engine: { pid: null, port: null, baseUrl } });
+  }
+
+  #raise(): Promise<ScaleAnswer> {
+    const raising = this.#ensure();
+    this.#raising = raising;
+    return raising;
+  }
+
+  /** Sees to it that there are to be enough pods; more of them are somebody else's wish, and stay. */
+  async #ensure(): Promise<ScaleAnswer> {
+    const { replicas } = this.#options.driver.k8s;
+    const now = await this.#scale.read();
+    if (now.ok && now.scale.wanted >= replicas) this.#isRaised = true;
+    if (!now.ok || now.scale.wanted >= replicas || this.#ending.signal.aborted) return now;
+    const answer = await this.#scale.set(replicas);
+    // A call without an answer may have been carried out.
+    if (answer.ok || !answer.refused) this.#isRaised = true;
+    return answer;
+  }
+
+  async #end(): Promise<void> {
+    const { manage } = this.#options.driver.k8s;
+    // An order for more pods that is still on its way would arrive after the one for none.
+    const lowered = Promise.all([this.#launched, this.#raising]).then(() =>
+      manage && this.#isRaised ? this.#lower() : undefined,
+    );
+    const left = new Promise<void>((resolve) => {
+      if (this.#leaving.signal.aborted) resolve();
+      else this.#leaving.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await Promise.race([lowered, left]);
+    this.#report({ kind: 'gone' });
+  }
+
+  /** Scales to zero and sees the pods go. As long as it takes: an engine that may run is not said to be gone (design.md, X2). */
+  async #lower(): Promise<void> {
+    const { driver, settings, log } = this.#options;
+    let failures = 0;
+    let isLow = false;
+    while (!this.#leaving.signal.aborted) {
+      const answer = isLow ? await this.#scale.read() : await this.#scale.set(0);
+      if (answer.ok) {
+        failures = 0;
+        // Whoever scales it up again meanwhile has taken it over.
+        if (isLow && answer.scale.wanted > 0) return;
+        isLow = true;
+        if (answer.scale.running === 0) return;
+        await this.#rest(stopLookMs, this.#leaving.signal);
+        continue;
+      }
+      if (answer.missing) return;
+      failures += 1;
+      const { namespace, deployment } = driver.k8s;
+      log.error('slot.scale_failed', {
+        slot: settings.name,
+        namespace,
+        deployment,
+        reason: answer.reason,
+        failures,
+      });
+      const delayMs = Math.min(retryMaxMs, retryMs * 2 ** Math.min(failures, 10));
+      await this.#rest(answer.afterMs ?? delayMs, this.#leaving.signal);
+    }
+  }
+
+  #rest(delayMs: number, signal: AbortSignal): Promise<void> {
+    return pause(this.#options.clock, delayMs, signal).catch(() => {});
+  }
+
+  #exited(reason: string): void {
+    if (this.#hasExited || this.#ending.signal.aborted) return;
+    this.#hasExited = true;
+    this.#report({ kind: 'exited', reason, collision: false });
+  }
+}

@@ -1,0 +1,248 @@
+import { describeError, type Log } from '../log/log.ts';
+import type { Clock } from '../time/clock.ts';
+import type { SlotLease, SlotLoading, SlotStatus } from './contract.ts';
+import type { Driver, Run } from './drivers/driver.ts';
+import type { SlotObserver } from './observer.ts';
+import type { FleetEffect } from './scheduler/fleet.ts';
+import type { SlotHappening, SlotState } from './scheduler/state.ts';
+import { isIn } from './scheduler/transitions.ts';
+import { statusOfSlot } from './status.ts';
+
+/** What one slot is made of. */
+export interface SlotOptions {
+  readonly name: string;
+  readonly kind: SlotStatus['driver'];
+  readonly model: string | null;
+  /** One per replica. */
+  readonly drivers: readonly Driver[];
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Keeps the start history. */
+  readonly remember: (history: readonly number[]) => Promise<void>;
+  /** Lets something happen to this slot. */
+  readonly happen: (happening: SlotHappening) => void;
+  /** The slot as it is decided now; null when it is out. */
+  readonly state: () => SlotState | null;
+  readonly observer: SlotObserver;
+}
+
+/** A request from `acquire` to its end. */
+interface Request {
+  readonly resolve: (answer: SlotLease | SlotLoading) => void;
+  /** Forgets the request and its listener. */
+  readonly end: () => void;
+  lost: AbortController | null;
+}
+
+/** Signs of life are passed on this often at most: they are many, and none says more than the last one. */
+const heardEveryMs = 1000;
+
+/** The hands of one slot: holds its requests and its engines, and does with them what was decided. Decides nothing itself. */
+export class Slot {
+  readonly #options: SlotOptions;
+  readonly #requests = new Map<number, Request>();
+  /** By epoch, until nothing of the start is left. */
+  readonly #runs = new Map<number, Run>();
+  #lastId = 0;
+  #remembering: Promise<void> = Promise.resolve();
+  #stops: { readonly epochs: readonly number[]; readonly resolve: () => void }[] = [];
+
+  constructor(options: SlotOptions) {
+    this.#options = options;
+  }
+
+  acquire(accountId: number, coldWaitMs: number, signal: AbortSignal): Promise<SlotLease | SlotLoading> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      this.#lastId += 1;
+      const id = this.#lastId;
+      const left = (): void => {
+        reject(signal.reason); // Means nothing any more when a lease was granted.
+        this.#leave(id, false);
+      };
+      const end = (): void => {
+        signal.removeEventListener('abort', left);
+        this.#requests.delete(id);
+      };
+      signal.addEventListener('abort', left, { once: true });
+      this.#requests.set(id, { resolve, end, lost: null });
+      this.#options.happen({ kind: 'acquire', id, accountId, coldWaitMs });
+    });
+  }
+
+  /** Null when it is out. */
+  status(): SlotStatus | null {
+    const state = this.#options.state();
+    return state === null ? null : statusOfSlot(this.#options.name, this.#options.kind, state);
+  }
+
+  /** Resolves when nothing of the present starts is left. */
+  async stop(drainMs: number): Promise<void> {
+    this.#options.happen({ kind: 'stop', drainMs });
+    await this.#ended();
+  }
+
+  /** Uses what an earlier Naru left running; it is stopped when it is idle. */
+  async adopt(): Promise<void> {
+    for (const driver of this.#options.drivers)
+      if ((await driver.isUp?.()) === true) this.#options.happen({ kind: 'start' });
+  }
+
+  /** Lets go of engines that outlive Naru. */
+  leave(): void {
+    for (const driver of this.#options.drivers) driver.leave?.();
+  }
+
+  async close(): Promise<void> {
+    this.#options.happen({ kind: 'close' });
+    await this.#ended();
+    await this.#remembering;
+  }
+
+  perform(effect: FleetEffect): void {
+    switch (effect.kind) {
+      case 'spawn': {
+        const { epoch } = effect;
+        const run = this.#options.drivers[effect.replica]?.start((report) =>
+          this.#options.happen({ ...report, epoch }),
+        );
+        if (run !== undefined) this.#runs.set(epoch, run);
+        return;
+      }
+      case 'terminate':
+        this.#runs.get(effect.epoch)?.terminate();
+        return;
+      case 'kill':
+        this.#runs.get(effect.epoch)?.kill();
+        return;
+      case 'probe':
+      case 'warm':
+      case 'sleep':
+      case 'wake':
+      case 'reclaim':
+        void this.#ask(effect.kind, effect.epoch);
+        return;
+      case 'grant':
+        this.#grant(effect.id, effect.epoch, effect.baseUrl);
+        return;
+      case 'refuse': {
+        const request = this.#requests.get(effect.id);
+        request?.end();
+        request?.resolve({ kind: 'loading', retryAfterSec: effect.retryAfterSec });
+        return;
+      }
+      case 'lose': {
+        const request = this.#requests.get(effect.id);
+        request?.end();
+        request?.lost?.abort(new Error(`slot ${this.#options.name}: ${effect.reason}`));
+        return;
+      }
+      case 'remember':
+        this.#remembering = this.#remembering
+          .then(() => this.#options.remember(effect.history))
+          .catch((thrown) => this.#complain('slot.history_failed', thrown));
+        return;
+      case 'evicted':
+        this.#options.observer.evicted(this.#options.name);
+        return;
+      case 'out':
+        for (const { resolve } of this.#stops.splice(0)) resolve();
+        return;
+    }
+  }
+
+  /** Tells the log and those who wait for a stop where the slot stands now. */
+  announce(before: SlotState, now: SlotState): void {
+    for (const [at, replica] of now.replicas.entries()) {
+      const was = before.replicas[at];
+      if (was === undefined || (was.phase.kind === replica.phase.kind && was.epoch === replica.epoch))
+        continue;
+      const { reason, epoch } = replica;
+      const slot = this.#options.name;
+      const which = now.replicas.length > 1 ? { replica: at + 1 } : {};
+      const fields = { slot, ...which, state: replica.phase.kind, from: was.phase.kind, reason, epoch };
+      if (replica.failures > was.failures) this.#options.log.warn('slot.failed', fields);
+      else this.#options.log.info('slot.state', fields);
+    }
+    const ended = this.#stops.filter(({ epochs }) => this.#isOver(epochs));
+    this.#stops = this.#stops.filter((stop) => !ended.includes(stop));
+    for (const { resolve } of ended) resolve();
+  }
+
+  /** What an engine is asked, and what came of it. */
+  async #ask(what: 'probe' | 'warm' | 'sleep' | 'wake' | 'reclaim', epoch: number): Promise<void> {
+    const run = this.#runs.get(epoch);
+    const { happen } = this.#options;
+    const failed = (thrown: unknown): undefined => this.#complain(`slot.${what}_failed`, thrown);
+    switch (what) {
+      case 'probe':
+        return happen({
+          kind: 'probed',
+          epoch,
+          answer: (await run?.probe().catch(failed)) ?? 'waiting',
+        });
+      case 'warm':
+        await run?.warmUp?.().catch(failed);
+        return happen({ kind: 'warmed', epoch });
+      case 'sleep':
+        return happen({ kind: 'slept', epoch, ok: (await run?.sleep?.().catch(failed)) ?? false });
+      case 'wake':
+        return happen({ kind: 'woken', epoch, ok: (await run?.wake?.().catch(failed)) ?? false });
+      case 'reclaim':
+        await run?.reclaimed?.().catch(failed);
+        return happen({ kind: 'reclaimed', epoch });
+    }
+  }
+
+  #grant(id: number, epoch: number, baseUrl: string): void {
+    const request = this.#requests.get(id);
+    if (request === undefined) return;
+    const { clock, happen, model } = this.#options;
+    const lost = new AbortController();
+    let heardMs = clock.monotonic();
+    request.lost = lost;
+    request.resolve({
+      kind: 'lease',
+      baseUrl,
+      model,
+      lost: lost.signal,
+      release: (outcome = 'served') => this.#leave(id, outcome === 'unreachable'),
+      heard: () => {
+        const nowMs = clock.monotonic();
+        if (nowMs - heardMs < heardEveryMs) return;
+        heardMs = nowMs;
+        happen({ kind: 'heard', epoch });
+      },
+    });
+  }
+
+  #leave(id: number, unreachable: boolean): void {
+    const request = this.#requests.get(id);
+    if (request === undefined) return;
+    request.end();
+    this.#options.happen({ kind: 'leave', id, unreachable });
+  }
+
+  async #ended(): Promise<void> {
+    const epochs = this.#options.state()?.replicas.map(({ epoch }) => epoch) ?? [];
+    if (this.#isOver(epochs)) return;
+    await new Promise<void>((resolve) => this.#stops.push({ epochs, resolve }));
+  }
+
+  /** Whether nothing runs of any of these starts; forgets the runs of those. */
+  #isOver(epochs: readonly number[]): boolean {
+    const replicas = this.#options.state()?.replicas ?? [];
+    const alive = replicas.filter(
+      (replica) =>
+        !isIn(replica, 'COLD', 'BACKOFF', 'FAILED') &&
+        !(replica.phase.kind === 'ADMITTING' && !replica.phase.asleep),
+    );
+    for (const epoch of this.#runs.keys())
+      if (!alive.some((replica) => replica.epoch === epoch)) this.#runs.delete(epoch);
+    return epochs.every((epoch) => !alive.some((replica) => replica.epoch === epoch));
+  }
+
+  #complain(event: string, thrown: unknown): undefined {
+    this.#options.log.error(event, { slot: this.#options.name, error: describeError(thrown) });
+  }
+}

@@ -1,0 +1,153 @@
+import { wakeAtMs } from './estimate.ts';
+import { advance, reduceSlot } from './reducer.ts';
+import { coldSlot, type SlotConfig, type SlotEffect, type SlotHappening, type SlotState } from './state.ts';
+import { admit, halt, isAsleep, isIn, put, rejudge, rest, type Turn } from './transitions.ts';
+import { arrange, type FleetState, type Member, type Move, roomWakeAtMs } from './vram.ts';
+
+/** What happens to the fleet: to one of its slots, to its make-up, or only time. `atMs` is monotonic and never falls. */
+export type FleetEvent = { readonly atMs: number } & FleetHappening;
+
+/** The same before its time is known. */
+export type FleetHappening =
+  | ({ readonly slot: number } & SlotHappening)
+  /** `after`: starts nothing before that slot is out. */
+  | {
+      readonly kind: 'join';
+      readonly slot: number;
+      readonly config: SlotConfig;
+      readonly history: readonly number[];
+      readonly after: number | null;
+    }
+  /** Settings that no engine sees. As many replicas as before. */
+  | { readonly kind: 'configure'; readonly slot: number; readonly config: SlotConfig }
+  | { readonly kind: 'budgets'; readonly budgets: ReadonlyMap<string, number> }
+  | { readonly kind: 'time' };
+
+/** What the shell has to do for a slot. `out`: it was retired and nothing of it is left. */
+export type FleetEffect = { readonly slot: number } & (SlotEffect | { readonly kind: 'out' });
+
+/** What an event comes to: the fleet afterwards, and what the shell has to do, in this order. */
+export interface Decision {
+  readonly fleet: FleetState;
+  readonly effects: readonly FleetEffect[];
+  /** When there is something to do although nothing happens: the time of the next `time`, after this event's; infinite for never. */
+  readonly wakeAtMs: number;
+}
+
+/** A fleet without slots. */
+export const emptyFleet: FleetState = { members: new Map(), budgets: new Map() };
+
+/** Decides about all slots. Pure: all that it knows is in its arguments. The rules are in design.md. */
+export function reduce(fleet: FleetState, event: FleetEvent): Decision {
+  const turns = new Fleet(fleet, event.atMs);
+  switch (event.kind) {
+    case 'join': {
+      const { config, history, after } = event;
+      turns.set(event.slot, { config, state: coldSlot(history, config.replicas.length), after });
+      break;
+    }
+    case 'configure': {
+      const member = fleet.members.get(event.slot);
+      if (member !== undefined) turns.set(event.slot, { ...member, config: event.config });
+      turns.change(event.slot, (state, turn) => advance(state, turn));
+      break;
+    }
+    case 'budgets':
+      turns.budgets = event.budgets;
+      break;
+    case 'time':
+      for (const slot of fleet.members.keys()) turns.change(slot, (state, turn) => advance(state, turn));
+      break;
+    default:
+      turns.change(event.slot, (state, turn) => reduceSlot(state, event, turn));
+  }
+  turns.settle();
+  const { members, budgets, effects } = turns;
+  // Told with the decision: asked for a moment later, a residency that ended in between would be nobody's to see.
+  return { fleet: { members, budgets }, effects, wakeAtMs: fleetWakeAtMs({ members, budgets }, event.atMs) };
+}
+
+function fleetWakeAtMs(fleet: FleetState, nowMs: number): number {
+  let atMs = roomWakeAtMs(fleet, nowMs);
+  for (const { state, config } of fleet.members.values()) atMs = Math.min(atMs, wakeAtMs(state, config));
+  return atMs;
+}
+
+/** A fleet while one event is being decided. */
+class Fleet {
+  members: ReadonlyMap<number, Member>;
+  budgets: ReadonlyMap<string, number>;
+  readonly effects: FleetEffect[] = [];
+  readonly #nowMs: number;
+
+  constructor({ members, budgets }: FleetState, nowMs: number) {
+    this.members = members;
+    this.budgets = budgets;
+    this.#nowMs = nowMs;
+  }
+
+  set(slot: number, member: Member): void {
+    this.members = new Map(this.members).set(slot, member);
+  }
+
+  change(slot: number, how: (state: SlotState, turn: Turn) => SlotState): void {
+    const member = this.members.get(slot);
+    if (member === undefined) return;
+    const turn: Turn = { nowMs: this.#nowMs, config: member.config, out: [] };
+    const state = how(member.state, turn);
+    for (const effect of turn.out) this.effects.push({ slot, ...effect });
+    if (state !== member.state) this.set(slot, { ...member, state });
+  }
+
+  /** Does what the room wants until it wants nothing more, and lets go of those who are out. */
+  settle(): void {
+    for (;;) {
+      for (const [slot, { state }] of this.members)
+        if (state.retiringUntilMs !== null && isEmpty(state)) {
+          const members = new Map(this.members);
+          members.delete(slot);
+          this.members = members;
+          this.effects.push({ slot, kind: 'out' });
+        }
+      const moves = arrange(this, this.#nowMs);
+      if (moves.length === 0) return;
+      for (const move of moves)
+        this.change(move.slot, (state, turn) => advance(moved(state, move, turn), turn));
+    }
+  }
+}
+
+function isEmpty({ queue, replicas }: SlotState): boolean {
+  return queue.size === 0 && replicas.every((each) => isIn(each, 'COLD') && each.leases.length === 0);
+}
+
+function moved(state: SlotState, move: Move, turn: Turn): SlotState {
+  const { at } = move;
+  const replica = state.replicas[at];
+  if (replica === undefined) return state;
+  const { phase } = replica;
+  switch (move.kind) {
+    case 'admit':
+      return admit(state, at, turn);
+    case 'evict': {
+      if (phase.kind === 'READY') {
+        turn.out.push({ kind: 'evicted' });
+        return rejudge(rest(state, at, move.why, turn, true), true, turn);
+      }
+      // Somebody else who wants the memory may have been quicker.
+      if (!isAsleep(replica) && !isIn(replica, 'STARTING', 'WARMING')) return state;
+      return halt({ ...state, wanted: state.wanted || phase.kind === 'ADMITTING' }, at, move.why, turn, true);
+    }
+    case 'crowd': {
+      if (phase.kind !== 'ADMITTING') return state;
+      const crowded = put(state, at, { phase: { ...phase, roomAtMs: move.roomAtMs } });
+      return move.roomAtMs > Math.max(phase.roomAtMs, turn.nowMs) || phase.roomAtMs === phase.sinceMs
+        ? rejudge(crowded, false, turn)
+        : crowded;
+    }
+    case 'yield':
+      return phase.kind === 'READY'
+        ? put(state, at, { phase: { ...phase, yieldsFromMs: move.fromMs } })
+        : state;
+  }
+}

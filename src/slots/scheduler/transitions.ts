@@ -1,0 +1,223 @@
+import { withStart } from '../history.ts';
+import { retryAfterSec, worthWaiting } from './estimate.ts';
+import { emptyQueue, everyone, rework } from './queue.ts';
+import type { Phase, Replica, SlotConfig, SlotEffect, SlotState } from './state.ts';
+
+/** The grace that is left to a stopping engine once somebody waits for its successor (design.md, X3). */
+export const hurryMs = 1000;
+
+/** An engine that was ready for this long and then fell over is not one that falls over at once. */
+const stableMs = 60_000;
+
+/** Failures in a row that open the circuit (design.md, X6), and the longest that it stays open. */
+const circuitFailures = 5;
+const circuitMaxMs = 600_000;
+
+/** Starts in a row that may meet a stranger on their port before it counts as a failure. */
+const collisionsMax = 5;
+
+/** Falling asleep copies the weights at most. */
+const fallAsleepMs = 60_000;
+
+const never = Number.POSITIVE_INFINITY;
+
+/** What a transition gets to work with; it adds to `out` what the shell has to do. */
+export interface Turn {
+  readonly nowMs: number;
+  readonly config: SlotConfig;
+  readonly out: SlotEffect[];
+}
+
+/** The slot with its `at`-th replica changed. */
+export function put(state: SlotState, at: number, change: Partial<Replica>): SlotState {
+  const replica = state.replicas[at];
+  return replica === undefined
+    ? state
+    : { ...state, replicas: state.replicas.with(at, { ...replica, ...change }) };
+}
+
+/** Whether the replica is in one of the phases. */
+export function isIn({ phase }: Replica, ...kinds: readonly Phase['kind'][]): boolean {
+  return kinds.includes(phase.kind);
+}
+
+/** There is room: starts the engine, a new epoch, or wakes the one there is. */
+export function admit(state: SlotState, at: number, turn: Turn): SlotState {
+  const { nowMs, config, out } = turn;
+  const replica = state.replicas[at];
+  if (replica !== undefined && isAsleep(replica)) {
+    out.push({ kind: 'wake', epoch: replica.epoch });
+    const untilMs = nowMs + config.startBudgetMs;
+    const phase = { kind: 'SLEEPING', step: 'waking', sinceMs: nowMs, untilMs } as const;
+    return { ...put(state, at, { phase, reason: 'waking up' }), wanted: false };
+  }
+  const epoch = state.epoch + 1;
+  out.push({ kind: 'spawn', epoch, replica: at });
+  const phase = { kind: 'STARTING', startedMs: nowMs, probeAtMs: never } as const;
+  return { ...put(state, at, { phase, epoch, engine: null, reason: 'asked for' }), epoch, wanted: false };
+}
+
+/** Whether it has a sleeping engine. */
+export function isAsleep({ phase }: Replica): boolean {
+  return phase.kind === 'ADMITTING' ? phase.asleep : phase.kind === 'SLEEPING' && phase.step === 'asleep';
+}
+
+/** The engine answers its probe: a first request of ours, where the slot wants one, then clients (design.md, D7). */
+export function succeed(state: SlotState, at: number, startedMs: number, turn: Turn): SlotState {
+  const { nowMs, config, out } = turn;
+  const epoch = state.replicas[at]?.epoch ?? 0;
+  if (config.warmUpMs <= 0 || config.external) return serveFrom(state, at, startedMs, turn);
+  out.push({ kind: 'warm', epoch });
+  const phase = { kind: 'WARMING', startedMs, untilMs: nowMs + config.warmUpMs } as const;
+  return put(state, at, { phase, reason: 'warming up' });
+}
+
+/** The engine takes clients; `startedMs` null: it was not started, only awake again. */
+export function serveFrom(state: SlotState, at: number, startedMs: number | null, turn: Turn): SlotState {
+  const { nowMs, config, out } = turn;
+  const history = startedMs === null ? state.history : withStart(state.history, nowMs - startedMs);
+  if (startedMs !== null) out.push({ kind: 'remember', history });
+  const checks = config.stallMs > 0 && !config.external;
+  const phase = {
+    kind: 'READY',
+    readyMs: nowMs,
+    idleSinceMs: never,
+    heardMs: nowMs,
+    checkAtMs: checks ? nowMs + config.stallMs : never,
+    misses: 0,
+    yieldsFromMs: never,
+  } as const;
+  return { ...put(state, at, { phase, collisions: 0, reason: 'ready' }), history };
+}
+
+/** Stops an engine that did nothing wrong: whoever waits gets its successor. `hurried`: somebody waits for what it holds. */
+export function halt(state: SlotState, at: number, reason: string, turn: Turn, hurried = false): SlotState {
+  const { nowMs, config, out } = turn;
+  out.push({ kind: 'terminate', epoch: state.replicas[at]?.epoch ?? 0 });
+  const awaited = hurried || state.wanted || state.queue.size > 0;
+  const killAtMs = nowMs + (awaited ? Math.min(hurryMs, config.graceMs) : config.graceMs);
+  const phase = { kind: 'STOPPING', killAtMs, backoffUntilMs: nowMs } as const;
+  return loseLeases(put(state, at, { phase, failures: 0, reason }), at, turn);
+}
+
+/** Lets an idle engine sleep, or stops one that cannot. */
+export function rest(state: SlotState, at: number, reason: string, turn: Turn, hurried = false): SlotState {
+  const replica = state.replicas[at];
+  if (replica === undefined || turn.config.sleepVramMb === null || replica.phase.kind !== 'READY')
+    return halt(state, at, reason, turn, hurried);
+  turn.out.push({ kind: 'sleep', epoch: replica.epoch });
+  const untilMs = turn.nowMs + fallAsleepMs;
+  const phase = { kind: 'SLEEPING', step: 'falling', sinceMs: turn.nowMs, untilMs } as const;
+  return put(state, at, { phase, failures: 0, reason });
+}
+
+/** The start came to nothing: everybody is told, and nobody tries again for a while. */
+export function failStart(
+  state: SlotState,
+  at: number,
+  reason: string,
+  exited: boolean,
+  turn: Turn,
+): SlotState {
+  const failures = (state.replicas[at]?.failures ?? 0) + 1;
+  const failed = { ...put(state, at, { failures, collisions: 0 }), wanted: false };
+  return rejudge(
+    collapse(failed, at, reason, exited, delayMs(failures, failures, turn.config), turn),
+    false,
+    turn,
+  );
+}
+
+/** An engine that was up is gone without having been asked to go. The first time it is started again at once. */
+export function crash(state: SlotState, at: number, reason: string, exited: boolean, turn: Turn): SlotState {
+  const replica = state.replicas[at];
+  if (replica === undefined) return state;
+  const { phase } = replica;
+  const stable = phase.kind !== 'READY' || turn.nowMs - phase.readyMs >= stableMs;
+  const failures = (stable ? 0 : replica.failures) + 1;
+  const crashed = { ...put(state, at, { failures }), wanted: state.wanted || state.queue.size > 0 };
+  const waitMs = failures === 1 ? 0 : delayMs(failures, failures - 1, turn.config);
+  return rejudge(collapse(crashed, at, reason, exited, waitMs, turn), phase.kind === 'READY', turn);
+}
+
+/** Somebody else has the port of this start: the next one takes another, and the waiters stay. */
+export function collide(state: SlotState, at: number, exited: boolean, turn: Turn): SlotState {
+  const reason = 'a stranger had the port of the start';
+  const collisions = (state.replicas[at]?.collisions ?? 0) + 1;
+  if (collisions >= collisionsMax) return failStart(state, at, reason, exited, turn);
+  return collapse({ ...put(state, at, { collisions }), wanted: true }, at, reason, true, 0, turn);
+}
+
+/** Nothing of the engine is left, nor of its memory. */
+export function afterGone(state: SlotState, at: number, backoffUntilMs: number, turn: Turn): SlotState {
+  const failures = state.replicas[at]?.failures ?? 0;
+  const kind = failures >= circuitFailures ? 'FAILED' : 'BACKOFF';
+  const phase: Phase = backoffUntilMs > turn.nowMs ? { kind, untilMs: backoffUntilMs } : { kind: 'COLD' };
+  return put(state, at, { phase, engine: null });
+}
+
+/** Answers those whom their patience would not carry to a ready engine; `renewed`: it begins now, since one was lost (Q2). */
+export function rejudge(state: SlotState, renewed: boolean, { nowMs, config, out }: Turn): SlotState {
+  if (state.queue.size === 0 || state.replicas.some((replica) => isIn(replica, 'READY'))) return state;
+  const retryAfter = retryAfterSec(state, nowMs, config);
+  let dueMs = never;
+  const queue = rework(state.queue, (waiter) => {
+    if (!worthWaiting(state, waiter.coldWaitMs, nowMs, config)) {
+      out.push({ kind: 'refuse', id: waiter.id, retryAfterSec: retryAfter });
+      return null;
+    }
+    const deadlineMs = renewed ? nowMs + waiter.coldWaitMs : waiter.deadlineMs;
+    dueMs = Math.min(dueMs, deadlineMs);
+    return { ...waiter, deadlineMs };
+  });
+  return { ...state, queue, dueMs };
+}
+
+/** Answers everybody and stops whatever runs; nothing begins any more. */
+export function shut(state: SlotState, turn: Turn): SlotState {
+  for (const { id } of everyone(state.queue)) turn.out.push({ kind: 'refuse', id, retryAfterSec: 1 });
+  let next: SlotState = { ...state, queue: emptyQueue, wanted: false, closed: true };
+  for (const [at, replica] of state.replicas.entries()) {
+    const { phase } = replica;
+    if (phase.kind === 'STOPPING' || phase.kind === 'RECLAIMING')
+      next = put(next, at, { phase: { ...phase, backoffUntilMs: turn.nowMs } });
+    else if (isIn(replica, 'COLD', 'BACKOFF', 'FAILED') || (isIn(replica, 'ADMITTING') && !isAsleep(replica)))
+      next = put(next, at, { phase: { kind: 'COLD' } });
+    else next = halt(next, at, 'closed', turn);
+    next = loseLeases(next, at, turn);
+  }
+  return next;
+}
+
+/** To STOPPING after something went wrong; what has exited is past asking, so the rest of its group is killed. */
+function collapse(
+  state: SlotState,
+  at: number,
+  reason: string,
+  exited: boolean,
+  waitMs: number,
+  turn: Turn,
+): SlotState {
+  const { nowMs, config, out } = turn;
+  out.push({ kind: exited ? 'kill' : 'terminate', epoch: state.replicas[at]?.epoch ?? 0 });
+  const killAtMs = exited ? never : nowMs + config.graceMs;
+  const phase = { kind: 'STOPPING', killAtMs, backoffUntilMs: nowMs + waitMs } as const;
+  const next = put(state, at, { phase, reason });
+  return config.external ? next : loseLeases(next, at, turn);
+}
+
+function loseLeases(state: SlotState, at: number, { out }: Turn): SlotState {
+  const replica = state.replicas[at];
+  if (replica === undefined || replica.leases.length === 0) return state;
+  for (const id of replica.leases) out.push({ kind: 'lose', id, reason: replica.reason });
+  return put(state, at, { leases: [] });
+}
+
+/** 1, 2, 4, 8 s by the failures of a start; from the fifth failure on the circuit's own time, doubled each time. */
+function delayMs(failures: number, doublings: number, { circuitMs }: SlotConfig): number {
+  if (failures < circuitFailures) return 1000 * 2 ** (doublings - 1);
+  return Math.min(
+    Math.max(circuitMs, circuitMaxMs),
+    circuitMs * 2 ** Math.min(20, failures - circuitFailures),
+  );
+}

@@ -1,0 +1,80 @@
+import { retryAfterSec, worthWaiting } from './scheduler/estimate.ts';
+import { dequeue, enqueue, rework } from './scheduler/queue.ts';
+import type { SlotEvent, SlotState } from './scheduler/state.ts';
+import { hurryMs, isIn, put, rejudge, type Turn } from './scheduler/transitions.ts';
+
+/** Takes a request into the queue, or tells it at once that it would wait in vain. */
+export function acquire(
+  state: SlotState,
+  { id, accountId, coldWaitMs }: SlotEvent & { kind: 'acquire' },
+  turn: Turn,
+): SlotState {
+  const { nowMs, config, out } = turn;
+  const taken = state.retiringUntilMs === null || state.replicas.some((replica) => isIn(replica, 'READY'));
+  const asked = hurry({ ...state, askedMs: nowMs }, turn);
+  if (state.closed || !taken || !worthWaiting(state, coldWaitMs, nowMs, config)) {
+    out.push({ kind: 'refuse', id, retryAfterSec: retryAfterSec(state, nowMs, config) });
+    return { ...asked, wanted: !state.closed && taken };
+  }
+  const deadlineMs = nowMs + coldWaitMs;
+  const queue = enqueue(state.queue, { id, accountId, askedMs: nowMs, coldWaitMs, deadlineMs });
+  return { ...asked, queue, dueMs: Math.min(state.dueMs, deadlineMs) };
+}
+
+/** A request is over: as a waiter, or with its lane. */
+export function leave(
+  state: SlotState,
+  { id, unreachable }: SlotEvent & { kind: 'leave' },
+  turn: Turn,
+): SlotState {
+  const at = state.replicas.findIndex(({ leases }) => leases.includes(id));
+  const replica = state.replicas[at];
+  if (replica === undefined)
+    return { ...state, queue: rework(state.queue, (waiter) => (waiter.id === id ? null : waiter)) };
+  const left = put(state, at, { leases: replica.leases.filter((lease) => lease !== id) });
+  if (!unreachable || !turn.config.external || replica.phase.kind !== 'READY') return left;
+  const phase = { kind: 'STARTING', startedMs: turn.nowMs, probeAtMs: turn.nowMs } as const;
+  return rejudge(put(left, at, { phase, reason: 'did not take a request' }), true, turn);
+}
+
+/** Gives one lane to whose turn it is, at the least busy replica (Q1, Q4); the same object when there is none to give. */
+export function serve(state: SlotState, turn: Turn): SlotState {
+  if (state.queue.size === 0) return state;
+  const free = [...state.replicas.entries()]
+    .filter(([, { phase, leases }]) => phase.kind === 'READY' && leases.length < turn.config.maxConcurrency)
+    .toSorted(([, a], [, b]) => a.leases.length - b.leases.length);
+  for (const [at, { phase, leases, engine, epoch }] of free) {
+    if (phase.kind !== 'READY') continue;
+    const next = dequeue(state.queue, ({ askedMs }) => askedMs < phase.yieldsFromMs);
+    if (next === null) continue;
+    const { id } = next.item;
+    turn.out.push({ kind: 'grant', id, epoch, baseUrl: engine?.baseUrl ?? '' });
+    return { ...put(state, at, { leases: [...leases, id] }), queue: next.rest };
+  }
+  return state;
+}
+
+/** Answers those whose patience is over (Q2). */
+export function expire(state: SlotState, { nowMs, config, out }: Turn): SlotState {
+  if (nowMs < state.dueMs || state.replicas.some((replica) => isIn(replica, 'READY'))) return state;
+  let dueMs = Number.POSITIVE_INFINITY;
+  const queue = rework(state.queue, (waiter) => {
+    if (waiter.deadlineMs > nowMs) {
+      dueMs = Math.min(dueMs, waiter.deadlineMs);
+      return waiter;
+    }
+    const { id } = waiter;
+    out.push({ kind: 'refuse', id, retryAfterSec: retryAfterSec(state, nowMs, config) });
+    return null;
+  });
+  return { ...state, queue, dueMs };
+}
+
+/** Cuts the grace of stopping engines, since somebody waits for a successor (X3). */
+export function hurry(state: SlotState, { nowMs }: Turn): SlotState {
+  let next = state;
+  for (const [at, { phase }] of state.replicas.entries())
+    if (phase.kind === 'STOPPING' && phase.killAtMs !== Number.POSITIVE_INFINITY)
+      next = put(next, at, { phase: { ...phase, killAtMs: Math.min(phase.killAtMs, nowMs + hurryMs) } });
+  return next;
+}

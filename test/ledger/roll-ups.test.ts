@@ -1,0 +1,246 @@
+/** Usage by app and by model: what a settlement adds to it, once, beside the money. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type App, mostApps } from '../../src/generations/apps-sql.ts';
+import { newGenerationUuid } from '../../src/ids/generation-id.ts';
+import { decodeFinal, decodeOpen, encodeFinal, encodeOpen } from '../../src/ledger/journal-records.ts';
+import { type SettlementRow, settleBatch } from '../../src/ledger/settlement-sql.ts';
+import { Database } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { seoulDayAt } from '../../src/time/period.ts';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { insertPrice } from '../harness/price.ts';
+import { tamper } from '../harness/tamper.ts';
+
+let naru: TestGateway;
+/** Prices of a request, whatever its size, by what it costs. */
+const priceOf = new Map<bigint, number>();
+
+before(async () => {
+  naru = await startTestGateway();
+  for (const cost of [1n, 20_000_000n]) {
+    const rates = { prompt: 0n, completion: 0n, cacheRead: 0n, cacheWrite: 0n, request: cost * 1_000_000n };
+    priceOf.set(cost, await insertPrice(naru.database, rates));
+  }
+});
+after(async () => {
+  await naru?.close();
+});
+
+/** A payer whose settlements a test makes by hand. */
+async function payer(): Promise<{ readonly accountId: number; readonly keyId: number }> {
+  const account: TestAccount = await naru.account({ credit: '1000000000' });
+  const key = await naru.office.readKey(account.hash);
+  assert.ok(key !== null);
+  return { accountId: account.accountId, keyId: key.id };
+}
+
+function app(id: number): App {
+  return { id, name: `app ${id}`, url: null };
+}
+
+function rowOf(
+  of: { readonly accountId: number; readonly keyId: number },
+  more: Partial<SettlementRow> = {},
+) {
+  const settledAtMs = naru.clock.now();
+  const row: SettlementRow = {
+    ...of,
+    uuid: newGenerationUuid(settledAtMs),
+    createdAtMs: settledAtMs,
+    settledAtMs,
+    day: seoulDayAt(settledAtMs),
+    status: 200,
+    errorType: null,
+    model: 'test/echo',
+    provider: 'up',
+    finishReason: 'stop',
+    promptTokens: 10,
+    completionTokens: 5,
+    cost: 20_000_000n,
+    priceVersion: null,
+    detail: '{}',
+    app: app(1),
+    ...more,
+  };
+  return { ...row, priceVersion: priceOf.get(row.cost) ?? null };
+}
+
+function settle(rows: readonly SettlementRow[], database = naru.database) {
+  return database.line.run((_sql, client) => settleBatch(client, rows));
+}
+
+/** `[app or model, requests, won, prompt tokens, completion tokens]` of each row of the account, days added up. */
+async function usageBy(table: 'app' | 'model', accountId: number): Promise<readonly unknown[]> {
+  const column = table === 'app' ? 'app_id' : 'model';
+  const rows = await naru.database.query<{ cells: unknown[] }>(
+    `SELECT json_build_array(${column}, sum(requests), sum(cost) / 1000000, sum(prompt_tokens), sum(completion_tokens)) AS cells
+     FROM ${table}_usage_day WHERE account_id = $1 GROUP BY ${column} ORDER BY ${column}`,
+    [accountId],
+  );
+  return rows.map((row) => row.cells);
+}
+
+async function differences(): Promise<readonly { readonly check: string; readonly subject: string }[]> {
+  return (await naru.office.verifyLedger()).differences;
+}
+
+test('a batch adds each of its requests to one app and one model, once, however often it is settled', async () => {
+  const of = await payer();
+  const batch = [
+    rowOf(of),
+    rowOf(of),
+    rowOf(of, { app: app(2), model: 'test/other' }),
+    rowOf(of, { app: null }),
+    rowOf(of, { app: app(2), model: null, status: 400, cost: 0n, promptTokens: 0, completionTokens: 0 }),
+  ];
+  for (const _ of [1, 2, 3]) await settle(batch);
+  await settle([...batch, rowOf(of), ...batch]);
+  assert.deepEqual(await usageBy('app', of.accountId), [
+    [0, 1, 20, 10, 5],
+    [1, 3, 60, 30, 15],
+    [2, 2, 20, 10, 5],
+  ]);
+  assert.deepEqual(await usageBy('model', of.accountId), [
+    ['test/echo', 4, 80, 40, 20],
+    ['test/other', 1, 20, 10, 5],
+  ]);
+  assert.deepEqual(await differences(), []);
+});
+
+test('usage falls on the Seoul day of its settlement', async () => {
+  const of = await payer();
+  // A minute before and after midnight in Seoul.
+  const instants = ['2026-11-20T14:59:00Z', '2026-11-20T15:01:00Z'].map((text) => Date.parse(text));
+  await settle(instants.map((settledAtMs) => rowOf(of, { settledAtMs, day: seoulDayAt(settledAtMs) })));
+  const found = await naru.database.query<{ day: string }>(
+    'SELECT day::text AS day FROM app_usage_day WHERE account_id = $1 ORDER BY day',
+    [of.accountId],
+  );
+  assert.deepEqual(
+    found.map((row) => row.day),
+    ['2026-11-20', '2026-11-21'],
+  );
+});
+
+test('an app keeps the name it came with, and is each account own', async () => {
+  const [one, two] = [await payer(), await payer()];
+  await settle([rowOf(one, { app: { id: 7, name: '처음', url: 'https://a.example' } })]);
+  await settle([
+    rowOf(one, { app: { id: 7, name: 'later', url: null } }),
+    rowOf(two, { app: { id: 7, name: 'theirs', url: null } }),
+  ]);
+  const apps = await naru.database.query<{ name: string }>(
+    'SELECT name FROM app WHERE id = 7 AND account_id = ANY ($1) ORDER BY account_id',
+    [[one.accountId, two.accountId]],
+  );
+  assert.deepEqual(
+    apps.map((row) => row.name),
+    ['처음', 'theirs'],
+  );
+});
+
+test('an account has so many apps and no more: the rest is counted together, and stays there', async () => {
+  const [many, other] = [await payer(), await payer()];
+  const flood = Array.from({ length: mostApps + 300 }, (_, n) => rowOf(many, { app: app(n + 1) }));
+  for (let at = 0; at < flood.length; at += 500) await settle(flood.slice(at, at + 500));
+  await settle([rowOf(many, { app: app(mostApps + 300) }), rowOf(many), rowOf(other, { app: app(5_000) })]);
+  const usage = await usageBy('app', many.accountId);
+  assert.equal(usage.length, mostApps + 1);
+  assert.deepEqual(usage.slice(0, 2), [
+    [0, 301, 6_020, 3_010, 1_505],
+    [1, 2, 40, 20, 10],
+  ]);
+  const stored = await naru.database.query('SELECT 1 FROM app WHERE account_id = $1', [many.accountId]);
+  assert.equal(stored.length, mostApps);
+  assert.deepEqual(await usageBy('app', other.accountId), [[5_000, 1, 20, 10, 5]]);
+  assert.deepEqual(await differences(), []);
+});
+
+test('many settlers at once, over the same new apps and models in any order, neither deadlock nor miscount', async () => {
+  const payers = await Promise.all(Array.from({ length: 6 }, payer));
+  const settlers = Array.from({ length: 6 }, () => new Database(naru.database.address, 1));
+  const [batches, size] = [8, 24];
+  try {
+    await Promise.all(
+      settlers.map(async (database, settler) => {
+        for (let batch = 0; batch < batches; batch += 1) {
+          const rows = Array.from({ length: size }, (_, n) => {
+            // Every settler meets them in an order of its own.
+            const turn = settler % 2 === 0 ? n : size - 1 - n;
+            const of = payers[turn % payers.length] ?? assert.fail();
+            return rowOf(of, {
+              app: app(1 + batch * 20 + turn),
+              model: `test/${turn % 5}`,
+              // What costs nothing does not wait for its account's balance.
+              cost: batch % 2 === 0 ? 0n : 1n,
+            });
+          });
+          await settle(rows, database);
+        }
+      }),
+    );
+  } finally {
+    await Promise.all(settlers.map((database) => database.close()));
+  }
+  const counted = await Promise.all(payers.map((of) => usageBy('app', of.accountId)));
+  const requests = counted.flat().reduce<number>((sum, row) => sum + Number((row as unknown[])[1]), 0);
+  assert.equal(requests, settlers.length * batches * size);
+  assert.deepEqual(await differences(), []);
+});
+
+test('verification finds usage that was changed, lost or invented, and an app that was taken away', async () => {
+  const of = await payer();
+  await settle([rowOf(of, { app: app(11) }), rowOf(of, { app: app(12) })]);
+  assert.deepEqual(await differences(), []);
+  const faults: readonly (readonly [sql: string, check: RegExp])[] = [
+    [
+      'UPDATE app_usage_day SET requests = requests + 1 WHERE account_id = $1 AND app_id = 11',
+      /^usage of the app/,
+    ],
+    ['DELETE FROM app_usage_day WHERE account_id = $1 AND app_id = 12', /^usage of the app/],
+    ['UPDATE model_usage_day SET cost = cost - 1 WHERE account_id = $1', /^usage of the model/],
+    [
+      "INSERT INTO model_usage_day (account_id, model, day) VALUES ($1, 'test/none', '2026-01-01')",
+      /^usage of the model/,
+    ],
+    ['DELETE FROM app WHERE account_id = $1 AND id = 11', /^every app that is counted/],
+  ];
+  const known = new Set<string>();
+  for (const [sql, check] of faults) {
+    await tamper(naru.database, sql, [of.accountId]);
+    const news = (await differences()).filter((each) => !known.has(`${each.check} ${each.subject}`));
+    assert.equal(news.length, 1, sql);
+    assert.match(news[0]?.check ?? '', check);
+    for (const each of news) known.add(`${each.check} ${each.subject}`);
+  }
+});
+
+test('the journal keeps the app of a request, and reads what was journaled before there were any', async () => {
+  const row = rowOf(await payer(), { app: app(3), detail: JSON.stringify({ request_id: 'r', app: app(3) }) });
+  assert.deepEqual(decodeFinal(encodeFinal(row)), row);
+  const { uuid, accountId, keyId, createdAtMs, detail } = row;
+  const open = { uuid, accountId, keyId, createdAtMs, detail, app: app(3) };
+  assert.deepEqual(decodeOpen(encodeOpen(open)), open);
+  const old = { ...row, app: null, detail: '{"request_id":"r"}' };
+  assert.deepEqual(decodeFinal(encodeFinal(old)), old);
+});
+
+test('usage of before there were apps is summed when the schema gets them', async (t) => {
+  const own = await startTestGateway();
+  t.after(() => own.close());
+  const account = await own.account();
+  const key = await own.office.readKey(account.hash);
+  const of = { accountId: account.accountId, keyId: key?.id ?? 0 };
+  const nothing = { prompt: 0n, completion: 0n, request: 20_000_000_000_000n, cacheRead: 0n, cacheWrite: 0n };
+  const priceVersion = await insertPrice(own.database, nothing);
+  const billed = { ...rowOf(of, { app: null }), priceVersion };
+  await settle([billed, rowOf(of, { app: null, model: null, cost: 0n })], own.database);
+  await own.database.query('DROP TABLE app, app_usage_day, model_usage_day');
+  await own.database.query('ALTER TABLE generation DROP COLUMN app_id');
+  await own.database.query("DELETE FROM schema_migration WHERE name LIKE '%apps%'");
+  assert.equal((await migrate(own.database)).length, 1);
+  assert.deepEqual((await own.office.verifyLedger()).differences, []);
+  const [sum] = await own.database.query<{ requests: bigint }>('SELECT requests FROM app_usage_day');
+  assert.equal(sum?.requests, 2n);
+});

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { type EmbeddedServer, startEmbedded } from '../../src/postgres/embedded.ts';
+import { readPidFile } from '../../src/postgres/pid-file.ts';
+import { which } from '../../src/postgres/run-command.ts';
+import { connect, type DatabaseAddress } from '../../src/store/connection.ts';
+
+const uid = process.getuid?.() ?? -1;
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'naru-embedded-crash-')));
+const dataDir = join(root, 'data');
+const cluster = join(dataDir, 'postgres');
+const door = new URL('../../src/postgres/embedded.ts', import.meta.url).href;
+const setpriv = which('setpriv', process.env);
+
+before(async () => {
+  chmodSync(root, 0o755);
+  mkdirSync(dataDir, { mode: 0o700 });
+  const server = await start();
+  await run(server.connection, 'CREATE TABLE paid (id int PRIMARY KEY)');
+  await server.stop();
+});
+after(() => rmSync(root, { recursive: true, force: true }));
+
+function start(said: string[] = [], exits: string[] = []): Promise<EmbeddedServer> {
+  const env = process.env;
+  return startEmbedded({
+    dataDir,
+    uid,
+    env,
+    progress: (line) => said.push(line),
+    onExit: (why) => exits.push(why),
+  });
+}
+
+/** Another process that owns the server until it is killed. Without setpriv on its PATH the server outlives it. */
+async function startOwner(env: NodeJS.ProcessEnv): Promise<ChildProcess> {
+  const options = `{ dataDir: ${JSON.stringify(dataDir)}, uid: ${uid}, env: process.env, progress() {} }`;
+  const script = `import { startEmbedded } from ${JSON.stringify(door)};
+    await startEmbedded(${options});
+    setInterval(() => {}, 1000);
+    console.log('up');`;
+  const owner = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(owner.stdout ?? assert.fail(), 'data');
+  assert.equal(String(line).trim(), 'up');
+  return owner;
+}
+
+async function killNow(child: ChildProcess): Promise<void> {
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+async function run(address: DatabaseAddress, sql: string): Promise<readonly Record<string, unknown>[]> {
+  const client = await connect(address);
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Tries until it succeeds, 10 s at most. */
+async function eventually<T>(what: string, work: () => T | Promise<T>): Promise<T> {
+  for (const until = performance.now() + 10_000; ; ) {
+    try {
+      return await work();
+    } catch (thrown) {
+      if (performance.now() > until) throw new Error(`not within 10 s: ${what}`, { cause: thrown });
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+}
+
+function pid(): number {
+  return readPidFile(cluster)?.pid ?? assert.fail('no pid file');
+}
+
+function assertGone(process: number): void {
+  let stat = '';
+  try {
+    stat = readFileSync(`/proc/${process}/stat`, 'utf8');
+  } catch {
+    return;
+  }
+  assert.match(stat, /\) Z /, `process ${process} still runs`);
+}
+
+const ids = (rows: readonly Record<string, unknown>[]): unknown[] => rows.map((row) => row['id']);
+
+test('a server that ends after somebody took its log away is started again', async () => {
+  const exits: string[] = [];
+  const server = await start([], exits);
+  try {
+    rmSync(join(dataDir, 'postgres.log'));
+    const first = pid();
+    process.kill(first, 'SIGQUIT');
+    await eventually('the next one', async () => {
+      assert.notEqual(pid(), first);
+      await run(server.connection, 'SELECT 1');
+    });
+    assert.match(exits.join(), /exit status/);
+  } finally {
+    await server.stop();
+  }
+});
+
+test('a killed server is up again by itself, with every committed row, on the same connection', async (t) => {
+  const said: string[] = [];
+  const exits: string[] = [];
+  const server = await start(said, exits);
+  t.after(() => server.stop());
+  await run(server.connection, 'INSERT INTO paid VALUES (1)');
+  const killed = pid();
+  process.kill(killed, 'SIGKILL');
+  await eventually('the server knows the row again', async () => {
+    assert.deepEqual(ids(await run(server.connection, 'SELECT id FROM paid')), [1]);
+    assert.notEqual(pid(), killed);
+  });
+  assert.equal(exits.length, 1, exits.join('\n'));
+  assert.match(exits[0] ?? '', /SIGKILL/);
+  assert.match(said.join('\n'), /committed is being recovered/);
+  const again = pid();
+  process.kill(again, 'SIGKILL');
+  await eventually('and a second time', async () => {
+    await run(server.connection, 'SELECT 1');
+    assert.notEqual(pid(), again);
+  });
+});
+
+test('a calculation that outlives its killed server does not hold up the next one', async (t) => {
+  const server = await start();
+  t.after(() => server.stop());
+  const busy = await connect(server.connection);
+  const [self] = (await busy.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows;
+  const endless = busy.query('DO $$ BEGIN LOOP END LOOP; END $$').catch(() => {});
+  await eventually('the calculation runs', async () => {
+    const rows = await run(
+      server.connection,
+      `SELECT FROM pg_stat_activity WHERE pid = ${self?.pid} AND state = 'active'`,
+    );
+    assert.equal(rows.length, 1);
+  });
+  const killed = pid();
+  process.kill(killed, 'SIGKILL');
+  await eventually('a new server answers', async () => {
+    await run(server.connection, 'SELECT 1');
+    assert.notEqual(pid(), killed);
+  });
+  await endless;
+  assertGone(self?.pid ?? 0);
+  await busy.end().catch(() => {});
+});
+
+test('a server being restarted can be stopped, and stays stopped', async () => {
+  const server = await start();
+  const killed = pid();
+  process.kill(killed, 'SIGKILL');
+  await eventually('the death is seen', () => assertGone(killed));
+  await server.stop();
+  const left = readPidFile(cluster);
+  if (left !== null) assertGone(left.pid);
+});
+
+test('after the death of Naru and its server at once, as in a power cut, the committed rows are there', async () => {
+  const owner = await startOwner(process.env);
+  const client = await connect({
+    host: join(dataDir, 'postgres-socket'),
+    port: 5432,
+    user: 'naru',
+    database: 'postgres',
+  });
+  await client.query('INSERT INTO paid VALUES (2)');
+  const postmaster = pid();
+  owner.kill('SIGSTOP');
+  process.kill(postmaster, 'SIGKILL');
+  await killNow(owner);
+  await client.end().catch(() => {});
+  const said: string[] = [];
+  const server = await start(said);
+  assert.deepEqual(ids(await run(server.connection, 'SELECT id FROM paid ORDER BY id')), [1, 2]);
+  assert.match(said.join('\n'), /committed is being recovered/);
+  await server.stop();
+});
+
+test('when Naru is killed its server goes too, and leaves nothing to recover', {
+  skip: setpriv === null ? 'needs setpriv' : false,
+}, async () => {
+  const owner = await startOwner(process.env);
+  const postmaster = pid();
+  await killNow(owner);
+  await eventually('the server is gone', () => assertGone(postmaster));
+  assert.equal(readPidFile(cluster), null, 'it shut down in order');
+});
+
+test('a start right after Naru was killed waits for the old server to end', {
+  skip: setpriv === null ? 'needs setpriv' : false,
+}, async () => {
+  const owner = await startOwner(process.env);
+  const postmaster = pid();
+  const exited = once(owner, 'exit');
+  owner.kill('SIGKILL');
+  const server = await start();
+  await exited;
+  await eventually('the old one is gone, ours answers', async () => {
+    assertGone(postmaster);
+    assert.deepEqual(ids(await run(server.connection, 'SELECT id FROM paid ORDER BY id')), [1, 2]);
+  });
+  await server.stop();
+});
+
+test('an earlier server that is stuck while it stops does not hold up the next start', {
+  skip: setpriv === null ? 'needs setpriv' : false,
+}, async () => {
+  const owner = await startOwner(process.env);
+  const postmaster = readPidFile(cluster)?.pid ?? assert.fail('no server');
+  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ');
+  const checkpointer = children.find((pid) =>
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('checkpointer'),
+  );
+  process.kill(Number(checkpointer ?? assert.fail('no checkpointer')), 'SIGSTOP');
+  // As PostgreSQL does when it is told to stop while it recovers from the death of one of its processes: it waits for ever.
+  await killNow(owner);
+  const beganMs = performance.now();
+  const server = await start();
+  const tookMs = performance.now() - beganMs;
+  await run(server.connection, 'SELECT count(*) FROM paid');
+  await server.stop();
+  assert.ok(tookMs < 40_000, `up after ${Math.round(tookMs)} ms`);
+});
+
+test('where nothing ends the server with Naru, the next start takes it over and watches it', async () => {
+  const owner = await startOwner({ ...process.env, PATH: '/nonexistent' });
+  const postmaster = pid();
+  await killNow(owner);
+  const exits: string[] = [];
+  const server = await start([], exits);
+  assert.equal(pid(), postmaster, 'it was taken over');
+  assert.deepEqual(ids(await run(server.connection, 'SELECT id FROM paid ORDER BY id')), [1, 2]);
+  process.kill(postmaster, 'SIGKILL');
+  await eventually('a new server answers', async () => {
+    await run(server.connection, 'SELECT 1');
+    assert.notEqual(pid(), postmaster);
+  });
+  assert.equal(exits.length, 1, exits.join('\n'));
+  const last = pid();
+  await server.stop();
+  assertGone(last);
+});
+
+test('a server that was taken over is stopped like any other', async () => {
+  const owner = await startOwner({ ...process.env, PATH: '/nonexistent' });
+  const postmaster = pid();
+  await killNow(owner);
+  const server = await start();
+  assert.equal(pid(), postmaster);
+  await server.stop();
+  assertGone(postmaster);
+  assert.equal(readPidFile(cluster), null);
+});

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { DataDirHeld, holdDataDir } from '../../src/postgres/data-dir-lock.ts';
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'naru-embedded-lock-')));
+const door = new URL('../../src/postgres/data-dir-lock.ts', import.meta.url).href;
+const ours = { pid: process.pid, describe: 'naru up, listening on http://127.0.0.1:8787' };
+
+after(() => rmSync(root, { recursive: true, force: true }));
+
+/** What a contender answers when it has tried. */
+interface Tried {
+  readonly won: boolean;
+  readonly message: string;
+}
+
+/** A process that tries for a directory when it is sent one, and lets go when it is sent null. */
+function contender(): ChildProcess {
+  const script = `import { holdDataDir } from ${JSON.stringify(door)};
+    let lock = null;
+    process.on('message', async (dir) => {
+      if (dir === null) return lock?.release();
+      try {
+        lock = await holdDataDir(dir, { pid: process.pid, describe: 'a contender' });
+        process.send({ won: true, message: '' });
+      } catch (error) {
+        process.send({ won: false, message: error.message });
+      }
+    });
+    process.on('disconnect', () => process.exit());
+    process.send('ready');`;
+  return spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+}
+
+async function tryFor(process: ChildProcess, dir: string): Promise<Tried> {
+  process.send(dir);
+  const [answer] = await once(process, 'message');
+  return answer;
+}
+
+test('the directory is made for its owner alone, and taken by one holder at a time', async () => {
+  const dir = join(root, 'one');
+  const lock = await holdDataDir(dir, ours);
+  assert.equal(statSync(dir).mode & 0o777, 0o700);
+  await assert.rejects(holdDataDir(dir, ours), DataDirHeld);
+  lock.release();
+  lock.release();
+  const again = await holdDataDir(dir, ours);
+  again.release();
+});
+
+test('the loser is told who holds it, since when and where it listens', async () => {
+  const dir = join(root, 'told');
+  const lock = await holdDataDir(dir, { pid: process.pid, describe: 'naru up' });
+  lock.describe(ours.describe);
+  const loser = contender();
+  await once(loser, 'message');
+  const { won, message } = await tryFor(loser, dir);
+  assert.equal(won, false);
+  assert.match(
+    message,
+    new RegExp(`process ${process.pid} \\(naru up, listening on http://127\\.0\\.0\\.1:8787\\)`),
+  );
+  assert.match(message, /since \d{4}-\d\d-\d\dT/);
+  lock.release();
+  assert.deepEqual(await tryFor(loser, dir), { won: true, message: '' });
+  await assert.rejects(
+    holdDataDir(dir, ours),
+    (error) => error instanceof DataDirHeld && error.pid === loser.pid,
+  );
+  loser.disconnect();
+  await once(loser, 'exit');
+});
+
+test('of twenty processes that start together exactly one wins, also over a holder that was killed', async () => {
+  const all = Array.from({ length: 20 }, contender);
+  await Promise.all(all.map((each) => once(each, 'message')));
+  const rest = new Set(all);
+  for (let round = 0; round < 6; round += 1) {
+    const dir = join(root, round < 3 ? 'killed' : `fresh-${round}`);
+    const contenders = [...rest];
+    const tried = await Promise.all(contenders.map((each) => tryFor(each, dir)));
+    const winners = contenders.filter((_, i) => tried[i]?.won);
+    assert.equal(winners.length, 1, `round ${round}: ${winners.length} winners`);
+    const [winner] = winners;
+    assert.ok(winner);
+    for (const { won, message } of tried)
+      if (!won) assert.match(message, new RegExp(`in use by process ${winner.pid} `));
+    // Its lock file stays behind; the next round has to get past it.
+    rest.delete(winner);
+    winner.kill('SIGKILL');
+    await once(winner, 'exit');
+  }
+  for (const each of rest) each.disconnect();
+  await Promise.all([...rest].map((each) => once(each, 'exit')));
+});
+
+test('the name of a dead holder stops nobody, nor does one whose pid a stranger has now', async () => {
+  const dir = join(root, 'stale');
+  (await holdDataDir(dir, ours)).release();
+  for (const pid of [process.pid, 1, 4_194_303]) {
+    const stale = {
+      pid,
+      born: 'an earlier boot:1',
+      since: '2020-01-01T00:00:00.000Z',
+      describe: 'long dead',
+    };
+    writeFileSync(join(dir, 'naru.lock.json'), JSON.stringify(stale));
+    const lock = await holdDataDir(dir, ours);
+    assert.equal(JSON.parse(readFileSync(join(dir, 'naru.lock.json'), 'utf8')).describe, ours.describe);
+    lock.release();
+  }
+});
+
+test('the lock is kept when its handle is forgotten', async () => {
+  const dir = join(root, 'forgotten');
+  const holder = spawn(
+    process.execPath,
+    [
+      '--expose-gc',
+      '--input-type=module',
+      '-e',
+      `import { holdDataDir } from ${JSON.stringify(door)};
+       // In a function of its own, whose frame is gone when the collector comes.
+       await (async () => { await holdDataDir(${JSON.stringify(dir)}, { pid: process.pid, describe: 'forgetful' }); })();
+       setInterval(gc, 5);
+       setTimeout(() => process.send('collected'), 50);`,
+    ],
+    { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
+  );
+  await once(holder, 'message');
+  await assert.rejects(holdDataDir(dir, ours), new RegExp(`process ${holder.pid} \\(forgetful\\)`));
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+  (await holdDataDir(dir, ours)).release();
+});
+
+test('a directory that cannot be made is refused with the reason', async () => {
+  writeFileSync(join(root, 'file'), '');
+  await assert.rejects(holdDataDir(join(root, 'file', 'data'), ours), /cannot be used: .*ENOTDIR/);
+});
