@@ -1,5 +1,5 @@
 /**
- * Writes what the clients in `test/works-with` imply: `docs/works-with.md`, and the table of README.md between `<!-- works with -->`
+ * Writes what the clients in `test/works-with` imply: `docs/works-with.md`, and the summary in README.md between `<!-- works with -->`
  * and `<!-- end -->`. Run it after a change of a client or of its version; a test compares.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -17,38 +17,43 @@ export const readmeFile = join(root, 'README.md');
 
 const introduction = `# Works with
 
-Each of these is set up exactly as it stands here, then used against a whole gateway with a scripted model behind it, and its bill is checked to the
-micro-won. What runs them:
+Every client here is set up exactly as shown, runs against a whole gateway with a scripted model
+behind it, and its bill is checked to the micro-won. What runs them:
 
-- A JavaScript library runs as the program below in \`npm test\`, which also puts it through tools, streams, errors and leaving early (\`test/clients/\`).
-- A Python library runs as the program below in \`npm run test:python-clients\`, then uses a tool, reads a stream and meets a refusal
-  (\`test/python-clients/\`); aider edits a file.
-- An agent gets a task in \`npm run test:agents\`: it reads one file and writes another, by the tools that it offers to the model. Where it says so
-  below, it does the same with a model that thinks and refuses (400) any conversation in which \`reasoning_content\` does not come back to the byte.
+- A JavaScript library runs as the program below in \`npm test\`, which also tests tools, streams,
+  errors and disconnects (\`test/clients/\`).
+- A Python library runs as the program below in \`npm run test:python-clients\`, then uses a tool,
+  reads a stream and receives an error (\`test/python-clients/\`); aider edits a file.
+- An agent gets a task in \`npm run test:agents\`: it reads one file and writes another with the
+  tools that it offers to the model. Where noted below, it repeats the task with a thinking model
+  that rejects (400) any conversation in which \`reasoning_content\` does not come back to the byte.
 
-\`http://127.0.0.1:8787/api/v1\` is the address of a first start, \`sk-naru-v1-…\` the key that it prints, and \`naru/demo\` the model in the box. The model in the box
-answers an agent's question about Naru, but does no work: give an agent a model of your own.
+\`http://127.0.0.1:8787/api/v1\` is the address of a first start, \`sk-naru-v1-…\` the key that it
+prints, and \`naru/demo\` the demo model. The demo model answers an agent's questions about Naru but
+does no work: give an agent a model of your own.
 
-Naru tells from the headers of a request which app it came from (\`docs/decisions/apps.md\`), and has it on the record of each generation. A program of yours gets
-a name of its own by the headers \`HTTP-Referer\` (its address) and \`X-Title\`.
+Naru recognises from the headers of a request which app sent it (\`docs/decisions/apps.md\`) and
+records the app with each generation. Your own program gets a name with the headers \`HTTP-Referer\`
+(its address) and \`X-Title\`.
 
-**Money.** Every amount of Naru is in won: \`usage.cost\`, prices, balances, limits. Many clients print any cost with a dollar sign: read it as won. A client that
-multiplies tokens by a list of prices of its own shows something else; the bill is \`usage.cost\`.
+**Money.** Every amount is in won: \`usage.cost\`, prices, balances, limits. Many clients print any
+cost with a dollar sign: read it as won. A client that multiplies tokens by its own price list shows
+something else; the bill is \`usage.cost\`.
 
-**What does not work.** Codex needs \`/responses\` and Claude Code needs \`/messages\`. Naru offers \`/chat/completions\` and \`/completions\`, and answers 404 to
-both.
+**What does not work.** Codex needs \`/responses\` and Claude Code needs \`/messages\`. Naru offers
+\`/chat/completions\` and \`/completions\`, and returns 404 for both.
 `;
 
 /** The text of `docs/works-with.md`. */
 export function worksWithText(): string {
-  return `${[introduction, ...clients.map(section)].join('\n')}`;
+  return `${[introduction, `${table()}\n`, ...clients.map(section)].join('\n')}`;
 }
 
-/** The README with the table as the clients have it. Throws when it has no place for it. */
+/** The README with the summary of the clients. Throws when it has no place for it. */
 export function readmeText(readme: string): string {
   const place = /(<!-- works with -->\n)[\s\S]*?(\n<!-- end -->)/;
-  if (!place.test(readme)) throw new Error('README.md has no place for the table of clients');
-  return readme.replace(place, (_all, head: string, tail: string) => `${head}\n${table()}\n${tail}`);
+  if (!place.test(readme)) throw new Error('README.md has no place for the summary of clients');
+  return readme.replace(place, (_all, head: string, tail: string) => `${head}\n${summary()}\n${tail}`);
 }
 
 /** The version of a client that the tests run, or that was run by hand. */
@@ -74,6 +79,25 @@ function fromNpm({ package: name }: Client): string | undefined {
 function fromPypi({ package: name }: Client): string | undefined {
   const pins = readFileSync(join(requirementsFolder, `${name}.txt`), 'utf8').split('\n');
   return pins.find((pin) => pin.startsWith(`${name}==`))?.slice(name.length + 2);
+}
+
+/** One row for each way of testing, with the clients that it tests. */
+function summary(): string {
+  const kinds: readonly (readonly [string, (client: Client) => boolean])[] = [
+    ['JavaScript libraries', ({ kind, registry }) => kind === 'library' && registry === 'npm'],
+    ['Python libraries', ({ kind, registry }) => kind === 'library' && registry === 'PyPI'],
+    ['Coding agents and tools', ({ kind }) => kind === 'agent'],
+  ];
+  const rows = kinds.map(([title, isOne]) => {
+    const packages = clients
+      .filter(isOne)
+      .map(
+        (client) =>
+          `\`${client.package}\` ${testedVersion(client)}${client.versionByHand === undefined ? '' : ' (by hand)'}`,
+      );
+    return `| ${title} | ${[...new Set(packages)].join(', ')} |`;
+  });
+  return ['| | Tested versions |', '|---|---|', ...rows].join('\n');
 }
 
 function table(): string {

@@ -1,39 +1,58 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { welcome } from '../../src/app/startup-banner.ts';
 import { runCli } from '../../src/cli/program.ts';
 import type { Shell } from '../../src/cli/shell.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { configOf } from '../config/load-text.ts';
 
-/* What README.md says is so: its commands are understood, its files are there, its configuration has no fault. */
+/* The pages that a newcomer reads are true: commands parse, files exist, figures have a source, configurations have no fault. */
 
 const root = join(import.meta.dirname, '../..');
-const readme = readFileSync(join(root, 'README.md'), 'utf8');
-const scripts: Readonly<Record<string, string>> = JSON.parse(
-  readFileSync(join(root, 'package.json'), 'utf8'),
-).scripts;
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const readme = read('README.md');
+const operating = read('docs/operating.md');
+const pages = ['README.md', 'docs/operating.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+const text = pages.map(read).join('\n');
+const scripts: Readonly<Record<string, string>> = JSON.parse(read('package.json')).scripts;
 
-/** Every piece of code in the page: between backticks, and each line between fences. */
-const code = [
-  ...[...readme.matchAll(/^```\w*\n([\s\S]*?)^```/gm)].flatMap((match) => (match[1] ?? '').split('\n')),
-  ...[...readme.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`\n]+)`/g)].map((match) => match[1] ?? ''),
-];
+const fence = /^```(\w*)\n([\s\S]*?)^```/gm;
 
-/** What the command line parser makes of the words: 2 when it does not understand them. Nothing is carried out. */
-async function understood(
-  words: readonly string[],
-): Promise<{ readonly code: number; readonly said: string }> {
-  let said = '';
+/** Every piece of code: between backticks, and each line between fences. */
+function codeOf(page: string): readonly string[] {
+  return [
+    ...[...page.matchAll(fence)].flatMap((match) => (match[2] ?? '').split('\n')),
+    ...[...page.replaceAll(fence, '').matchAll(/`([^`\n]+)`/g)].map((match) => match[1] ?? ''),
+  ];
+}
+const code = codeOf(text);
+
+/** The table rows under a heading, as cells without the header. */
+function rowsUnder(heading: string): readonly (readonly string[])[] {
+  const section = readme.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+  const rows = section.split('\n').filter((line) => line.startsWith('| '));
+  return rows.slice(1).map((line) =>
+    line
+      .split(/(?<!\\)\|/)
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+/** The exit code and the output of the command line parser: 2 for a usage error. No command is carried out. */
+async function parse(words: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
+  let output = '';
   const nothing = async (): Promise<never> => {
-    throw new Error('understood');
+    throw new Error('parsed');
   };
   const shell: Shell = {
-    out: async (text) => {
-      said += text;
+    out: async (written) => {
+      output += written;
     },
-    err: (text) => {
-      said += text;
+    err: (written) => {
+      output += written;
     },
     version: () => '0',
     openOffice: nothing,
@@ -51,67 +70,175 @@ async function understood(
     explainRoute: nothing,
     routeHealth: nothing,
   };
-  return { code: await runCli(shell, words).catch(() => 0), said };
+  return { code: await runCli(shell, words).catch(() => 0), output };
 }
 
-test('it opens with the two commands', () => {
-  const [, first = ''] = /```\n([\s\S]*?)```/.exec(readme) ?? [];
-  assert.equal(first, 'git clone <this repository> naru && cd naru\nnpm start\n');
-  assert.ok(readme.split('\n').length < 175);
-});
-
-test('its npm scripts exist', () => {
-  const named = code.flatMap((piece) =>
-    [...piece.matchAll(/\bnpm (run )?([a-z][a-z:-]*)/g)].map((match) => match[2]),
+test('README.md has its sections in order and stays short', () => {
+  assert.deepEqual(
+    [...readme.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading),
+    [
+      'Why',
+      'Quick start',
+      'Features',
+      'Exactness in four figures',
+      'Speed in two',
+      'Compared with other gateways',
+      'Works with',
+      'Links',
+    ],
   );
-  assert.deepEqual([...new Set(named)].toSorted(), [
-    'check',
-    'fuzz',
-    'naru',
-    'start',
-    'test',
-    'test:agents',
-    'test:python-clients',
-  ]);
-  for (const name of named) assert.ok(name !== undefined && name in scripts, `npm run ${name}`);
+  assert.ok(readme.split('\n').length < 200);
+  assert.match(readme, /^```mermaid$/m);
+  assert.equal(/## Why\n\n([\s\S]*?)\n\n##/.exec(readme)?.[1]?.match(/^- /gm)?.length, 3);
 });
 
-test('its commands are understood as they stand', async () => {
-  const commands = code.filter((piece) => /^(bin\/naru|npm run naru --) [a-z]/.test(piece));
-  assert.ok(commands.length > 10, commands.join('\n'));
-  for (const command of commands) {
-    const words = command.replace(/^(bin\/naru|npm run naru --) /, '').split(' ');
-    // A command of the table stands without its arguments.
-    const isWhole = command.includes('--');
-    const { code: exitCode, said } = await understood(isWhole ? words : [...words, '--help']);
-    assert.equal(exitCode, 0, `${command}\n${said}`);
+test('the quick start has the two commands and what the first start prints', () => {
+  const [commands = '', output = ''] = [...(readme.split('## Quick start')[1] ?? '').matchAll(fence)].map(
+    (match) => match[2],
+  );
+  assert.equal(commands, 'git clone <this repository> naru && cd naru\nnpm start\n');
+  const keys = { accountId: 1, inferenceKey: 'sk-naru-v1-…', managementKey: 'sk-naru-mgmt-v1-…' };
+  const config = configOf(`
+slots: [{ name: demo, external: { base_url: "http://127.0.0.1:1" } }]
+models: [{ id: naru/demo, context_length: 2048, price: { prompt: 0, completion: 0 }, slot: demo }]
+`);
+  const printed = welcome(keys, config, 8787);
+  assert.equal(`\n${output}`, `${printed}listening on http://127.0.0.1:8787\n`);
+});
+
+test('the answer of the quick start adds up', () => {
+  const [, body = ''] = /```json\n([\s\S]*?)```/.exec(readme) ?? [];
+  const { usage } = JSON.parse(body);
+  assert.equal(usage.total_tokens, usage.prompt_tokens + usage.completion_tokens);
+  const [, line = ''] = /is in won: (.*?)\./s.exec(readme.replace(/₩0\./g, '₩0,')) ?? [];
+  const factors = [...line.matchAll(/(\d+) × ₩0,(\d{4})/g)].map(([, tokens, price]) =>
+    [tokens, price].map(Number),
+  );
+  assert.deepEqual(
+    factors.map(([tokens]) => tokens),
+    [usage.prompt_tokens, usage.completion_tokens],
+  );
+  const cost = factors.reduce((sum, [tokens = 0, price = 0]) => sum + tokens * price, 0);
+  assert.equal(cost, Math.round(usage.cost * 10_000));
+});
+
+test('every figure of README.md is in the page that it names', () => {
+  const exactness = rowsUnder('Exactness in four figures');
+  const speed = rowsUnder('Speed in two');
+  assert.deepEqual([exactness.length, speed.length], [4, 2]);
+  for (const [figure = '', what = '', , source = ''] of [...exactness, ...speed]) {
+    const [, file = ''] = /\]\(([^)]+)\)/.exec(source) ?? [];
+    const page = read(file).replaceAll(',', '');
+    const numbers = [figure, ...(what.match(/\d[\d,]{2,}/g) ?? [])].map((each) => each.replaceAll(',', ''));
+    for (const number of numbers) assert.match(page, new RegExp(`\\b${number}\\b`), `${number}: ${file}`);
+  }
+  for (const latency of readme.match(/\d+\.\d+ ms/g) ?? [])
+    assert.ok(read('bench/RESULTS.md').includes(`+ ${latency}`), latency);
+});
+
+test('the comparison is dated, and every cell about another gateway has a source', () => {
+  const [, table = ''] = /<!-- compared -->\n\n([\s\S]*?)\n\n<!-- end -->/.exec(readme) ?? [];
+  const rows = table.split('\n').slice(2);
+  assert.ok(rows.length >= 6);
+  assert.match(readme, /As of \w+ 20\d\d/);
+  for (const row of rows) {
+    const cells = row.split('|').slice(3, -1);
+    assert.equal(cells.length, 4, row);
+    for (const cell of cells) assert.match(cell, /^ ?$|\]\(https:\/\/[^)]+\)/, `${row}: ${cell}`);
   }
 });
 
-test('every command of the program is in the table', async () => {
-  const { said } = await understood(['--help']);
-  const commands = [...said.matchAll(/^ {2}(\w+)(?: \[options\])? {2,}/gm)].map((match) => match[1] ?? '');
-  assert.ok(commands.length >= 8, said);
-  const missing = commands.filter((command) => !readme.includes(`| \`bin/naru ${command}`));
-  assert.deepEqual(missing, []);
-});
-
-test('its files are there', () => {
-  const paths = code.filter((piece) =>
-    /^(?:[\w.-]+\/)*[\w.-]+(?:\.(?:md|yaml|json)|\/)$|^(?:bin|docs|test)\//.test(piece),
+test('the npm scripts that the pages name exist', () => {
+  const named = code.flatMap((piece) =>
+    [...piece.matchAll(/\bnpm (run )?([a-z][a-z:-]*)/g)].map((match) => match[2] ?? ''),
   );
-  const files = paths.map((path) => path.split(' ')[0] ?? '').filter((path) => path !== 'naru.yaml');
-  assert.ok(files.length >= 5, files.join(' '));
+  assert.ok(new Set(named).size >= 10, named.join(' '));
   assert.deepEqual(
-    files.filter((file) => !existsSync(join(root, file))),
+    named.filter((name) => !(name in scripts)),
     [],
   );
 });
 
-test('its configuration has no fault', () => {
-  const [, text = ''] = /```yaml\n([\s\S]*?)```/.exec(readme) ?? [];
+test('the commands of the pages parse', async () => {
+  const commands = code.filter((piece) => /^(bin\/naru|npm run naru --) [a-z]/.test(piece));
+  assert.ok(commands.length > 20, commands.join('\n'));
+  for (const command of commands) {
+    const words = command.replace(/^(bin\/naru|npm run naru --) /, '').split(/[ |\\]/);
+    // A command of the table stands without its arguments.
+    const isWhole = command.includes('--');
+    const { code: exitCode, output } = await parse(isWhole ? words : [...words, '--help']);
+    assert.equal(exitCode, 0, `${command}\n${output}`);
+  }
+});
+
+test('docs/operating.md has every command of the program', async () => {
+  const { output } = await parse(['--help']);
+  const commands = [...output.matchAll(/^ {2}(\w+)(?: \[options\])? {2,}/gm)].map((match) => match[1] ?? '');
+  assert.ok(commands.length >= 8, output);
+  const missing = commands.filter((command) => !operating.includes(`| \`bin/naru ${command}`));
+  assert.deepEqual(missing, []);
+});
+
+test('the files that the pages name exist', () => {
+  const paths = code.filter((piece) =>
+    /^(?:[\w.-]+\/)*[\w.-]+(?:\.(?:md|yaml|json|service)|\/)$|^(?:bin|docs|test|src|scripts|\.github)\//.test(
+      piece,
+    ),
+  );
+  const files = paths.map((path) => path.split(' ')[0] ?? '').filter((path) => path !== 'naru.yaml');
+  assert.ok(files.length >= 5, files.join(' '));
+  const inRoot = (path: string): boolean => existsSync(join(root, path));
+  assert.deepEqual(
+    files.filter((file) => !inRoot(file) && !inRoot(join('src', file))),
+    [],
+  );
+});
+
+test('the links inside of the pages lead somewhere', () => {
+  const links = pages.flatMap((page) =>
+    [
+      ...read(page)
+        .replaceAll(fence, '')
+        .matchAll(/\]\(((?!https?:)[^)\s]+)\)/g),
+    ].map(([, link = '']) => ({
+      page,
+      link,
+    })),
+  );
+  assert.ok(links.length >= 20);
+  for (const { page, link } of links) {
+    const [file = '', anchor] = link.split('#');
+    const target = file === '' ? page : join(dirname(page), file);
+    assert.ok(existsSync(join(root, target)), `${page}: ${link}`);
+    if (anchor === undefined) continue;
+    const anchors = [...read(target).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\w\s-]/g, '')
+        .replaceAll(' ', '-'),
+    );
+    assert.ok(anchors.includes(anchor), `${page}: ${link}`);
+  }
+});
+
+test('the prose of the pages wraps at 100 columns', () => {
+  for (const page of ['README.md', 'docs/operating.md', 'CHANGELOG.md']) {
+    const prose = read(page)
+      .replaceAll(fence, '')
+      .split('\n')
+      .filter((line) => !line.startsWith('|'));
+    assert.deepEqual(
+      prose.filter((line) => line.length > 100),
+      [],
+      page,
+    );
+  }
+});
+
+test('the configuration of docs/operating.md has no fault', () => {
+  const [, yaml = ''] = /```yaml\n([\s\S]*?)```/.exec(operating) ?? [];
   const loaded = loadConfig({
-    text,
+    text: yaml,
     path: '/srv/naru.yaml',
     env: { OPENAI_API_KEY: 'sk-test' },
     readFile: () => '',

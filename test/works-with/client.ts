@@ -1,4 +1,4 @@
-/** A client that works with Naru: README.md shows it, `docs/works-with.md` tells how to set it up, and a test does exactly that. */
+/** A client that works with Naru: README.md names it, `docs/works-with.md` shows how to set it up, and a test does exactly that. */
 export interface Client {
   readonly name: string;
   /** Its package; the version is the one that the tests install. */

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+
+/* Two versions of Node matter: what the machine must have to run the launcher, and what Naru brings and runs on. */
+
+const root = join(import.meta.dirname, '../..');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const { engines, optionalDependencies } = JSON.parse(read('package.json')) as {
+  readonly engines: { readonly node: string; readonly npm: string };
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+};
+const [, lowestNode = ''] = /^>=(\d+)$/.exec(engines.node) ?? [];
+const [, lowestNpm = ''] = /^>=(\d+\.\d+)$/.exec(engines.npm) ?? [];
+
+test('every page names the versions of Node and npm that package.json demands of the machine', () => {
+  assert.ok(lowestNode !== '' && lowestNpm !== '');
+  assert.match(read('README.md'), new RegExp(`Node ≥ ${lowestNode}\\.`));
+  assert.match(
+    read('docs/operating.md'),
+    new RegExp(`${lowestNode} or later, with npm ${lowestNpm} or later`),
+  );
+  assert.match(read('CONTRIBUTING.md'), new RegExp(`${lowestNode} or later, with npm ${lowestNpm} or later`));
+  assert.match(read('.ci/run'), new RegExp(`Node ${lowestNode} or later`));
+  assert.match(read('scripts/with-node.mjs'), new RegExp(`\\(${lowestNode} or later\\)`));
+  const lock = JSON.parse(read('package-lock.json'));
+  assert.deepEqual(lock.packages[''].engines, engines);
+});
+
+test('Naru runs on the one Node that its optional dependencies bring, on every platform', () => {
+  const versions = Object.entries(optionalDependencies)
+    .filter(([name]) => /^node-(bin-)?(linux|darwin)-/.test(name))
+    .map(([, version]) => version);
+  assert.equal(versions.length, 4);
+  assert.deepEqual(new Set(versions), new Set([process.versions.node]));
+  const [major] = process.versions.node.split('.');
+  for (const page of ['README.md', 'docs/operating.md', 'CONTRIBUTING.md'])
+    assert.match(read(page), new RegExp(`Node ${major}\\b`), page);
+});
+
+test('the workflow runs .ci/run, and the launcher on the lowest Node, with pinned actions and read rights', () => {
+  const { jobs, permissions } = parse(read('.github/workflows/ci.yml'));
+  assert.deepEqual(permissions, { contents: 'read' });
+  type Step = { readonly run?: string; readonly uses?: string };
+  const stepsOf = (job: string): readonly Step[] => jobs[job].steps;
+  assert.ok(stepsOf('test').some(({ run }) => run === '.ci/run'));
+  assert.ok(stepsOf('launcher').some(({ run }) => run === 'npm run naru -- config check'));
+  assert.equal(jobs.launcher.strategy.matrix.node[0], `${lowestNode}.0.0`);
+  const used = Object.keys(jobs).flatMap((job) => stepsOf(job).flatMap(({ uses }) => uses ?? []));
+  assert.ok(used.length >= 2);
+  for (const action of used) assert.match(action, /^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
+  for (const job of Object.values<{ readonly 'timeout-minutes'?: number }>(jobs))
+    assert.ok((job['timeout-minutes'] ?? Infinity) <= 60);
+});
+
+test('the issue forms have what GitHub requires', () => {
+  for (const form of ['bug', 'feature', 'client']) {
+    const { name, description, body } = parse(read(`.github/ISSUE_TEMPLATE/${form}.yml`));
+    assert.ok(name && description && Array.isArray(body), form);
+    const ids = body.filter((each) => each.type !== 'markdown').map((each) => each.id);
+    assert.equal(new Set(ids).size, ids.length, form);
+    for (const { type, attributes } of body) {
+      assert.match(type, /^(markdown|textarea|input|dropdown|checkboxes)$/);
+      assert.ok(type === 'markdown' ? attributes.value : attributes.label, form);
+      if (type === 'dropdown') assert.ok(attributes.options.length > 1);
+    }
+    assert.ok(body.some((each) => each.validations?.required === true));
+  }
+  assert.match(read('.github/PULL_REQUEST_TEMPLATE.md'), /npm test/);
+});
