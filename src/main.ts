@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 import cluster from 'node:cluster';
 import { readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Surroundings } from './app/process-context.ts';
 import type { Channel } from './app/workers/ipc.ts';
+import type { CliContext } from './cli/context.ts';
 import { runCli } from './cli/program.ts';
-import type { Shell } from './cli/shell.ts';
 import { systemClock } from './time/clock.ts';
 
 /** The process: environment, signals, exit code. Nothing below this file knows that there is one. */
@@ -84,34 +84,11 @@ async function runWorker(): Promise<number> {
 }
 
 // Each command loads what it needs and no more: listing the accounts does not load the gateway.
-const shell: Shell = {
-  out: around.out,
-  err: around.err,
-  version: () => JSON.parse(readFileSync(join(around.root, 'package.json'), 'utf8')).version,
-  openOffice: async (places) =>
-    (await import('./admin/open-operator-service.ts')).openOfficeOf(places, around),
-  openSlotDesk: async (places) => (await import('./admin/slots.ts')).openSlotDeskOf(places, around),
-  backUp: async (places, order) =>
-    (await import('./admin/backup/backup.ts')).backUp(places, order, shell.version(), around),
-  readAnchors: async (from) =>
-    (await import('./admin/backup/archive.ts')).readAnchors(resolve(around.cwd, from)),
-  restore: async (places, from, continues) =>
-    (await import('./admin/backup/restore.ts')).restore(places, { from, continues }, around),
-  recover: async (places, order) =>
-    (await import('./admin/recover-journal.ts')).recoverJournal(places, order, around),
-  newIdentity: async (places) => (await import('./admin/new-identity.ts')).newIdentity(places, around),
-  up: async (options) => (await import('./app/serve.ts')).up(options, around),
-  async checkConfig(places) {
-    const { faultsOf, settingsOf } = await import('./app/config-source.ts');
-    return faultsOf(settingsOf(places, around), around);
-  },
-  readFacts: async (places) => (await import('./admin/model-metadata.ts')).readFacts(places, around),
-  refreshFacts: async (places, from) =>
-    (await import('./admin/model-metadata.ts')).refreshFacts(places, from, around),
-  examine: async (places) => (await import('./admin/doctor/doctor.ts')).examine(places, around),
-  explainRoute: async (places, question) =>
-    (await import('./app/route-explain.ts')).explainRouteOf(places, question, around),
-  routeHealth: async (places) => (await import('./app/route-explain.ts')).routeHealthOf(places, around),
+const cli: CliContext = {
+  ...around,
+  version: JSON.parse(readFileSync(join(around.root, 'package.json'), 'utf8')).version,
+  openOperatorService: async (paths) =>
+    (await import('./admin/open-operator-service.ts')).openOperatorService(paths, around),
 };
 
 if (cluster.isPrimary) process.channel?.unref();
@@ -121,7 +98,7 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
   process.exit(1);
 });
 process.stderr.on('error', () => {});
-(cluster.isWorker ? runWorker() : runCli(shell, process.argv.slice(2))).then(
+(cluster.isWorker ? runWorker() : runCli(cli, process.argv.slice(2))).then(
   (code) => process.exit(code),
   async (error: unknown) => {
     const { explain } = await import('./admin/format-error.ts');

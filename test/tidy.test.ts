@@ -16,9 +16,10 @@ const floors: readonly (readonly string[])[] = [
   ['postgres', 'accounts', 'keys', 'catalogue', 'upstreams', 'slots', 'generations', 'nodes', 'datasets'],
   ['ledger', 'http', 'control', 'routing', 'metering'],
   ['inference'],
-  ['api', 'cli'],
+  ['api'],
   ['app'],
   ['admin'],
+  ['cli'],
   ['main.ts'],
 ];
 

@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CliError } from '../cli/shell.ts';
 import { type ControlCall, ControlUnreachable, callControl } from '../control/call.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 import { identify } from '../postgres/process-identity.ts';
 import { systemClock } from '../time/clock.ts';
 
 /** No server runs: the one condition under which some commands do without. */
-class NoServer extends CliError {}
+class NoServer extends OperatorError {}
 
-/** What the server of a data directory answers over its control socket; throws a `CliError` for whatever keeps it from answering. */
+/** What the server of a data directory answers over its control socket; throws a `OperatorError` for whatever keeps it from answering. */
 export async function askServer(dataDir: string, call: ControlCall): Promise<unknown> {
   try {
     const { status, body } = await callControl(dataDir, call, systemClock);
     if (status === 200) return body;
     const { error } = body as { readonly error?: unknown };
-    throw new CliError(typeof error === 'string' ? error : `the server answers ${status}`);
+    throw new OperatorError(typeof error === 'string' ? error : `the server answers ${status}`);
   } catch (thrown) {
     throw await explained(thrown, dataDir);
   }
@@ -31,17 +31,17 @@ async function explained(thrown: unknown, dataDir: string): Promise<unknown> {
   const server = await serverOf(dataDir);
   switch (thrown.why) {
     case 'denied':
-      return new CliError(
+      return new OperatorError(
         `this user may not ask the server of ${dataDir} (${thrown.message}): run this as the user who runs the server`,
       );
     case 'silent':
-      return new CliError(`the server of ${dataDir} did not answer: ${thrown.message}`);
+      return new OperatorError(`the server of ${dataDir} did not answer: ${thrown.message}`);
     case 'none':
       if (server === null)
         return new NoServer(
           `no server runs on ${dataDir}: start it with naru up, or name its data directory with --data-dir`,
         );
-      return new CliError(
+      return new OperatorError(
         `the server of ${dataDir} (${server}) cannot be asked: it is starting or stopping, or its log says why it has no control socket`,
       );
   }

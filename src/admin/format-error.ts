@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
-import { CliError } from '../cli/shell.ts';
 import { Refusal } from '../errors/catalogue.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 import { redact } from '../log/log.ts';
 
 /** Codes of a database server that cannot be had, with what the operator can do. */
@@ -47,7 +47,7 @@ const fileCodes = new Map([
  */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return redact(String(error));
-  if (error instanceof CliError || error instanceof Refusal || error.name === 'EmbeddedError')
+  if (error instanceof OperatorError || error instanceof Refusal || error.name === 'EmbeddedError')
     return error.message;
   const { code, path, severity } = error as { code?: unknown; path?: unknown; severity?: unknown };
   const known = typeof code === 'string' ? code : '';

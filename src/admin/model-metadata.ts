@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
+import type { CliPaths } from '../app/cli-options.ts';
 import { type Settings, settingsOf, sourceOf } from '../app/config-source.ts';
 import { factsCopyOf, usualFacts, writeWhole } from '../app/model-metadata-file.ts';
 import type { Surroundings } from '../app/process-context.ts';
 import { fetchListing } from '../catalogue/fetch-listing.ts';
-import { CliError, type Places, type RefreshedFacts } from '../cli/shell.ts';
 import { factsFileOf } from '../config/load.ts';
 import { factsOfListing, type ReadListing } from '../config/model-metadata/listing.ts';
 import {
@@ -16,12 +16,27 @@ import {
 } from '../config/model-metadata/metadata.ts';
 import { shippedFacts } from '../config/model-metadata/shipped.ts';
 import { readText } from '../config/read-text.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 import { systemClock } from '../time/clock.ts';
 import { isoDay, seoulDayAt } from '../time/period.ts';
 
-/** The public facts that a configuration takes from, whether it has faults or not. Throws a `CliError` when they cannot be used. */
+/** What replacing the copy of the public facts came to; ids, in order. */
+export interface RefreshedFacts {
+  readonly path: string;
+  readonly asOf: string;
+  readonly source: string;
+  readonly models: number;
+  readonly added: readonly string[];
+  readonly gone: readonly string[];
+  /** With another price than in the copy before. */
+  readonly priced: readonly string[];
+  /** Rows that were not understood, by the reason. */
+  readonly left: ReadonlyMap<string, number>;
+}
+
+/** The public facts that a configuration takes from, whether it has faults or not. Throws a `OperatorError` when they cannot be used. */
 export async function readFacts(
-  places: Places,
+  places: CliPaths,
   around: Surroundings,
 ): Promise<Facts & { readonly origin: string }> {
   const settings = settingsOf(places, around);
@@ -35,10 +50,10 @@ export async function readFacts(
 
 /**
  * Replaces the operator's copy of the public facts: by a file, a listing at a URL, or what came with Naru (null). Nothing that is
- * served changes by it. Throws a `CliError`, and leaves the copy as it is, when there are no facts to be had.
+ * served changes by it. Throws a `OperatorError`, and leaves the copy as it is, when there are no facts to be had.
  */
 export async function refreshFacts(
-  places: Places,
+  places: CliPaths,
   from: string | null,
   around: Surroundings,
 ): Promise<RefreshedFacts> {
@@ -74,7 +89,7 @@ async function fetched(url: string): Promise<string> {
     return await fetchListing(url);
   } catch (error) {
     if (error instanceof FactsFault)
-      throw new CliError(`no facts from ${shownSource(url)}: ${error.message}`);
+      throw new OperatorError(`no facts from ${shownSource(url)}: ${error.message}`);
     throw error;
   }
 }
@@ -108,8 +123,8 @@ function orError<T>(origin: string, read: () => T): T {
     const code =
       error instanceof Error && 'code' in error ? `it cannot be read (${String(error.code)})` : null;
     if (error instanceof FactsFault)
-      throw new CliError(`no facts from ${shownSource(origin)}: ${error.message}`);
-    if (code !== null) throw new CliError(`no facts from ${shownSource(origin)}: ${code}`);
+      throw new OperatorError(`no facts from ${shownSource(origin)}: ${error.message}`);
+    if (code !== null) throw new OperatorError(`no facts from ${shownSource(origin)}: ${code}`);
     throw error;
   }
 }

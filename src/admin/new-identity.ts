@@ -1,24 +1,33 @@
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CliPaths } from '../app/cli-options.ts';
 import { settingsOf } from '../app/config-source.ts';
 import { holdAfterCommands } from '../app/database.ts';
 import { workerHomes } from '../app/journal-recovery.ts';
 import type { Surroundings } from '../app/process-context.ts';
 import { holdHome } from '../app/workers/worker-dir.ts';
-import type { NewIdentity } from '../cli/node-desk.ts';
-import { CliError, type Places } from '../cli/shell.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 import { nodeHome } from '../nodes/node-dir.ts';
+
+/** A data directory, or a worker's part of it, that got a new identity. */
+export interface NewIdentity {
+  readonly home: string;
+  readonly before: string;
+  readonly after: string;
+  /** The folder that the journal of the old identity is in now; null when there was none. */
+  readonly setAside: string | null;
+}
 
 /**
  * `naru node new-identity`: makes a copied data directory a node of its own, and each of its workers. The journal that was copied stays
  * behind in a folder of the old identity, out of reach of the next start: the original settles its own requests, and those that were
- * in flight when it was copied may have ended since. Throws a `CliError` when there is no identity, or a server has the directory.
+ * in flight when it was copied may have ended since. Throws a `OperatorError` when there is no identity, or a server has the directory.
  */
-export async function newIdentity(places: Places, around: Surroundings): Promise<readonly NewIdentity[]> {
+export async function newIdentity(places: CliPaths, around: Surroundings): Promise<readonly NewIdentity[]> {
   const { dataDir } = settingsOf(places, around);
   const homes = [dataDir, ...workerHomes(dataDir)].filter((home) => existsSync(join(home, 'node-id')));
   if (homes.length === 0)
-    throw new CliError(`${dataDir} has no identity: a server gives it one at its first start`);
+    throw new OperatorError(`${dataDir} has no identity: a server gives it one at its first start`);
   const lock = await holdAfterCommands(dataDir, { pid: around.pid, describe: 'a naru command' });
   try {
     const changed: NewIdentity[] = [];

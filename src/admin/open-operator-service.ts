@@ -1,14 +1,14 @@
+import type { CliPaths } from '../app/cli-options.ts';
 import { readConfig, readConfigToPublish, settingsOf } from '../app/config-source.ts';
 import { openDatabaseBeside } from '../app/database.ts';
-import { openOffice } from '../app/operator-service.ts';
+import type { OperatorService } from '../app/operator-service.ts';
+import { createOperatorService } from '../app/operator-service.ts';
 import type { Surroundings } from '../app/process-context.ts';
-import type { Office } from '../cli/office.ts';
-import type { Places } from '../cli/shell.ts';
 import { migrate } from '../store/migrate.ts';
 import { systemClock } from '../time/clock.ts';
 
 /** Opens the office for one command, on the database of the configuration; the caller closes it. */
-export async function openOfficeOf(places: Places, around: Surroundings): Promise<Office> {
+export async function openOperatorService(places: CliPaths, around: Surroundings): Promise<OperatorService> {
   const settings = settingsOf(places, around);
   const config = readConfig(settings, around);
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, around);
@@ -18,7 +18,7 @@ export async function openOfficeOf(places: Places, around: Surroundings): Promis
     await close();
     throw error;
   }
-  return openOffice(database, {
+  return createOperatorService(database, {
     clock: systemClock,
     keyPrefix: config.keys.prefix,
     maxKeysPerAccount: config.keys.maxPerAccount,

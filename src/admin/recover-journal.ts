@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import type { CliPaths } from '../app/cli-options.ts';
 import { readConfig, settingsOf } from '../app/config-source.ts';
 import { openDatabaseBeside } from '../app/database.ts';
 import { tellNodes, workerHomes } from '../app/journal-recovery.ts';
 import type { Surroundings } from '../app/process-context.ts';
-import type { Recovered, RecoverOrder } from '../cli/node-desk.ts';
-import { CliError, type Places } from '../cli/shell.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 import { type FoundSegment, inspectJournal, markSettled } from '../journal/inspect.ts';
 import type { Ticket } from '../journal/journal.ts';
 import type { OpenRecord } from '../ledger/journal-records.ts';
@@ -21,6 +21,36 @@ import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
 import { migrate } from '../store/migrate.ts';
 import { systemClock } from '../time/clock.ts';
+
+/** How `naru node recover` reads a folder. */
+export interface RecoverOrder {
+  /** A data directory, or a journal folder. */
+  readonly dir: string;
+  /** It may be older than what the node itself has: requests without an end are left alone, and the node stays in the list. */
+  readonly isCopy: boolean;
+  /** Take segments of this database too: the books here continue those. Null: only their own. */
+  readonly ofDatabase: string | null;
+}
+
+/** What `naru node recover` did. */
+export interface Recovered {
+  /** Charges and records that it found, and how many of them the database had already. */
+  readonly settlements: number;
+  readonly known: number;
+  /** Settlements that the database refuses: see `naru ledger quarantine`. */
+  readonly quarantined: number;
+  /** Requests without an end that were recorded as failed, and those that were left alone. */
+  readonly failed: number;
+  readonly unfinished: number;
+  /** Segments that cannot be read in whole. */
+  readonly damaged: number;
+  /** Segments of other databases, by the database. */
+  readonly elsewhere: ReadonlyMap<string, number>;
+  /** Lost nodes that are no longer listed: their journals are settled. */
+  readonly closed: readonly string[];
+  /** Nodes that serve: they settle their own requests. */
+  readonly alive: readonly string[];
+}
 
 /** Nothing to release: the files stay as they are. */
 const noTicket = 0 as Ticket;
@@ -47,7 +77,7 @@ interface Tally {
  * aside: those that are settled now are marked so.
  */
 export async function recoverJournal(
-  places: Places,
+  places: CliPaths,
   order: RecoverOrder,
   around: Surroundings,
 ): Promise<Recovered> {
@@ -78,7 +108,7 @@ function journalFolders(dir: string): readonly string[] {
     .filter((one) => existsSync(one));
   if (folders.length > 0) return folders;
   if (existsSync(dir) && inspectJournal(dir).length > 0) return [dir];
-  throw new CliError(`${dir} has no journal: name a data directory, or the folder of a journal`);
+  throw new OperatorError(`${dir} has no journal: name a data directory, or the folder of a journal`);
 }
 
 /** Keeps a server from starting in the directory meanwhile; true when one has it already. A disk that takes no writes has none. */
@@ -222,7 +252,7 @@ async function settleAll(
   await Promise.all(refused);
   await tellNodes(database, charged);
   if (quarantine.unstored > 0)
-    throw new CliError(
+    throw new OperatorError(
       `the database refuses ${quarantine.unstored} settlements, and to note that it does: the journal has them still`,
     );
   return { known, quarantined: refused.length };

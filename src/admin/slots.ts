@@ -1,21 +1,45 @@
 import { join } from 'node:path';
+import type { CliPaths } from '../app/cli-options.ts';
 import { readConfig, type Settings, settingsOf } from '../app/config-source.ts';
 import type { Surroundings } from '../app/process-context.ts';
-import { CliError, type Places } from '../cli/shell.ts';
-import type { LogWish, SlotDesk } from '../cli/slot-desk.ts';
 import { hint } from '../config/nearest.ts';
 import type { ControlCall } from '../control/call.ts';
 import { parseRow, type SlotRow } from '../control/slots.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 import { readHistory } from '../slots/history.ts';
 import { followLog, type LogLine, readLog, startLogs } from '../slots/read-log.ts';
 import { systemClock } from '../time/clock.ts';
 import { askServer, serverIsAway } from './control-client.ts';
 
+/** The slots of a data directory, as the operator's commands use them (decisions.md §4). All throw a `OperatorError` on what he can mend. */
+export interface SlotAdmin {
+  /** The slots of the server that runs; without one, those of the configuration, cold. */
+  list(): Promise<readonly SlotRow[]>;
+  /** One slot of the server that runs. */
+  read(name: string): Promise<SlotRow>;
+  /** Starts it now, out of a back-off too; does not wait for the engine. */
+  start(name: string): Promise<SlotRow>;
+  /** Stops it and waits until nothing of the engine is left; requests in flight get `drainMs` (30 s when null) to end. */
+  stop(name: string, drainMs: number | null): Promise<SlotRow>;
+  /** What its engine said; a server is not needed. */
+  logs(name: string, wish: LogWish): AsyncIterable<LogLine>;
+}
+
+/** Which part of the logs. */
+export interface LogWish {
+  /** Of which start: 1 is the newest; null: the newest, and when following, those that come. */
+  readonly start: number | null;
+  /** Only so many lines of what is there; null: all. */
+  readonly last: number | null;
+  /** Whether to wait for what comes. */
+  readonly follow: boolean;
+}
+
 /** A server that is alive answers this within its sleep. */
 const answerWithinMs = 10_000;
 
 /** The slots of the data directory that the options name: through its server's control socket, and from its files. */
-export function openSlotDeskOf(places: Places, around: Surroundings): SlotDesk {
+export function openSlotAdmin(places: CliPaths, around: Surroundings): SlotAdmin {
   const settings = settingsOf(places, around);
   const { dataDir } = settings;
   const ask = (call: ControlCall): Promise<unknown> => askServer(dataDir, call);
@@ -49,14 +73,15 @@ export function openSlotDeskOf(places: Places, around: Surroundings): SlotDesk {
 }
 
 function listOf(body: unknown): readonly SlotRow[] {
-  if (!Array.isArray(body)) throw new CliError('the server has no list of slots: is it another version?');
+  if (!Array.isArray(body))
+    throw new OperatorError('the server has no list of slots: is it another version?');
   return body.map(parseRow);
 }
 
 function assertKnown(name: string, known: readonly string[]): void {
   if (known.includes(name)) return;
   const none = known.length === 0 ? ': the configuration has no slots' : hint(name, known);
-  throw new CliError(`there is no slot ${name}${none}`);
+  throw new OperatorError(`there is no slot ${name}${none}`);
 }
 
 /** What a slot is while nobody runs it. */
@@ -94,11 +119,13 @@ async function* logsOf(
       readConfig(settings, around).slots.map(({ name }) => name),
     );
     if (!waits)
-      throw new CliError(`there is no log of ${slot}: its engine was not started here, or said nothing`);
+      throw new OperatorError(`there is no log of ${slot}: its engine was not started here, or said nothing`);
   }
   const log = start === null ? logs[0] : logs[start - 1];
   if (log === undefined && !waits)
-    throw new CliError(`there is no log of start ${start}: those of the last ${logs.length} starts are kept`);
+    throw new OperatorError(
+      `there is no log of start ${start}: those of the last ${logs.length} starts are kept`,
+    );
   if (!follow) return yield* log === undefined ? [] : readLog(log, last);
   const from = { dataDir, slot, log: start === null ? null : (log ?? null) };
   // Whoever follows ends the command to stop.

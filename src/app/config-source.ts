@@ -1,17 +1,30 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type CheckedConfig, CliError, type Places } from '../cli/shell.ts';
 import type { Config } from '../config/config.ts';
 import { faultText } from '../config/fault.ts';
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts';
+import type { FactsTaken } from '../config/model-metadata/apply-metadata.ts';
 import { largestFactsBytes } from '../config/model-metadata/metadata.ts';
 import { readText } from '../config/read-text.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 import { showsSomething } from '../ids/name.ts';
 import { makeFolder } from '../store/make-folder.ts';
+import type { CliPaths } from './cli-options.ts';
 import { rightsFaults } from './config-permissions.ts';
 import { builtInConfig } from './default-config.ts';
 import { keepFacts, usualFacts } from './model-metadata-file.ts';
 import type { Surroundings } from './process-context.ts';
+
+/** What was found in a configuration. */
+export interface CheckedConfig {
+  readonly file: string;
+  /** Every fault as text; empty when there is none. */
+  readonly faults: readonly string[];
+  /** What is unsafe about it although it can be used, such as who may write it. */
+  readonly warnings: readonly string[];
+  /** What it takes from the public facts; null when it has faults or takes none. */
+  readonly facts: FactsTaken | null;
+}
 
 /** Where things are, after the command line and the defaults. */
 export interface Settings {
@@ -27,7 +40,7 @@ const rememberedName = 'config-file';
 const largestBytes = 2 * largestFactsBytes;
 
 /** Where the data and the configuration are: the command line, else what was served last, else `naru.yaml` and `.naru`. */
-export function settingsOf(places: Places, around: Pick<Surroundings, 'env' | 'cwd' | 'root'>): Settings {
+export function settingsOf(places: CliPaths, around: Pick<Surroundings, 'env' | 'cwd' | 'root'>): Settings {
   const dataDir = resolve(
     around.cwd,
     places.dataDir ?? variable('NARU_DATA_DIR', around) ?? join(around.root, '.naru'),
@@ -35,7 +48,7 @@ export function settingsOf(places: Places, around: Pick<Surroundings, 'env' | 'c
   const stated = places.config ?? variable('NARU_CONFIG', around);
   if (stated !== null) {
     const file = resolve(around.cwd, stated);
-    if (!existsSync(file)) throw new CliError(`there is no configuration file ${file}`);
+    if (!existsSync(file)) throw new OperatorError(`there is no configuration file ${file}`);
     return { dataDir, configFile: file };
   }
   const remembered = join(dataDir, rememberedName);
@@ -69,7 +82,7 @@ export function faultsOf(settings: Settings, around: Surroundings): CheckedConfi
   return { file, faults: loaded.faults.map((fault) => faultText(file, fault)), warnings, facts: null };
 }
 
-/** The configuration; throws a `CliError` that lists every fault. */
+/** The configuration; throws a `OperatorError` that lists every fault. */
 export function readConfig(settings: Settings, around: Surroundings): Config {
   return readWhole(settings, around).config;
 }
@@ -88,7 +101,7 @@ function readWhole(settings: Settings, around: Surroundings): LoadedConfig & { r
   const { file, loaded } = load(settings, around);
   if (loaded.ok) return loaded;
   const lines = loaded.faults.map((fault) => faultText(file, fault));
-  throw new CliError(
+  throw new OperatorError(
     `the configuration has ${lines.length === 1 ? 'a fault' : `${lines.length} faults`}:\n${lines.join('\n')}`,
   );
 }
@@ -98,7 +111,7 @@ function load(settings: Settings, around: Surroundings): { file: string; loaded:
   return { file: settings.configFile ?? 'the built-in configuration', loaded };
 }
 
-/** The text of the configuration, and all that it may take from outside of itself. Throws a `CliError` when it cannot be read. */
+/** The text of the configuration, and all that it may take from outside of itself. Throws a `OperatorError` when it cannot be read. */
 export function sourceOf({ configFile, dataDir }: Settings, around: Surroundings): ConfigSource {
   return {
     text: configFile === null ? builtInConfig(dataDir, around) : textOfConfig(configFile),
@@ -113,7 +126,7 @@ function textOfConfig(file: string): string {
   try {
     return readText(file, largestBytes);
   } catch (error) {
-    throw new CliError(
+    throw new OperatorError(
       `the configuration file ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
     );
   }

@@ -1,7 +1,7 @@
-import type { Office } from '../cli/office.ts';
 import { krwOfMicro } from '../money/krw.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql } from '../store/sql.ts';
+import type { OperatorService } from './operator-service.ts';
 
 /** What the demo account begins with: ₩10,000. */
 const bonus = krwOfMicro(10_000_000_000n);
@@ -20,7 +20,7 @@ export interface DemoAccount {
  * Creates the demo account when there is no account at all, and finishes one that a first start left without keys because it
  * was killed; null when there is nothing to do.
  */
-export function createDemoAccount(office: Office, database: Database): Promise<DemoAccount | null> {
+export function createDemoAccount(office: OperatorService, database: Database): Promise<DemoAccount | null> {
   // Of several nodes that start at once on an empty database one makes it: the others wait, and find it.
   return database.transaction(async (sql) => {
     await sql.query('SELECT pg_advisory_xact_lock($1)', [demoLock]);
@@ -28,7 +28,7 @@ export function createDemoAccount(office: Office, database: Database): Promise<D
   });
 }
 
-async function create(office: Office, sql: Sql): Promise<DemoAccount | null> {
+async function create(office: OperatorService, sql: Sql): Promise<DemoAccount | null> {
   const accounts = await sql.query<{ id: bigint; name: string }>(
     'SELECT id, name FROM account ORDER BY id LIMIT 2',
   );
@@ -49,7 +49,7 @@ async function create(office: Office, sql: Sql): Promise<DemoAccount | null> {
 }
 
 async function unfinished(
-  office: Office,
+  office: OperatorService,
   accounts: readonly { readonly id: bigint; readonly name: string }[],
 ): Promise<number | null> {
   const [first, second] = accounts;

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net';
-import { CliError } from '../cli/shell.ts';
 import type { Address, Config } from '../config/config.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 
 /** Listens for a moment; the error when that cannot be, null when it can. Port 0 is always free. */
 export function tryListen({ host, port }: Address): Promise<NodeJS.ErrnoException | null> {
@@ -24,7 +24,7 @@ export function freePort(host: string): Promise<number> {
 }
 
 /**
- * Throws a `CliError` when the configured address cannot be had. Asked before the database starts: whoever finds the port taken
+ * Throws a `OperatorError` when the configured address cannot be had. Asked before the database starts: whoever finds the port taken
  * knows it at once, and nothing has to be stopped again.
  */
 export async function assertListenable(config: Config): Promise<void> {
@@ -42,10 +42,12 @@ export function aboutAddress(error: unknown, config: Config): unknown {
     const remedy = isAdmin
       ? 'choose another with admin.port in naru.yaml'
       : 'choose another with --port N, or listen.port in naru.yaml';
-    return new CliError(`port ${String(port)} on ${String(address)} is taken by another program: ${remedy}`);
+    return new OperatorError(
+      `port ${String(port)} on ${String(address)} is taken by another program: ${remedy}`,
+    );
   }
   const { host, port: wanted } = isAdmin ? config.admin : config.listen;
-  return new CliError(
+  return new OperatorError(
     `cannot listen on ${host} port ${wanted} (${String(code)}): choose others with --host and --port`,
   );
 }

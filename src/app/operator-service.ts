@@ -1,24 +1,98 @@
-import { createAccount, readAccount, readAccounts } from '../accounts/accounts.ts';
+import { type AccountRow, createAccount, readAccount, readAccounts } from '../accounts/accounts.ts';
+import type { CatalogueChange } from '../catalogue/difference.ts';
 import { differenceTo, publishPrices, readHistory, readPublished } from '../catalogue/publish.ts';
-import type { Office } from '../cli/office.ts';
 import type { Config } from '../config/config.ts';
 import { type DatasetName, DatasetSync } from '../datasets/sync.ts';
 import { exportedGeneration } from '../generations/generation.ts';
 import { exportGenerations, readAnyGeneration } from '../generations/generations.ts';
-import { createKey, readKey, readKeys, readSpend, revokeKey, suspendKey } from '../keys/keys.ts';
-import { isDisabled, standingOf } from '../keys/standing.ts';
-import { adjustCredit, refundGeneration } from '../ledger/corrections.ts';
-import { grantCredit } from '../ledger/credit.ts';
-import { exportEntries, verifyLedger } from '../ledger/ledger.ts';
-import { readQuarantine, retryQuarantined, writeOffQuarantined } from '../ledger/quarantine.ts';
-import { pruneGenerations } from '../ledger/retention.ts';
+import type { KeyHash } from '../ids/api-key.ts';
+import type { GenerationUuid } from '../ids/generation-id.ts';
+import {
+  createKey,
+  type KeyOrder,
+  type KeyRow,
+  readKey,
+  readKeys,
+  readSpend,
+  revokeKey,
+  suspendKey,
+} from '../keys/keys.ts';
+import type { Spend } from '../keys/spend.ts';
+import { isDisabled, type KeyStanding, standingOf } from '../keys/standing.ts';
+import {
+  type Adjustment,
+  adjustCredit,
+  type CorrectionOutcome,
+  type Refund,
+  refundGeneration,
+} from '../ledger/corrections.ts';
+import { type Grant, type GrantOutcome, grantCredit } from '../ledger/credit.ts';
+import { type Anchor, type EntryRow, exportEntries, type Verdict, verifyLedger } from '../ledger/ledger.ts';
+import {
+  type RetryOutcome,
+  readQuarantine,
+  retryQuarantined,
+  writeOffQuarantined,
+} from '../ledger/quarantine.ts';
+import { type PruneOrder, type PruneOutcome, pruneGenerations } from '../ledger/retention.ts';
 import { silentLog } from '../log/log.ts';
 import { readNodes, writeOffNode } from '../nodes/nodes.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
 
+/** A published price. */
+export type PublishedPrice = Awaited<ReturnType<typeof readPublished>>[number];
+
+/** The rooms, bound to an open database, as the operator's commands use them. */
+export interface OperatorService {
+  createAccount(account: { readonly name: string; readonly email: string | null }): Promise<number>;
+  readAccount(accountId: number): Promise<AccountRow | null>;
+  readAccounts(): Promise<readonly AccountRow[]>;
+  grantCredit(grant: Grant): Promise<GrantOutcome>;
+  refundGeneration(refund: Refund): Promise<CorrectionOutcome>;
+  adjustCredit(adjustment: Adjustment): Promise<CorrectionOutcome>;
+  createKey(order: KeyOrder): Promise<{ readonly hash: KeyHash; readonly plaintext: string }>;
+  readKey(hash: KeyHash): Promise<KeyRow | null>;
+  readKeys(accountId: number): Promise<readonly KeyRow[]>;
+  readSpend(key: KeyRow): Promise<Spend>;
+  /** How the keys of an account stand now; null when there is no such account. */
+  readStandings(
+    accountId: number,
+  ): Promise<((key: KeyRow) => { readonly standing: KeyStanding; readonly isDisabled: boolean }) | null>;
+  suspendKey(change: {
+    readonly hash: KeyHash;
+    readonly suspended: boolean;
+    readonly reason: string | null;
+  }): Promise<boolean>;
+  revokeKey(hash: KeyHash): Promise<boolean>;
+  exportEntries(onlyAccount: number | null): AsyncIterable<EntryRow>;
+  /** One record with its account, as it is exported; null when there is none. */
+  readGeneration(uuid: GenerationUuid): Promise<object | null>;
+  exportGenerations(onlyAccount: number | null): AsyncIterable<object>;
+  pruneGenerations(order: PruneOrder): Promise<PruneOutcome>;
+  /** `anchors`: where the chains of the ledger stood when a backup was made. */
+  verifyLedger(anchors?: ReadonlyMap<number, Anchor>): Promise<Verdict>;
+  /** The settlements that the database refused: those that wait for a decision, or all there ever were. */
+  readQuarantine(all: boolean): ReturnType<typeof readQuarantine>;
+  /** Settles refused settlements once more, one or all. */
+  retryQuarantined(only: GenerationUuid | null): Promise<RetryOutcome>;
+  /** False when none of this generation waits for a decision. */
+  writeOffQuarantined(order: { readonly uuid: GenerationUuid; readonly reason: string }): Promise<boolean>;
+  readNodes(): ReturnType<typeof readNodes>;
+  /** Takes a lost node out of the list whose journal is gone. */
+  writeOffNode(order: { readonly home: string; readonly reason: string }): ReturnType<typeof writeOffNode>;
+  /** What publishing the configuration would change of what is published. */
+  diffCatalogue(): Promise<readonly CatalogueChange[]>;
+  /** Publishes the prices of the configuration; running servers read theirs again. */
+  publishCatalogue(): Promise<{ readonly edition: number; readonly changes: readonly CatalogueChange[] }>;
+  readPublished(): Promise<readonly PublishedPrice[]>;
+  readPriceHistory: (model: string | null) => ReturnType<typeof readHistory>;
+  syncDatasets(names: readonly DatasetName[]): ReturnType<DatasetSync['syncNow']>;
+  close(): Promise<void>;
+}
+
 /** Binds the rooms to an open database for the operator's commands; `close` is called when they are done with it. */
-export function openOffice(
+export function createOperatorService(
   database: Database,
   context: {
     readonly clock: Clock;
@@ -31,7 +105,7 @@ export function openOffice(
     readonly datasets?: Config['datasets'];
     readonly close: () => Promise<void>;
   },
-): Office {
+): OperatorService {
   const { clock, keyPrefix, maxKeysPerAccount: maxPerAccount = Number.POSITIVE_INFINITY } = context;
   return {
     createAccount: (account) => createAccount(database, { ...account, createdAtMs: clock.now() }),
@@ -80,7 +154,7 @@ export function openOffice(
   };
 }
 
-function catalogueOf({ catalogue }: Parameters<typeof openOffice>[1]) {
+function catalogueOf({ catalogue }: Parameters<typeof createOperatorService>[1]) {
   if (catalogue === undefined) throw new Error('this office was opened without a catalogue');
   return catalogue;
 }
@@ -93,7 +167,7 @@ async function syncDatasets(
   database: Database,
   { clock, datasets }: { readonly clock: Clock; readonly datasets?: Config['datasets'] },
   names: readonly DatasetName[],
-): ReturnType<Office['syncDatasets']> {
+): ReturnType<OperatorService['syncDatasets']> {
   if (datasets === undefined) return 'no_key';
   const sync = new DatasetSync({ settings: datasets, database, clock, log: silentLog });
   try {

@@ -1,13 +1,22 @@
 import { buildCatalogue } from '../catalogue/catalogue.ts';
-import { CliError, type Places, type RouteAnswer } from '../cli/shell.ts';
 import type { Config } from '../config/config.ts';
 import { Refusal } from '../errors/catalogue.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 import { explainRoute, queryOf, type RouteQuestion } from '../inference/explain-route.ts';
-import type { Explanation } from '../routing/explain-plan.ts';
+import type { Explanation, Knowledge } from '../routing/explain-plan.ts';
 import type { CandidateReport } from '../routing/health-report.ts';
 import { unmeasured } from '../upstreams/health-status.ts';
+import type { CliPaths } from './cli-options.ts';
 import { readConfig, settingsOf } from './config-source.ts';
 import type { Surroundings } from './process-context.ts';
+
+/** Why a request would be answered by whom, and how much of the candidates' health that takes into account. */
+export interface RouteAnswer {
+  readonly knowledge: Knowledge;
+  readonly explanation: Explanation;
+  /** The worker that was asked, of a server that has several. */
+  readonly worker: number | null;
+}
 
 /** A server on this machine answers at once, or is busy enough that its health is no use. */
 const askForMs = 3_000;
@@ -25,8 +34,8 @@ export interface AdminHealth {
 }
 
 /** Why a request would be answered by whom: of the running server, else of the configuration alone. */
-export async function explainRouteOf(
-  places: Places,
+export async function explainServerRoute(
+  places: CliPaths,
   question: RouteQuestion,
   around: Surroundings,
 ): Promise<RouteAnswer> {
@@ -42,14 +51,14 @@ export async function explainRouteOf(
     } as const;
     return { knowledge: 'none', explanation: explainRoute(question, known), worker: null };
   } catch (error) {
-    if (error instanceof Refusal) throw new CliError(error.message);
+    if (error instanceof Refusal) throw new OperatorError(error.message);
     throw error;
   }
 }
 
 /** How the candidates of the running server do; null when none runs. */
-export async function routeHealthOf(
-  places: Places,
+export async function readRouteHealth(
+  places: CliPaths,
   around: Surroundings,
 ): Promise<readonly CandidateReport[] | null> {
   const settings = settingsOf(places, around);
@@ -76,6 +85,6 @@ async function ask<T extends { readonly data_dir: string }>(
     // Nobody there, or somebody else who does not speak JSON.
     return null;
   }
-  if (typeof said.error === 'string') throw new CliError(said.error);
+  if (typeof said.error === 'string') throw new OperatorError(said.error);
   return said.data_dir === dataDir ? said : null;
 }

@@ -1,4 +1,3 @@
-import type { UpOptions } from '../cli/shell.ts';
 import type { Config } from '../config/config.ts';
 import { serveControl } from '../control/serve.ts';
 import { answerSlots } from '../control/slots.ts';
@@ -6,6 +5,7 @@ import { createLog, type LogSink } from '../log/log.ts';
 import { createProcesses } from '../slots/drivers/processes.ts';
 import { migrate } from '../store/migrate.ts';
 import { systemClock } from '../time/clock.ts';
+import type { UpOptions } from './cli-options.ts';
 import { Reloading } from './config-reloader.ts';
 import { readConfig, readConfigToPublish, rememberConfig, settingsOf } from './config-source.ts';
 import { guardAgainstCrash } from './crash-guard.ts';
@@ -17,12 +17,12 @@ import { settleLeftHomes, workerHomes } from './journal-recovery.ts';
 import { aboutAddress, assertListenable } from './listen-address.ts';
 import { batchedSink } from './logging/batched-sink.ts';
 import { openLogFile } from './logging/log-file.ts';
-import { openOffice } from './operator-service.ts';
+import { createOperatorService } from './operator-service.ts';
 import type { Surroundings } from './process-context.ts';
 import { urlOf, welcome, welcomeRow } from './startup-banner.ts';
 import { type Serving, serveWithWorkers } from './workers/primary.ts';
 
-/** `naru up`: serves until it is told to stop; resolves with the exit code. Throws a `CliError` for what the operator can mend. */
+/** `naru up`: serves until it is told to stop; resolves with the exit code. Throws a `OperatorError` for what the operator can mend. */
 export async function up(options: UpOptions, around: Surroundings): Promise<number> {
   const settings = settingsOf(options, around);
   const say = (line: string): void => around.err(`naru: ${line}\n`);
@@ -119,7 +119,7 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     const { port } = gateway.server;
     const url = urlOf(config.listen.host, port);
     lock.describe(`naru up, listening on ${url}`);
-    const office = openOffice(database, {
+    const office = createOperatorService(database, {
       clock: systemClock,
       keyPrefix: config.keys.prefix,
       close: async () => {},

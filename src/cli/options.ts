@@ -1,8 +1,10 @@
 import { type Command, Help, type Option } from 'commander';
+import type { CliPaths } from '../app/cli-options.ts';
+import type { OperatorService } from '../app/operator-service.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 import { words } from './arguments.ts';
-import type { Office } from './office.ts';
+import type { CliContext } from './context.ts';
 import { Output } from './output.ts';
-import { CliError, type Places, type Shell } from './shell.ts';
 
 /** The options that every command has. */
 export interface CommonOptions {
@@ -32,29 +34,29 @@ export function ownOptionsFirst(this: Help, command: Command): Option[] {
 }
 
 /** Where configuration and data are, as the options say. */
-export function placesOf(options: CommonOptions): Places {
+export function cliPaths(options: CommonOptions): CliPaths {
   return { config: options.config ?? null, dataDir: options.dataDir ?? null };
 }
 
-/** Throws a `CliError` when there is no such account. */
-export async function assertAccount(office: Office, accountId: number): Promise<void> {
+/** Throws a `OperatorError` when there is no such account. */
+export async function assertAccount(office: OperatorService, accountId: number): Promise<void> {
   if ((await office.readAccount(accountId)) === null) throw noAccount(accountId);
 }
 
 /** The error of a command for an account that does not exist. */
-export function noAccount(accountId: number): CliError {
-  return new CliError(`there is no account ${accountId}`);
+export function noAccount(accountId: number): OperatorError {
+  return new OperatorError(`there is no account ${accountId}`);
 }
 
 /** Opens the office for one command and closes it again whatever happens. */
-export async function inOffice(
-  shell: Shell,
+export async function withOperatorService(
+  cli: CliContext,
   options: CommonOptions,
-  work: (office: Office, output: Output) => Promise<void>,
+  work: (office: OperatorService, output: Output) => Promise<void>,
 ): Promise<void> {
-  const office = await shell.openOffice(placesOf(options));
+  const office = await cli.openOperatorService(cliPaths(options));
   try {
-    await work(office, new Output(shell, options.json === true));
+    await work(office, new Output(cli, options.json === true));
   } finally {
     await office.close();
   }

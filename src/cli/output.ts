@@ -1,19 +1,19 @@
 import { escapeControls } from '../log/log.ts';
-import type { Shell } from './shell.ts';
+import type { CliContext } from './context.ts';
 
 /** Prints rows for people or, with `--json`, one JSON object a line and nothing else (decisions.md §4). */
 export class Output {
-  readonly #shell: Shell;
+  readonly #cli: CliContext;
   readonly #json: boolean;
 
-  constructor(shell: Shell, json: boolean) {
-    this.#shell = shell;
+  constructor(cli: CliContext, json: boolean) {
+    this.#cli = cli;
     this.#json = json;
   }
 
   /** One result: `text` for people, `row` for machines. */
   async one(text: string, row: object): Promise<void> {
-    await this.#shell.out(`${this.#json ? jsonOf(row) : text.split('\n').map(shownLine).join('\n')}\n`);
+    await this.#cli.out(`${this.#json ? jsonOf(row) : text.split('\n').map(shownLine).join('\n')}\n`);
   }
 
   /**
@@ -27,15 +27,15 @@ export class Output {
     whole: readonly object[] = rows,
   ): Promise<void> {
     if (this.#json || rows.length === 0) {
-      for (const row of whole) await this.#shell.out(`${jsonOf(row)}\n`);
-      if (rows.length === 0) this.#shell.err(`${none}\n`);
+      for (const row of whole) await this.#cli.out(`${jsonOf(row)}\n`);
+      if (rows.length === 0) this.#cli.err(`${none}\n`);
       return;
     }
     const lines = [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))];
     const widths = columns.map((_, index) => Math.max(...lines.map((line) => widthOf(line[index] ?? ''))));
     for (const line of lines) {
       const padded = line.map((text, index) => text + ' '.repeat((widths[index] ?? 0) - widthOf(text)));
-      await this.#shell.out(`${padded.join('  ').trimEnd()}\n`);
+      await this.#cli.out(`${padded.join('  ').trimEnd()}\n`);
     }
   }
 
@@ -43,12 +43,12 @@ export class Output {
   async rows(columns: readonly string[], rows: Iterable<Row> | AsyncIterable<Row>): Promise<void> {
     let headed = this.#json;
     for await (const row of rows) {
-      if (!headed) await this.#shell.out(`${columns.join('\t')}\n`);
+      if (!headed) await this.#cli.out(`${columns.join('\t')}\n`);
       headed = true;
       const line = this.#json ? jsonOf(row) : columns.map((column) => cell(row[column])).join('\t');
-      await this.#shell.out(`${line}\n`);
+      await this.#cli.out(`${line}\n`);
     }
-    if (!headed) this.#shell.err('none\n');
+    if (!headed) this.#cli.err('none\n');
   }
 }
 

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { hint } from '../config/nearest.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 import { addAccountCommands } from './commands/account.ts';
 import { addBackupCommands } from './commands/backup.ts';
 import { addCreditCommands } from './commands/credit.ts';
@@ -13,8 +14,8 @@ import { addNodeCommands } from './commands/node.ts';
 import { addRouteCommands } from './commands/route.ts';
 import { addServerCommands } from './commands/server.ts';
 import { addSlotCommands } from './commands/slot.ts';
+import type { CliContext } from './context.ts';
 import { ownOptionsFirst } from './options.ts';
-import { CliError, type Shell } from './shell.ts';
 
 const examples = `
 Examples:
@@ -27,40 +28,40 @@ Every command takes --json (one JSON object a line), --data-dir and --config, an
 Exit codes: 0 done, 1 failed or found something wrong, 2 not understood.`;
 
 /** Runs one command line and returns the exit code: 0 done, 1 failed or found something wrong, 2 not understood. */
-export async function runCli(shell: Shell, args: readonly string[]): Promise<number> {
+export async function runCli(cli: CliContext, args: readonly string[]): Promise<number> {
   const state = { exitCode: 0 };
   const program = new Command('naru')
     .description('An inference gateway that bills exactly, in won.')
-    .version(shell.version(), '-V, --version', 'print the version')
+    .version(cli.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'explain a command')
     .helpCommand(false)
     .configureHelp({ visibleOptions: ownOptionsFirst })
     .addHelpText('after', examples)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => void shell.out(text), writeErr: (text) => shell.err(text) })
+    .configureOutput({ writeOut: (text) => void cli.out(text), writeErr: (text) => cli.err(text) })
     .showHelpAfterError('(--help explains the command)');
-  addServerCommands(program, shell, state);
-  addDoctorCommand(program, shell, state);
-  addAccountCommands(program, shell);
-  addCreditCommands(program, shell);
-  addKeyCommands(program, shell);
-  addExportCommands(program, shell, state);
+  addServerCommands(program, cli, state);
+  addDoctorCommand(program, cli, state);
+  addAccountCommands(program, cli);
+  addCreditCommands(program, cli);
+  addKeyCommands(program, cli);
+  addExportCommands(program, cli, state);
   const models = program.command('models').description('the catalogue and its prices').helpCommand(false);
-  addPublicationCommands(models, shell, state);
-  addFactCommands(models, shell);
-  addBackupCommands(program, shell, state);
-  addSlotCommands(program, shell, state);
-  addRouteCommands(program, shell);
-  addDatasetCommands(program, shell, state);
-  addNodeCommands(program, shell);
+  addPublicationCommands(models, cli, state);
+  addFactCommands(models, cli);
+  addBackupCommands(program, cli, state);
+  addSlotCommands(program, cli, state);
+  addRouteCommands(program, cli);
+  addDatasetCommands(program, cli, state);
+  addNodeCommands(program, cli);
   try {
     refuseUnclearOptions(program, args);
     await program.parseAsync([...args], { from: 'user' });
     return state.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (!(error instanceof CliError)) throw error;
-    shell.err(`naru: ${error.message}\n`);
+    if (!(error instanceof OperatorError)) throw error;
+    cli.err(`naru: ${error.message}\n`);
     return 1;
   }
 }

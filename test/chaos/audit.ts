@@ -1,5 +1,5 @@
 import { get } from 'node:http';
-import type { Office } from '../../src/cli/office.ts';
+import type { OperatorService } from '../../src/app/operator-service.ts';
 import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id.ts';
 import { krwOfMicro, krwToDecimal } from '../../src/money/krw.ts';
 import type { Sight } from './client.ts';
@@ -36,7 +36,7 @@ export async function exportBooks(site: Site): Promise<Exports> {
 }
 
 /** The same, read beside a server through the rooms that those commands use. */
-export async function readBooks(office: Office): Promise<Exports> {
+export async function readBooks(office: OperatorService): Promise<Exports> {
   const rows = await Array.fromAsync(office.exportEntries(null));
   const verdict = await office.verifyLedger();
   return {

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import { openOffice } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/app/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { startUpstream } from '../harness/upstream.ts';
@@ -51,6 +51,10 @@ export async function startBehindCutter(t: TestContext, ownRole = false): Promis
     await cutter.close();
     await upstream.close();
   });
-  const office = openOffice(direct, { clock: naru.clock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const office = createOperatorService(direct, {
+    clock: naru.clock,
+    keyPrefix: 'sk-naru-',
+    close: async () => {},
+  });
   return { naru, cutter, office, direct };
 }

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { Agent } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openOffice } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/app/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { systemClock } from '../../src/time/clock.ts';
@@ -40,7 +40,11 @@ async function start(t: TestContext): Promise<Running> {
   const cutter = await startCutter(home.address);
   const database = new Database(home.address, 2);
   await migrate(database);
-  const office = openOffice(database, { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const office = createOperatorService(database, {
+    clock: systemClock,
+    keyPrefix: 'sk-naru-',
+    close: async () => {},
+  });
   const upstream = await startUpstream();
   upstream.answer(({ body }) => scriptedReply(body));
   const url = `postgres://${home.address.user}@127.0.0.1:${cutter.port}/${home.address.database}`;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openOffice } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/app/operator-service.ts';
 import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { Journal } from '../../src/journal/journal.ts';
 import { type SettlementRow, Settlements } from '../../src/ledger/settlements.ts';
@@ -27,7 +27,7 @@ test('requests of an hour do not fill the journal, and are on record after a cra
     await home.drop();
     rmSync(dir, { recursive: true });
   });
-  const office = openOffice(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const office = createOperatorService(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
   const accountId = await office.createAccount({ name: 'patient', email: null });
   const key = await office.createKey({
     accountId,

@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import nodeEnv from '../../scripts/node-env.json' with { type: 'json' };
 import nodeFlags from '../../scripts/node-flags.json' with { type: 'json' };
-import { openOffice } from '../../src/app/operator-service.ts';
-import type { Office } from '../../src/cli/office.ts';
+import type { OperatorService } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/app/operator-service.ts';
 import { hashKey, type KeyHash } from '../../src/ids/api-key.ts';
 import { krwFromDecimal } from '../../src/money/krw.ts';
 import { attachEmbedded } from '../../src/postgres/embedded.ts';
@@ -45,7 +45,7 @@ export type JsonLine = any;
 /** The operator's side of a site. */
 export interface Books {
   readonly database: Database;
-  readonly office: Office;
+  readonly office: OperatorService;
   close(): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ export function createSite(
       const connection = await attachEmbedded(dataDir);
       if (connection === null) throw new Error('no database runs on the data directory');
       const database = new Database(connection, 2);
-      const office = openOffice(database, {
+      const office = createOperatorService(database, {
         clock: systemClock,
         keyPrefix: 'sk-naru-',
         close: async () => {},
@@ -159,7 +159,7 @@ export async function killWhileStarting(site: Site, afterMs: number): Promise<vo
 }
 
 /** An account of a site with credit in won and so many inference keys. */
-export async function createPayer(office: Office, credit: string, keyCount: number): Promise<Payer> {
+export async function createPayer(office: OperatorService, credit: string, keyCount: number): Promise<Payer> {
   const accountId = await office.createAccount({ name: 'chaos', email: null });
   const amount = krwFromDecimal(credit);
   if (amount === null) throw new Error(`${credit} is no amount`);

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readBackup } from '../../src/admin/backup/archive.ts';
-import { CliError } from '../../src/cli/shell.ts';
+import { OperatorError } from '../../src/errors/operator-error.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import { createPlace, eventually, type Place, type Serving } from './naru.ts';
@@ -213,7 +213,7 @@ describe('a backup', () => {
         const changed = Buffer.from(bytes);
         changed[at] = (bytes[at] ?? 0) ^ (1 << (at % 8));
         writeFileSync(join(folder, file), changed);
-        await assert.rejects(readBackup(folder), CliError, `${file}: byte ${at}`);
+        await assert.rejects(readBackup(folder), OperatorError, `${file}: byte ${at}`);
         flipped += 1;
       }
       writeFileSync(join(folder, file), bytes);

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { Command } from 'commander';
-import { openOffice } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/app/operator-service.ts';
 import { addDatasetCommands } from '../../src/cli/commands/dataset.ts';
-import { CliError, type Shell } from '../../src/cli/shell.ts';
+import type { CliContext } from '../../src/cli/context.ts';
 import type { Config } from '../../src/config/config.ts';
 import { readAppPeriod } from '../../src/datasets/apps-sql.ts';
+import { OperatorError } from '../../src/errors/operator-error.ts';
 import { reply } from '../harness/upstream.ts';
 import { type ScriptedSource, startSource, startSync, type TestSync } from './scripted-source.ts';
 
@@ -33,9 +34,14 @@ async function run(
       out += text;
     },
     err: () => {},
-    openOffice: async () =>
-      openOffice(at.database, { clock: at.clock, keyPrefix: 'sk-naru-', datasets, close: async () => {} }),
-  } as Partial<Shell> as Shell;
+    openOperatorService: async () =>
+      createOperatorService(at.database, {
+        clock: at.clock,
+        keyPrefix: 'sk-naru-',
+        datasets,
+        close: async () => {},
+      }),
+  } as Partial<CliContext> as CliContext;
   const program = new Command('naru').exitOverride().configureOutput({ writeErr: () => {} });
   addDatasetCommands(program, shell, state);
   await program.parseAsync(['dataset', 'sync', ...args], { from: 'user' });
@@ -67,7 +73,7 @@ test('a failure is told, with exit code 1', async () => {
 });
 
 test('without a sync key, beside another sync and with an unknown name it says so', async () => {
-  await assert.rejects(run([], { ...source.settings, syncKey: null }), CliError);
+  await assert.rejects(run([], { ...source.settings, syncKey: null }), OperatorError);
   await assert.rejects(run(['weather']), /Allowed choices are app-rankings, benchmarks, rankings-daily/);
   const hold =
     'UPDATE dataset_source SET holder = gen_random_uuid(), held_until = to_timestamp($1::float8 / 1000)';

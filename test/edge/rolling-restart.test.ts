@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { test } from 'node:test';
-import { openOffice } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/app/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { assertMet, auditHistory, readBooks } from '../chaos/audit.ts';
@@ -30,7 +30,11 @@ test('a rolling restart cuts no stream, fails no request, and bills every answer
   });
   const shared = await createTestDatabase();
   const database = new Database(shared.address, 2);
-  const office = openOffice(database, { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const office = createOperatorService(database, {
+    clock: systemClock,
+    keyPrefix: 'sk-naru-',
+    close: async () => {},
+  });
   const over = {
     database: { url: urlOf(shared.address) },
     edge: { rate_limit: 'external', trusted_proxies: ['127.0.0.1'] },

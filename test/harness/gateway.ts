@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RouteTable } from '../../src/api/route-table.ts';
 import { type Gateway, startGateway } from '../../src/app/gateway.ts';
-import { openOffice } from '../../src/app/operator-service.ts';
-import type { Office } from '../../src/cli/office.ts';
+import type { OperatorService } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/app/operator-service.ts';
 import type { Config } from '../../src/config/config.ts';
 import { faultText } from '../../src/config/fault.ts';
 import { loadConfig } from '../../src/config/load.ts';
@@ -27,7 +27,7 @@ export interface TestGateway {
   readonly origin: string;
   readonly gateway: Gateway;
   readonly database: Database;
-  readonly office: Office;
+  readonly office: OperatorService;
   readonly clock: TestClock;
   readonly dataDir: string;
   /** What it was started with. */
@@ -171,7 +171,11 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const processes = createProcesses((pid, signal) => process.kill(pid, signal));
   const gateway = await startGateway({ config, database, dataDir, clock, log, processes });
   const origin = `http://127.0.0.1:${gateway.server.port}`;
-  const office = openOffice(database, { clock, keyPrefix: config.keys.prefix, close: async () => {} });
+  const office = createOperatorService(database, {
+    clock,
+    keyPrefix: config.keys.prefix,
+    close: async () => {},
+  });
   const table = new RouteTable(gateway.routes);
   const hurry = new AbortController();
   let closed = false;
@@ -220,7 +224,7 @@ function assertNoInternalErrors(logged: readonly Record<string, unknown>[]): voi
   throw new Error(`${internal.length} internal errors, the first: ${JSON.stringify(internal[0])}`);
 }
 
-async function createTestAccount(office: Office, options: AccountOptions): Promise<TestAccount> {
+async function createTestAccount(office: OperatorService, options: AccountOptions): Promise<TestAccount> {
   const accountId = await office.createAccount({ name: 'test', email: null });
   const topUp = async (amount: string): Promise<void> => {
     await office.grantCredit({

@@ -10,7 +10,7 @@ import { dispatch } from '../../src/api/dispatch.ts';
 import { route } from '../../src/api/route.ts';
 import { RouteTable } from '../../src/api/route-table.ts';
 import { openBooks } from '../../src/app/accounting.ts';
-import { openOffice } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/app/operator-service.ts';
 import { Funds } from '../../src/app/spend-limits.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
@@ -271,7 +271,7 @@ async function partsOf(t: TestContext, kept: number) {
     database,
     isForgetful,
     desk: new KeyDesk({ database, ring: books.keys, clock, keyPrefix, maxPerAccount: 1_000 }),
-    office: openOffice(database, { clock, keyPrefix, close: async () => {} }),
+    office: createOperatorService(database, { clock, keyPrefix, close: async () => {} }),
   };
 }
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
-import type { Shell } from '../../src/cli/shell.ts';
 import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id.ts';
 import { decodeFinal } from '../../src/ledger/journal-records.ts';
 import { Quarantine } from '../../src/ledger/quarantine.ts';
@@ -50,9 +50,9 @@ async function ledger(naru: TestGateway, ...words: readonly string[]) {
     err: (text: string) => {
       said.err += text;
     },
-    version: () => '0',
-    openOffice: async () => naru.office,
-  } as unknown as Shell;
+    version: '0',
+    openOperatorService: async () => naru.office,
+  } as unknown as CliContext;
   const code = await runCli(shell, ['ledger', ...words, '--json']);
   const rows = said.out.split('\n').filter(Boolean);
   return { code, err: said.err, rows: rows.map((line) => JSON.parse(line)) };

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
-import { openOffice } from '../../src/app/operator-service.ts';
-import type { Office } from '../../src/cli/office.ts';
+import type { OperatorService } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/app/operator-service.ts';
 import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { type SettlementRow, settleBatch } from '../../src/ledger/settlement-sql.ts';
 import { findDifferences } from '../../src/ledger/verification-sql.ts';
@@ -15,7 +15,7 @@ import { TestClock } from '../harness/test-clock.ts';
 /** A ledger with one account and one key, without a gateway around it. */
 export interface LedgerWorld {
   readonly database: Database;
-  readonly office: Office;
+  readonly office: OperatorService;
   readonly clock: TestClock;
   readonly accountId: number;
   readonly keyId: number;
@@ -23,7 +23,7 @@ export interface LedgerWorld {
   grant(
     amount: bigint,
     options?: { readonly expiresAtMs?: number; readonly idempotencyKey?: string },
-  ): ReturnType<Office['grantCredit']>;
+  ): ReturnType<OperatorService['grantCredit']>;
   /** A generation of this cost that is about to be settled now; its price makes the cost come out. */
   generation(cost: bigint, laid?: Partial<SettlementRow>): SettlementRow;
   settle(...rows: readonly SettlementRow[]): ReturnType<typeof settleBatch>;
@@ -50,7 +50,7 @@ export async function openLedger(t: TestContext): Promise<LedgerWorld> {
     await drop();
   });
   const clock = new TestClock();
-  const office = openOffice(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const office = createOperatorService(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
   const accountId = await office.createAccount({ name: 'contract', email: null });
   const { hash } = await office.createKey({
     accountId,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { openOffice } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/app/operator-service.ts';
 import { krwFromDecimal } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
@@ -27,7 +27,11 @@ export async function createWorld(t: TestContext) {
     for (const { drop } of homes) await drop();
     for (const place of places) place.remove();
   });
-  const office = openOffice(database, { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const office = createOperatorService(database, {
+    clock: systemClock,
+    keyPrefix: 'sk-naru-',
+    close: async () => {},
+  });
   const tree = {
     listen: { port: 0 },
     edge: { rate_limit: 'external' },

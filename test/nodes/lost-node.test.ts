@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openOffice } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/app/operator-service.ts';
 import type { GenerationUuid } from '../../src/ids/generation-id.ts';
 import { removeLostNodes } from '../../src/nodes/nodes-sql.ts';
 import { Database } from '../../src/store/database.ts';
@@ -210,7 +210,11 @@ test('a journal charges nobody in another database; it is set aside there, and s
   t.after(() => there.close());
   const elsewhere = world.place(urlOf(another.address));
   await (await world.up(elsewhere)).stop();
-  const office = openOffice(there, { clock: systemClock, keyPrefix: 'sk-', close: async () => {} });
+  const office = createOperatorService(there, {
+    clock: systemClock,
+    keyPrefix: 'sk-',
+    close: async () => {},
+  });
   while ((await office.createAccount({ name: 'somebody else', email: null })) < accountId);
   const usedThere = async () => Number((await office.readAccount(accountId))?.usage ?? 0n);
   // The operator changes database.url and starts.
@@ -270,7 +274,11 @@ for (const continues of [true, false]) {
     const another = await world.anotherDatabase();
     const there = new Database(another.address, 1);
     t.after(() => there.close());
-    const office = openOffice(there, { clock: systemClock, keyPrefix: 'sk-', close: async () => {} });
+    const office = createOperatorService(there, {
+      clock: systemClock,
+      keyPrefix: 'sk-',
+      close: async () => {},
+    });
     const used = async () => Number((await office.readAccount(accountId))?.usage ?? 0n) / 1e6;
     const target = world.place(urlOf(another.address));
     const restored = await target.run(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Books, openBooks } from '../../src/app/accounting.ts';
-import { openOffice } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/app/operator-service.ts';
 import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
@@ -74,7 +74,11 @@ test('what a node settles that was taken for lost is known to one that is alone,
   const home = await createTestDatabase();
   t.after(() => home.drop());
   const one = await nodeOf(t, home);
-  const office = openOffice(one.database, { clock: systemClock, keyPrefix: 'sk-', close: async () => {} });
+  const office = createOperatorService(one.database, {
+    clock: systemClock,
+    keyPrefix: 'sk-',
+    close: async () => {},
+  });
   const accountId = await office.createAccount({ name: 'one', email: null });
   const { hash } = await office.createKey({
     ...{ accountId, kind: 'inference', name: 'one', limit: null, limitReset: 'never', expiresAtMs: null },

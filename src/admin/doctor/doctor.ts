@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readAlarms } from '../../app/alarms.ts';
+import type { CliPaths } from '../../app/cli-options.ts';
 import { faultsOf, readConfig, type Settings, settingsOf } from '../../app/config-source.ts';
 import { workerHomes } from '../../app/journal-recovery.ts';
 import { tryListen } from '../../app/listen-address.ts';
 import type { Surroundings } from '../../app/process-context.ts';
-import type { Finding, Places } from '../../cli/shell.ts';
 import type { Config } from '../../config/config.ts';
 import { findBinaries } from '../../postgres/binaries.ts';
 import { clusterMajor } from '../../postgres/cluster.ts';
@@ -17,6 +17,7 @@ import { Database } from '../../store/database.ts';
 import { durabilityFaults, readDurability } from '../../store/durability.ts';
 import { explain } from '../format-error.ts';
 import { examineDemoEngine } from './demo-engine.ts';
+import type { Finding } from './finding.ts';
 
 const oldestNode = 26;
 const oldestDatabase = 15;
@@ -25,7 +26,7 @@ const usualAdminPort = 8788;
 const smallDiskBytes = 1_000_000_000;
 
 /** `naru doctor`: what has to be right before Naru can serve, each with its remedy when it is not. Changes nothing of note. */
-export async function examine(places: Places, around: Surroundings): Promise<readonly Finding[]> {
+export async function examine(places: CliPaths, around: Surroundings): Promise<readonly Finding[]> {
   const findings = [node(around)];
   const settings = settingsOf(places, around);
   const { file, faults, warnings } = faultsOf(settings, around);

@@ -1,7 +1,7 @@
-import { CliError } from '../../cli/shell.ts';
 import type { Config } from '../../config/config.ts';
 import { serveControl } from '../../control/serve.ts';
 import { answerSlots } from '../../control/slots.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
 import { RateLimit } from '../../http/rate-limit.ts';
 import { createLog, type Log, type LogSink } from '../../log/log.ts';
 import type { DataDirLock } from '../../postgres/data-dir-lock.ts';
@@ -19,7 +19,7 @@ import { createDemoAccount } from '../demo-account.ts';
 import { settleLeftHomes, workerHomes } from '../journal-recovery.ts';
 import { freePort } from '../listen-address.ts';
 import { SlotMetrics } from '../metrics/slot-metrics.ts';
-import { openOffice } from '../operator-service.ts';
+import { createOperatorService } from '../operator-service.ts';
 import type { Surroundings } from '../process-context.ts';
 import { urlOf, welcome, welcomeRow } from '../startup-banner.ts';
 import { workerPages } from './admin-pages.ts';
@@ -32,7 +32,7 @@ import { workerHome } from './worker-dir.ts';
 /** What `naru up` serves with. */
 export interface Serving {
   readonly config: Config;
-  /** The configuration as its file is now; throws a `CliError` that lists its faults. */
+  /** The configuration as its file is now; throws a `OperatorError` that lists its faults. */
   readonly readAgain: () => Config;
   readonly dataDir: string;
   readonly lock: DataDirLock;
@@ -217,7 +217,7 @@ async function announce(
 ): Promise<void> {
   const url = urlOf(config.listen.host, at.port);
   lock.describe(`naru up, listening on ${url}`);
-  const office = openOffice(at.database, {
+  const office = createOperatorService(at.database, {
     clock: systemClock,
     keyPrefix: config.keys.prefix,
     close: async () => {},
@@ -263,13 +263,13 @@ async function withPort(config: Config): Promise<Config> {
   return listen.port === 0 ? { ...config, listen: { ...listen, port: await freePort(listen.host) } } : config;
 }
 
-/** Connections of a worker's pool. Throws a `CliError` when the embedded database has not enough for so many workers. */
+/** Connections of a worker's pool. Throws a `OperatorError` when the embedded database has not enough for so many workers. */
 function poolFor({ database }: Config, size: number): number {
   if (database.url !== 'embedded') return usualPool;
   const each = Math.floor(connectionsForWorkers / size) - furtherConnections;
   if (each >= smallestPool) return Math.min(usualPool, each);
   const most = Math.floor(connectionsForWorkers / (smallestPool + furtherConnections));
-  throw new CliError(
+  throw new OperatorError(
     `--workers ${size}: the embedded database has connections for ${most}; name a server of your own in database.url`,
   );
 }

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import type { AccountRow } from '../../accounts/accounts.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
 import { accountId, name } from '../arguments.ts';
-import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
+import type { CliContext } from '../context.ts';
+import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
 import type { Row } from '../output.ts';
-import { CliError, type Shell } from '../shell.ts';
 
 const columns = [
   'account_id',
@@ -18,7 +19,7 @@ const columns = [
 ];
 
 /** `naru account create|list|show`. */
-export function addAccountCommands(program: Command, shell: Shell): void {
+export function addAccountCommands(program: Command, cli: CliContext): void {
   const account = program.command('account').description('accounts').helpCommand(false);
 
   withCommonOptions(account.command('create'))
@@ -26,7 +27,7 @@ export function addAccountCommands(program: Command, shell: Shell): void {
     .requiredOption('--name <name>', 'what it is called', name)
     .option('--email <address>', 'whom to write to', name)
     .action((flags: CommonOptions & { name: string; email?: string }) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         const id = await office.createAccount({ name: flags.name, email: flags.email ?? null });
         await output.one(`created account ${id}`, {
           account_id: id,
@@ -39,7 +40,7 @@ export function addAccountCommands(program: Command, shell: Shell): void {
   withCommonOptions(account.command('list'))
     .description('every account with its money')
     .action((flags: CommonOptions) =>
-      inOffice(shell, flags, async (office, output) =>
+      withOperatorService(cli, flags, async (office, output) =>
         output.rows(columns, (await office.readAccounts()).map(rowOf)),
       ),
     );
@@ -48,9 +49,9 @@ export function addAccountCommands(program: Command, shell: Shell): void {
     .description('one account with its money')
     .argument('<id>', 'the account', accountId)
     .action((id: number, flags: CommonOptions) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         const found = await office.readAccount(id);
-        if (found === null) throw new CliError(`there is no account ${id}`);
+        if (found === null) throw new OperatorError(`there is no account ${id}`);
         await output.rows(columns, [rowOf(found)]);
       }),
     );

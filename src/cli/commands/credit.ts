@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { OperatorError } from '../../errors/operator-error.ts';
 import type { GenerationUuid } from '../../ids/generation-id.ts';
 import type { CorrectionOutcome } from '../../ledger/corrections.ts';
 import { type Krw, krwToDecimal } from '../../money/krw.ts';
@@ -12,9 +13,9 @@ import {
   signedKrw,
   words,
 } from '../arguments.ts';
-import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
+import type { CliContext } from '../context.ts';
+import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
 import type { Output } from '../output.ts';
-import { CliError, type Shell } from '../shell.ts';
 
 interface GrantFlags extends CommonOptions {
   readonly account: number;
@@ -40,7 +41,7 @@ interface AdjustFlags extends CommonOptions {
 }
 
 /** `naru credit grant|refund|adjust`. */
-export function addCreditCommands(program: Command, shell: Shell): void {
+export function addCreditCommands(program: Command, cli: CliContext): void {
   const credit = program.command('credit').description('prepaid credit').helpCommand(false);
   withCommonOptions(credit.command('grant'))
     .description('add credit to an account; a running server knows it within a second')
@@ -51,7 +52,7 @@ export function addCreditCommands(program: Command, shell: Shell): void {
     .option('--idempotency-key <key>', 'granting twice with one key grants once', name)
     .option('--memo <text>', 'a note for the ledger')
     .action((flags: GrantFlags) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         const { account, amount, kind } = flags;
         const outcome = await office.grantCredit({
           accountId: account,
@@ -63,10 +64,10 @@ export function addCreditCommands(program: Command, shell: Shell): void {
         });
         if (!('entryId' in outcome)) {
           const used = `the idempotency key ${flags.idempotencyKey} was used for another amount or kind`;
-          throw new CliError(outcome.kind === 'conflict' ? used : `there is no account ${account}`);
+          throw new OperatorError(outcome.kind === 'conflict' ? used : `there is no account ${account}`);
         }
         if (isPast(flags.expiresAt))
-          shell.err('naru: --expires-at is in the past: the credit is lost at once\n');
+          cli.err('naru: --expires-at is in the past: the credit is lost at once\n');
         const repeated = outcome.kind === 'repeated';
         const won = krwToDecimal(amount);
         const text = repeated
@@ -89,7 +90,7 @@ export function addCreditCommands(program: Command, shell: Shell): void {
     .requiredOption('--reason <text>', 'why, for the ledger', words)
     .option('--idempotency-key <key>', 'refunding twice with one key refunds once', name)
     .action((flags: RefundFlags) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         const { generation, reason } = flags;
         const outcome = await office.refundGeneration({
           generation,
@@ -108,7 +109,7 @@ export function addCreditCommands(program: Command, shell: Shell): void {
     .requiredOption('--reason <text>', 'why, for the ledger', words)
     .option('--idempotency-key <key>', 'adjusting twice with one key adjusts once', name)
     .action((flags: AdjustFlags) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         const { account, amount, reason } = flags;
         const outcome = await office.adjustCredit({
           accountId: account,
@@ -131,11 +132,11 @@ async function report(
 ): Promise<void> {
   switch (outcome.kind) {
     case 'not_found':
-      throw new CliError(notFound);
+      throw new OperatorError(notFound);
     case 'conflict':
-      throw new CliError(`the idempotency key ${idempotencyKey} was used for something else`);
+      throw new OperatorError(`the idempotency key ${idempotencyKey} was used for something else`);
     case 'too_much':
-      throw new CliError(`only ${krwToDecimal(outcome.left)} won of its cost are left to refund`);
+      throw new OperatorError(`only ${krwToDecimal(outcome.left)} won of its cost are left to refund`);
     case 'done':
     case 'repeated': {
       const won = krwToDecimal(outcome.amount);

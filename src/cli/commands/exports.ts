@@ -1,12 +1,13 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
 import type { EntryRow, Verdict } from '../../ledger/ledger.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
 import { accountId, words } from '../arguments.ts';
-import { assertAccount, type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
+import type { CliContext } from '../context.ts';
+import { assertAccount, type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
 import type { Output, Row } from '../output.ts';
-import type { Shell } from '../shell.ts';
 import { addGenerationPrune, addGenerationShow } from './generation.ts';
 import { addQuarantineCommands } from './quarantine.ts';
 
@@ -27,14 +28,14 @@ const generationColumns = [
 ];
 
 /** `naru ledger export|verify`, the quarantine, and `naru generation export|show|prune`. */
-export function addExportCommands(program: Command, shell: Shell, state: { exitCode: number }): void {
+export function addExportCommands(program: Command, cli: CliContext, state: { exitCode: number }): void {
   const ledger = program.command('ledger').description('the ledger').helpCommand(false);
 
   withCommonOptions(ledger.command('export'))
     .description('every entry, one a line')
     .option('--account <id>', 'only this account', accountId)
     .action((flags: ExportFlags) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         if (flags.account !== undefined) await assertAccount(office, flags.account);
         await output.rows(entryColumns, entries(office.exportEntries(flags.account ?? null)));
       }),
@@ -44,23 +45,25 @@ export function addExportCommands(program: Command, shell: Shell, state: { exitC
     .description('recompute every balance and period total; exit code 1 and the differences if any')
     .option('--against <dir>', 'a backup: the ledger must have grown from the one in it', words)
     .action(async (flags: CommonOptions & { readonly against?: string }) => {
-      const anchors = flags.against === undefined ? undefined : await shell.readAnchors(flags.against);
-      await inOffice(shell, flags, async (office, output) => {
+      const { readAnchors } = await import('../../admin/backup/archive.ts');
+      const anchors =
+        flags.against === undefined ? undefined : await readAnchors(resolve(cli.cwd, flags.against));
+      await withOperatorService(cli, flags, async (office, output) => {
         const verdict = await office.verifyLedger(anchors);
         if (verdict.differences.length > 0) state.exitCode = 1;
         await report(verdict, output);
       });
     });
 
-  addQuarantineCommands(ledger, shell, state);
+  addQuarantineCommands(ledger, cli, state);
   const generation = program.command('generation').description('records of generations').helpCommand(false);
-  addGenerationShow(generation, shell);
-  addGenerationPrune(generation, shell);
+  addGenerationShow(generation, cli);
+  addGenerationPrune(generation, cli);
   withCommonOptions(generation.command('export'))
     .description('every record, one a line')
     .option('--account <id>', 'only this account', accountId)
     .action((flags: ExportFlags) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         if (flags.account !== undefined) await assertAccount(office, flags.account);
         const records = office.exportGenerations(flags.account ?? null) as AsyncIterable<Row>;
         await output.rows(generationColumns, records);

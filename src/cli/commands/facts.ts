@@ -1,28 +1,31 @@
 import type { Command } from 'commander';
+import type { RefreshedFacts } from '../../admin/model-metadata.ts';
 import type { ModelFact } from '../../config/model-metadata/metadata.ts';
 import { hint } from '../../config/nearest.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
 import { words } from '../arguments.ts';
-import { type CommonOptions, placesOf, withCommonOptions } from '../options.ts';
+import type { CliContext } from '../context.ts';
+import { type CommonOptions, cliPaths, withCommonOptions } from '../options.ts';
 import { Output, type Row } from '../output.ts';
-import { CliError, type RefreshedFacts, type Shell } from '../shell.ts';
 
 const columns = ['id', 'context_length', 'max_completion_tokens', 'prompt_usd', 'completion_usd', 'input'];
 
 /** `naru models facts|refresh`: what is publicly known of models. Neither needs the database. */
-export function addFactCommands(models: Command, shell: Shell): void {
+export function addFactCommands(models: Command, cli: CliContext): void {
   withCommonOptions(models.command('facts'))
     .description('public facts of models that naru.yaml can take; USD per million tokens')
     .argument('[part]', 'only ids with this in them')
     .action(async (part: string | undefined, flags: CommonOptions) => {
-      const { models: facts, asOf, origin } = await shell.readFacts(placesOf(flags));
+      const { readFacts } = await import('../../admin/model-metadata.ts');
+      const { models: facts, asOf, origin } = await readFacts(cliPaths(flags), cli);
       const wanted = part?.toLowerCase() ?? '';
       const found = [...facts.values()].filter(({ id }) => id.toLowerCase().includes(wanted));
       if (found.length === 0)
-        throw new CliError(
+        throw new OperatorError(
           `the public facts of ${asOf} know no model ${part}${hint(part ?? '', facts.keys())}`,
         );
-      await new Output(shell, flags.json === true).table(columns, found.map(rowOf));
-      if (flags.json !== true) shell.err(`facts of ${asOf} (${origin})\n`);
+      await new Output(cli, flags.json === true).table(columns, found.map(rowOf));
+      if (flags.json !== true) cli.err(`facts of ${asOf} (${origin})\n`);
     });
 
   withCommonOptions(models.command('refresh'))
@@ -33,9 +36,10 @@ export function addFactCommands(models: Command, shell: Shell): void {
       words,
     )
     .action(async (flags: CommonOptions & { from?: string }) => {
-      const refreshed = await shell.refreshFacts(placesOf(flags), flags.from ?? null);
+      const { refreshFacts } = await import('../../admin/model-metadata.ts');
+      const refreshed = await refreshFacts(cliPaths(flags), flags.from ?? null, cli);
       const { path, asOf, source, models: count, added, gone, priced, left } = refreshed;
-      await new Output(shell, flags.json === true).one(textOf(refreshed), {
+      await new Output(cli, flags.json === true).one(textOf(refreshed), {
         ...{ path, as_of: asOf, source, models: count, added, gone, price_changed: priced },
         left_out: Object.fromEntries(left),
       });

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
+import { OperatorError } from '../../errors/operator-error.ts';
 import type { GenerationUuid } from '../../ids/generation-id.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoDay, seoulDayAt } from '../../time/period.ts';
 import { generationUuid, seoulMonth } from '../arguments.ts';
-import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
-import { CliError, type Shell } from '../shell.ts';
+import type { CliContext } from '../context.ts';
+import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
 
 /** What the record of a generation shows of its route. */
 interface Shown {
@@ -49,21 +50,21 @@ const shown = [
 ];
 
 /** `naru generation show`: one record, with its attempts and why they were made in that order. */
-export function addGenerationShow(generation: Command, shell: Shell): void {
+export function addGenerationShow(generation: Command, cli: CliContext): void {
   withCommonOptions(generation.command('show'))
     .description('one record: what was tried in which order, and why')
     .argument('<id>', 'gen-…', generationUuid)
     .action((uuid: GenerationUuid, flags: CommonOptions) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         const record = await office.readGeneration(uuid);
-        if (record === null) throw new CliError('there is no such generation');
+        if (record === null) throw new OperatorError('there is no such generation');
         await output.one(textOf(record as Shown & Readonly<Record<string, unknown>>), record);
       }),
     );
 }
 
 /** `naru generation prune`: old records make room; the money that they cost stays in the books. */
-export function addGenerationPrune(generation: Command, shell: Shell): void {
+export function addGenerationPrune(generation: Command, cli: CliContext): void {
   withCommonOptions(generation.command('prune'))
     .description(
       'drop the records of old months; their sums stay, and with them the verification of the books',
@@ -71,17 +72,17 @@ export function addGenerationPrune(generation: Command, shell: Shell): void {
     .requiredOption('--before <month>', 'the first Seoul month to keep, such as 2026-01', seoulMonth)
     .option('--dry-run', 'drop nothing, and say what would be dropped')
     .action((flags: CommonOptions & { readonly before: number; readonly dryRun?: boolean }) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         const outcome = await office.pruneGenerations({
           beforeMs: flags.before,
           dryRun: flags.dryRun ?? false,
         });
         if (outcome.kind === 'too_recent')
-          throw new CliError(
+          throw new OperatorError(
             `the current month and the one before it stay: --before ${monthOf(outcome.latestMs)} is the latest`,
           );
         if (outcome.kind === 'books_differ')
-          throw new CliError('the books do not agree, nothing was dropped: see naru ledger verify');
+          throw new OperatorError('the books do not agree, nothing was dropped: see naru ledger verify');
         const rows = outcome.months.map(({ month, records, costMicro }) => ({
           month,
           records,

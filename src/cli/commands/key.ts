@@ -1,4 +1,6 @@
 import { type Command, Option } from 'commander';
+import type { OperatorService } from '../../app/operator-service.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
 import type { KeyHash, KeyKind } from '../../ids/api-key.ts';
 import type { KeyRow } from '../../keys/keys.ts';
 import { spendOf } from '../../keys/spend.ts';
@@ -7,10 +9,15 @@ import { type Krw, krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
 import { type LimitReset, limitResets } from '../../time/period.ts';
 import { accountId, instant, isPast, keyHash, limitKrw, name } from '../arguments.ts';
-import type { Office } from '../office.ts';
-import { assertAccount, type CommonOptions, inOffice, noAccount, withCommonOptions } from '../options.ts';
+import type { CliContext } from '../context.ts';
+import {
+  assertAccount,
+  type CommonOptions,
+  noAccount,
+  withCommonOptions,
+  withOperatorService,
+} from '../options.ts';
 import type { Row } from '../output.ts';
-import { CliError, type Shell } from '../shell.ts';
 
 interface CreateFlags extends CommonOptions {
   readonly account: number;
@@ -35,7 +42,7 @@ const columns = [
 ];
 
 /** `naru key create|list|show|suspend|unsuspend|revoke`. */
-export function addKeyCommands(program: Command, shell: Shell): void {
+export function addKeyCommands(program: Command, cli: CliContext): void {
   const key = program.command('key').description('API keys').helpCommand(false);
 
   withCommonOptions(key.command('create'))
@@ -53,10 +60,9 @@ export function addKeyCommands(program: Command, shell: Shell): void {
     )
     .option('--expires-at <instant>', 'from when on it is refused', instant)
     .action((flags: CreateFlags) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         await create(office, flags, output);
-        if (isPast(flags.expiresAt))
-          shell.err('naru: --expires-at is in the past: the key is never let in\n');
+        if (isPast(flags.expiresAt)) cli.err('naru: --expires-at is in the past: the key is never let in\n');
       }),
     );
 
@@ -67,7 +73,7 @@ export function addKeyCommands(program: Command, shell: Shell): void {
       new Option('--state <state...>', 'only keys in one of these states').choices([...keyStandings]),
     )
     .action((flags: CommonOptions & { account: number; state?: readonly KeyStanding[] }) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         const keys = await office.readKeys(flags.account);
         const rows = await rowsOf(office, flags.account, keys);
         const { state } = flags;
@@ -82,7 +88,7 @@ export function addKeyCommands(program: Command, shell: Shell): void {
     .description('one key')
     .argument('<hash>', 'the key', keyHash)
     .action((hash: KeyHash, flags: CommonOptions) =>
-      inOffice(shell, flags, async (office, output) =>
+      withOperatorService(cli, flags, async (office, output) =>
         output.rows(columns, [await rowOf(office, await found(office, hash))]),
       ),
     );
@@ -90,14 +96,14 @@ export function addKeyCommands(program: Command, shell: Shell): void {
   const change = (
     verb: string,
     description: string,
-    act: (office: Office, hash: KeyHash, reason: string | null) => Promise<boolean>,
+    act: (office: OperatorService, hash: KeyHash, reason: string | null) => Promise<boolean>,
   ) =>
     withCommonOptions(key.command(verb))
       .description(description)
       .argument('<hash>', 'the key', keyHash)
       .option('--reason <text>', 'a note for whoever looks later')
       .action((hash: KeyHash, flags: CommonOptions & { reason?: string }) =>
-        inOffice(shell, flags, async (office, output) => {
+        withOperatorService(cli, flags, async (office, output) => {
           if (!(await act(office, hash, flags.reason ?? null))) throw noKey(hash);
           const row = await rowOf(office, await found(office, hash));
           await output.one(`${row['label']} is ${row['state']}`, row);
@@ -113,7 +119,7 @@ export function addKeyCommands(program: Command, shell: Shell): void {
 }
 
 async function create(
-  office: Office,
+  office: OperatorService,
   flags: CreateFlags,
   output: { one(text: string, row: object): Promise<void> },
 ): Promise<void> {
@@ -130,18 +136,22 @@ async function create(
   await output.one(text, { hash, key: plaintext, ...(await rowOf(office, await found(office, hash))) });
 }
 
-async function found(office: Office, hash: KeyHash): Promise<KeyRow> {
+async function found(office: OperatorService, hash: KeyHash): Promise<KeyRow> {
   const row = await office.readKey(hash);
   if (row === null) throw noKey(hash);
   return row;
 }
 
-function noKey(hash: KeyHash): CliError {
-  return new CliError(`there is no key with the hash ${hash}`);
+function noKey(hash: KeyHash): OperatorError {
+  return new OperatorError(`there is no key with the hash ${hash}`);
 }
 
-/** Throws a `CliError` when there is no such account. */
-async function rowsOf(office: Office, account: number, keys: readonly KeyRow[]): Promise<readonly KeyLine[]> {
+/** Throws a `OperatorError` when there is no such account. */
+async function rowsOf(
+  office: OperatorService,
+  account: number,
+  keys: readonly KeyRow[],
+): Promise<readonly KeyLine[]> {
   const standings = await office.readStandings(account);
   if (standings === null) throw noAccount(account);
   return Promise.all(
@@ -155,7 +165,7 @@ async function rowsOf(office: Office, account: number, keys: readonly KeyRow[]):
   );
 }
 
-async function rowOf(office: Office, row: KeyRow): Promise<KeyLine> {
+async function rowOf(office: OperatorService, row: KeyRow): Promise<KeyLine> {
   const [line] = await rowsOf(office, row.accountId, [row]);
   if (line === undefined) throw new Error('a key has one line');
   return line;

@@ -1,17 +1,18 @@
 import type { Command } from 'commander';
 import type { CatalogueChange } from '../../catalogue/difference.ts';
 import { hint } from '../../config/nearest.ts';
-import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
+import type { CliContext } from '../context.ts';
+import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
 import type { Row } from '../output.ts';
-import { CliError, type Shell } from '../shell.ts';
 import { changeRows, diffColumns, historyColumns, listColumns, versionRow } from './price-rows.ts';
 
 /** `naru models list|diff|publish|history`: prices as they are published, and as a publication would change them. */
-export function addPublicationCommands(models: Command, shell: Shell, state: { exitCode: number }): void {
+export function addPublicationCommands(models: Command, cli: CliContext, state: { exitCode: number }): void {
   withCommonOptions(models.command('list'))
     .description('what is published now, in won per token')
     .action((flags: CommonOptions) =>
-      inOffice(shell, flags, async (office, output) =>
+      withOperatorService(cli, flags, async (office, output) =>
         output.table(listColumns, (await office.readPublished()).map(versionRow)),
       ),
     );
@@ -20,7 +21,7 @@ export function addPublicationCommands(models: Command, shell: Shell, state: { e
     .description('what publishing the configuration file would change; won per token')
     .option('--exit-code', 'exit code 1 when it would change anything')
     .action((flags: CommonOptions & { exitCode?: boolean }) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         const changes = await office.diffCatalogue();
         if (flags.exitCode === true && changes.length > 0) state.exitCode = 1;
         await output.table(diffColumns, rowsOf(changes), 'no difference: what the file says is published');
@@ -32,7 +33,7 @@ export function addPublicationCommands(models: Command, shell: Shell, state: { e
       'publish the prices of the configuration file; a running server takes the file over within a second',
     )
     .action((flags: CommonOptions) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         const { edition, changes } = await office.publishCatalogue();
         await output.table(diffColumns, rowsOf(changes), 'no difference: it was published before');
         await output.one(`edition ${edition} is published: ${summaryOf(changes)}`, {
@@ -46,10 +47,10 @@ export function addPublicationCommands(models: Command, shell: Shell, state: { e
     .description('every price there ever was, with the rate that made won of dollars; instants in Seoul time')
     .argument('[model]', 'only this model')
     .action((model: string | undefined, flags: CommonOptions) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         const found = await office.readPriceHistory(model ?? null);
         if ('known' in found)
-          throw new CliError(
+          throw new OperatorError(
             `no price of a model ${model} was ever published${hint(model ?? '', found.known)}`,
           );
         await output.table(historyColumns, found.versions.map(versionRow));

@@ -1,15 +1,16 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Recovered } from '../../admin/recover-journal.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
 import { isoOf } from '../../time/clock.ts';
 import { words } from '../arguments.ts';
-import type { Recovered } from '../node-desk.ts';
-import { type CommonOptions, inOffice, placesOf, withCommonOptions } from '../options.ts';
+import type { CliContext } from '../context.ts';
+import { type CommonOptions, cliPaths, withCommonOptions, withOperatorService } from '../options.ts';
 import { Output } from '../output.ts';
-import { CliError, type Shell } from '../shell.ts';
 
 const columns = ['node_id', 'name', 'address', 'state', 'started_at', 'seen_ms_ago'];
 
 /** `naru node list|recover|write-off|new-identity`: the gateways that serve from the database. */
-export function addNodeCommands(program: Command, shell: Shell): void {
+export function addNodeCommands(program: Command, cli: CliContext): void {
   const node = program
     .command('node')
     .description('the gateways that serve from one database')
@@ -18,7 +19,7 @@ export function addNodeCommands(program: Command, shell: Shell): void {
   withCommonOptions(node.command('list'))
     .description('every node, oldest first; a lost one did not stop in order')
     .action((flags: CommonOptions) =>
-      inOffice(shell, flags, async (office, output) =>
+      withOperatorService(cli, flags, async (office, output) =>
         output.table(
           columns,
           (await office.readNodes()).map(({ id, home, address, lives, startedAtMs, silentMs }) => ({
@@ -43,8 +44,9 @@ export function addNodeCommands(program: Command, shell: Shell): void {
     .option('--of-database <uuid>', 'take segments of this database too: the books here continue those', uuid)
     .action(async (dir: string, flags: CommonOptions & { copy?: boolean; ofDatabase?: string }) => {
       const order = { dir, isCopy: flags.copy === true, ofDatabase: flags.ofDatabase ?? null };
-      const done = await shell.recover(placesOf(flags), order);
-      await new Output(shell, flags.json === true).one(wordsOf(done), {
+      const { recoverJournal } = await import('../../admin/recover-journal.ts');
+      const done = await recoverJournal(cliPaths(flags), order, cli);
+      await new Output(cli, flags.json === true).one(wordsOf(done), {
         ...done,
         elsewhere: Object.fromEntries(done.elsewhere),
       });
@@ -55,10 +57,11 @@ export function addNodeCommands(program: Command, shell: Shell): void {
     .argument('<name>', 'as naru node list shows it', uuid)
     .requiredOption('--reason <text>', 'why, for the books', words)
     .action((name: string, flags: CommonOptions & { reason: string }) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         const outcome = await office.writeOffNode({ home: name, reason: flags.reason });
-        if (outcome === 'unknown') throw new CliError(`there is no node ${name}: see naru node list`);
-        if (outcome === 'alive') throw new CliError(`node ${name} was seen a moment ago: it is not lost`);
+        if (outcome === 'unknown') throw new OperatorError(`there is no node ${name}: see naru node list`);
+        if (outcome === 'alive')
+          throw new OperatorError(`node ${name} was seen a moment ago: it is not lost`);
         await output.one(`${name}: written off`, { name, reason: flags.reason });
       }),
     );
@@ -66,8 +69,9 @@ export function addNodeCommands(program: Command, shell: Shell): void {
   withCommonOptions(node.command('new-identity'))
     .description('make a copied data directory a node of its own; its copy of the journal is set aside')
     .action(async (flags: CommonOptions) => {
-      const output = new Output(shell, flags.json === true);
-      for (const { home, before, after, setAside } of await shell.newIdentity(placesOf(flags))) {
+      const { newIdentity } = await import('../../admin/new-identity.ts');
+      const output = new Output(cli, flags.json === true);
+      for (const { home, before, after, setAside } of await newIdentity(cliPaths(flags), cli)) {
         const journal =
           setAside === null
             ? ''

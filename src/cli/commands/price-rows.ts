@@ -1,8 +1,8 @@
+import type { PublishedPrice } from '../../app/operator-service.ts';
 import type { CatalogueChange } from '../../catalogue/difference.ts';
 import type { StatedPrice } from '../../config/config.ts';
 import { rateOfPico, rateToDecimal } from '../../money/price.ts';
 import { seoulIsoOf } from '../../time/period.ts';
-import type { PublishedPrice } from '../office.ts';
 import type { Row } from '../output.ts';
 
 /** The columns of `naru models diff` and `publish`. */

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
+import { OperatorError } from '../../errors/operator-error.ts';
 import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
 import { generationUuid, words } from '../arguments.ts';
-import { type CommonOptions, inOffice, withCommonOptions } from '../options.ts';
-import { CliError, type Shell } from '../shell.ts';
+import type { CliContext } from '../context.ts';
+import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
 
 const columns = ['generation_id', 'account_id', 'cost_krw', 'quarantined_at', 'attempts', 'state', 'reason'];
 
@@ -14,12 +15,12 @@ interface WriteOffFlags extends CommonOptions {
 }
 
 /** `naru ledger quarantine|retry|write-off`: the settlements that the database refused. */
-export function addQuarantineCommands(ledger: Command, shell: Shell, state: { exitCode: number }): void {
+export function addQuarantineCommands(ledger: Command, cli: CliContext, state: { exitCode: number }): void {
   withCommonOptions(ledger.command('quarantine'))
     .description('settlements that the database refused: their money has not moved')
     .option('--all', 'those that were settled or written off since, too')
     .action((flags: CommonOptions & { all?: boolean }) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         const entries = await office.readQuarantine(flags.all === true);
         await output.table(
           columns,
@@ -40,7 +41,7 @@ export function addQuarantineCommands(ledger: Command, shell: Shell, state: { ex
     .description('settle them once more; exit code 1 when the database still refuses one')
     .option('--generation <id>', 'only this one', generationUuid)
     .action((flags: CommonOptions & { generation?: GenerationUuid }) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         const outcome = await office.retryQuarantined(flags.generation ?? null);
         if (flags.generation !== undefined && outcome.size === 0) throw notThere(flags.generation);
         for (const [uuid, reason] of outcome) {
@@ -60,7 +61,7 @@ export function addQuarantineCommands(ledger: Command, shell: Shell, state: { ex
     .requiredOption('--generation <id>', 'which', generationUuid)
     .requiredOption('--reason <text>', 'why, for the books', words)
     .action((flags: WriteOffFlags) =>
-      inOffice(shell, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (office, output) => {
         const { generation, reason } = flags;
         if (!(await office.writeOffQuarantined({ uuid: generation, reason }))) throw notThere(generation);
         await output.one(`${idOf(generation)}: written off`, { generation_id: idOf(generation), reason });
@@ -68,8 +69,8 @@ export function addQuarantineCommands(ledger: Command, shell: Shell, state: { ex
     );
 }
 
-function notThere(uuid: GenerationUuid): CliError {
-  return new CliError(`no settlement of ${generationIdOf(uuid)} waits for a decision`);
+function notThere(uuid: GenerationUuid): OperatorError {
+  return new OperatorError(`no settlement of ${generationIdOf(uuid)} waits for a decision`);
 }
 
 function idOf(uuid: string): string {

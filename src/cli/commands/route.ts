@@ -1,11 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { OperatorError } from '../../errors/operator-error.ts';
 import type { KeyHash } from '../../ids/api-key.ts';
 import { explanationText, type RouteQuestion } from '../../inference/explain-route.ts';
 import type { CandidateReport } from '../../routing/health-report.ts';
 import { accountId, keyHash } from '../arguments.ts';
-import { type CommonOptions, inOffice, placesOf, withCommonOptions } from '../options.ts';
+import type { CliContext } from '../context.ts';
+import { type CommonOptions, cliPaths, withCommonOptions, withOperatorService } from '../options.ts';
 import { Output, type Row } from '../output.ts';
-import { CliError, type Shell } from '../shell.ts';
 
 interface ExplainFlags extends CommonOptions {
   readonly model?: string;
@@ -38,7 +39,7 @@ const healthColumns: readonly (keyof CandidateReport)[] = [
 ];
 
 /** `naru route explain|health`. */
-export function addRouteCommands(program: Command, shell: Shell): void {
+export function addRouteCommands(program: Command, cli: CliContext): void {
   const route = program.command('route').description('who answers, and why').helpCommand(false);
 
   withCommonOptions(route.command('explain'))
@@ -58,10 +59,11 @@ export function addRouteCommands(program: Command, shell: Shell): void {
     .option('--account <id>', 'whose session it is', accountId)
     .option('--key <hash>', 'a key of the account whose session it is', keyHash)
     .action(async (flags: ExplainFlags) => {
-      const question = await questionFrom(shell, flags);
-      const { knowledge, explanation, worker } = await shell.explainRoute(placesOf(flags), question);
+      const { explainServerRoute } = await import('../../app/route-explain.ts');
+      const question = await questionFrom(cli, flags);
+      const { knowledge, explanation, worker } = await explainServerRoute(cliPaths(flags), question, cli);
       const asked = worker === null ? '' : `\nas worker ${worker} would decide: health is each worker's own`;
-      await new Output(shell, flags.json === true).one(`${explanationText(explanation, knowledge)}${asked}`, {
+      await new Output(cli, flags.json === true).one(`${explanationText(explanation, knowledge)}${asked}`, {
         ...explanation,
         health: knowledge,
         ...(worker === null ? {} : { worker }),
@@ -71,21 +73,22 @@ export function addRouteCommands(program: Command, shell: Shell): void {
   withCommonOptions(route.command('health'))
     .description('how the candidates of the running server do')
     .action(async (flags: CommonOptions) => {
-      const rows = await shell.routeHealth(placesOf(flags));
+      const { readRouteHealth } = await import('../../app/route-explain.ts');
+      const rows = await readRouteHealth(cliPaths(flags), cli);
       if (rows === null)
-        throw new CliError(
+        throw new OperatorError(
           'no server runs with this data directory and this admin address: health is of traffic',
         );
-      await new Output(shell, flags.json === true).table(
+      await new Output(cli, flags.json === true).table(
         rows.some((row) => 'worker' in row) ? ['worker', ...healthColumns] : healthColumns,
         rows as readonly (CandidateReport & Row)[],
       );
     });
 }
 
-async function questionFrom(shell: Shell, flags: ExplainFlags): Promise<RouteQuestion> {
+async function questionFrom(cli: CliContext, flags: ExplainFlags): Promise<RouteQuestion> {
   const models = [...(flags.model === undefined ? [] : [flags.model]), ...(flags.models ?? [])];
-  if (models.length === 0) throw new CliError('--model or --models says what is asked for');
+  if (models.length === 0) throw new OperatorError('--model or --models says what is asked for');
   const { order, only, ignore, sort } = flags;
   const provider = {
     ...flags.provider,
@@ -102,19 +105,19 @@ async function questionFrom(shell: Shell, flags: ExplainFlags): Promise<RouteQue
     image: flags.image === true,
     tools: flags.tools === true,
     session: flags.session ?? null,
-    accountId: flags.account ?? (await accountOf(shell, flags)) ?? 0,
+    accountId: flags.account ?? (await accountOf(cli, flags)) ?? 0,
   };
 }
 
 /** The account of the key that was named; null when none was. */
-async function accountOf(shell: Shell, flags: ExplainFlags): Promise<number | null> {
+async function accountOf(cli: CliContext, flags: ExplainFlags): Promise<number | null> {
   const { key } = flags;
   if (key === undefined) return null;
   let account: number | null = null;
-  await inOffice(shell, flags, async (office) => {
+  await withOperatorService(cli, flags, async (office) => {
     account = (await office.readKey(key))?.accountId ?? null;
   });
-  if (account === null) throw new CliError(`there is no key ${key}`);
+  if (account === null) throw new OperatorError(`there is no key ${key}`);
   return account;
 }
 

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { FactsTaken } from '../../config/model-metadata/apply-metadata.ts';
 import { host, port, workers } from '../arguments.ts';
-import { type CommonOptions, placesOf, withCommonOptions } from '../options.ts';
+import type { CliContext } from '../context.ts';
+import { type CommonOptions, cliPaths, withCommonOptions } from '../options.ts';
 import { Output } from '../output.ts';
-import type { Shell } from '../shell.ts';
 
 interface UpFlags extends CommonOptions {
   readonly host?: string;
@@ -12,29 +12,34 @@ interface UpFlags extends CommonOptions {
 }
 
 /** `naru up` and `naru config check`. */
-export function addServerCommands(program: Command, shell: Shell, state: { exitCode: number }): void {
+export function addServerCommands(program: Command, cli: CliContext, state: { exitCode: number }): void {
   withCommonOptions(program.command('up'))
     .description('serve; the first run also creates the demo account and prints its keys once')
     .option('--host <host>', 'the address to listen on (default: listen.host, 127.0.0.1)', host)
     .option('--port <port>', 'the port to listen on (default: listen.port, 8787)', port)
     .option('--workers <n>', 'processes that share the port, at most one for each core', workers, 1)
     .action(async (flags: UpFlags) => {
-      state.exitCode = await shell.up({
-        ...placesOf(flags),
-        host: flags.host ?? null,
-        port: flags.port ?? null,
-        workers: flags.workers,
-        json: flags.json === true,
-      });
+      const { up } = await import('../../app/serve.ts');
+      state.exitCode = await up(
+        {
+          ...cliPaths(flags),
+          host: flags.host ?? null,
+          port: flags.port ?? null,
+          workers: flags.workers,
+          json: flags.json === true,
+        },
+        cli,
+      );
     });
 
   const config = program.command('config').description('the configuration file').helpCommand(false);
   withCommonOptions(config.command('check'))
     .description('every fault of the configuration with its line; exit code 1 if there is one')
     .action(async (flags: CommonOptions) => {
-      const { file, faults, warnings, facts } = await shell.checkConfig(placesOf(flags));
-      const output = new Output(shell, flags.json === true);
-      for (const warning of warnings) shell.err(`naru: warning: ${warning}\n`);
+      const { faultsOf, settingsOf } = await import('../../app/config-source.ts');
+      const { file, faults, warnings, facts } = faultsOf(settingsOf(cliPaths(flags), cli), cli);
+      const output = new Output(cli, flags.json === true);
+      for (const warning of warnings) cli.err(`naru: warning: ${warning}\n`);
       if (faults.length === 0) {
         const row = { file, ok: true, faults: [], warnings };
         if (facts === null || facts.models.length === 0) return output.one(`${file}: no fault`, row);

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
+import type { SlotAdmin } from '../../admin/slots.ts';
 import type { SlotRow } from '../../control/slots.ts';
 import { pause, systemClock } from '../../time/clock.ts';
 import { count, seconds } from '../arguments.ts';
-import { type CommonOptions, placesOf, withCommonOptions } from '../options.ts';
+import type { CliContext } from '../context.ts';
+import { type CommonOptions, cliPaths, withCommonOptions } from '../options.ts';
 import { Output, type Row } from '../output.ts';
-import type { Shell } from '../shell.ts';
-import type { SlotDesk } from '../slot-desk.ts';
 
 /** How often a slot that starts or stops is looked at. */
 const lookEveryMs = 100;
@@ -24,14 +24,14 @@ const columns = [
 ];
 
 /** `naru slot list|start|stop|logs` (decisions.md §4). */
-export function addSlotCommands(program: Command, shell: Shell, state: { exitCode: number }): void {
+export function addSlotCommands(program: Command, cli: CliContext, state: { exitCode: number }): void {
   const slot = program.command('slot').description('the local engines').helpCommand(false);
 
   withCommonOptions(slot.command('list'))
     .description('every slot and what it is doing')
     .action(async (flags: CommonOptions) => {
-      const rows = await (await shell.openSlotDesk(placesOf(flags))).list();
-      await new Output(shell, flags.json === true).table(columns, rows.map(shown), 'none', rows);
+      const rows = await (await openSlots(flags, cli)).list();
+      await new Output(cli, flags.json === true).table(columns, rows.map(shown), 'none', rows);
     });
 
   withCommonOptions(slot.command('start'))
@@ -39,13 +39,13 @@ export function addSlotCommands(program: Command, shell: Shell, state: { exitCod
     .argument('<name>', 'the slot')
     .option('--no-wait', 'do not wait for the engine')
     .action(async (name: string, flags: CommonOptions & { wait: boolean }) => {
-      const desk = await shell.openSlotDesk(placesOf(flags));
-      const say = flags.json === true ? () => {} : (row: SlotRow) => shell.err(`${name}: ${stateOf(row)}\n`);
-      const asked = await desk.start(name);
-      const row = flags.wait ? await started(desk, asked, say) : asked;
+      const slots = await openSlots(flags, cli);
+      const say = flags.json === true ? () => {} : (row: SlotRow) => cli.err(`${name}: ${stateOf(row)}\n`);
+      const asked = await slots.start(name);
+      const row = flags.wait ? await started(slots, asked, say) : asked;
       const isReady = row.state === 'READY';
       if (flags.wait && !isReady) state.exitCode = 1;
-      await new Output(shell, flags.json === true).one(
+      await new Output(cli, flags.json === true).one(
         isReady ? readyText(row) : `${name}: ${stateOf(row)}`,
         row,
       );
@@ -56,14 +56,14 @@ export function addSlotCommands(program: Command, shell: Shell, state: { exitCod
     .argument('<name>', 'the slot')
     .option('--drain <seconds>', 'what requests in flight get to end (default: 30)', seconds)
     .action(async (name: string, flags: CommonOptions & { drain?: number }) => {
-      const desk = await shell.openSlotDesk(placesOf(flags));
+      const slots = await openSlots(flags, cli);
       const drainMs = flags.drain === undefined ? null : flags.drain * 1000;
       const over = new AbortController();
-      const say = (row: SlotRow): void => shell.err(`${name}: ${stateOf(row)}\n`);
-      const told = flags.json === true ? Promise.resolve() : tell(desk, name, say, over.signal);
-      const row = await desk.stop(name, drainMs).finally(() => over.abort());
+      const say = (row: SlotRow): void => cli.err(`${name}: ${stateOf(row)}\n`);
+      const told = flags.json === true ? Promise.resolve() : tell(slots, name, say, over.signal);
+      const row = await slots.stop(name, drainMs).finally(() => over.abort());
       await told;
-      await new Output(shell, flags.json === true).one(`${name}: ${stateOf(row)}`, row);
+      await new Output(cli, flags.json === true).one(`${name}: ${stateOf(row)}`, row);
     });
 
   withCommonOptions(slot.command('logs'))
@@ -74,10 +74,10 @@ export function addSlotCommands(program: Command, shell: Shell, state: { exitCod
     .option('--start <n>', 'of an earlier start: 1 is the newest, 2 the one before', count)
     .action(
       async (name: string, flags: CommonOptions & { lines?: number; follow?: boolean; start?: number }) => {
-        const desk = await shell.openSlotDesk(placesOf(flags));
-        const output = new Output(shell, flags.json === true);
+        const slots = await openSlots(flags, cli);
+        const output = new Output(cli, flags.json === true);
         const wish = { start: flags.start ?? null, last: flags.lines ?? null, follow: flags.follow === true };
-        for await (const { startedAt, line } of desk.logs(name, wish))
+        for await (const { startedAt, line } of slots.logs(name, wish))
           await output.one(line, { slot: name, started_at: startedAt, line });
       },
     );
@@ -87,11 +87,11 @@ export function addSlotCommands(program: Command, shell: Shell, state: { exitCod
  * Looks at a slot that was told to start until it serves, or until that start has come to nothing. The start meant is the one
  * under way, or the one after an engine that is still on its way out.
  */
-async function started(desk: SlotDesk, asked: SlotRow, say: (row: SlotRow) => void): Promise<SlotRow> {
+async function started(slots: SlotAdmin, asked: SlotRow, say: (row: SlotRow) => void): Promise<SlotRow> {
   const isLeaving = ['DRAINING', 'STOPPING', 'RECLAIMING', 'ADMITTING', 'BACKOFF'].includes(asked.state);
   const meant = asked.starts + (isLeaving ? 1 : 0);
   let said = '';
-  for (let row = asked; ; row = await desk.read(row.name)) {
+  for (let row = asked; ; row = await slots.read(row.name)) {
     const { state, starts } = row;
     const hasFailed = (state === 'BACKOFF' || state === 'FAILED') && starts >= meant;
     if (state === 'READY' || state === 'COLD' || hasFailed) return row;
@@ -103,7 +103,7 @@ async function started(desk: SlotDesk, asked: SlotRow, say: (row: SlotRow) => vo
 
 /** Says what a slot is doing whenever that changes, until the signal aborts. */
 async function tell(
-  desk: SlotDesk,
+  slots: SlotAdmin,
   name: string,
   say: (row: SlotRow) => void,
   signal: AbortSignal,
@@ -113,7 +113,7 @@ async function tell(
     await pause(systemClock, lookEveryMs, signal).catch(() => {});
     if (signal.aborted) return;
     // The stop itself says what is wrong.
-    const row = await desk.read(name).catch(() => null);
+    const row = await slots.read(name).catch(() => null);
     if (row === null || signal.aborted) return;
     if (stateOf(row) !== last && row.state !== 'READY') say(row);
     last = stateOf(row);
@@ -145,4 +145,9 @@ function shown(row: SlotRow): Row {
     port: row.port,
     reason: row.reason,
   };
+}
+
+async function openSlots(flags: CommonOptions, cli: CliContext): Promise<SlotAdmin> {
+  const { openSlotAdmin } = await import('../../admin/slots.ts');
+  return openSlotAdmin(cliPaths(flags), cli);
 }

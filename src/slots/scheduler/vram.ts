@@ -44,7 +44,7 @@ export function heldMb(replica: Replica, config: SlotConfig): number {
 /** MiB in use by GPU. */
 export function usedMb(fleet: FleetState): Map<string, number> {
   const used = new Map<string, number>();
-  for (const { replica, gpus, member } of placesOf(fleet))
+  for (const { replica, gpus, member } of cliPaths(fleet))
     for (const gpu of gpus) used.set(gpu, (used.get(gpu) ?? 0) + heldMb(replica, member.config));
   return used;
 }
@@ -57,7 +57,7 @@ export function neverFits(config: SlotConfig, budgets: ReadonlyMap<string, numbe
 /** What to do now for those who want memory; nothing when all is as it should be (design.md, R). */
 export function arrange(fleet: FleetState, nowMs: number): readonly Move[] {
   if (!isWanted(fleet)) return [];
-  const places = placesOf(fleet);
+  const places = cliPaths(fleet);
   const used = usedMb(fleet);
   const moves: Move[] = [];
   const yields = new Map<Replica, number>();
@@ -136,7 +136,7 @@ export function roomWakeAtMs(fleet: FleetState, nowMs: number): number {
 
 const never = Number.POSITIVE_INFINITY;
 
-function placesOf({ members }: FleetState): readonly Place[] {
+function cliPaths({ members }: FleetState): readonly Place[] {
   const places: Place[] = [];
   for (const [slot, member] of members)
     for (const [at, replica] of member.state.replicas.entries())

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
-import { openOffice } from '../../../src/app/operator-service.ts';
-import type { Office } from '../../../src/cli/office.ts';
+import type { OperatorService } from '../../../src/app/operator-service.ts';
+import { createOperatorService } from '../../../src/app/operator-service.ts';
 import type { DatabaseAddress } from '../../../src/store/connection.ts';
 import { Database } from '../../../src/store/database.ts';
 import { systemClock } from '../../../src/time/clock.ts';
@@ -29,7 +29,7 @@ export interface Stage {
   readonly payers: readonly Payer[];
   /** Past the cutter, if there is one. */
   readonly database: Database;
-  readonly office: Office;
+  readonly office: OperatorService;
   /** Between the server and its database; null when that is the embedded one. */
   readonly cutter: Cutter | null;
   end(): Promise<void>;
@@ -89,7 +89,7 @@ async function build(
 async function openBehind(
   where: 'cutter' | DatabaseAddress,
   later: (end: () => Promise<unknown>) => void,
-): Promise<{ readonly cutter: Cutter; readonly database: Database; readonly office: Office }> {
+): Promise<{ readonly cutter: Cutter; readonly database: Database; readonly office: OperatorService }> {
   const home = where === 'cutter' ? await createTestDatabase() : null;
   if (home !== null) later(() => home.drop());
   const address = home?.address ?? (where as DatabaseAddress);
@@ -97,7 +97,11 @@ async function openBehind(
   later(() => cutter.close());
   const database = new Database(address, 2);
   later(() => database.close().catch(() => {}));
-  const office = openOffice(database, { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const office = createOperatorService(database, {
+    clock: systemClock,
+    keyPrefix: 'sk-naru-',
+    close: async () => {},
+  });
   return { cutter, database, office };
 }
 

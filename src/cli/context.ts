@@ -1,0 +1,11 @@
+import type { CliPaths } from '../app/cli-options.ts';
+import type { OperatorService } from '../app/operator-service.ts';
+import type { Surroundings } from '../app/process-context.ts';
+
+/** What the commands need of the process. */
+export interface CliContext extends Surroundings {
+  /** The version of Naru. */
+  readonly version: string;
+  /** Opens the database of the configuration, and starts the embedded server if it does not run. */
+  readonly openOperatorService: (paths: CliPaths) => Promise<OperatorService>;
+}
