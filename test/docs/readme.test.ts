@@ -45,7 +45,7 @@ function rowsUnder(heading: string): readonly (readonly string[])[] {
 async function parse(words: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
   let output = '';
   const write = (text: string): void => {
-    said += text;
+    output += text;
   };
   const shown = { out: async (text: string) => write(text), err: write, version: '0' };
   // Whatever else a command asks of its process, it was parsed.
