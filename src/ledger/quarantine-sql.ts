@@ -1,3 +1,4 @@
+import { quarantinedTextSql } from '../store/digests.ts';
 import type { Sql } from '../store/sql.ts';
 
 /** A settlement that the database refused. */
@@ -39,12 +40,27 @@ interface RawEntry {
   note: string | null;
 }
 
-/** Stores a refused settlement, or that it was refused once more; one that a person has decided about stays as it is. */
+/**
+ * Stores a refused settlement, or that it was refused once more; one that a person has decided about stays as it is. Takes a
+ * transaction: a new row gets the next number and its place in the chain.
+ */
 export async function storeQuarantined(sql: Sql, row: QuarantinedRow): Promise<void> {
+  await sql.query('SELECT 1 FROM quarantine_head WHERE id = 1 FOR UPDATE');
+  const known = await sql.query('SELECT 1 FROM quarantined_settlement WHERE generation_id = $1', [row.uuid]);
+  if (known.length > 0) {
+    await sql.query(
+      `UPDATE quarantined_settlement SET reason = $2, attempts = attempts + 1
+       WHERE generation_id = $1 AND resolution IS NULL`,
+      [row.uuid, row.reason],
+    );
+    return;
+  }
   await sql.query(
-    `INSERT INTO quarantined_settlement AS q (generation_id, account_id, key_id, cost, record, reason)
-     VALUES ($1, $2, $3, $4, $5, $6)
-     ON CONFLICT (generation_id) DO UPDATE SET reason = excluded.reason, attempts = q.attempts + 1 WHERE q.resolution IS NULL`,
+    `WITH added AS (
+       INSERT INTO quarantined_settlement (number, generation_id, account_id, key_id, cost, record, reason)
+       SELECT refused + 1, $1, $2, $3, $4, $5, $6 FROM quarantine_head RETURNING *)
+     UPDATE quarantine_head h SET refused = a.number, chain = sha256(chain || convert_to(a.text, 'UTF8'))
+     FROM (SELECT number, ${quarantinedTextSql} AS text FROM added) a`,
     [row.uuid, row.accountId, row.keyId, row.cost, row.record, row.reason],
   );
 }

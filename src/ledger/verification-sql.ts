@@ -5,6 +5,7 @@ import {
   lotDigestSql,
   priceTextSql,
   prunedMonthDigestSql,
+  quarantinedTextSql,
 } from '../store/digests.ts';
 import type { Sql } from '../store/sql.ts';
 import { type Anchor, type Difference, walkChecks, walkLedger } from './ledger-walk-sql.ts';
@@ -199,33 +200,50 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
           FROM quarantined_settlement WHERE resolution IS NULL`,
   },
   {
+    check: 'every refused settlement that was settled later has its generation',
+    sql: `SELECT 'generation ' || q.generation_id AS subject, 'a generation' AS expected, 'none' AS found
+          FROM quarantined_settlement q LEFT JOIN generation g ON replace(g.id::text, '-', '') = q.generation_id
+          WHERE q.resolution = 'settled' AND g.id IS NULL AND NOT EXISTS (
+            SELECT 1 FROM pruned_month m
+            WHERE q.generation_id >= replace(m.from_id::text, '-', '') AND q.generation_id < replace(m.to_id::text, '-', ''))`,
+  },
+  {
     check: 'every key that spent belongs to the account that paid',
     sql: `SELECT DISTINCT 'key ' || u.key_id AS subject, 'account ' || u.account_id AS expected, coalesce('account ' || k.account_id, 'no key') AS found
           FROM key_usage_day u LEFT JOIN api_key k ON k.id = u.key_id WHERE k.account_id IS DISTINCT FROM u.account_id`,
   },
 ];
 
-/** The chains of what the catalogue had and offered. */
-const catalogueChains: readonly {
+/** The chains of what the catalogue had and offered, and of the settlements that the database refused. */
+const headedChains: readonly {
   readonly check: string;
+  readonly subject: string;
   readonly rows: string;
   readonly head: string;
 }[] = [
   {
     check: 'the chain of the prices = the hashes of the price versions',
+    subject: 'catalogue',
     rows: `SELECT ${priceTextSql} AS text FROM price_version ORDER BY id`,
     head: 'SELECT prices AS count, price_chain AS chain FROM catalogue_head',
   },
   {
     check: 'the chain of the editions = the hashes of the editions of the catalogue',
+    subject: 'catalogue',
     rows: `SELECT ${editionTextSql} AS text FROM catalogue_edition ORDER BY id`,
     head: 'SELECT editions AS count, edition_chain AS chain FROM catalogue_head',
+  },
+  {
+    check: 'the chain of the refused settlements = the hashes of their rows',
+    subject: 'quarantine',
+    rows: `SELECT ${quarantinedTextSql} AS text FROM quarantined_settlement ORDER BY number`,
+    head: 'SELECT refused AS count, chain FROM quarantine_head',
   },
 ];
 
 /** The names of all checks. */
 export const checkNames: readonly string[] = [
-  ...[...checks, ...catalogueChains].map((row) => row.check),
+  ...[...checks, ...headedChains].map((row) => row.check),
   ...Object.values(walkChecks),
 ];
 
@@ -252,15 +270,15 @@ export async function findDifferences(
     );
     found.push(...differences.map((difference) => ({ check: row.check, ...difference })));
   }
-  for (const chain of catalogueChains) found.push(...(await walkCatalogue(sql, chain)));
+  for (const chain of headedChains) found.push(...(await walkHeaded(sql, chain)));
   const byCheck = Map.groupBy(await walkLedger(sql, anchors), (difference) => difference.check);
   for (const differences of byCheck.values()) found.push(...differences.slice(0, mostDifferences));
   return found;
 }
 
-async function walkCatalogue(
+async function walkHeaded(
   sql: Sql,
-  { check, rows, head }: (typeof catalogueChains)[number],
+  { check, subject, rows, head }: (typeof headedChains)[number],
 ): Promise<readonly Difference[]> {
   const texts = await sql.query<{ text: string }>(rows);
   let chain: Buffer = Buffer.alloc(0);
@@ -269,7 +287,7 @@ async function walkCatalogue(
   if (found?.count === BigInt(texts.length) && found.chain.equals(chain)) return [];
   const expected = `${texts.length} rows, ${chain.toString('hex')}`;
   const told = found === undefined ? 'none' : `${found.count} rows, ${found.chain.toString('hex')}`;
-  return [{ check, subject: 'catalogue', expected, found: told }];
+  return [{ check, subject, expected, found: told }];
 }
 
 /** How much the books hold, for the report beside a verdict. */

@@ -113,6 +113,10 @@ export const priceTextSql = `json_build_array(id, model, candidate, prompt, comp
 /** What a row of `catalogue_edition` adds to the chain of editions, as text. */
 export const editionTextSql = `json_build_array(id, offers::text, ${microsecondsSql('published_at')})::text`;
 
+/** What a row of `quarantined_settlement` adds to the chain of refused settlements, as text; a decision about it is no part of it. */
+export const quarantinedTextSql = `json_build_array(number, generation_id, account_id::text, key_id::text, cost::text,
+  encode(sha256(record), 'hex'), ${microsecondsSql('quarantined_at')})::text`;
+
 /** The digest of a row of `pruned_month` and of what its records left. */
 export const prunedMonthDigestSql = `sha256(convert_to(json_build_array(
     month::text, from_id::text, to_id::text, records, cost, ${microsecondsSql('pruned_at')})::text || coalesce((

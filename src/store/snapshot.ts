@@ -35,7 +35,7 @@ const monthBound = /^FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\)$
 /** The schema itself, which the target has already. */
 const ownTable = 'schema_migration';
 /** Have a row as soon as they are made. */
-const seededTables = ['dataset_source', 'catalogue_head', 'database_identity'];
+const seededTables = ['dataset_source', 'catalogue_head', 'database_identity', 'quarantine_head'];
 
 /** Opens a snapshot: whatever is committed from now on is not in it. */
 export async function openSnapshot(address: DatabaseAddress): Promise<Snapshot> {

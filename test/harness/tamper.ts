@@ -13,6 +13,7 @@ const guarded = [
   'price_version',
   'pruned_month',
   'pruned_usage',
+  'quarantined_settlement',
 ];
 
 /** Lifts the guards of the books until the transaction ends, as somebody could who may change the schema. Returns nothing. */

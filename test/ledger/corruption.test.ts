@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { insertEdition } from '../../src/catalogue/publications-sql.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { expireCredit } from '../../src/ledger/credit.ts';
+import { resolveQuarantined, storeQuarantined } from '../../src/ledger/quarantine-sql.ts';
 import { findDifferences } from '../../src/ledger/verification-sql.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import type { Sql } from '../../src/store/sql.ts';
@@ -36,6 +37,14 @@ const books: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   price_version: {},
   pruned_month: {},
   pruned_usage: {},
+  quarantine_head: {},
+  quarantined_settlement: {
+    reason: 'what the database said last; a retry changes it',
+    attempts: 'for display; a retry changes it',
+    resolution: 'what a person decided; "settled" is compared with the generations',
+    resolved_at: 'for display',
+    note: 'what a person wrote about the decision',
+  },
 };
 
 const coordination = 'nodes coordinate with it; it is empty or rebuilt when none runs';
@@ -57,7 +66,6 @@ const otherTables: Readonly<Record<string, string>> = {
   gateway_node: coordination,
   model_ranking: datasets,
   model_ranking_series: datasets,
-  quarantined_settlement: 'each open row is a difference by itself; a row that was removed is not found',
   schema_migration: 'the version of the program',
   spend_share: coordination,
 };
@@ -116,6 +124,12 @@ async function fullBooks(t: Parameters<typeof openLedger>[0]): Promise<LedgerWor
     await database.transaction((sql) =>
       insertEdition(sql, [{ model, candidate: 'c', priceVersion: Number(price?.id) }], clock.now()),
     );
+  // Two settlements that the database refused, both decided about: an open one is a difference by itself.
+  for (const uuid of ['a', 'b'].map((digit) => digit.repeat(32))) {
+    const refused = { uuid, accountId, keyId: 1, cost: 7n, record: Buffer.from('{}'), reason: 'no' };
+    await database.transaction((sql) => storeQuarantined(sql, refused));
+    await database.transaction((sql) => resolveQuarantined(sql, uuid, 'written off', 'x'));
+  }
   // A second account, so that rows can belong to another one.
   const other = await office.createAccount({ name: 'other', email: null });
   const grant = { kind: 'topup', expiresAtMs: null, idempotencyKey: 'first', memo: null } as const;
@@ -144,6 +158,7 @@ async function columnsOf(sql: Sql): Promise<readonly Column[]> {
 function changed({ column, type }: Column): string {
   switch (type) {
     case 'bigint':
+    case 'numeric':
     case 'integer':
     case 'smallint':
       return `coalesce(${column}, 0) + 1`;
@@ -253,6 +268,11 @@ test('B5: The verification finds any single column of the books that was changed
     ...['key_id', 'app_id'].map(
       (of) => `INSERT INTO ${of.slice(0, 3)}_usage_day (account_id, ${of}, day) VALUES (1, 5, '2026-06-11')`,
     ),
+    `INSERT INTO quarantined_settlement (${names('quarantined_settlement', 'number', 'generation_id')}, number, generation_id)
+     SELECT ${names('quarantined_settlement', 'number', 'generation_id')}, 3, 'c' FROM quarantined_settlement LIMIT 1`,
+    "UPDATE quarantined_settlement SET resolution = 'settled'",
+    'DELETE FROM quarantined_settlement',
+    'DELETE FROM quarantined_settlement WHERE number = 2; UPDATE quarantine_head SET refused = 1',
   ];
   for (const statement of added)
     assert.ok((await foundAfter(ledger, statement)) > 0, `not found: ${statement}`);

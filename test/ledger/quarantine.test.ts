@@ -6,11 +6,12 @@ import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id.ts';
 import { decodeFinal } from '../../src/ledger/journal-records.ts';
-import { Quarantine } from '../../src/ledger/quarantine.ts';
+import { Quarantine, retryQuarantined, writeOffQuarantined } from '../../src/ledger/quarantine.ts';
 import { listQuarantined, storeQuarantined } from '../../src/ledger/quarantine-sql.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { until } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { tamper } from '../harness/tamper.ts';
 import { startUpstream } from '../harness/upstream.ts';
 import { openLedger } from './world.ts';
 
@@ -171,6 +172,28 @@ test('a settlement of a kind that no table of the books can hold can be quaranti
     "UPDATE quarantined_settlement SET resolution = 'written off', note = 'x', resolved_at = now() WHERE generation_id = $1",
     [first.uuid],
   );
-  await storeQuarantined(database, first);
+  await database.transaction((sql) => storeQuarantined(sql, first));
   assert.equal((await listQuarantined(database)).length, 3);
+});
+
+test('a refused settlement that was removed from the quarantine is found by the verification; retries and decisions are not', async (t) => {
+  const ledger = await openLedger(t);
+  const { database, generation } = ledger;
+  const quarantine = new Quarantine({ database, journal: { release: () => {} }, log: silentLog });
+  const rows = [generation(1n), generation(2n), generation(3n)];
+  // Two processes store the same ones at the same time, and the last once more.
+  await Promise.all([...rows, ...rows].map((row) => quarantine.add(row, 'no', [])));
+  assert.equal(quarantine.unstored, 0);
+  const [retried, writtenOff, open] = await listQuarantined(database);
+  assert.ok(retried !== undefined && writtenOff !== undefined && open !== undefined);
+  assert.deepEqual(await retryQuarantined(database, retried.uuid), new Map([[retried.uuid, null]]));
+  assert.ok(await writeOffQuarantined(database, { uuid: writtenOff.uuid, reason: 'x' }));
+  const waits = `every settlement that the database refused is settled or written off (naru ledger quarantine): generation ${open.uuid}`;
+  assert.deepEqual(await ledger.differences(), [waits]);
+  const remove = 'DELETE FROM quarantined_settlement WHERE generation_id = $1';
+  await assert.rejects(database.query(remove, [open.uuid]), /never changed/);
+  await tamper(database, remove, [open.uuid]);
+  assert.deepEqual(await ledger.differences(), [
+    'the chain of the refused settlements = the hashes of their rows: quarantine',
+  ]);
 });
