@@ -3,8 +3,20 @@ import type { Database } from '../store/database.ts';
 import { readServerTime } from '../store/server-time.ts';
 import type { Clock } from '../time/clock.ts';
 
-/** A clock that is off by more than this is reported. */
-const tolerableMs = 1_000;
+/** A clock that differs by more than this is reported. */
+export const maxClockSkewMs = 1_000;
+
+/**
+ * How far the clock of this node is ahead of that of the database, milliseconds; below zero when it is behind. Rejects when the database
+ * is away.
+ */
+export async function measureClockSkew(database: Database, clock: Clock): Promise<number> {
+  const beforeMs = clock.now();
+  const serverMs = await readServerTime(database);
+  const afterMs = clock.now();
+  // The server read its clock somewhere in between: only what that cannot explain is skew.
+  return serverMs < beforeMs ? beforeMs - serverMs : serverMs > afterMs ? afterMs - serverMs : 0;
+}
 
 /** How far the clock of this node is ahead of that of the database, which all nodes share. */
 export class ClockSkew {
@@ -27,12 +39,8 @@ export class ClockSkew {
 
   /** Measures it; logs a warning when it begins to be more than a second. Rejects when the database is away. */
   async measure(): Promise<void> {
-    const beforeMs = this.#clock.now();
-    const serverMs = await readServerTime(this.#database);
-    const afterMs = this.#clock.now();
-    // The server looked at its clock somewhere in between: only what that cannot explain is skew.
-    this.#aheadMs = serverMs < beforeMs ? beforeMs - serverMs : serverMs > afterMs ? afterMs - serverMs : 0;
-    const isOff = Math.abs(this.#aheadMs) > tolerableMs;
+    this.#aheadMs = await measureClockSkew(this.#database, this.#clock);
+    const isOff = Math.abs(this.#aheadMs) > maxClockSkewMs;
     if (isOff && !this.#isReported)
       this.#log.warn('clock_skew', {
         ahead_ms: Math.round(this.#aheadMs),

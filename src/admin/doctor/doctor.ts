@@ -7,6 +7,7 @@ import { workerHomes } from '../../app/journal-recovery.ts';
 import { tryListen } from '../../app/listen-address.ts';
 import type { Surroundings } from '../../app/process-context.ts';
 import type { Config } from '../../config/config.ts';
+import { maxClockSkewMs, measureClockSkew } from '../../nodes/clock-skew.ts';
 import { findBinaries } from '../../postgres/binaries.ts';
 import { clusterMajor } from '../../postgres/cluster.ts';
 import { clusterDirOf } from '../../postgres/cluster-dir.ts';
@@ -15,6 +16,7 @@ import { which } from '../../postgres/run-command.ts';
 import { serverUser } from '../../postgres/server-user.ts';
 import { Database } from '../../store/database.ts';
 import { durabilityFaults, readDurability } from '../../store/durability.ts';
+import { systemClock } from '../../time/clock.ts';
 import { explain } from '../format-error.ts';
 import { examineDemoEngine } from './demo-engine.ts';
 import type { Finding } from './finding.ts';
@@ -38,7 +40,8 @@ export async function examine(places: CliPaths, around: Surroundings): Promise<r
   findings.push(dataDir(settings));
   findings.push(...foreignSegments(settings.dataDir));
   findings.push(await told('database', () => database(config, settings.dataDir, around)));
-  findings.push(...(await alarms(config, settings.dataDir)));
+  findings.push(...(await onDatabase(config, settings.dataDir, clockSkew)));
+  findings.push(...(await onDatabase(config, settings.dataDir, alarms)));
   findings.push(await address('port', config.listen, running));
   findings.push(await address('admin port', config.admin, running));
   findings.push(...(await engines(config, around)));
@@ -106,26 +109,45 @@ async function database(config: Config, dir: string, around: Surroundings): Prom
   return `embedded PostgreSQL ${major} (${binDir})${user === null ? '' : `, runs as ${user.name}`}, not running now`;
 }
 
-/** What of the money waits for a person; nothing when the database does not run, or has not this schema yet. */
-async function alarms({ database: { url } }: Config, dir: string): Promise<readonly Finding[]> {
+/** What the database shows; nothing when it does not run, or does not have this schema yet. */
+async function onDatabase(
+  { database: { url } }: Config,
+  dir: string,
+  look: (database: Database) => Promise<readonly Finding[]>,
+): Promise<readonly Finding[]> {
   const address = url !== 'embedded' ? { connectionString: url.reveal() } : await runningEmbedded(dir);
   if (address === null) return [];
   const opened = new Database(address, 1);
   try {
-    const { quarantined, lostNodes } = await readAlarms(opened);
-    return [
-      ...(quarantined === 0
-        ? []
-        : [bad('quarantine', `the database refused ${quarantined} settlements: see naru ledger quarantine`)]),
-      ...(lostNodes === 0
-        ? []
-        : [bad('nodes', `${lostNodes} are lost, and their journals may hold charges: see naru node list`)]),
-    ];
+    return await look(opened);
   } catch {
     return [];
   } finally {
     await opened.close();
   }
+}
+
+/** How far the clock of this machine differs from that of the database, by which credit expires and nodes are lost. */
+async function clockSkew(opened: Database): Promise<readonly Finding[]> {
+  const aheadMs = await measureClockSkew(opened, systemClock);
+  const seconds = (Math.abs(aheadMs) / 1000).toFixed(3);
+  const words = `${seconds} s ${aheadMs < 0 ? 'behind' : 'ahead of'} the clock of the database`;
+  return Math.abs(aheadMs) > maxClockSkewMs
+    ? [bad('clock', `${words}, more than ${maxClockSkewMs / 1000} s: set both by NTP`)]
+    : [good('clock', words)];
+}
+
+/** What of the money waits for a person. */
+async function alarms(opened: Database): Promise<readonly Finding[]> {
+  const { quarantined, lostNodes } = await readAlarms(opened);
+  return [
+    ...(quarantined === 0
+      ? []
+      : [bad('quarantine', `the database refused ${quarantined} settlements: see naru ledger quarantine`)]),
+    ...(lostNodes === 0
+      ? []
+      : [bad('nodes', `${lostNodes} are lost, and their journals may hold charges: see naru node list`)]),
+  ];
 }
 
 async function runningEmbedded(dir: string): ReturnType<typeof attachEmbedded> {
