@@ -147,6 +147,8 @@ test('the npm scripts that the pages name exist', () => {
 test('the commands of the pages parse', async () => {
   const commands = code.filter((piece) => /^(bin\/naru|npm run naru --) [a-z]/.test(piece));
   assert.ok(commands.length > 20, commands.join('\n'));
+  for (const wrong of [['no-such-command'], ['up', '--no-such-option']])
+    assert.equal((await parse(wrong)).code, 2, wrong.join(' '));
   for (const command of commands) {
     const words = command.replace(/^(bin\/naru|npm run naru --) /, '').split(/[ |\\]/);
     // A command of the table stands without its arguments.
