@@ -16,7 +16,7 @@ const SETTLE_LIMIT_MS = 15_000;
 /** Why Naru cannot be measured; null when it can. */
 export const naruFault = existsSync(main) ? null : `${main} does not exist yet (use --only direct,nginx)`;
 
-/** Naru as an operator runs it: embedded PostgreSQL, journal, one worker, every answer billed (decisions §4, §5). */
+/** Naru as an operator runs it: embedded PostgreSQL, journal, one worker, every answer billed (spec:operator/1.4,2.4). */
 export async function naruTarget(upstreamPort: number, directory: string): Promise<Target> {
   const port = await freePort();
   const config = join(directory, 'naru.yaml');

@@ -7,12 +7,7 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'docs/spec');
 /** Everything in the repository that people write. */
-const written = [
-  '*.md',
-  '*.yaml',
-  '.ci/*',
-  '{bench,bin,deploy,docs,engine,scripts,src,test}/**/*.{css,html,js,json,mjs,mts,md,conf,py,sh,sql,ts,yaml,yml}',
-];
+const written = ['**/*.{css,html,js,json,mjs,mts,md,conf,py,sh,sql,ts,yaml,yml}', '.ci/*'];
 
 /** A page of the specification: the name in citations, its file, and what may be cited. */
 export interface SpecificationPage {
@@ -52,9 +47,8 @@ export function specificationPages(): readonly SpecificationPage[] {
 
 /** The files that may cite, relative to the repository. */
 export function writtenFiles(): readonly string[] {
-  return [...new Set(written.flatMap((pattern) => globSync(pattern, { cwd: root })))]
-    .filter((file) => !file.includes('node_modules'))
-    .sort();
+  const exclude = ['node_modules', '.git', '.naru', '.cache'];
+  return written.flatMap((pattern) => globSync(pattern, { cwd: root, exclude })).sort();
 }
 
 /** The text of a file of `writtenFiles`. */

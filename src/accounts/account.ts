@@ -3,7 +3,7 @@ import type { BalanceRow } from './accounts-sql.ts';
 
 /**
  * One account's money as this process knows it: what the database has committed, plus what this process has charged and not
- * yet seen committed, plus what requests in flight may still cost (decisions.md §3, A-25). All amounts are micro-won.
+ * yet seen committed, plus what requests in flight may still cost (spec:money/6.6). All amounts are micro-won.
  */
 export class Account {
   readonly id: number;
@@ -28,12 +28,12 @@ export class Account {
     this.#version = row.version;
   }
 
-  /** Everything ever added (service.md 2.3). */
+  /** Everything ever added (spec:api/10.1). */
   get totalCredits(): Krw {
     return krwOfMicro(this.#credits);
   }
 
-  /** Everything deducted or expired (service.md 2.3), what is still on its way to the database included. */
+  /** Everything deducted or expired (spec:api/10.1), what is still on its way to the database included. */
   get totalUsage(): Krw {
     return krwOfMicro(this.#usage + this.#pending);
   }
@@ -58,7 +58,7 @@ export class Account {
     return krwOfMicro(this.#pending + this.#held);
   }
 
-  /** Whether the account stands without credit: derived, so that a top-up releases it with no event to forget. */
+  /** Whether the account stands without credit: derived, so that a top-up releases it with no event to forget (spec:money/6.1). */
   get hasNoCredit(): boolean {
     return this.#credits - this.#usage - this.#pending <= 0n;
   }

@@ -11,7 +11,7 @@ import { followLog, type LogLine, readLog, startLogs } from '../slots/read-log.t
 import { systemClock } from '../time/clock.ts';
 import { askServer, serverIsAway } from './control-client.ts';
 
-/** The slots of a data directory, as the operator's commands use them (decisions.md §4). All throw a `OperatorError` on what he can mend. */
+/** The slots of a data directory, as the operator's commands use them (spec:operator/1.9). All throw a `OperatorError` on what he can mend. */
 export interface SlotAdmin {
   /** The slots of the server that runs; without one, those of the configuration, cold. */
   list(): Promise<readonly SlotRow[]>;

@@ -15,10 +15,10 @@ export interface AccountParts {
   readonly clock: Clock;
 }
 
-/** A constant kept for compatibility and not enforced (service.md §8). */
+/** A constant kept for compatibility and not enforced (spec:api/9.3). */
 const rateLimit = { requests: -1, interval: '10s', note: 'This field is deprecated and safe to ignore.' };
 
-/** `GET /key`, its alias, and `GET /credits` (service.md 2.2, 2.3). */
+/** `GET /key`, its alias, and `GET /credits` (spec:api/9,10). */
 export function accountRoutes({ accounts, current, clock }: AccountParts) {
   const keyRow = <P extends string>(path: P) =>
     route({

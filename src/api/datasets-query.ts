@@ -2,7 +2,7 @@ import { type Day, parseDay } from '../datasets/days.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { integerOf, wordOf } from './query-values.ts';
 
-/** The day that a parameter names; null when absent. Throws `invalid_request` unless it is `YYYY-MM-DD` (service.md 4.4). */
+/** The day that a parameter names; null when absent. Throws `invalid_request` unless it is `YYYY-MM-DD` (spec:api/18.2). */
 export function dayOf(query: URLSearchParams, name: string): Day | null {
   const text = query.get(name);
   if (text === null) return null;

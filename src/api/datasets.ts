@@ -16,7 +16,7 @@ import { appRankingsDocument, benchmarksDocument, rankingsDailyDocument } from '
 import { route } from './route.ts';
 
 /**
- * The datasets (service.md 2.4, 4.4; surface §9). Parameters that are not named here are ignored, also the original's `sort` and
+ * The datasets (spec:api/18,19 spec:compat/11). Parameters that are not named here are ignored, also OpenRouter's `sort` and
  * `start_date` of the app ranking. Having no data is never an error.
  */
 export function datasetRoutes(parts: DatasetParts) {

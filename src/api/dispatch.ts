@@ -17,7 +17,7 @@ export interface DispatchParts {
   readonly accounts: AccountBook;
   readonly clock: Clock;
   readonly keyPrefix: string;
-  /** Resolves when the memory of keys and accounts may be trusted; throws when it cannot be made so in time. */
+  /** Resolves when the memory of keys and accounts may be trusted; throws when it cannot be made so in time (spec:errors/11.1). */
   readonly fresh: () => Promise<void> | undefined;
 }
 
@@ -36,7 +36,7 @@ export async function dispatch(
   return route.handle({ params, query: new URLSearchParams(exchange.queryText), caller, exchange });
 }
 
-/** Who calls (service.md §5), in the order of decisions.md §2; from memory unless the key is new to this process. */
+/** Who calls (spec:api/3), in the order of spec:errors/5.2; from memory unless the key is new to this process. */
 async function identify(
   parts: DispatchParts,
   exchange: Exchange,

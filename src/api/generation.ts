@@ -18,8 +18,8 @@ export interface GenerationParts {
 }
 
 /**
- * `GET /generation`: readable before the last byte of its response has been sent (decisions.md §1), by the id of the answer or by the
- * request id that every response and every error carries (A-33).
+ * `GET /generation`: readable before the last byte of its response has been sent (spec:api/16.3), by the id of the answer or by the
+ * request id that every response and every error carries (spec:api/16.2).
  */
 export function generationRoutes({
   settlements,

@@ -6,7 +6,7 @@ import { parseInstant } from '../time/clock.ts';
 import { type LimitReset, limitResets } from '../time/period.ts';
 import { type JsonObject, member } from './json-body.ts';
 
-/** What a new key is to be, as the body of `POST /keys` says (decisions.md §1). */
+/** What a new key is to be, as the body of `POST /keys` says (spec:api/7.2). */
 export interface NewKeyBody {
   readonly name: string;
   readonly limit: Krw | null;
@@ -26,7 +26,7 @@ export function readNewKey(body: JsonObject): NewKeyBody {
   };
 }
 
-/** Reads the body of `PATCH /keys/{hash}` (service.md 4.2): what is not sent is not in the result. Refuses the whole of it or nothing. */
+/** Reads the body of `PATCH /keys/{hash}` (spec:api/6.4): what is not sent is not in the result. Refuses the whole of it or nothing. */
 export function readKeyChange(body: JsonObject): KeyChange {
   const name = member(body, 'name');
   const disabled = member(body, 'disabled');
@@ -53,7 +53,7 @@ function flagOf(value: unknown): boolean {
   return value;
 }
 
-/** Null is no limit; 0 refuses every request; more than six decimals are rounded half up (decisions.md A-13). */
+/** Null is no limit; 0 refuses every request; more than six decimals are rounded half up (spec:money/1.5,7.3,7.4). */
 function limitOf(value: unknown): Krw | null {
   if (value === null) return null;
   // The sign is looked at before rounding: a negative limit is none, however near to zero.
@@ -74,7 +74,7 @@ function limitResetOf(value: unknown): LimitReset {
   return reset;
 }
 
-/** One of the past too, which neither the service nor the original refuses: the key has then expired when it is made. */
+/** One of the past too, which neither the service nor OpenRouter refuses: the key has then expired when it is made. */
 function expiryOf(value: unknown): number | null {
   if (value === null) return null;
   const atMs = typeof value === 'string' ? parseInstant(value) : null;

@@ -22,7 +22,7 @@ export interface KeyRouteParts {
   readonly maxBodyBytes: () => number;
 }
 
-/** Managing keys with a management key (service.md 4.1–4.3): only those of its own account. */
+/** Managing keys with a management key (spec:api/6,7): only those of its own account. */
 export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
   const bodyOf = (key: KeyWithSpend): object =>
     keyBody(key, accounts.peek(key.row.accountId)?.hasNoCredit ?? false);
@@ -96,14 +96,14 @@ export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
       handle: async ({ caller, params }) => {
         const hash = parseKeyHash(params.hash);
         if (hash === null || !(await desk.revoke(caller.accountId, hash))) throw noSuchKey(params.hash);
-        // `deleted` is what the original's own client asks for (decisions.md §1).
+        // `deleted` is what OpenRouter's own client asks for (spec:api/6.12).
         return { body: { data: { success: true }, deleted: true } };
       },
     }),
   ];
 }
 
-/** The same bytes whether the key does not exist or is another account's (service.md 7.4.1). */
+/** The same bytes whether the key does not exist or is another account's (spec:api/6.2). */
 function noSuchKey(hash: string): Error {
   const short = hash.length > 16 ? `${hash.slice(0, 8)}…${hash.slice(-4)}` : hash.slice(0, 8);
   return refuse('not_found', `키를 찾을 수 없습니다: ${short}`);

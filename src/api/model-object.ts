@@ -2,7 +2,7 @@ import type { Candidate, Model } from '../catalogue/model.ts';
 import { type Price, rateToDecimal } from '../money/price.ts';
 import { fiveMinutesMs, type Health, halfAnHourMs, oneDayMs } from '../upstreams/health.ts';
 
-/** Below this uptime over five minutes a candidate is not called healthy, as with the original (surface §6.4). */
+/** Below this uptime over five minutes a candidate is not called healthy, as with OpenRouter (spec:compat/8.2,8.3). */
 const leastUptime = 80;
 const healthy = 0;
 const failing = -1;
@@ -17,7 +17,7 @@ const noDefaults = {
   repetition_penalty: null,
 };
 
-/** A model of the listing (surface §6.1). */
+/** A model of the listing (spec:compat/7.2). */
 export function modelBody(model: Model): object {
   return {
     id: model.id,
@@ -45,7 +45,7 @@ export function modelBody(model: Model): object {
   };
 }
 
-/** A model with its candidates (surface §6.4). What was measured is of this process's own traffic; null when there was none. */
+/** A model with its candidates (spec:compat/8). What was measured is of this process's own traffic; null when there was none. */
 export function endpointsBody(model: Model, health: Health): object {
   return {
     id: model.id,
@@ -102,7 +102,7 @@ function architecture(model: Model): object {
   };
 }
 
-/** Won per unit as decimal strings (decisions.md §1). */
+/** Won per unit as decimal strings (spec:api/11.6). */
 function pricing(price: Price): object {
   return {
     prompt: rateToDecimal(price.prompt),

@@ -10,7 +10,7 @@ export interface Page {
   next(path: string, query: URLSearchParams, total: number): string | null;
 }
 
-/** Reads `offset` and `limit` (surface §6.1); without either the page is everything. Refuses with `400 invalid_request`. */
+/** Reads `offset` and `limit` (spec:compat/7.4); without either the page is everything. Refuses with `400 invalid_request`. */
 export function readPage(query: URLSearchParams): Page {
   const offset = query.get('offset');
   const limit = query.get('limit');

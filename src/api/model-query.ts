@@ -23,7 +23,7 @@ const daySeconds = 86_400;
 const picoDecimalsPerMillion = 6;
 
 /**
- * The filters of the original that mean something here (surface §6.1). Prices are won per million tokens. Nothing here is known to
+ * The filters of OpenRouter that mean something here (spec:compat/7.5). Prices are won per million tokens. Nothing here is known to
  * be distillable or to stay in a region, so whoever asks for that gets nothing. Use-case categories and benchmark indices are
  * not known of any model: these filters, like unknown ones, are ignored.
  */

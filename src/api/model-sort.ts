@@ -4,7 +4,7 @@ import { wordOf } from './query-values.ts';
 
 type Measure = (model: Model, health: Health) => number | null;
 
-/** The orders of the listing (surface §6.1): by a measure, the smallest first; null: nothing here to sort by, so as configured. */
+/** The orders of the listing (spec:compat/7.6): by a measure, the smallest first; null: nothing here to sort by, so as configured. */
 const orders = {
   newest: (model) => -model.created,
   'pricing-low-to-high': averagePrice,

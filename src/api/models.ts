@@ -22,7 +22,7 @@ export interface ModelRouteParts {
   readonly clock: Clock;
 }
 
-/** The catalogue for everyone (service.md §1): answered from memory, also while the database is away. */
+/** The catalogue for everyone (spec:api/11): answered from memory, also while the database is away (spec:errors/11.2). */
 export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
   const listing = (path: string, query: URLSearchParams): object => {
     const wanted = readFilters(query, clock.now());

@@ -5,7 +5,7 @@ export type Readiness = { readonly ready: true } | { readonly ready: false; read
 
 const uncached = { 'Cache-Control': 'no-store' };
 
-/** `GET /healthz` (the process lives) and `GET /readyz` (it can serve): for a load balancer (decisions.md §4). */
+/** `GET /healthz` (the process lives) and `GET /readyz` (it can serve): for a load balancer (spec:operator/3). */
 export function probeRoutes(readiness: () => Promise<Readiness>) {
   return [
     route({

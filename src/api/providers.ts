@@ -3,13 +3,13 @@ import type { ProviderConfig } from '../config/config.ts';
 import { providersDocument } from './documents/models.ts';
 import { route } from './route.ts';
 
-/** What the providers endpoint reads: the configuration alone, so it answers while the database is away (A-26). */
+/** What the providers endpoint reads: the configuration alone, so it answers while the database is away (spec:errors/11.2). */
 export interface ProviderRouteParts {
   readonly providers: readonly ProviderConfig[];
   readonly slots: readonly unknown[];
 }
 
-/** `GET /providers` (surface §8). */
+/** `GET /providers` (spec:compat/12). */
 export function providerRoutes(config: () => ProviderRouteParts) {
   return [
     route({

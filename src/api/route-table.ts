@@ -25,7 +25,7 @@ export class RouteTable {
 
   /**
    * Finds the row of a request. Refuses with 404 when nothing is at the path, and with 405 and the accepted methods when the
-   * method is not (service.md 4.3). HEAD is answered by GET's row (decisions.md A-10). One slash at the end is forgiven.
+   * method is not (spec:errors/9.4). HEAD is answered by GET's row (spec:api/4.7). One slash at the end is forgiven.
    */
   find(method: string, path: string): Found {
     const at = this.#lookUp(path);

@@ -10,7 +10,7 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 /** Who is calling, by the credential that the row asks for. */
 export type CallerOf<C extends Credential> = C extends 'none' ? null : Caller;
 
-/** An identified caller: its key passed every check of decisions.md §2, step 2. */
+/** An identified caller: its key passed every check of spec:errors/5.2. */
 export interface Caller {
   readonly key: Key;
   readonly accountId: number;

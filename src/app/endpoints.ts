@@ -47,7 +47,7 @@ export interface EndpointsParts {
 
 /** How long another node may take to bring what it has journaled into the database. */
 const othersSettleWithinMs = 500;
-/** The version of the API's document; the paths have their own (service.md §9). */
+/** The version of the API's document; the paths have their own (spec:api/20.1). */
 const apiVersion = '1.0.0';
 
 /** Every endpoint there is, with the rooms that answer it. */
@@ -144,7 +144,7 @@ async function currentKey({ nodes, keys }: Books, key: Key): Promise<Key> {
 }
 
 /**
- * A record is readable before the last byte of its answer was sent (decisions.md §1), also by way of another node, which has it in
+ * A record is readable before the last byte of its answer was sent (spec:api/16.3), also by way of another node, which has it in
  * its journal and is about to bring it into the database.
  */
 async function readGenerationSoon(

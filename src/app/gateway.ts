@@ -86,7 +86,7 @@ export interface Gateway {
   readonly health: Health;
   /** Every endpoint there is. */
   readonly routes: readonly AnyRoute[];
-  /** Offers what another configuration says; throws when that takes a restart, and then changes nothing (decisions.md §5). */
+  /** Offers what another configuration says; throws when that takes a restart, and then changes nothing (spec:operator/2.3). */
   reload(config: Config): Promise<void>;
   /**
    * Takes no more connections and lets the requests in flight end, for at most `drainTimeoutMs`; whatever is left then, or when

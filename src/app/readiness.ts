@@ -20,7 +20,7 @@ export interface ReadinessParts {
 }
 
 /**
- * Whether this process can serve (decisions.md §4): the schema is current, and the database takes new connections, since a database that
+ * Whether this process can serve (spec:operator/3.2): the schema is current, and the database takes new connections, since a database that
  * shuts down answers the sessions that it has. However often it is asked, the database is asked once a second at most.
  */
 export class ReadinessCheck {

@@ -154,7 +154,7 @@ function runtimeFolders({ env, uid }: Surroundings): readonly string[] {
   return roots.filter((root): root is string => root !== undefined && root !== '');
 }
 
-/** Takes over a changed configuration; a bad one is refused and the old one stays (decisions.md §5). Never throws. */
+/** Takes over a changed configuration; a bad one is refused and the old one stays (spec:operator/2.3). Never throws. */
 async function reload({ readAgain, say }: Serving, gateway: Gateway, atStart: boolean): Promise<void> {
   try {
     await gateway.reload(readAgain());

@@ -91,7 +91,7 @@ class AccountCredit implements Spender {
   }
 }
 
-/** What is left below a key's limit in its period; usage at the limit is refused (service.md §8). By the number, likewise. */
+/** What is left below a key's limit in its period; usage at the limit is refused (spec:money/6.3). By the number, likewise. */
 class KeyAllowance implements Spender {
   readonly kind = 'key';
   readonly id: number;

@@ -26,7 +26,7 @@ export class Catalogue {
     return this.#byId.get(id) ?? null;
   }
 
-  /** The models of these ids, in order. The first unknown one is refused with `400 model_not_found` (decisions.md §2, A-23). */
+  /** The models of these ids, in order. The first unknown one is refused with `400 model_not_found` (spec:api/12.2). */
   resolve(ids: readonly string[]): readonly Model[] {
     return ids.map((id) => {
       const model = this.#byId.get(id);

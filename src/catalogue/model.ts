@@ -2,7 +2,7 @@ import type { ParameterOverrides, Variant } from '../config/variants.ts';
 import type { Price } from '../money/price.ts';
 import type { InputModality } from '../wire/chat.ts';
 
-/** All own slots together are one provider; one slot is its endpoint `naru/<slot>` (decisions.md A-31). */
+/** All own slots together are one provider; one slot is its endpoint `naru/<slot>` (spec:api/11.7). */
 export const ownProvider = { slug: 'naru', name: 'Naru' } as const;
 
 /** One place where a model can be answered: an own slot, or an upstream provider. */

@@ -1,7 +1,7 @@
 import { escapeControls } from '../log/log.ts';
 import type { CliContext } from './context.ts';
 
-/** Prints rows for people or, with `--json`, one JSON object a line and nothing else (decisions.md §4). */
+/** Prints rows for people or, with `--json`, one JSON object a line and nothing else (spec:operator/1.1). */
 export class Output {
   readonly #cli: CliContext;
   readonly #json: boolean;

@@ -4,7 +4,7 @@ import type { Secret } from './secret.ts';
 import type { SlotSettings } from './slot.ts';
 import type { ParameterOverrides, Variant } from './variants.ts';
 
-/** What `naru.yaml` says, with every default filled in and every reference checked (decisions.md §5). Frozen all through. */
+/** What `naru.yaml` says, with every default filled in and every reference checked (spec:operator/2.1). Frozen all through. */
 export interface Config {
   readonly listen: Address;
   /** Where `/metrics` and `/route` answer: always a loopback address. */
@@ -46,7 +46,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** The limits of service.md §8 and decisions.md A-04, A-21, A-27, A-30. */
+/** The limits of spec:errors/7 and spec:errors/8. */
 export interface LimitsConfig {
   /** An account whose balance is below minus this much is refused. Never negative. */
   readonly debtFloorKrw: Krw;
@@ -98,7 +98,7 @@ export interface ExchangeConfig {
   readonly marginPercent: string;
 }
 
-/** An upstream (decisions.md §5, `providers:`). */
+/** An upstream (spec:operator/2.1, `providers:`). */
 export interface ProviderConfig {
   readonly slug: string;
   readonly name: string;
@@ -141,9 +141,9 @@ export interface GpuConfig {
 /** What goes into or comes out of a model. */
 export type Modality = 'text' | 'image' | 'file' | 'audio' | 'video';
 
-/** A model of the catalogue (decisions.md §5, `models:`). */
+/** A model of the catalogue (spec:operator/2.1, `models:`). */
 export interface ModelConfig {
-  /** `author/slug`, matched exactly (service.md §1). */
+  /** `author/slug`, matched exactly (spec:api/11.1). */
   readonly id: string;
   readonly name: string;
   readonly description: string;

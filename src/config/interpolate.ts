@@ -20,7 +20,7 @@ const misspelt = 'a variable is written ${NAME}, in letters, digits and _; write
 
 /**
  * Puts environment variables for `${NAME}` (`$${` stands for a plain `${`); a value that begins with `file:` becomes the
- * trimmed content of that file, in which nothing is put in any more (decisions.md §5).
+ * trimmed content of that file, in which nothing is put in any more (spec:operator/2.2).
  */
 export function interpolate(source: string, outside: Outside): Interpolated {
   if (!source.startsWith('file:')) return withVariables(source, outside);

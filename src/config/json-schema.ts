@@ -16,7 +16,7 @@ export interface JsonSchema {
   readonly $defs?: Readonly<Record<string, JsonSchema>>;
 }
 
-/** The schema of `naru.yaml` for editors: draft 2020-12, with a description for every member (decisions.md §5). */
+/** The schema of `naru.yaml` for editors: draft 2020-12, with a description for every member (spec:operator/2.1). */
 export function jsonSchema(): JsonSchema {
   const generated = z.toJSONSchema(rootSchema, {
     io: 'input',

@@ -24,7 +24,7 @@ export type LoadedConfig =
   | { readonly ok: false; readonly faults: readonly Fault[] };
 
 /**
- * Reads a `naru.yaml` (decisions.md §5). A text that is not YAML is told of alone; otherwise all faults come at once.
+ * Reads a `naru.yaml` (spec:operator/2.1). A text that is not YAML is told of alone; otherwise all faults come at once.
  * No message quotes what came from an environment variable or a file, or a credential. Never throws.
  */
 export function loadConfig(source: ConfigSource): LoadedConfig {

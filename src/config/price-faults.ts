@@ -5,7 +5,7 @@ import { highestRate, plainDecimal, rateOf, unitsOf } from './rates.ts';
 import type { Places } from './source-map.ts';
 import { has, itemsOf, type Members, memberOf, membersOf, textOf } from './tree.ts';
 
-/** Says which candidates have no price, and which prices cannot be had in won (decisions.md §3). */
+/** Says which candidates have no price, and which prices cannot be had in won (spec:money/2.3). */
 export function addPriceFaults(file: Members, places: Places, known: KnownFacts): void {
   const exchange = exchangeOf(file);
   for (const [index, model] of itemsOf(file, 'models')) {

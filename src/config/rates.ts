@@ -17,7 +17,7 @@ interface Exact {
 
 /**
  * The rate that a price states, in pico-won per unit: computed as a fraction and rounded once, half up, at 12 decimals of a
- * won (decisions.md §3). In USD when there is an exchange: `usd × usd_krw × (1 + margin / 100)`.
+ * won (spec:money/2.4). In USD when there is an exchange: `usd × usd_krw × (1 + margin / 100)`.
  * Null when the text, or one of the exchange's, is no decimal number from 0 up. May be above `highestRate`.
  */
 export function rateOf(text: string, units: bigint, exchange: ExchangeConfig | null): Rate | null {

@@ -214,7 +214,7 @@ const facts = section('Public facts of models, which fill in what rows of `model
   ).optional(),
 });
 
-/** The whole vocabulary of `naru.yaml` (decisions.md §5), for a tree in which every scalar is text. */
+/** The whole vocabulary of `naru.yaml` (spec:operator/2.1), for a tree in which every scalar is text. */
 export const rootSchema = section('The configuration of Naru.', {
   listen: listen.prefault({}),
   admin: admin.prefault({}),

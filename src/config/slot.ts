@@ -46,7 +46,7 @@ export type SlotDriver =
       readonly k8s: KubeTarget;
     };
 
-/** One slot of the configuration file (decisions.md section 5, `slots:`), already validated. */
+/** One slot of the configuration file (spec:operator/2.1, `slots:`), already validated. */
 export interface SlotSettings {
   /** Letters, digits, `.`, `_` and `-`: it names a folder. */
   readonly name: string;
@@ -63,7 +63,7 @@ export interface SlotSettings {
   readonly startBudgetMs: number;
   /** The engine is stopped after this long without a request in flight or queued; 0: never. */
   readonly idleStopMs: number;
-  /** Requests the engine works on at once; the others queue here, without error and without limit (service.md section 8). */
+  /** Requests the engine works on at once; the others queue here, without error and without limit (spec:errors/7.7). */
   readonly maxConcurrency: number;
   /** Dealt out evenly among the replicas; each takes `vramMb` of each of its GPUs. */
   readonly gpus: readonly string[];

@@ -61,9 +61,9 @@ export function urlPath(value: string): string | null {
   return /^\/[\x21-\x7e]*$/.test(value) && !value.includes('#') ? null : 'must be a path that begins with /';
 }
 
-/** `author/slug` (service.md §1): suffixed and router-prefixed ids do not exist. */
+/** `author/slug` (spec:api/11.1): suffixed and router-prefixed ids do not exist. */
 export function modelId(value: string): string | null {
-  if (value.includes(':')) return 'must not contain a colon: variant suffixes do not exist (service.md §1)';
+  if (value.includes(':')) return 'must not contain a colon: variant suffixes do not exist';
   if (value === 'naru/auto' || value.startsWith('openrouter/'))
     return 'is reserved for routers, which do not exist';
   if (value.normalize('NFC') !== value) return 'must be in Unicode normal form C (NFC), as clients send it';

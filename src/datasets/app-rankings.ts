@@ -20,7 +20,7 @@ export interface DatasetAnswer {
   readonly meta: object;
 }
 
-/** What is asked of the app ranking (service.md 4.4). */
+/** What is asked of the app ranking (spec:api/18). */
 export interface AppQuery {
   /** The last day on which the period may end; null for the latest. */
   readonly endDay: Day | null;
@@ -32,7 +32,7 @@ export interface AppQuery {
 
 /**
  * One period of the app ranking: the latest that ends on or before the day asked for. Ranks are those of the whole period,
- * whatever the filters. Empty, with null dates, when there is no such period (service.md 2.4, 4.4).
+ * whatever the filters. Empty, with null dates, when there is no such period (spec:api/18).
  */
 export async function appRankings(parts: DatasetParts, query: AppQuery): Promise<DatasetAnswer> {
   const { period, source } = await periodFor(parts, query.endDay);
@@ -68,7 +68,7 @@ async function periodFor({ database, clock, samples }: DatasetParts, endDay: Day
   return { period: sampleAppPeriod(endDay, clock.now()), source: 'fixture' };
 }
 
-/** The 14 fields of service.md 2.4. */
+/** The 14 fields of spec:api/18. */
 function entry(row: AppRow, period: AppPeriod, source: Found['source']): object {
   return {
     app_id: row.appId,

@@ -1,6 +1,6 @@
 import type { Sql } from '../store/sql.ts';
 
-/** An app in one period (service.md 2.4). */
+/** An app in one period (spec:api/18). */
 export interface AppRow {
   readonly rank: number;
   readonly appId: number;
@@ -43,7 +43,7 @@ interface RawRow {
   growth_pct: number | null;
 }
 
-/** The latest period that ends on or before a day, or the latest of all; null when there is none (service.md 4.4). */
+/** The latest period that ends on or before a day, or the latest of all; null when there is none (spec:api/18.2). */
 export async function readAppPeriod(sql: Sql, throughDay: number | null): Promise<AppPeriod | null> {
   // One statement, so that a period that is being replaced is seen as it was before or as it is after.
   const rows = await sql.query<RawRow>(

@@ -1,6 +1,6 @@
 import type { Sql } from '../store/sql.ts';
 
-/** A row of the benchmarks in the original's shape: its `source` says which members it has (surface §9). */
+/** A row of the benchmarks in OpenRouter's shape: its `source` says which members it has (spec:compat/11). */
 export interface BenchmarkItem {
   readonly source: string;
   readonly model_permaslug: string;

@@ -3,7 +3,7 @@ import type { DatasetAnswer, DatasetParts } from './app-rankings.ts';
 import { type BenchmarkItem, type BenchmarkSnapshot, readBenchmarks } from './benchmarks-sql.ts';
 import { sampleBenchmarks } from './sample-benchmarks.ts';
 
-/** Whose benchmarks, and the filters of the original (surface §9). */
+/** Whose benchmarks, and the filters of OpenRouter (spec:compat/11). */
 export const benchmarkSources = ['artificial-analysis', 'design-arena', 'openrouter'] as const;
 export const taskTypes = ['coding', 'intelligence', 'agentic', 'search'] as const;
 export const arenas = ['models', 'builders', 'agents'] as const;
@@ -30,7 +30,7 @@ export interface BenchmarkQuery {
   readonly maxResults: number | null;
 }
 
-/** The benchmarks that match, in the original's shapes and in its order (surface §9). Empty, as of now, before any sync. */
+/** The benchmarks that match, in OpenRouter's shapes and in its order (spec:compat/11). Empty, as of now, before any sync. */
 export async function benchmarks(parts: DatasetParts, query: BenchmarkQuery): Promise<DatasetAnswer> {
   const stored = await readBenchmarks(parts.database);
   const snapshot = stored ?? (parts.samples ? sampleBenchmarks(parts.clock.now()) : null);
@@ -87,7 +87,7 @@ function suits(item: BenchmarkItem, shape: unknown, task: BenchmarkQuery['taskTy
 }
 
 /**
- * How the publishers want to be named: `citation` when there is one source, as in the original, and in `citations` all of them.
+ * How the publishers want to be named: `citation` when there is one source, as in OpenRouter, and in `citations` all of them.
  */
 function publishers(
   snapshot: BenchmarkSnapshot | null,

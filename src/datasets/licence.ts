@@ -1,7 +1,7 @@
 import { isoOf } from '../time/clock.ts';
 
 /**
- * What the source's licence asks of whoever shows its data again: its name, the place and the time (surface §9, the original's
+ * What the source's licence asks of whoever shows its data again: its name, the place and the time (spec:api/19.4; OpenRouter's
  * description of its datasets: CC BY 4.0). `null` for samples, which are nobody's.
  */
 export interface Attribution {

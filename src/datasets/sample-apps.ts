@@ -17,7 +17,7 @@ const kinds = [
 const mark = ' (샘플)';
 
 /**
- * The invented period that a reader sees while there is no sync key (service.md 4.4): a calendar month, the latest that is over
+ * The invented period that a reader sees while there is no sync key (spec:api/18.19): a calendar month, the latest that is over
  * and ends on or before `endDay`; null when that is before all of them. The same at every call of a month.
  */
 export function sampleAppPeriod(endDay: Day | null, nowMs: number): AppPeriod | null {

@@ -4,7 +4,7 @@ import { instantOf, lastCompletedDay, monthStart } from './days.ts';
 const names = ['한강 1', '남산 미니', '설악 70B', '제주 코드'];
 
 /**
- * Invented benchmarks of invented models. In the original's shapes `source` tells clients which members a row has, and the
+ * Invented benchmarks of invented models. In OpenRouter's shapes `source` tells clients which members a row has, and the
  * official one refuses a word it does not know: so these are marked by `fixture`, by their names, and by having no citation.
  */
 export function sampleBenchmarks(nowMs: number): BenchmarkSnapshot {

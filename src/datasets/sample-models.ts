@@ -4,7 +4,7 @@ import type { ModelRow } from './models-sql.ts';
 
 const models = ['hangang-1', 'namsan-mini', 'seorak-70b', 'jeju-code', 'gyeongpo-vision', 'dadohae-3'];
 
-/** Invented tokens of invented models, `sample/…`, and of `other`: the same at every call (service.md 4.4, sample mode). */
+/** Invented tokens of invented models, `sample/…`, and of `other`: the same at every call (spec:api/18.19, sample mode). */
 export function sampleModelRows(
   series: { readonly name: string; readonly grain: 'day' | 'week' },
   from: Day,

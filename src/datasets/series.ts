@@ -1,4 +1,4 @@
-/** Ways to slice the model ranking, with the values that the original knows (surface §9). */
+/** Ways to slice the model ranking, with the values that OpenRouter knows (spec:compat/11). */
 export const modalities = ['text', 'image', 'image_output', 'audio', 'tool_calling'] as const;
 export const contextBuckets = ['1K', '10K', '100K', '1M', '10M'] as const;
 export const languageTypes = ['natural', 'programming'] as const;

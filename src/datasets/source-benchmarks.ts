@@ -84,7 +84,7 @@ const page = z.object({
   meta: z.object({ as_of: asOf, citation: z.string().nullish(), source_url: z.string().nullish() }),
 });
 
-/** A part of `/benchmarks` in the original's shape (surface §9), without members it does not know. Throws a `SourceFault`. */
+/** A part of `/benchmarks` in OpenRouter's shape (spec:compat/11), without members it does not know. Throws a `SourceFault`. */
 export function benchmarkPageOf(json: unknown): BenchmarkPage {
   const { data, meta } = read(page, json);
   const publisher = { citation: meta.citation ?? null, source_url: meta.source_url ?? null };

@@ -4,7 +4,7 @@ import { utcDayAt } from './days.ts';
 import { type Source, SourceFault, type SourceQuery } from './source.ts';
 import { countRequest } from './sync-sql.ts';
 
-/** How the source may be asked. It publishes 30 requests a minute and 500 a day for a key (surface §9). */
+/** How the source may be asked. It publishes 30 requests a minute and 500 a day for a key (spec:compat/11.4). */
 export interface Pace {
   /** From one request to the next, milliseconds. */
   readonly spacingMs: number;

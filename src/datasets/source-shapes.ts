@@ -69,7 +69,7 @@ const appRow = z
       appName: row.app_name,
       totalTokens: row.total_tokens ?? null,
       totalRequests: row.total_requests ?? null,
-      // The origin address if present, else the main one (service.md 2.4).
+      // The origin address if present, else the main one (spec:api/18.11).
       url: row.origin_url || row.main_url || null,
       description: row.description ?? null,
       category: categories[0] ?? null,
@@ -92,7 +92,7 @@ const modelRow = z
 
 const modelPage = z.object({ data: z.array(modelRow), meta });
 
-/** A page of `/datasets/app-rankings` (surface §9). Throws a `SourceFault` for anything else. */
+/** A page of `/datasets/app-rankings` (spec:compat/11). Throws a `SourceFault` for anything else. */
 export function appPageOf(json: unknown): AppPage {
   const { data, meta: said } = read(appPage, json);
   if (said.start_date > said.end_date)
@@ -100,7 +100,7 @@ export function appPageOf(json: unknown): AppPage {
   return { rows: data, asOfMs: said.as_of, startDay: said.start_date, endDay: said.end_date };
 }
 
-/** A window of `/datasets/rankings-daily` (surface §9). Throws a `SourceFault` for anything else. */
+/** A window of `/datasets/rankings-daily` (spec:compat/11). Throws a `SourceFault` for anything else. */
 export function modelPageOf(json: unknown): ModelPage {
   const { data, meta: said } = read(modelPage, json);
   if (new Set(data.map((row) => `${row.day} ${row.model}`)).size < data.length)

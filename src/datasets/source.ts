@@ -45,7 +45,7 @@ export const usualSourceLimits: SourceLimits = {
   bodyBytes: 32 * 1024 * 1024,
 };
 
-/** Opens the source that the configuration names; null without a key (decisions.md §5, `datasets:`). */
+/** Opens the source that the configuration names; null without a key (spec:operator/2.1, `datasets:`). */
 export function openSource(
   settings: Config['datasets'],
   clock: Clock,

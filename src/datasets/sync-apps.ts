@@ -7,7 +7,7 @@ import type { Synced, SyncParts } from './sync-parts.ts';
 import { dropStagedPages, readStagedPages, stagePage } from './sync-sql.ts';
 
 const dataset = 'app-rankings';
-/** The source skips at most this many rows (surface §9), so it shows ranks up to 200. */
+/** The source skips at most this many rows (spec:compat/11.5), so it shows ranks up to 200. */
 const largestOffset = 100;
 /** How often the pages are read anew when they do not fit together, before it is a fault. */
 const readings = 3;
@@ -18,7 +18,7 @@ const stagedForMs = 6 * 3_600_000;
 class Changed extends Error {}
 
 /**
- * Reads the source's latest period page by page and publishes it as a whole (service.md 4.4). Pages that an earlier sync left
+ * Reads the source's latest period page by page and publishes it as a whole (spec:api/18). Pages that an earlier sync left
  * behind are not read again. Throws as `SourceReader.read` does; then nothing has changed but what is staged.
  */
 export async function syncApps({ database, reader, clock }: SyncParts): Promise<Synced> {

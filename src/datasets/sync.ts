@@ -42,7 +42,7 @@ export interface DatasetSyncParts {
 }
 
 /**
- * Keeps the datasets like the source's (service.md 2.4, 4.4). What was done is known in the database: a restart neither skips
+ * Keeps the datasets like the source's (spec:api/18). What was done is known in the database: a restart neither skips
  * nor repeats a day, and of several nodes one does it. Without a sync key nothing is ever asked.
  */
 export class DatasetSync {

@@ -14,7 +14,7 @@ export interface ReasoningWish {
   readonly shown: boolean;
 }
 
-/** What part of the completion an effort may think with, as the original has it. */
+/** What part of the completion an effort may think with, as OpenRouter has it. */
 const shares: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
   minimal: 0.1,
   low: 0.2,

@@ -1,7 +1,7 @@
 /**
  * Every way a request can fail: one row per failure, with its HTTP status, its name on the wire, the extra fields its body
  * carries and the headers that follow from them. Nothing outside this file pairs a status with an error_type
- * (service.md 7.2, 7.3).
+ * (spec:errors/2,3).
  */
 export const catalogue = {
   invalid_request: row({ status: 400, retry: false }),
@@ -31,7 +31,7 @@ export const catalogue = {
     retry: false,
     errorType: 'provider_error',
   }),
-  /** This process is at the limit of its memory; 7.2 has one pair for a 503, whose clients wait and come again (docs/decisions/memory-budget.md). */
+  /** This process is at the limit of its memory; spec:errors/2 has one pair for a 503, whose clients wait and come again (docs/decisions/memory-budget.md). */
   overloaded: row<{ retry_after_sec: number }>({
     status: 503,
     retry: true,
@@ -44,12 +44,12 @@ export const catalogue = {
 /** The name of a row. */
 export type Failure = keyof typeof catalogue;
 
-/** The extra metadata that a failure's body carries (service.md 7.3). */
+/** The extra metadata that a failure's body carries (spec:errors/3). */
 export type ExtrasOf<F extends Failure> = (typeof catalogue)[F] extends Row<infer Extras> ? Extras : never;
 
 interface Row<Extras extends object> {
   readonly status: number;
-  /** Whether trying again can help (service.md 7.4.6); false tells clients so with `x-should-retry`. */
+  /** Whether trying again can help (spec:errors/4.6); false tells clients so with `x-should-retry`. */
   readonly retry: boolean;
   /** The machine value on the wire, where it differs from the row's own name. */
   readonly errorType?: string;

@@ -1,7 +1,7 @@
 import { catalogue, type Failure, type Refusal } from './catalogue.ts';
 import { echoed, echoedValue } from './echo.ts';
 
-/** The body of every JSON error under `/api/v1` (service.md 7.1). */
+/** The body of every JSON error under `/api/v1` (spec:errors/1). */
 export interface ErrorBody {
   readonly error: {
     readonly code: number;
@@ -20,7 +20,7 @@ export interface RenderedError {
 /** Messages are cut where they are written; this is the limit for one that was not. */
 const maxMessageLength = 1_000;
 
-/** Renders a refusal. What it repeats of the request is cut (`echo.ts`). `error.code` equals the status by construction (service.md 7.1). */
+/** Renders a refusal. What it repeats of the request is cut (`echo.ts`). `error.code` equals the status by construction (spec:errors/1.2). */
 export function renderRefusal(refusal: Refusal): RenderedError {
   const row = catalogue[refusal.failure];
   const headers = row.headers as ((extras: object) => Record<string, string>) | undefined;
@@ -41,7 +41,7 @@ function echoedExtras(extras: object): object {
   return Object.fromEntries(Object.entries(extras).map(([name, value]) => [name, echoedValue(value)]));
 }
 
-/** The `error_type` of a row (service.md 7.2). */
+/** The `error_type` of a row (spec:errors/2). */
 export function errorTypeOf(failure: Failure): string {
   return catalogue[failure].errorType ?? failure;
 }

@@ -23,7 +23,7 @@ const visible = /[\p{L}\p{N}\p{P}\p{S}]/u;
 const unprintable = /[\p{Cc}\u{2028}\u{2029}\u{202a}-\u{202e}\u{2066}-\u{2069}]/gu;
 
 /**
- * The app of a request (decisions.md §1): its identity is the address in the referer, else its title, else what the User-Agent is
+ * The app of a request (spec:api/17.1): its identity is the address in the referer, else its title, else what the User-Agent is
  * known for; its name is the title, else the name that goes with the identity. Null when nothing is said, or nothing usable.
  */
 export function resolveApp(origin: Origin): App | null {

@@ -45,7 +45,7 @@ export interface GenerationDetail {
   readonly reasoning_tokens?: number;
   readonly cache_read_tokens?: number;
   readonly cache_write_tokens?: number;
-  /** Where the billed counts come from: the upstream's claim, or our own count: without a claim, or instead of an absurd one (decisions.md A-28). */
+  /** Where the billed counts come from: the upstream's claim, or our own count: without a claim, or instead of an absurd one (spec:money/4.8,4.9). */
   readonly usage_source?: 'upstream' | 'counted' | 'rejected';
   readonly latency_ms?: number | null;
   readonly generation_ms?: number | null;
@@ -71,7 +71,7 @@ export interface GenerationDetail {
   readonly session_id?: string | null;
 }
 
-/** The public record of a generation (`GET /generation`): every field that the original's clients require. */
+/** The public record of a generation (`GET /generation`): every field that OpenRouter's clients require. */
 export function generationBody(row: GenerationRow): object {
   const detail = JSON.parse(row.detail) as GenerationDetail;
   const cost = krwToNumber(krwOfMicro(row.cost));

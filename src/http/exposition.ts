@@ -14,7 +14,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** The families in the Prometheus text format, version 0.0.4 (decisions.md §4). */
+/** The families in the Prometheus text format, version 0.0.4 (spec:operator/3.3). */
 export function exposition(families: readonly Family[]): string {
   const lines: string[] = [];
   for (const { name, help, type, samples } of families) {

@@ -8,7 +8,7 @@ export interface Gauge {
   readonly value: number;
 }
 
-/** Counts what the server does, for the metrics page (decisions.md §4). */
+/** Counts what the server does, for the metrics page (spec:operator/3.3). */
 export class Metrics {
   readonly #requests = new Map<string, { readonly labels: Record<string, string>; value: number }>();
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../time/clock.ts';
 
-/** The rate of one limit (service.md §8: 30 per second, burst of 60). */
+/** The rate of one limit (spec:errors/7.3). */
 export interface Rate {
   readonly perSecond: number;
   readonly burst: number;

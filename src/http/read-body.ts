@@ -6,7 +6,7 @@ import { GatheredBytes } from '../wire/byte-collector.ts';
 import { type JsonFault, JsonGuard } from '../wire/json-guard.ts';
 import type { JsonBody } from '../wire/json-parser.ts';
 
-/** The body is larger than the service takes: the one error that is not JSON (service.md §8). */
+/** The body is larger than the service takes: the one error that is not JSON (spec:errors/7.5). */
 export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge';
 }

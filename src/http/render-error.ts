@@ -4,7 +4,7 @@ import { describeError, type Log } from '../log/log.ts';
 
 /**
  * Whatever was thrown, as the outside sees it. A refusal says what it is; anything else is `500 server`, and what it was is in
- * the log only (service.md 7.2).
+ * the log only (spec:errors/2.14).
  */
 export function renderThrown(thrown: unknown, log: Log, requestId: string): RenderedError {
   if (thrown instanceof Refusal) return renderRefusal(thrown);

@@ -12,10 +12,10 @@ import { type BodyReading, readBody } from './read-body.ts';
 
 /** One request and its client, as the handlers see them. */
 export class Exchange {
-  /** Names this request and all of its candidate attempts (service.md 7.1). */
+  /** Names this request and all of its candidate attempts (spec:api/4.2). */
   readonly requestId: string;
   readonly method: string;
-  /** As received: not decoded, not normalised, without the query (decisions.md A-09). */
+  /** As received: not decoded, not normalised, without the query (spec:errors/9.2). */
   readonly path: string;
   readonly queryText: string;
   readonly headers: IncomingHttpHeaders;

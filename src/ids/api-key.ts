@@ -1,10 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/** The two kinds of key (service.md §1). */
+/** The two kinds of key (spec:api/1.3). */
 export type KeyKind = 'inference' | 'management';
 
 declare const brand: unique symbol;
-/** 64 lowercase hex digits: sha256 of the plaintext key, the only name a key has (service.md §1). */
+/** 64 lowercase hex digits: sha256 of the plaintext key, the only name a key has (spec:api/2.3). */
 export type KeyHash = string & { readonly [brand]: 'key-hash' };
 
 /** A key at the moment of its creation: the only time its plaintext exists. */
@@ -28,7 +28,7 @@ export function hashKey(plaintext: string): KeyHash {
   return hash('sha256', plaintext, 'hex') as KeyHash;
 }
 
-/** The hash a client wrote, when it has the form of one; null otherwise (decisions.md A-11). */
+/** The hash a client wrote, when it has the form of one; null otherwise (spec:api/6.2). */
 export function parseKeyHash(text: string): KeyHash | null {
   return /^[0-9a-f]{64}$/.test(text) ? (text as KeyHash) : null;
 }

@@ -4,7 +4,7 @@ import { type GenerationUuid, newGenerationUuid } from './generation-id.ts';
 const pool = Buffer.alloc(16 * 256);
 let poolOffset = pool.length;
 
-/** `req_<32 hex>`: names one request and all of its candidate attempts (service.md 7.1). Never taken from the client. */
+/** `req_<32 hex>`: names one request and all of its candidate attempts (spec:api/4.2). Never taken from the client. */
 export function newRequestId(): string {
   if (poolOffset === pool.length) {
     randomFillSync(pool);
@@ -16,7 +16,7 @@ export function newRequestId(): string {
 
 /**
  * The id of a request that came at `epochMs`. Its digits are the identity of the generation that the request becomes, so that a failed
- * request is found by the id that its error carried (decisions.md A-33).
+ * request is found by the id that its error carried (spec:api/16.2).
  */
 export function requestIdAt(epochMs: number): string {
   return `req_${newGenerationUuid(epochMs)}`;

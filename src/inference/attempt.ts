@@ -10,7 +10,7 @@ import type { Answer, AttemptContext, Outcome } from './outcome.ts';
 import { timeoutOf } from './stream-error.ts';
 import type { Callers } from './upstream-target.ts';
 
-/** What the chain needs: callers for candidates, the time, and the budget of service.md §8. */
+/** What the chain needs: callers for candidates, the time, and the budget of spec:errors/8.1. */
 export interface Chain {
   readonly callers: Callers;
   readonly clock: Clock;
@@ -35,8 +35,8 @@ const timerSlackMs = 5;
 
 /**
  * Tries candidates in order until one has said something that means something; nothing has been sent to the client before
- * (service.md 7.4.3). Refuses with `503 model_loading`, `408 timeout` or `502 provider_error` when none did, and with
- * `404 no_endpoints_found` when no dialect has words for the request (decisions.md A-04, A-05, A-24, A-30).
+ * (spec:errors/4.3). Refuses with `503 model_loading`, `408 timeout` or `502 provider_error` when none did, and with
+ * `404 no_endpoints_found` when no dialect has words for the request (spec:errors/8.6,10.3).
  */
 export async function attempt(
   chain: Chain,
@@ -78,7 +78,7 @@ export async function attempt(
 }
 
 /**
- * How long a candidate may take to its first byte before the next one is tried, unless the configuration says (decisions.md A-04): the
+ * How long a candidate may take to its first byte before the next one is tried, unless the configuration says (spec:errors/8.3): the
  * default, or more for one that was slow lately and answered all the same.
  */
 function fallbackMs(chain: Chain, { label }: Candidate, isStream: boolean): number {

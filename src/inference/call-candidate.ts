@@ -45,7 +45,7 @@ type Tried = { readonly outcome: Outcome; readonly waitedMs: number } & Readonly
 
 /**
  * Tries one candidate until it has said something. Rejects only when the client leaves before it was asked. `waitedMs` is what
- * counts against the request's budget: waiting in the queue of an own slot does not (service.md §8, concurrency).
+ * counts against the request's budget: waiting in the queue of an own slot does not (spec:errors/8.7).
  */
 export async function tryCandidate(
   callers: Callers,

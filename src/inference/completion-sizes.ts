@@ -12,8 +12,8 @@ interface Sizes {
 }
 
 /**
- * How many tokens a completion of each model had lately: what a request without `max_tokens` is expected to produce (decisions.md
- * A-25). An answer costs one write; the estimate is sorted out of the last 256 once in 16 answers.
+ * How many tokens a completion of each model had lately: what a request without `max_tokens` is expected to produce (spec:money/6.10).
+ * An answer costs one write; the estimate is sorted out of the last 256 once in 16 answers.
  */
 export class CompletionSizes {
   readonly #models = new Map<string, Sizes>();

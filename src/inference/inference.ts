@@ -35,7 +35,7 @@ export interface Admission {
   readonly maxWaitMs: number;
 }
 
-/** Where requests are admitted, over all nodes together (decisions.md A-25). */
+/** Where requests are admitted, over all nodes together (spec:money/6.11). */
 export interface Admissions {
   /**
    * Undefined: it was placed at once. Otherwise it waits in line: resolves once it is placed, rejects with its refusal, with the reason

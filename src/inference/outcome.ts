@@ -46,7 +46,7 @@ export type Outcome =
 /** What an attempt at a chain is about. */
 export interface AttemptContext {
   readonly accountId: number;
-  /** Ties all attempts of a request together in the log (service.md 7.1). */
+  /** Ties all attempts of a request together in the log (spec:api/4.2). */
   readonly requestId: string;
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;

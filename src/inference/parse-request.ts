@@ -22,7 +22,7 @@ export function readAsk(kind: AskKind, bytes: Buffer, sessionHeader: string | nu
 
 /**
  * Reads the parsed body of an inference request, which had so many bytes. Refuses with `400 invalid_request` whatever violates the
- * schema (service.md 7.2).
+ * schema (spec:errors/2.1).
  */
 export function readParsedAsk(
   kind: AskKind,
@@ -136,7 +136,7 @@ function readPrompt(body: Body): unknown {
   throw invalid('`prompt` must be a string, an array of strings, or token ids.');
 }
 
-/** Known parameters, checked; null means not sent. What is not known is dropped (decisions.md §1). */
+/** Known parameters, checked; null means not sent. What is not known is dropped (spec:api/12.3). */
 function readParameters(kind: AskKind, body: Body): Readonly<Record<string, unknown>> {
   const parameters: Record<string, unknown> = {};
   for (const [name, rule] of Object.entries(parametersOf[kind])) {

@@ -40,8 +40,8 @@ interface Window {
 }
 
 /**
- * Records requests of known keys that were refused with 402 or 403, at zero cost (service.md 7.4.4). A client that repeats such a request
- * must not fill the disk: refusals of one key for one cause within a second are one record with a count (decisions.md A-32). A record is
+ * Records requests of known keys that were refused with 402 or 403, at zero cost (spec:errors/4.4). A client that repeats such a request
+ * must not fill the disk: refusals of one key for one cause within a second are one record with a count (spec:api/16.7). A record is
  * written when its second is over, and can be read before.
  */
 export class Refusals {

@@ -8,7 +8,7 @@ export type HeldMemory = Pick<MemoryClaim, 'hold'>;
 
 /** A request as the path of a call needs it; the transport has one such for each. */
 export interface Asked {
-  /** Names the request and all of its candidate attempts (service.md 7.1). */
+  /** Names the request and all of its candidate attempts (spec:api/4.2). */
   readonly requestId: string;
   /** Monotonic milliseconds of its arrival. */
   readonly startedMs: number;

@@ -16,7 +16,7 @@ const minExpectedTokens = 1_024;
 
 /**
  * The hold of one request on its account and key: the most it is estimated to cost, counted for as long as it is in flight
- * (decisions.md A-25). A later request waits in line while the holds leave no room for it, so whatever the concurrency, the floor is
+ * (spec:money/6.6). A later request waits in line while the holds leave no room for it, so whatever the concurrency, the floor is
  * overrun by one request at most. From its beginning to its end neither account nor key is forgotten.
  */
 export class Hold {
@@ -64,9 +64,9 @@ export interface Standing {
 }
 
 /**
- * Refuses a request with 402 by settled figures alone: `insufficient_credits` when the balance is strictly below the floor (A-02),
- * `key_limit_exceeded` when the key's spend in its period is at or above its limit (service.md §8). What is in flight never causes a
- * refusal (A-25).
+ * Refuses a request with 402 by settled figures alone: `insufficient_credits` when the balance is strictly below the floor (spec:money/6.2),
+ * `key_limit_exceeded` when the key's spend in its period is at or above its limit (spec:money/6.3). What is in flight never causes a
+ * refusal (spec:money/6.4).
  */
 export function assertFunded({ account, key, debtFloor, nowMs }: Standing): void {
   if (account.balance < -debtFloor) throw noCredit(account.balance);
@@ -102,7 +102,7 @@ function limitReached(limit: Krw, usage: Krw): Error {
 
 /**
  * The most that any candidate of the chain is expected to cost for this request: the prompt, and the completion that it allows. Without
- * a `max_tokens` that is the completion which its model showed lately, 1,024 tokens at least (A-25).
+ * a `max_tokens` that is the completion which its model showed lately, 1,024 tokens at least (spec:money/6.10).
  */
 export function estimate(ask: Ask, chain: readonly Candidate[], sizes: CompletionSizes): Krw {
   const promptTokens = ask.textBytes + ask.mediaParts * mostTokensPerMediaPart;

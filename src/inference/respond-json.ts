@@ -13,7 +13,7 @@ import type { WholeAnswer } from './request-context.ts';
 import { type Answering, answerHeaders, envelopeOf, noteEnd } from './response-context.ts';
 import { callIdOf, reasonFor } from './tool-calls.ts';
 
-/** Answers a whole request: priced, settled durably, then sent (decisions.md §3). A client that has left pays nothing. */
+/** Answers a whole request: priced, settled durably, then sent (spec:money/5.1). A client that has left pays nothing. */
 export async function answerWhole(answering: Answering): Promise<WholeAnswer> {
   const { session, answer, ask, exchange } = answering;
   const tally = new Tally();

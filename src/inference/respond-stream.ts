@@ -17,7 +17,7 @@ import { Watchdog } from './watchdog.ts';
 
 const done = sseEvent(doneData);
 
-/** Answers a streamed request. From here on every error is an event of the stream (service.md §6). */
+/** Answers a streamed request. From here on every error is an event of the stream (spec:errors/6). */
 export function answerStream(answering: Answering): StreamedAnswer {
   return { headers: answerHeaders(answering), stream: (sink) => relay(answering, sink) };
 }
@@ -137,7 +137,7 @@ function missingEnds({ tally, writer, toolCalls }: Passing): string {
   return writer.chunk({ choices, usage: null, upstreamId: null, systemFingerprint: null, serviceTier: null });
 }
 
-/** The client left (decisions.md A-06): what was generated is billed, unless not one word was sent. Nobody reads the end. */
+/** The client left (spec:money/4.4): what was generated is billed, unless not one word was sent. Nobody reads the end. */
 async function left(answering: Answering, tally: Tally): Promise<string> {
   const priced = await priceAnswer(answering.ask, answering.answer.candidate, tally, answering.count);
   const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
@@ -149,7 +149,7 @@ async function left(answering: Answering, tally: Tally): Promise<string> {
   return '';
 }
 
-/** The upstream failed in the middle, or the answer cannot be billed (decisions.md A-07): an error event, zero cost. */
+/** The upstream failed in the middle, or the answer cannot be billed (spec:money/4.3): an error event, zero cost. */
 async function broke(
   answering: Answering,
   said: { tally: Tally; writer: ChunkWriter; thrown: unknown },
@@ -176,7 +176,7 @@ function refusalOf(thrown: unknown, status: number): Refusal {
   });
 }
 
-/** A number as `provider_code` inside a stream makes the original's own client throw (decisions.md §1). */
+/** A number as `provider_code` inside a stream makes OpenRouter's own client throw (spec:errors/6.5). */
 function inStream(metadata: Readonly<Record<string, unknown>>): object {
   const { provider_code: code, ...rest } = metadata;
   return code == null ? rest : { ...rest, provider_code: String(code) };

@@ -19,11 +19,11 @@ export interface Answering {
   readonly health: Health;
   readonly sizes: CompletionSizes;
   readonly count: CountTexts;
-  /** After this much silence a stream says that it is alive (decisions.md A-27). */
+  /** After this much silence a stream says that it is alive (spec:api/15.8). */
   readonly keepAliveMs: number;
 }
 
-/** The headers of a successful answer (service.md 7.1): the candidate that answered, and the generation's id. */
+/** The headers of a successful answer (spec:api/4.3): the candidate that answered, and the generation's id. */
 export function answerHeaders({ session, answer }: Answering): Readonly<Record<string, string>> {
   return {
     'X-Service-Generation-Id': session.id,

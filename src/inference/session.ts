@@ -115,7 +115,7 @@ export class Session {
     }
   }
 
-  /** Records a request that was refused or failed: zero cost, no ledger entry (service.md 7.4.4). Never throws. */
+  /** Records a request that was refused or failed: zero cost, no ledger entry (spec:errors/4.4). Never throws. */
   async fail(thrown: unknown): Promise<void> {
     if (this.#ended) return;
     const failure = thrown instanceof Refusal ? thrown.failure : 'server';

@@ -30,7 +30,7 @@ export function fellSilent(limitMs: number): UpstreamBroke {
   return new UpstreamBroke('the upstream fell silent', { expired: { kind: 'idle', limitMs } });
 }
 
-/** The refusal of a request that a limit ended (service.md 7.2): `timeout_sec` is that limit. */
+/** The refusal of a request that a limit ended (spec:errors/3.7): `timeout_sec` is that limit. */
 export function timeoutOf({ kind, limitMs }: ExpiredLimit): Refusal {
   return refuse('timeout', timeoutMessages[kind], { timeout_sec: limitMs / 1000 });
 }

@@ -53,7 +53,7 @@ export interface JournalStats {
 
 const mebibyte = 1024 * 1024;
 
-/** The write-ahead journal of one process (design.md 6). README.md beside this file is its contract. */
+/** The write-ahead journal of one process (spec:money/5). README.md beside this file is its contract. */
 export class Journal {
   readonly #writer: Writer;
   readonly #disk: Disk;

@@ -4,7 +4,7 @@ import type { Krw } from '../money/krw.ts';
 import { krwToDecimal } from '../money/krw.ts';
 import type { Key } from './key.ts';
 
-/** What an endpoint asks of its caller (service.md §1). */
+/** What an endpoint asks of its caller (spec:api/1.4). */
 export type Credential = 'none' | KeyKind | 'either';
 
 /** Longer tokens than this are no keys of ours; they are not even hashed. */
@@ -12,7 +12,7 @@ const longestToken = 256;
 
 /**
  * The hash of the key in an `Authorization` header. Refuses with `401 invalid_api_key` when the header is missing, is no bearer
- * token, or the token has not the service's key prefix (service.md 5.4).
+ * token, or the token has not the service's key prefix (spec:api/3.2).
  */
 export function hashOfBearer(header: string | undefined, keyPrefix: string): KeyHash {
   const token = header === undefined ? null : /^Bearer ([\x21-\x7e]+)$/i.exec(header)?.[1];
@@ -21,7 +21,7 @@ export function hashOfBearer(header: string | undefined, keyPrefix: string): Key
 }
 
 /**
- * Refuses a key that may not use the endpoint, in the order of decisions.md §2: unknown, revoked, off or of the wrong kind;
+ * Refuses a key that may not use the endpoint, in the order of spec:errors/5.2: unknown, revoked, off or of the wrong kind;
  * expired; suspended by the administrator; without credit. `balance` is the balance of the key's account.
  */
 export function assertMayCall(
@@ -51,7 +51,7 @@ export function assertValid({ row }: Key, needs: Exclude<Credential, 'none'>, no
   }
 }
 
-/** `402 insufficient_credits` with the balance as it is now (service.md 7.3). */
+/** `402 insufficient_credits` with the balance as it is now (spec:errors/3.2). */
 export function noCredit(balance: Krw): Error {
   return refuse(
     'insufficient_credits',

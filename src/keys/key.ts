@@ -54,7 +54,7 @@ export class Key {
     return this.spendAt(seoulDayAt(atMs));
   }
 
-  /** Spend in the current limit period, all time when the limit never resets (service.md 2.1). */
+  /** Spend in the current limit period, all time when the limit never resets (spec:api/5.8). */
   usageAt(day: number): Krw {
     return krwOfMicro(spendOf(this.spendAt(day), this.#row.limitReset));
   }

@@ -173,7 +173,7 @@ export async function readKeySpends(
   return new Map(rows.map(({ key_id, ...spend }) => [Number(key_id), spend]));
 }
 
-/** What a key has spent in the day, week and month that contain the Seoul day `day`, and in all (decisions.md A-19). */
+/** What a key has spent in the day, week and month that contain the Seoul day `day`, and in all (spec:money/7.1). */
 export async function readKeySpend(
   sql: Sql,
   key: { id: number; accountId: number },

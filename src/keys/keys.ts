@@ -35,7 +35,7 @@ export interface KeyOrder {
 }
 
 /**
- * Creates a key; the plaintext in the result exists nowhere else (service.md 5.8). Refuses when the account has `maxPerAccount` keys that
+ * Creates a key; the plaintext in the result exists nowhere else (spec:api/2.1). Refuses when the account has `maxPerAccount` keys that
  * are not revoked, whoever else creates one at the same time.
  */
 export async function createKey(
@@ -131,15 +131,15 @@ function changeKey(
   });
 }
 
-/** How many keys a page of the listing has (decisions.md §1). */
+/** How many keys a page of the listing has (spec:api/7.4). */
 const pageSize = 100;
 
-/** A key of this account in any state; null when it does not exist or is another account's (service.md 4.1). */
+/** A key of this account in any state; null when it does not exist or is another account's (spec:api/6.2). */
 export function readOwnKey(database: Database, accountId: number, hash: KeyHash): Promise<KeyRow | null> {
   return findOwnKey(database, accountId, hash);
 }
 
-/** A page of the account's keys, newest first; revoked ones are never listed (service.md 3, rule 1). */
+/** A page of the account's keys, newest first; revoked ones are never listed (spec:api/7.5). */
 export function readKeyPage(
   database: Database,
   page: { readonly accountId: number; readonly offset: number; readonly includeDisabled: boolean },
@@ -147,7 +147,7 @@ export function readKeyPage(
   return pageOfKeys(database, { ...page, limit: pageSize });
 }
 
-/** Changes a key of this account, all of it or nothing; null when there is no such key (service.md 4.2). */
+/** Changes a key of this account, all of it or nothing; null when there is no such key (spec:api/6.4). */
 export function changeOwnKey(
   database: Database,
   accountId: number,

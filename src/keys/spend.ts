@@ -15,7 +15,7 @@ export function noSpend(day: number): Spend {
   return { day, daily: 0n, weekly: 0n, monthly: 0n, total: 0n };
 }
 
-/** The same spend as of a later (or the same) day: periods that have ended since count nothing (decisions.md A-19). */
+/** The same spend as of a later (or the same) day: periods that have ended since count nothing (spec:money/7.1). */
 export function rollTo(spend: Spend, day: number): Spend {
   if (day === spend.day) return spend;
   const kept = (reset: LimitReset, amount: bigint): bigint =>

@@ -14,7 +14,7 @@ export interface Charged {
 
 /**
  * Spends `amount` from lots that are given in their order of spending: first to expire first, then the oldest
- * (decisions.md §3). What the lots cannot cover is debt, and is taken from the next lot that comes.
+ * (spec:money/3.5,3.7). What the lots cannot cover is debt, and is taken from the next lot that comes.
  */
 export function spend(lots: readonly Lot[], amount: bigint): Charged {
   const changed: Lot[] = [];

@@ -54,7 +54,7 @@ export function readLeftovers(
   };
 }
 
-/** Naru died with the request in hand (decisions.md §2): failed, recorded, free. */
+/** Naru died with the request in hand (spec:money/4.7): failed, recorded, free. */
 export function failureOfOrphan(record: OpenRecord, nowMs: number): SettlementRow {
   return {
     ...record,

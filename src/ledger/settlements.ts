@@ -24,7 +24,7 @@ const renewAfterBytes = 128 * 1024 * 1024;
 export interface SettlementsParts {
   readonly database: Database;
   readonly journal: Journal;
-  /** What makes a settlement durable: this process's journal, or the database itself (decisions.md §5). */
+  /** What makes a settlement durable: this process's journal, or the database itself (spec:money/5.3). */
   readonly ack: 'journal' | 'database';
   readonly clock: Clock;
   readonly log: Log;
@@ -43,7 +43,7 @@ export class Unbillable extends Error {
 }
 
 /**
- * Makes money durable before the client can see that an answer is complete (decisions.md §3): journal first, database soon
+ * Makes money durable before the client can see that an answer is complete (spec:money/5.1): journal first, database soon
  * after. A generation settles at most once, whatever is killed or repeated: the database knows it by its id.
  */
 export class Settlements {

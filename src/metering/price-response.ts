@@ -36,7 +36,7 @@ export async function priceAnswer(
 }
 
 /**
- * An answer that is none costs nothing (decisions.md §2): nothing said, no tokens and no reason for it, or an error for a reason. A
+ * An answer that is none costs nothing (spec:money/4.6): nothing said, no tokens and no reason for it, or an error for a reason. A
  * picture is something said although it has no tokens.
  */
 function isFree(tally: Tally, usage: Usage): boolean {

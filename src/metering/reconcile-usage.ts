@@ -9,7 +9,7 @@ export interface Believed {
   readonly source: 'upstream' | 'counted' | 'rejected';
 }
 
-/** What a chat template may put around one message (decisions.md A-28). */
+/** What a chat template may put around one message (spec:money/4.8). */
 const maxTokensPerMessage = 64;
 /** What one image or recording may cost at the most expensive upstream; only raises what is believed. */
 const mostTokensPerMediaPart = 3_000;

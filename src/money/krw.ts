@@ -1,5 +1,5 @@
 /**
- * Won, as a count of micro-won (1 KRW = 1,000,000), so that sums are exact (service.md 2.3, 7.3). Only this folder does
+ * Won, as a count of micro-won (1 KRW = 1,000,000), so that sums are exact (spec:money/1.1). Only this folder does
  * arithmetic between units of money.
  */
 declare const unit: unique symbol;
@@ -18,7 +18,7 @@ export function krwOfMicro(micro: bigint): Krw {
   return micro as Krw;
 }
 
-/** `"-1234.500000"`: the six-decimal string of error bodies, the ledger export and the command line (service.md 7.3). */
+/** `"-1234.500000"`: the six-decimal string of error bodies, the ledger export and the command line (spec:money/1.3). */
 export function krwToDecimal(amount: Krw): string {
   const sign = amount < 0n ? '-' : '';
   const magnitude = amount < 0n ? -amount : amount;
@@ -45,7 +45,7 @@ export function krwFromDecimal(text: string): Krw | null {
   return micro as Krw;
 }
 
-/** An amount in won from a JSON number; null when it is not finite or beyond 10^15 won either way (decisions.md A-13). */
+/** An amount in won from a JSON number; null when it is not finite or beyond 10^15 won either way (spec:money/7.3). */
 export function krwFromNumber(won: number): Krw | null {
   return Number.isFinite(won) ? krwFromDecimal(String(won)) : null;
 }

@@ -1,6 +1,6 @@
 import { divideHalfUp, type Krw } from './krw.ts';
 
-/** A rate in won per token (or per request, per image) as a count of pico-won: 12 decimals, exactly (decisions.md §3). */
+/** A rate in won per token (or per request, per image) as a count of pico-won: 12 decimals, exactly (spec:money/2.1). */
 declare const unit: unique symbol;
 export type Rate = bigint & { readonly [unit]: 'pico-won' };
 
@@ -34,7 +34,7 @@ export function rateOfPico(pico: bigint): Rate {
 }
 
 /**
- * The cost of a generation: summed exactly in pico-won and rounded ONCE, half up, to the micro-won (decisions.md §3).
+ * The cost of a generation: summed exactly in pico-won and rounded ONCE, half up, to the micro-won (spec:money/1.4).
  * This is the only place where money is rounded when it is charged.
  */
 export function costOf(price: Price, units: BilledUnits): Krw {

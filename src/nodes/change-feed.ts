@@ -74,7 +74,7 @@ export class ChangeFeed {
     return this.#parts.clock.monotonic() - this.#currentMs <= staleAfterMs;
   }
 
-  /** Undefined when memory is current; otherwise resolves once it is, or rejects after 5 s: the database is away. */
+  /** Undefined when memory is current; otherwise resolves once it is, or rejects after 5 s: the database is away (spec:errors/11.1). */
   fresh(): Promise<void> | undefined {
     if (this.isFresh) return undefined;
     const { clock } = this.#parts;

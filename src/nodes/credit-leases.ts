@@ -124,7 +124,7 @@ const largestShare = 1_000_000_000_000_000n;
 const placed: Covered = { kind: 'placed' };
 
 /**
- * Keeps several nodes together from spending more than there is (decisions.md A-25). Each node has a share of what is left of an
+ * Keeps several nodes together from spending more than there is (spec:money/6.11). Each node has a share of what is left of an
  * account and spends it without asking; all shares together are never more than what is left, so whatever the concurrency, no
  * two nodes can spend the same won. A share is half of what is free, divided by the nodes: far from the floor one question lasts
  * for thousands of requests. What does not fit the share is asked for in one short transaction. A node that is alone has no

@@ -25,7 +25,7 @@ export interface SpendLinesParts {
 }
 
 /**
- * Requests that wait until enough of those in flight have settled (decisions.md A-25): first come, first served per account and per
+ * Requests that wait until enough of those in flight have settled (spec:money/6.6): first come, first served per account and per
  * key, here and beside the lines of other nodes (`SpendShares`). A request that waits for its key's limit lets the account's other keys
  * pass; one that waits for the account lets nobody pass.
  * While nobody waits an account has no line, and a request pays one look at a map for that.

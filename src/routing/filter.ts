@@ -37,7 +37,7 @@ export const droppedWords: Readonly<Record<Dropped, string>> = {
 /** A prompt must be this much larger than a context by our count before we say so: the model counts with another tokenizer. */
 export const contextMargin = 1.1;
 
-/** Levels that contain others, as the original has it. */
+/** Levels that contain others, as OpenRouter has it. */
 const wider: Readonly<Record<string, readonly string[]>> = {
   fp4: ['fp4', 'mxfp4', 'nvfp4'],
   fp8: ['fp8', 'mxfp8'],

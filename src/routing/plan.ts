@@ -42,7 +42,7 @@ const nothing: readonly never[] = [];
 
 /**
  * Puts the candidates of the asked models in order and drops those that cannot take the request before anything is sent
- * (service.md 7.4.5; docs/decisions/order-of-candidates.md). Pure. Health never drops a candidate: it only lets others go first.
+ * (spec:errors/4.5; docs/decisions/order-of-candidates.md). Pure. Health never drops a candidate: it only lets others go first.
  */
 export function plan(ask: Ask, models: readonly Model[], given: Circumstances): Plan {
   const dropped: { candidate: Candidate; why: Dropped }[] = [];

@@ -29,7 +29,7 @@ const ranks: Readonly<Record<Held, number>> = {
 };
 const acrossModels = 4;
 
-/** Parameters without which an answer is of another kind: who ignores them is tried after those who do not, as with the original. */
+/** Parameters without which an answer is of another kind: who ignores them is tried after those who do not, as with OpenRouter. */
 const telling = ['response_format', 'structured_outputs', 'verbosity'];
 
 /** Why this candidate is to be tried after the others; the strongest reason, or null. */

@@ -3,7 +3,7 @@ import type { Circumstances } from './plan.ts';
 
 /**
  * What draws the order of candidates that share a place: the session of an account, so that its requests meet the prompt cache that
- * they filled, else `fresh`, something that no other request has. A session is named by `session_id`, or as the original does it by
+ * they filled, else `fresh`, something that no other request has. A session is named by `session_id`, or as OpenRouter does it by
  * `prompt_cache_key`; the sessions of two accounts are never one.
  */
 export function seedOf(

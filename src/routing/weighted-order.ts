@@ -31,7 +31,7 @@ export function isShared(candidates: readonly Candidate[]): boolean {
 }
 
 /**
- * What a candidate weighs among those that share its place: its weight over the square of its price, as the original's default is
+ * What a candidate weighs among those that share its place: its weight over the square of its price, as OpenRouter's default is
  * 1/price². `dearest` is the highest price among them, as `costOfBoth` tells it.
  */
 function weightOf(candidate: Candidate, dearest: number): number {

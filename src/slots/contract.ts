@@ -18,7 +18,7 @@ export interface SlotLease {
   heard(): void;
 }
 
-/** No lane within the cold wait: the engine is starting or backing off. Its start is under way or will follow (A-30). */
+/** No lane within the cold wait: the engine is starting or backing off. Its start is under way or will follow (spec:errors/10.2). */
 export interface SlotLoading {
   readonly kind: 'loading';
   /** Whole seconds, at least 1, from the slot's own start history: the `retry_after_sec` of `model_loading`. */

@@ -6,7 +6,7 @@ export interface GenerationRow {
   readonly keyId: number;
   readonly createdAtMs: number;
   readonly settledAtMs: number;
-  /** The Seoul day of `settledAtMs`: the day the debit belongs to (decisions.md A-20). */
+  /** The Seoul day of `settledAtMs`: the day the debit belongs to (spec:money/7.2). */
   readonly day: number;
   /** The HTTP status the client was given. */
   readonly status: number;

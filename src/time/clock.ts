@@ -34,7 +34,7 @@ class SystemTimer implements Timer {
   }
 }
 
-/** ISO 8601 in UTC with milliseconds, as every timestamp of the API (service.md 2.1). */
+/** ISO 8601 in UTC with milliseconds, as every timestamp of the API (spec:api/4.10). */
 export function isoOf(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }

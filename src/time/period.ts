@@ -1,5 +1,5 @@
 /**
- * Spend periods (service.md 2.2, 8; decisions.md A-19, A-20): the half-open span [start, end) of instants, in epoch
+ * Spend periods (spec:money/7.1,7.2): the half-open span [start, end) of instants, in epoch
  * milliseconds, cut at midnight in Asia/Seoul.
  *
  * Seoul has kept UTC+9 without daylight saving since 1988, so its midnight is arithmetic; the test compares it with ICU.

@@ -6,7 +6,7 @@ import type { Percentiles } from './percentiles.ts';
 export interface CandidateHealth {
   /**
    * Successes among the attempts that ended, in percent; null when there was none. What the client's request was to blame for and
-   * rate limits count neither way, as with the original.
+   * rate limits count neither way, as with OpenRouter.
    */
   uptime(windowMs: number): number | null;
   /** Milliseconds from asking to the first words of a stream, half an hour back at most; null when nothing was streamed. */

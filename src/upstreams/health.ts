@@ -12,7 +12,7 @@ import {
 } from './health-status.ts';
 import { Spread } from './percentiles.ts';
 
-/** The windows of the endpoint records (surface §6.4). */
+/** The windows of the endpoint records (spec:compat/8.2,8.3). */
 export const fiveMinutesMs = 300_000;
 export const halfAnHourMs = 1_800_000;
 export const oneDayMs = 86_400_000;

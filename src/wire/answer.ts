@@ -72,7 +72,7 @@ export class ChunkWriter {
     return this.#event(JSON.stringify(choices), `,"usage":${JSON.stringify(usage)}`);
   }
 
-  /** An in-band error (service.md §6): the status went out long ago. */
+  /** An in-band error (spec:errors/6): the status went out long ago. */
   error(error: object): string {
     const failed: ChunkChoice = { ...emptyChoice, finish_reason: 'error', native_finish_reason: 'error' };
     const choices = [this.#kind === 'chat' ? chatChunkChoice(failed) : textChoice(failed)];

@@ -1,6 +1,6 @@
 import type { Rate } from '../money/price.ts';
 
-/** What a request may want of its candidates (`provider` of the original): read and checked. */
+/** What a request may want of its candidates (`provider` of OpenRouter): read and checked. */
 export interface Preferences {
   /** Providers to try first, in this order; null when nothing is said. */
   readonly order: readonly string[] | null;

@@ -1,5 +1,5 @@
 /**
- * An entry of `reasoning_details` in the original's shapes. A stream gives a thought in pieces, each with the thought's `index`;
+ * An entry of `reasoning_details` in OpenRouter's shapes. A stream gives a thought in pieces, each with the thought's `index`;
  * a client sends them back as they came, or joined.
  */
 export interface ReasoningDetail {

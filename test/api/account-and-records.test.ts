@@ -25,7 +25,7 @@ const read = (path: string, key: string) => naru.send('GET', path, { key });
 const chat = (key = account.key, more: object = {}) =>
   naru.send('POST', '/chat/completions', { key, body: { ...ask, ...more } });
 
-/** The fields that the original's strict client requires of `GET /key` (surface §1, §8), and their types. */
+/** The fields that OpenRouter's strict client requires of `GET /key` (spec:compat/10.2), and their types. */
 const keyFields: Readonly<Record<string, (value: unknown) => boolean>> = {
   label: (value) => typeof value === 'string',
   limit: (value) => value === null || typeof value === 'number',
@@ -56,7 +56,7 @@ function isAmount(value: unknown): boolean {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
-// rows 32, 38, 66, 69
+// spec:conformance/32,38,66,69
 test('the information of a key has every field of its type, under both of its paths', async () => {
   const limited = await account.another({
     limit: '100.5',
@@ -79,7 +79,7 @@ test('the information of a key has every field of its type, under both of its pa
   assert.equal((await read('/key', management.key)).json.data.is_management_key, true);
 });
 
-// rows 55, 67, 68, 71 (A-12)
+// spec:conformance/55,67,68,71 spec:api/5.9
 test('what is left of a limit is the limit less the usage, and never less than nothing', async () => {
   const { key } = await account.another({ limit: '50.000001', limitReset: 'weekly' });
   const at = async () => (await read('/key', key)).json.data;
@@ -96,7 +96,7 @@ test('what is left of a limit is the limit less the usage, and never less than n
   assertError(await read('/key', data.label), 401, 'invalid_api_key');
 });
 
-// row 64
+// spec:conformance/64
 test('a charge is in the usage the moment its answer is there, before any database has it', async () => {
   const { key } = await account.another();
   for (let n = 1; n <= 5; n += 1) {
@@ -105,13 +105,13 @@ test('a charge is in the usage the moment its answer is there, before any databa
   }
 });
 
-/** Every field that the original's strict client requires of a record (surface §7). */
+/** Every field that OpenRouter's strict client requires of a record (spec:compat/9). */
 const recordFields =
   'id upstream_id request_id session_id created_at model provider_name router app_id preset_id workspace_id external_user origin http_referer user_agent streamed cancelled finish_reason native_finish_reason api_type service_tier data_region is_byok total_cost usage cache_discount upstream_inference_cost latency generation_time moderation_latency tokens_prompt tokens_completion native_tokens_prompt native_tokens_completion native_tokens_completion_images native_tokens_reasoning native_tokens_cached num_media_prompt num_input_audio_prompt num_media_completion num_search_results num_fetches web_search_engine response_cache_source_id provider_responses'.split(
     ' ',
   );
 
-// rows 39, 184, 191
+// spec:conformance/39,184,191
 test('a record is there as soon as its answer is, complete, and holds no word of prompt or answer', async () => {
   for (const more of [{}, { stream: true }]) {
     const answer = await chat(account.key, { ...more, user: 'end-user', session_id: 'session-1' });
@@ -147,13 +147,13 @@ test('a record is there as soon as its answer is, complete, and holds no word of
   }
 });
 
-// row 187
+// spec:conformance/187
 test('a record without an id is a 400', async () => {
   for (const query of ['', '?id=', '?ID=x', '?id'])
     assertError(await read(`/generation${query}`, account.key), 400, 'invalid_request');
 });
 
-// rows 188, 189
+// spec:conformance/188,189
 test('an unknown id, a malformed one and one of another account look the same; another key of the account may read', async () => {
   const stranger = await naru.account({ credit: '1000' });
   const second = await account.another();

@@ -23,7 +23,7 @@ after(async () => {
 const chat = (key?: string) =>
   naru.send('POST', '/chat/completions', { body: ask, ...(key === undefined ? {} : { key }) });
 
-/** Resolves once the gateway has noticed what the operator did; fails after two seconds, twice what decisions.md §4 allows. */
+/** Resolves once the gateway has noticed what the operator did; fails after two seconds, twice what spec:operator/1.2 allows. */
 async function noticed(what: string, holds: () => Promise<boolean>): Promise<void> {
   const endMs = performance.now() + 2000;
   while (!(await holds())) {
@@ -32,7 +32,7 @@ async function noticed(what: string, holds: () => Promise<boolean>): Promise<voi
   }
 }
 
-// rows 192, 193, 194, 196
+// spec:conformance/192,193,194,196
 test('whatever is no key of ours is refused with one and the same body', async () => {
   const bodies = new Set<string>();
   for (const authorization of [
@@ -64,7 +64,7 @@ test('whatever is no key of ours is refused with one and the same body', async (
   assert.equal(bodies.size, 1);
 });
 
-// row 192
+// spec:conformance/192
 test('control characters in the credential are a 401, not a failure', async () => {
   for (const byte of ['\0', '\x01', '\x7f']) {
     const [answer] = await rawly(
@@ -76,7 +76,7 @@ test('control characters in the credential are a 401, not a failure', async () =
   }
 });
 
-// row 192
+// spec:conformance/192
 test('the word Bearer is read in any case', async () => {
   for (const word of ['bearer', 'BEARER'])
     assert.equal(
@@ -85,7 +85,7 @@ test('the word Bearer is read in any case', async () => {
     );
 });
 
-// row 195
+// spec:conformance/195
 test('a key anywhere but in the header is no key', async () => {
   const { key } = account;
   for (const headers of [
@@ -100,7 +100,7 @@ test('a key anywhere but in the header is no key', async () => {
     );
 });
 
-// row 197
+// spec:conformance/197
 test('of two credentials the first is used', async () => {
   const other = await naru.account();
   const at = (first: string, second: string) =>
@@ -115,7 +115,7 @@ test('of two credentials the first is used', async () => {
   assert.equal((await at('garbage', account.key))[0]?.status, 401);
 });
 
-// row 199
+// spec:conformance/199
 test('a bad key is refused before its body or its model is looked at', async () => {
   for (const body of ['{bad', { model: 'no/such', messages: [] }, { ...ask, model: 'no/such' }, ''])
     assertError(
@@ -125,7 +125,7 @@ test('a bad key is refused before its body or its model is looked at', async () 
     );
 });
 
-// rows 26, 27
+// spec:conformance/26,27
 test('a management key cannot run inference', async () => {
   const { key } = await account.another({ kind: 'management' });
   assertError(await chat(key), 401, 'invalid_api_key');
@@ -136,7 +136,7 @@ test('a management key cannot run inference', async () => {
   );
 });
 
-// rows 129, 130
+// spec:conformance/129,130
 test('a key is valid until the millisecond of its expiry, and expired from it on, everywhere', async () => {
   const at = Date.parse('2026-12-01T00:00:00.000Z');
   const { key } = await account.another({ expiresAtMs: at });
@@ -158,7 +158,7 @@ test('a key is valid until the millisecond of its expiry, and expired from it on
   }
 });
 
-// row 112
+// spec:conformance/112
 test('a revoked key is refused within a second, and for good', async () => {
   const other = await account.another();
   assert.equal((await chat(other.key)).status, 200);
@@ -168,7 +168,7 @@ test('a revoked key is refused within a second, and for good', async () => {
   assertError(await chat(other.key), 401, 'invalid_api_key');
 });
 
-// rows 122, 127
+// spec:conformance/122,127
 test('a key that the administrator suspended is refused with 403, also after a top-up, and works again when lifted', async () => {
   const other = await account.another();
   const upstreamCalls = upstream.requests.length;
@@ -183,7 +183,7 @@ test('a key that the administrator suspended is refused with 403, also after a t
   await noticed('lifting', async () => (await chat(other.key)).status === 200);
 });
 
-// rows 119, 120, 121, 126, 218 (A-01, A-17)
+// spec:conformance/119,120,121,126,218 spec:money/6.1 spec:api/3.5
 test('a balance of exactly zero stops every key of the account with 402, and a top-up releases all of them', async () => {
   const poor = await naru.account({ credit: '20' });
   const second = await poor.another();
@@ -203,7 +203,7 @@ test('an account that was never topped up has no credit', async () => {
   assert.equal(assertError(await chat(broke.key), 402, 'insufficient_credits')['balance_krw'], '0.000000');
 });
 
-// row 123
+// spec:conformance/123
 test('a top-up does not bring back a key that was revoked while the account had no credit', async () => {
   const poor = await naru.account({ credit: '20' });
   await chat(poor.key);
@@ -214,7 +214,7 @@ test('a top-up does not bring back a key that was revoked while the account had 
   await noticed('revocation', async () => (await chat(poor.key)).status === 401);
 });
 
-// decisions.md §2, step 2
+// spec:errors/5.2
 test('of several reasons the first in the order of refusals is given', async () => {
   const { account: make, office } = naru;
   const expired = await make({ credit: '0', expiresAtMs: 1000 });

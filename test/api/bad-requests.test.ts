@@ -23,7 +23,7 @@ after(async () => {
 const chat = (body: object): Promise<Answered> =>
   naru.send('POST', '/chat/completions', { key: account.key, body: { messages, ...body } });
 
-// row 213
+// spec:conformance/213
 test('a body that is no JSON object is refused', async () => {
   for (const path of ['/chat/completions', '/completions'])
     for (const body of [
@@ -42,7 +42,7 @@ test('a body that is no JSON object is refused', async () => {
       assertError(await naru.send('POST', path, { key: account.key, body }), 400, 'invalid_request');
 });
 
-// rows 214, 215, 216
+// spec:conformance/214,215,216
 test('messages that are none are refused', async () => {
   const { key } = account;
   const refused = async (body: object): Promise<void> =>
@@ -68,7 +68,7 @@ test('messages that are none are refused', async () => {
   await refused({ model: 'test/echo', messages: [...messages, { content: 'no role' }] });
 });
 
-// row 217
+// spec:conformance/217
 test('a prompt that is none is refused', async () => {
   for (const prompt of [
     undefined,

@@ -55,7 +55,7 @@ async function usageOf(key: string, body: object) {
   return answer.json.usage;
 }
 
-// rows 63, 72, 74, 185
+// spec:conformance/63,72,74,185
 test('what the client is told, the ledger, the key, the credits and the record agree to the micro-won', async () => {
   const account = await naru.account({ credit: '1000000' });
   let total = 0n;
@@ -93,7 +93,7 @@ test('what the client is told, the ledger, the key, the credits and the record a
   assert.deepEqual(differences, []);
 });
 
-// decisions.md §3
+// spec:money/1.4
 test('a cost is summed exactly and rounded once, half up', async () => {
   const account = await naru.account({ credit: '1000000' });
   // 10 × 0.123456789012 + 5 × 0.000000499999 + 0.000000000001 = 1.234570390116
@@ -118,7 +118,7 @@ test('cached tokens cost what the cache costs, and are part of the prompt', asyn
 /** Five words: our own count of the answer is 5 or 6, of the prompt at most 20. */
 const answerText = 'A ferry is a ship';
 
-// A-28
+// spec:money/4.9
 for (const [name, odd] of Object.entries(oddUsages)) {
   test(`usage that is ${name} is billed by what was really said`, async () => {
     const account = await naru.account({ credit: '1000000' });
@@ -143,7 +143,7 @@ for (const [name, odd] of Object.entries(oddUsages)) {
   });
 }
 
-// A-28
+// spec:money/4.8
 test('a claim is believed up to a token for each byte and 64, and replaced by our count beyond', async () => {
   const account = await naru.account({ credit: '1000000' });
   const most = Buffer.byteLength(answerText) + 64;
@@ -153,7 +153,7 @@ test('a claim is believed up to a token for each byte and 64, and replaced by ou
   assert.equal((await usageOf(account.key, {})).completion_tokens, 5);
 });
 
-// decisions.md §2: empty completion
+// spec:money/4.6
 test('a completion of nothing without a reason, or with an error for a reason, is free', async () => {
   const account = await naru.account({ credit: '1000000' });
   upstream.next(
@@ -176,7 +176,7 @@ test('a completion of nothing for a reason costs its prompt', async () => {
   assert.equal((await usageOf(account.key, {})).cost, 10);
 });
 
-// rows 73, 75, 76, 78
+// spec:conformance/73,75,76,78
 test('credits grow by what is added, usage by what is spent, and neither ever falls', async () => {
   const account = await naru.account({ credit: '1000' });
   const other = await naru.account({ credit: '50' });
@@ -203,7 +203,7 @@ test('credits grow by what is added, usage by what is spent, and neither ever fa
   assert.deepEqual(await read(other.key), { total_credits: 50, total_usage: 0 });
 });
 
-// decisions.md §3
+// spec:money/3.6
 test('credit that expires is used credit', async () => {
   const account = await naru.account({ credit: '100' });
   const expiresAtMs = naru.clock.now() + 3_600_000;

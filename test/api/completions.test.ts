@@ -26,7 +26,7 @@ const complete = (body: object) =>
     body: { model: 'test/echo', prompt: '옛날 옛적에', ...body },
   });
 
-// row 15
+// spec:conformance/15
 test('a text completion is answered whole and streamed, and billed', async () => {
   upstream.next(
     reply.chat(['나루가 ', '있었다'], { usage: usage(4, 3) }),
@@ -69,7 +69,7 @@ test('prompts of every kind reach the upstream as they were sent, with the param
   });
 });
 
-// rows 204, 205, 206
+// spec:conformance/204,205,206
 test('an upstream that breaks off ends the stream with an error chunk, for nothing', async () => {
   upstream.next(reply.stream(['x', piece.error(500, 'boom')], { finish: null }));
   const events = eventsOf((await complete({ stream: true })).text);
@@ -79,13 +79,13 @@ test('an upstream that breaks off ends the stream with an error chunk, for nothi
   assert.equal(events.at(-1)?.data, '[DONE]');
 });
 
-// row 222
+// spec:conformance/222
 test('a failed upstream is a 502', async () => {
   upstream.next(reply.status(400));
   assert.equal(assertError(await complete({}), 502, 'provider_error')['provider_code'], 400);
 });
 
-// surface §14
+// spec:compat/3
 test('a whole chat answer full of nulls and odd reasons makes no strict client throw', async () => {
   const nulls = {
     role: null,

@@ -1,4 +1,4 @@
-/** `GET /datasets/rankings-daily` and `GET /benchmarks` in the original's shapes (surface §9). */
+/** `GET /datasets/rankings-daily` and `GET /benchmarks` in OpenRouter's shapes (spec:compat/11). */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { DatasetSync } from '../../src/datasets/sync.ts';
@@ -101,7 +101,7 @@ async function read(path: string): Promise<{ data: Row[]; meta: Row }> {
   return answer.json;
 }
 
-// row 108
+// spec:conformance/108
 test('the model ranking is of the last thirty days: dates ascending, most tokens first, `other` last', async () => {
   const { data, meta } = await read('/datasets/rankings-daily');
   assert.deepEqual(data, [
@@ -163,7 +163,7 @@ test('slices that are valid and have no data are empty', async () => {
     assert.deepEqual((await read(`/datasets/rankings-daily?${query}`)).data, [], query);
 });
 
-test('what the original refuses is refused', async () => {
+test('what OpenRouter refuses is refused', async () => {
   const wrong = [
     'start_date=2026-1-1',
     'start_date=2026-02-30',
@@ -190,7 +190,7 @@ test('what the original refuses is refused', async () => {
     );
 });
 
-test('benchmarks have the original’s shapes and name whose they are', async () => {
+test('benchmarks have OpenRouter’s shapes and name whose they are', async () => {
   const { data, meta } = await read('/benchmarks');
   assert.equal(data.length, 7);
   assert.deepEqual(meta, {
@@ -209,7 +209,7 @@ test('benchmarks have the original’s shapes and name whose they are', async ()
   assert.deepEqual(own.data[0], aaItem('a/one', 60));
 });
 
-test('benchmarks are filtered as in the original', async () => {
+test('benchmarks are filtered as in OpenRouter', async () => {
   const counts: Readonly<Record<string, number>> = {
     'source=design-arena': 2,
     'source=design-arena&arena=agents': 1,
@@ -254,7 +254,7 @@ test('benchmarks are filtered as in the original', async () => {
     assertError(await naru.send('GET', `/benchmarks?${query}`, { key: account.key }), 400, 'invalid_request');
 });
 
-// row 90
+// spec:conformance/90
 test('samples of both say that they are invented', async () => {
   const ranking = (await sampled.send('GET', '/datasets/rankings-daily', { key: guest.key })).json;
   assert.equal(ranking.data.length, 31 * 7);

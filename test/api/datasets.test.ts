@@ -1,4 +1,4 @@
-/** `GET /datasets/app-rankings` (service.md 2.4, 4.4), with data of a source, with samples, and with nothing. */
+/** `GET /datasets/app-rankings` (spec:api/18), with data of a source, with samples, and with nothing. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { DatasetSync } from '../../src/datasets/sync.ts';
@@ -47,7 +47,7 @@ async function rows(query = ''): Promise<Row[]> {
   return answer.json.data;
 }
 
-// rows 80, 81, 82, 86, 87, 88
+// spec:conformance/80,81,82,86,87,88
 function assertEntry(row: Row, source: 'upstream' | 'fixture'): void {
   assert.deepEqual(Object.keys(row).sort(), [...fields].sort());
   assert.equal(typeof row['app_id'], 'number');
@@ -102,7 +102,7 @@ describe('with data of the source', () => {
     await source?.upstream.close();
   });
 
-  // rows 79, 80, 81, 86, 87, 88, 89, 93, 97, 100
+  // spec:conformance/79,80,81,86,87,88,89,93,97,100
   test('without a parameter the latest period is given, fifty rows of it, and what it is', async () => {
     const { data, meta } = (await get()).json;
     assert.equal(data.length, 50);
@@ -122,7 +122,7 @@ describe('with data of the source', () => {
     });
   });
 
-  // rows 82, 83, 84, 85
+  // spec:conformance/82,83,84,85
   test('a row says what the source says: all digits, null where it gives nothing', async () => {
     const [one, two, , four] = await rows();
     assert.equal(one?.['total_tokens'], huge);
@@ -140,7 +140,7 @@ describe('with data of the source', () => {
     );
   });
 
-  // rows 94, 95
+  // spec:conformance/94,95
   test('`end_date` selects the latest period that ends on or before it', async () => {
     for (const [day, end] of [
       ['2026-10-31', '2026-10-31'],
@@ -156,7 +156,7 @@ describe('with data of the source', () => {
     assert.equal((await rows('?end_date=2026-09-30')).length, 4);
   });
 
-  // rows 92, 93, 95
+  // spec:conformance/92,93,95
   test('before all data there is nothing, and no sample either', async () => {
     for (const day of ['2026-09-29', '0001-01-01', '0000-01-01']) {
       const { data, meta } = (await get(`?end_date=${day}`)).json;
@@ -165,7 +165,7 @@ describe('with data of the source', () => {
     }
   });
 
-  // rows 98, 101, 103, 106
+  // spec:conformance/98,101,103,106
   test('pages are parts of one ranking: ranks are absolute, none is doubled or missing', async () => {
     assert.equal((await rows('?limit=1')).length, 1);
     assert.equal((await rows('?limit=100')).length, 100);
@@ -180,7 +180,7 @@ describe('with data of the source', () => {
     assert.equal((await get('?offset=130')).json.meta.offset, 130);
   });
 
-  // rows 104, 105
+  // spec:conformance/104,105
   test('`category` and `subcategory` are matched exactly, and both apply', async () => {
     const ranks = async (query: string): Promise<unknown[]> => (await rows(query)).map((row) => row['rank']);
     assert.deepEqual(await ranks('?category=coding'), [1, 2]);
@@ -191,7 +191,7 @@ describe('with data of the source', () => {
       assert.deepEqual(await ranks(`?category=${unknown}`), [], unknown);
   });
 
-  // rows 96, 99, 102
+  // spec:conformance/96,99,102
   test('a value that is none is refused', async () => {
     const wrong = [
       ...[
@@ -210,14 +210,14 @@ describe('with data of the source', () => {
     for (const query of wrong) assertError(await get(`?${query}`), 400, 'invalid_request');
   });
 
-  test('parameters of the original that mean nothing here, and unknown ones, are ignored', async () => {
+  test('parameters of OpenRouter that mean nothing here, and unknown ones, are ignored', async () => {
     assert.deepEqual(
       await rows('?sort=trending&start_date=nonsense&colour=blue&limit=3'),
       await rows('?limit=3'),
     );
   });
 
-  // row 107
+  // spec:conformance/107
   test('traffic does not change the ranking', async () => {
     const upstream = await startUpstream();
     const other = await startTestGateway({
@@ -252,7 +252,7 @@ describe('with samples', () => {
   });
   after(() => naru?.close());
 
-  // rows 80, 82, 83, 89, 90, 106
+  // spec:conformance/80,82,83,89,90,106
   test('invented rows say that they are, and nobody is credited with them', async () => {
     const { data, meta } = (await get('?limit=100')).json;
     assert.equal(data.length, 100);
@@ -273,7 +273,7 @@ describe('with samples', () => {
     assert.deepEqual((await get('?limit=100')).json.data, data);
   });
 
-  // rows 94, 95, 104
+  // spec:conformance/94,95,104
   test('the parameters work on them as on real ones', async () => {
     assert.equal((await get('?end_date=2026-10-30')).json.meta.end_date, '2026-09-30');
     assert.equal((await get('?end_date=2026-01-01')).json.meta.end_date, null);
@@ -288,7 +288,7 @@ describe('without samples', () => {
   });
   after(() => naru?.close());
 
-  // rows 91, 92
+  // spec:conformance/91,92
   test('there is nothing, which is no error', async () => {
     const answer = await get();
     assert.equal(answer.status, 200);
@@ -308,7 +308,7 @@ describe('without samples', () => {
     });
   });
 
-  // row 37
+  // spec:conformance/37
   test('every dataset takes either kind of key, and needs one', async () => {
     const management = (await account.another({ kind: 'management' })).key;
     for (const each of [path, '/datasets/rankings-daily', '/benchmarks']) {
@@ -317,13 +317,13 @@ describe('without samples', () => {
         const answer = await naru.send('GET', each, { key });
         assert.equal(answer.status, 200);
         assert.deepEqual([answer.json.data, answer.json.meta.version], [[], 'v1']);
-        // The app ranking alone says nothing of when (service.md 2.4); the others keep what the original's client demands.
+        // The app ranking alone says nothing of when (spec:api/18.18); the others keep what OpenRouter's client demands.
         assert.equal(answer.json.meta.as_of === null, each === path);
       }
     }
   });
 
-  // A-17
+  // spec:api/3.5
   test('a key without credit is refused with the balance', async () => {
     const poor = await naru.account({ credit: '0' });
     const metadata = assertError(await get('', poor.key), 402, 'insufficient_credits');

@@ -1,5 +1,5 @@
 /**
- * A success is durable before the client can see that it is complete (decisions.md §3). With `ack: database` durable means
+ * A success is durable before the client can see that it is complete (spec:money/5.1). With `ack: database` durable means
  * committed, and a lock on the account's balance keeps that from happening for as long as a test wants.
  */
 import assert from 'node:assert/strict';

@@ -50,7 +50,7 @@ async function statusFrom(agent: Agent, url: string, headers: Record<string, str
   return statusCode;
 }
 
-// rows 245, 246, 247, 3, 224
+// spec:conformance/245,246,247,3,224
 test('sixty requests at once pass, then thirty a second, over all paths of one address together', async (t) => {
   const gateway = await limited(t);
   const paths = ['/models', '/nowhere', '/key', '/chat/completions'];
@@ -69,7 +69,7 @@ test('sixty requests at once pass, then thirty a second, over all paths of one a
   assert.equal((await fetch(`${gateway.origin}/healthz`)).status, 200, 'probes are not limited');
 });
 
-// row 247
+// spec:conformance/247
 test('another address has a bucket of its own', async (t) => {
   const gateway = await limited(t);
   const [one, two] = ['127.0.0.1', '127.0.0.2'].map((localAddress) => new Agent({ localAddress }));
@@ -82,7 +82,7 @@ test('another address has a bucket of its own', async (t) => {
   assert.equal(await statusFrom(two, `${gateway.url}/models`), 200);
 });
 
-// row 248
+// spec:conformance/248
 test('no header that names another address buys a request, unless a trusted proxy says it', async (t) => {
   const agent = new Agent();
   t.after(() => agent.close());
@@ -110,7 +110,7 @@ test('no header that names another address buys a request, unless a trusted prox
   assert.ok(invented.includes(429));
 });
 
-// row 70
+// spec:conformance/70
 test('behind a proxy that limits, a key is not limited by its own constant', async () => {
   const answers = await Promise.all(
     Array.from({ length: 200 }, () => naru.send('GET', '/key', { key: account.key })),
@@ -124,13 +124,13 @@ function bodyOf(bytes: number): string {
   return frame.replace('""', `"${'x'.repeat(bytes - frame.length)}"`);
 }
 
-// row 249
+// spec:conformance/249
 test('a body of 24 MB reaches the application', async () => {
   const answer = await naru.send('POST', '/chat/completions', { key: account.key, body: bodyOf(24 * mb) });
   assertError(answer, 404, 'no_endpoints_found');
 });
 
-// rows 250, 3 (A-21)
+// spec:conformance/250,3 spec:errors/7.5
 test('a body of 27 MB is a plain 413, with and without a key, declared or not', async () => {
   const body = bodyOf(27 * mb);
   for (const key of [account.key, 'garbage']) {
@@ -156,7 +156,7 @@ test('a body of 27 MB is a plain 413, with and without a key, declared or not', 
   client.close();
 });
 
-// row 250 (A-21)
+// spec:conformance/250 spec:errors/7.5
 test('26,214,400 bytes are taken and one more is not', async () => {
   const at = await naru.send('POST', '/chat/completions', { key: account.key, body: bodyOf(26_214_400) });
   assertError(at, 404, 'no_endpoints_found');
@@ -166,7 +166,7 @@ test('26,214,400 bytes are taken and one more is not', async () => {
   );
 });
 
-// row 251
+// spec:conformance/251
 test('24 MB with a bad key or without credit is an answer of ours every time', async () => {
   const poor = await naru.account({ credit: '0' });
   const body = bodyOf(24 * mb);
@@ -184,7 +184,7 @@ test('24 MB with a bad key or without credit is an answer of ours every time', a
   }
 });
 
-// decisions.md §2, step 5
+// spec:errors/5.5
 test('a body made to be slow is refused before it is parsed, while others are answered', async () => {
   for (const hostile of [
     '{},'.repeat((25 * mb) / 3 - 10),
@@ -235,7 +235,7 @@ const smuggled: Readonly<Record<string, string>> = {
   'headers of 100 KB': `GET /api/v1/models HTTP/1.1\r\nhost: x\r\nx-a: ${'b'.repeat(100_000)}\r\n\r\n`,
 };
 
-// row 259
+// spec:conformance/259
 for (const [what, bytes] of Object.entries(smuggled)) {
   test(`${what} ends the connection with a 400 at most, and a request behind it gets no answer of another`, async () => {
     const answers = await rawly(

@@ -1,5 +1,5 @@
 /**
- * The tables of service.md 7.2 and 7.3, row by row: each failure of the catalogue is caused by a real request to a real server, and
+ * The tables of spec:errors/2 and spec:errors/3, row by row: each failure of the catalogue is caused by a real request to a real server, and
  * what comes back is the row and nothing else. A row without a cause does not compile.
  */
 import assert from 'node:assert/strict';
@@ -166,7 +166,7 @@ async function caused(failure: Failure): Promise<Answered> {
   return answer;
 }
 
-// rows 7, 8, 9, 10, 13, 14
+// spec:conformance/7,8,9,10,13,14
 for (const failure of Object.keys(causes) as Failure[]) {
   test(`${catalogue[failure].status} ${errorTypeOf(failure)} (${failure}) is caused by a request and is its row, no more and no less`, async () => {
     const answer = await caused(failure);

@@ -71,7 +71,7 @@ function rows(): readonly AnyRoute[] {
   return found;
 }
 
-// rows 1, 5, 14, 17, 256
+// spec:conformance/1,5,14,17,256
 test('every success says the currency once, its request id, its type and nothing of the software', async () => {
   for (const row of rows()) {
     const answer = await call(row, goodKey(row));
@@ -83,7 +83,7 @@ test('every success says the currency once, its request id, its type and nothing
   }
 });
 
-// rows 1, 5, 14, 17
+// spec:conformance/1,5,14,17
 test('every success of the rows that create, change and revoke a key has the same common headers', async () => {
   const changes = naru.gateway.routes.filter(
     (row) => row.credential === 'management' && row.method !== 'GET',
@@ -102,7 +102,7 @@ test('every success of the rows that create, change and revoke a key has the sam
   }
 });
 
-// row 1
+// spec:conformance/1
 test('the currency header has exactly one value on the wire', async () => {
   for (const row of rows().filter((each) => each.method === 'GET')) {
     const target = row.path.startsWith('/api/v1') ? `/api/v1${pathOf(row)}` : row.path;
@@ -139,15 +139,15 @@ test('no cache keeps an answer that needs a credential, whatever the answer is',
   assert.deepEqual([made.status, cacheOf(made)], [201, 'no-store']);
 });
 
-// row 6
+// spec:conformance/6
 test('every account, catalogue and record endpoint wraps its answer in `data`', async () => {
   for (const row of rows().filter((each) => each.method === 'GET' && each.path.startsWith('/api/v1'))) {
     assert.ok('data' in (await call(row, goodKey(row))).json, nameOf(row));
   }
 });
 
-// rows 24, 25, 26, 27, 28, 29, 30, 31, 33, 34, 37
-test('every endpoint takes the credentials of service.md §1 and refuses all others with 401', async () => {
+// spec:conformance/24,25,26,27,28,29,30,31,33,34,37
+test('every endpoint takes its credentials and refuses all others with 401', async () => {
   for (const row of rows()) {
     const open = row.credential === 'none';
     const admits = (kind: string): boolean => open || row.credential === 'either' || row.credential === kind;
@@ -166,7 +166,7 @@ test('every endpoint takes the credentials of service.md §1 and refuses all oth
   }
 });
 
-// rows 179, 180, 181
+// spec:conformance/179,180,181
 test('every path answers a method it does not have with 405, Allow and the same list in the body', async () => {
   const paths = new Map(rows().map((row) => [row.path, row]));
   for (const [path, row] of paths) {
@@ -192,7 +192,7 @@ test('every path answers a method it does not have with 405, Allow and the same 
   }
 });
 
-// row 180 (A-10)
+// spec:conformance/180 spec:api/4.7
 test('OPTIONS answers 204 without a credential, with Allow and what a browser asks for', async () => {
   for (const row of rows()) {
     const answer = await call(row, null, { method: 'OPTIONS', headers: { origin: 'https://app.example' } });
@@ -205,7 +205,7 @@ test('OPTIONS answers 204 without a credential, with Allow and what a browser as
   }
 });
 
-// row 180 (A-10)
+// spec:conformance/180 spec:api/4.7
 test('HEAD answers as GET does, without a body', async () => {
   for (const row of rows().filter((each) => each.method === 'GET')) {
     const [head, get] = [await call(row, goodKey(row), { method: 'HEAD' }), await call(row, goodKey(row))];
@@ -231,7 +231,7 @@ test('browsers may read every header that a client needs', async () => {
     assert.ok(exposed.split(', ').includes(name), name);
 });
 
-// row 12
+// spec:conformance/12
 test('a thousand errors at once have a thousand request ids, and none is the one that the client sent', async () => {
   const seen = new Set<string>();
   const headers = { 'x-service-request-id': 'mine-mine-mine', 'x-request-id': 'mine-mine-mine' };
@@ -244,7 +244,7 @@ test('a thousand errors at once have a thousand request ids, and none is the one
   assert.ok(!seen.has('mine-mine-mine'));
 });
 
-// row 18
+// spec:conformance/18
 test('the API is served below /api/v1 only', async () => {
   for (const path of [
     '/models',
@@ -259,7 +259,7 @@ test('the API is served below /api/v1 only', async () => {
   }
 });
 
-// row 258
+// spec:conformance/258
 test('neither the Host nor an absolute-form target decides anything', async () => {
   const { port } = naru.gateway.server;
   const bearer = `authorization: Bearer ${account.key}`;
@@ -284,7 +284,7 @@ test('a client that offers an upgrade is answered without one', async () => {
   assert.equal(answer?.status, 200);
 });
 
-// rows 2, 7
+// spec:conformance/2,7
 test('a request without Host or with an unknown expectation is refused in our shape', async () => {
   for (const head of [
     'GET /api/v1/models HTTP/1.1',
@@ -298,7 +298,7 @@ test('a request without Host or with an unknown expectation is refused in our sh
   }
 });
 
-// row 19 (every other test file is held to it when its gateway closes: test/harness/gateway.ts)
+// spec:conformance/19 (every other test file is held to it when its gateway closes: test/harness/gateway.ts)
 test('no request of this file ended as an internal error', () => {
   assert.deepEqual(
     naru.logged.filter((line) => line['event'] === 'internal_error' || line['status'] === 500),

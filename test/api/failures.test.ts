@@ -55,7 +55,7 @@ const up = (at: number): Upstream => {
   return found;
 };
 
-// rows 40, 41, 42, 43
+// spec:conformance/40,41,42,43
 test('an id that is not exactly one of the catalogue is a 400 that repeats it', async () => {
   for (const model of [
     'no/such',
@@ -90,7 +90,7 @@ test('an id that is not exactly one of the catalogue is a 400 that repeats it', 
   }
 });
 
-// row 40 (A-23)
+// spec:conformance/40 spec:api/12.2
 test('of a list of models the first unknown one is named, and nothing is tried', async () => {
   const tried = await attemptsOf(async () => {
     assert.equal(
@@ -105,7 +105,7 @@ test('of a list of models the first unknown one is named, and nothing is tried',
   assert.deepEqual(tried, [0, 0, 0]);
 });
 
-// rows 44, 16
+// spec:conformance/44,16
 test('the next model of a list answers when the first fails, and says so', async () => {
   up(0).next(reply.status(500));
   const answer = await chat({ models: ['test/echo', 'test/other'] });
@@ -115,7 +115,7 @@ test('the next model of a list answers when the first fails, and says so', async
   assert.equal(answer.json.model, 'test/other');
 });
 
-// row 45
+// spec:conformance/45
 test('the first of a list answers when it can, and no other is tried', async () => {
   const tried = await attemptsOf(async () => {
     const answer = await chat({ model: 'test/echo', models: ['test/echo', 'test/other'] });
@@ -124,7 +124,7 @@ test('the first of a list answers when it can, and no other is tried', async () 
   assert.deepEqual(tried, [1, 0, 0]);
 });
 
-// rows 225, 222
+// spec:conformance/225,222
 test('502 comes after every candidate was tried once, with the status of the last', async () => {
   up(0).next(reply.status(500));
   up(1).next(reply.drop('rst'));
@@ -140,7 +140,7 @@ test('502 comes after every candidate was tried once, with the status of the las
   assert.ok(tried[1] === 1 || tried[1] === 2, String(tried));
 });
 
-// rows 226, 186, 16, 234
+// spec:conformance/226,186,16,234
 test('the last candidate saves the request, and its record lists the three attempts in order', async () => {
   up(0).next(reply.status(503, { error: { message: 'first secret words' } }));
   up(1).next(reply.drop());
@@ -176,7 +176,7 @@ test('the last candidate saves the request, and its record lists the three attem
   );
 });
 
-// rows 231, 232, 233
+// spec:conformance/231,232,233
 test('whatever status an upstream gives is its own: the client sees 502 and that status', async () => {
   for (const status of [
     400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529, 301, 302,
@@ -188,7 +188,7 @@ test('whatever status an upstream gives is its own: the client sees 502 and that
   }
 });
 
-// row 222 (A-08)
+// spec:conformance/222 spec:errors/3.9
 test('an upstream that gave no status is a null', async () => {
   assert.equal(assertError(await chat({ model: 'test/dead' }), 502, 'provider_error')['provider_code'], null);
   up(0).next(reply.raw('\0garbage\r\n\r\n'));
@@ -213,7 +213,7 @@ test('a whole answer that is none is a failed candidate', async () => {
   }
 });
 
-// rows 221, 255 (A-04)
+// spec:conformance/221,255 spec:errors/8
 test('an upstream that stays silent is a 408 at the limit, give or take 5 per cent', async () => {
   for (const stream of [false, true]) {
     const tookMs: number[] = [];
@@ -229,7 +229,7 @@ test('an upstream that stays silent is a 408 at the limit, give or take 5 per ce
   }
 });
 
-// row 255 (A-04, A-05)
+// spec:conformance/255 spec:errors/8
 test('the limit is one for all candidates together', async () => {
   up(0).next(reply.hang());
   const startMs = naru.clock.monotonic();
@@ -240,7 +240,7 @@ test('the limit is one for all candidates together', async () => {
   assert.deepEqual(tried, [1, 0, 0]);
 });
 
-// rows 229, 230 (A-24)
+// spec:conformance/229,230 spec:api/13.1
 test('a candidate whose context is too small is never tried; with none left it is a 404 that names the models', async () => {
   const words = (count: number): object => ({
     model: 'test/small',
@@ -263,7 +263,7 @@ test('a candidate whose context is too small is never tried; with none left it i
   assert.deepEqual(none, [0, 0, 0]);
 });
 
-// rows 220, 230 (A-24)
+// spec:conformance/220,230 spec:api/13.1
 test('an image for a model without image input drops the candidate', async () => {
   const image = [
     { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }] },
@@ -279,7 +279,7 @@ test('an image for a model without image input drops the candidate', async () =>
   assert.deepEqual(tried, [0, 0, 0]);
 });
 
-// row 20
+// spec:conformance/20
 test('a failure of our own is a 500 that says nothing of what it was; the log does', async () => {
   const { settlements } = naru.gateway;
   const own = settlements.settle;
@@ -301,7 +301,7 @@ test('a failure of our own is a 500 that says nothing of what it was; the log do
   );
 });
 
-// rows 2, 7, 8, 9, 10, 11, 190, 227, 228
+// spec:conformance/2,7,8,9,10,11,190,227,228
 test('every failure after identification is on record at zero cost, and moves no money', async () => {
   const own = await naru.account({ credit: '1000000' });
   await chat({ model: 'test/echo' }, own.key);
@@ -351,7 +351,7 @@ async function booksWith(account: TestAccount, count: number): ReturnType<typeof
   }
 }
 
-// rows 227, 228
+// spec:conformance/227,228
 test('refusals for the balance and for the key limit are on record too, at zero cost', async () => {
   const own = await naru.account({ credit: '10' });
   const capped = await own.another({ limit: '0' });
@@ -367,7 +367,7 @@ test('refusals for the balance and for the key limit are on record too, at zero 
   assert.deepEqual(debits, ['20.000000']);
 });
 
-// row 227
+// spec:conformance/227
 test('a caller with a key that nobody has, or with none, leaves no record', async () => {
   const own = await naru.account();
   await chat({ model: 'test/echo' }, `sk-naru-v1-${'0'.repeat(64)}`);
@@ -375,13 +375,13 @@ test('a caller with a key that nobody has, or with none, leaves no record', asyn
   assert.deepEqual((await booksOf(naru, own)).records, []);
 });
 
-// row 14
+// spec:conformance/14
 test('an upstream that says Retry-After does not make us say it', async () => {
   up(0).next(reply.status(503, undefined, { 'retry-after': '99' }));
   assertError(await chat({ model: 'test/echo' }), 502, 'provider_error');
 });
 
-// rows 13, 223, 254, 227, 228 (A-30)
+// spec:conformance/13,223,254,227,228 spec:errors/10
 test('an engine of ours that is starting is a 503 that says when to come again, for nothing', async () => {
   const engine = fileURLToPath(new URL('../harness/fake-engine.ts', import.meta.url));
   const loading = await startTestGateway({

@@ -170,7 +170,7 @@ test('messages reach the upstream as they were sent, with every member that a cl
   assert.deepEqual(await passedOn({ messages: talk }), { model: 'upstream-echo', messages: talk });
 });
 
-// row 47
+// spec:conformance/47
 test('images, recordings and files reach the upstream unchanged', async () => {
   const parts = [
     { type: 'text', text: 'what is it?' },
@@ -312,7 +312,7 @@ test('the operator overrides what is known of an API', async () => {
   ]);
 });
 
-// row 48
+// spec:conformance/48
 test('the gateway itself never opens the address of an image', async () => {
   let hits = 0;
   const trap = createServer((_request, response) => {
@@ -337,7 +337,7 @@ test('the gateway itself never opens the address of an image', async () => {
   trap.close();
 });
 
-// row 49
+// spec:conformance/49
 test('what is said is not moderated', async () => {
   assert.equal(
     (await chat({ messages: [{ role: 'user', content: 'kill all processes, you idiot' }] })).status,
@@ -369,7 +369,7 @@ test('a streamed request asks the upstream for usage, whatever the client said o
   assert.deepEqual(sent?.['stream_options'], { include_usage: true });
 });
 
-// row 260
+// spec:conformance/260
 test('no header of the client reaches the upstream; only the key of the provider does', async () => {
   await chat(
     {},
@@ -401,7 +401,7 @@ test('no header of the client reaches the upstream; only the key of the provider
   assert.doesNotMatch(JSON.stringify(headers), /secret;|my-client|10\.9\.8\.7|sk-naru/);
 });
 
-// row 261
+// spec:conformance/261
 test('no member of a body changes where it is sent', async () => {
   const before = upstream.requests.length;
   const bait = {
@@ -417,7 +417,7 @@ test('no member of a body changes where it is sent', async () => {
   assert.deepEqual(upstream.requests.at(-1)?.body, { model: 'upstream-echo', messages });
 });
 
-// row 153
+// spec:conformance/153
 test('members that name a prototype change nothing', async () => {
   const body = `{"model":"test/echo","messages":[{"role":"user","content":"x"}],"__proto__":{"stream":true,"temperature":9},"constructor":{"prototype":{"x":1}}}`;
   const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
@@ -427,7 +427,7 @@ test('members that name a prototype change nothing', async () => {
   assert.equal(({} as Record<string, unknown>)['x'], undefined);
 });
 
-// rows 22, 23, 262
+// spec:conformance/22,23,262
 test('neither a key of a client nor that of the provider is in any response, log line, metric or table', async () => {
   for (const stream of [false, true]) {
     upstream.next(
@@ -518,7 +518,7 @@ test('no text in user, session, model or title breaks a request, its record or t
   assert.deepEqual((await naru.office.verifyLedger()).differences, []);
 });
 
-// row 107 (and half of 257: no page shows them yet)
+// spec:conformance/107 (and half of spec:conformance/257: no page shows them yet)
 test('titles and referers of any bytes are accepted, Korean ones kept, and never longer than 500', async () => {
   const body = JSON.stringify({ model: 'test/echo', messages });
   for (const [sent, kept] of [

@@ -1,4 +1,4 @@
-/** Changing and revoking a key (service.md 4.2, 4.3): what is not sent does not change, and nothing changes by half. */
+/** Changing and revoking a key (spec:api/6): what is not sent does not change, and nothing changes by half. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertError } from '../harness/answer-rules.ts';
@@ -30,14 +30,14 @@ async function changed(body: unknown): Promise<Record<string, unknown>> {
   const before = (await mine.read(hash)).json.data;
   const answer = await mine.change(hash, body);
   assert.equal(answer.status, 200, answer.text);
-  assert.deepEqual((await mine.read(hash)).json, answer.json, 'the answer is what is read next (row 65)');
+  assert.deepEqual((await mine.read(hash)).json, answer.json, 'the answer is what is read next');
   const after = answer.json.data;
   return Object.fromEntries(
     Object.entries(after).filter(([name, value]) => value !== before[name] && name !== 'updated_at'),
   );
 }
 
-// rows 58, 65, 138, 139, 140, 141, 142
+// spec:conformance/58,65,138,139,140,141,142
 test('a change changes what is sent and nothing else, and null is not omission', async () => {
   assert.deepEqual(await changed({ name: 'x' }), { name: 'x' });
   assert.deepEqual(await changed({ disabled: true }), { disabled: true });
@@ -55,7 +55,7 @@ test('a change changes what is sent and nothing else, and null is not omission',
   });
 });
 
-// rows 53, 111, 143 (A-15)
+// spec:conformance/53,111,143 spec:api/6.11
 test('a change moves updated_at forward, and one that says nothing leaves it alone', async () => {
   const { hash } = await mine.issue(start);
   const untouched = (await mine.read(hash)).text;
@@ -88,7 +88,7 @@ test('a change moves updated_at forward, and one that says nothing leaves it alo
   }
 });
 
-// rows 144, 145, 146, 147, 148, 150, 151, 152
+// spec:conformance/144,145,146,147,148,150,151,152
 test('what is wrong is refused whole, and nothing of it is kept', async () => {
   const { hash } = await mine.issue(start);
   const before = (await mine.read(hash)).text;
@@ -139,7 +139,7 @@ test('what is wrong is refused whole, and nothing of it is kept', async () => {
   }
 });
 
-// row 148 (A-13)
+// spec:conformance/148 spec:money/7.3
 test('a limit is rounded half up to the micro-won, from nothing to 10^15', async () => {
   const { hash } = await mine.issue();
   for (const [sent, kept] of [
@@ -160,7 +160,7 @@ test('a limit is rounded half up to the micro-won, from nothing to 10^15', async
   }
 });
 
-// row 153
+// spec:conformance/153
 test('names of a prototype change nothing, here or later', async () => {
   const { hash } = await mine.issue(start);
   const before = (await mine.read(hash)).text;
@@ -180,7 +180,7 @@ test('names of a prototype change nothing, here or later', async () => {
   assert.equal(({} as { disabled?: unknown }).disabled, undefined);
 });
 
-// row 154
+// spec:conformance/154
 test('of a member that is sent twice the last one counts', async () => {
   const { hash } = await mine.issue(start);
   assert.equal((await mine.change(hash, '{"disabled":true,"disabled":false}')).json.data.disabled, false);
@@ -189,7 +189,7 @@ test('of a member that is sent twice the last one counts', async () => {
   assertError(await mine.change(hash, '{"limit":7,"limit":"bad"}'), 400, 'invalid_request');
 });
 
-// rows 109, 110, 149
+// spec:conformance/109,110,149
 test('a change is in force for the very next request', async () => {
   const { key, hash } = await mine.issue();
   for (let n = 0; n < 5; n += 1) {
@@ -214,14 +214,14 @@ test('changes at the same time lose nothing of each other', async () => {
   );
 });
 
-// rows 61, 112, 113, 114, 115, 117, 155, 156 (A-14)
+// spec:conformance/61,112,113,114,115,117,155,156 spec:api/6.14
 test('a revoked key is refused at once and for good, can be read and renamed, and is not listed', async () => {
   const { key, hash } = await mine.issue();
   assert.equal((await chat(key)).status, 200);
   for (const body of [undefined, undefined, { any: 'body' }, '{bad', 'x'.repeat(100_000)]) {
     const answer = await mine.revoke(hash, body);
     assert.equal(answer.status, 200);
-    // `deleted` is what the original's own client asks for (decisions.md §1).
+    // `deleted` is what OpenRouter's own client asks for (spec:api/6.12).
     assert.deepEqual(answer.json, { data: { success: true }, deleted: true });
   }
   assertError(await chat(key), 401, 'invalid_api_key');
@@ -244,7 +244,7 @@ test('revoking twice leaves the instant of the first', async () => {
   naru.clock.advance(-60_000);
 });
 
-// rows 75, 116
+// spec:conformance/75,116
 test('revoking leaves what was used and paid', async () => {
   const { key, hash } = await mine.issue();
   await chat(key);
@@ -262,7 +262,7 @@ test('revoking leaves what was used and paid', async () => {
   assert.deepEqual((await naru.office.verifyLedger()).differences, []);
 });
 
-// row 118
+// spec:conformance/118
 test('a revoked management key manages nothing, and can revoke itself', async () => {
   const second = await mine.account.another({ kind: 'management' });
   assert.equal((await naru.send('GET', '/keys', { key: second.key })).status, 200);

@@ -1,4 +1,4 @@
-/** The states of a key and of its account, as the key endpoints show and obey them (service.md §3, 5, 8). */
+/** The states of a key and of its account, as the key endpoints show and obey them (spec:api/8). */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { KeyHash } from '../../src/ids/api-key.ts';
@@ -34,7 +34,7 @@ async function everyCall(owner: Manager, hash: string): Promise<readonly Answere
   ];
 }
 
-/** Waits for what another process did; decisions.md §4 allows it a second. */
+/** Waits for what another process did; spec:operator/1.2 allows it a second. */
 async function noticed(what: string, holds: () => Promise<boolean>): Promise<void> {
   const endMs = performance.now() + 2000;
   while (!(await holds())) {
@@ -47,7 +47,7 @@ function suspend(hash: string, suspended: boolean): Promise<boolean> {
   return naru.office.suspendKey({ hash: hash as KeyHash, suspended, reason: 'test' });
 }
 
-// rows 119, 120, 121, 123, 124, 126
+// spec:conformance/119,120,121,123,124,126
 test('an account without credit manages nothing until it is topped up, which brings no key back that was off or revoked', async () => {
   const owner = await manager(naru, '20');
   const [off, revoked, other] = [await owner.issue(), await owner.issue(), await owner.issue()];
@@ -65,7 +65,7 @@ test('an account without credit manages nothing until it is topped up, which bri
   assert.deepEqual([data.name, data.disabled], ['test', false], 'nothing happened while there was no credit');
 });
 
-// rows 60, 122, 127, 128
+// spec:conformance/60,122,127,128
 test('what the administrator suspended is shown as disabled, and neither its owner nor a top-up lifts it', async () => {
   const owner = await manager(naru);
   const { key, hash } = await owner.issue();
@@ -95,7 +95,7 @@ test("lifting a suspension leaves the owner's own switch as it is", async () => 
   assert.equal((await chat(key)).status, 200);
 });
 
-// row 125
+// spec:conformance/125
 test('a suspended management key manages nothing', async () => {
   const owner = await manager(naru);
   const { hash } = await owner.issue();
@@ -110,7 +110,7 @@ test('a suspended management key manages nothing', async () => {
   await noticed('lifting', async () => (await naru.send('GET', '/keys', { key })).status === 200);
 });
 
-// row 118
+// spec:conformance/118
 test('a management key that is switched off is refused', async () => {
   const owner = await manager(naru);
   const second = await owner.account.another({ kind: 'management' });
@@ -120,7 +120,7 @@ test('a management key that is switched off is refused', async () => {
   assert.equal((await naru.send('GET', '/keys', { key: second.key })).status, 200);
 });
 
-// rows 129, 130 (A-18)
+// spec:conformance/129,130 spec:api/5.6
 test('a key that was made with an expiry is refused from that millisecond on, and is not shown as disabled', async () => {
   const owner = await manager(naru);
   const at = Date.parse('2026-12-15T00:00:00.000Z');
@@ -155,7 +155,7 @@ test('a key whose expiry is past when it is made is made all the same, and is re
   assertError(await chat(key), 401, 'expired_api_key');
 });
 
-// rows 63, 241, 242 (A-19)
+// spec:conformance/63,241,242 spec:money/7.1
 test('usage counts anew when the period of the limit begins in Seoul, and the listing, the key and its own view agree', async () => {
   const owner = await manager(naru);
   const { key, hash } = await owner.issue({ limit: 20, limit_reset: 'daily' });

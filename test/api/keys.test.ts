@@ -1,4 +1,4 @@
-/** Creating, reading and listing keys, and what a stranger can learn of them (service.md 2.1, 4.1, 5, 7.4.1). */
+/** Creating, reading and listing keys, and what a stranger can learn of them (spec:api/5-7). */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -38,7 +38,7 @@ const hexOf = (plaintext: string): string => createHash('sha256').update(plainte
 const unknownLike = (hash: string): string =>
   `${hash.slice(0, 20)}${'0123456789'.repeat(3)}${hash.slice(50)}`;
 
-/** Every member that the original's own client requires of a key (surface §1, §8, §12), by what it must be. */
+/** Every member that OpenRouter's own client requires of a key (spec:compat/10.1), by what it must be. */
 const keyMembers: Readonly<Record<string, (value: unknown) => boolean>> = {
   hash: (value) => /^[0-9a-f]{64}$/.test(String(value)),
   name: (value) => typeof value === 'string',
@@ -83,7 +83,7 @@ function assertKey(data: Record<string, unknown>): void {
     assert.ok(holds(data[name]), `${name}: ${data[name]}`);
 }
 
-// rows 21, 50, 51, 52, 54, 57, 62, 131, 200
+// spec:conformance/21,50,51,52,54,57,62,131,200
 test('a new key is named by the sha256 of its plaintext, which stands beside `data`, and has every member', async () => {
   const created = await mine.create({ name: '새 키', limit: 5000.5, limit_reset: 'monthly' });
   assert.equal(created.status, 201);
@@ -110,7 +110,7 @@ test('a new key is named by the sha256 of its plaintext, which stands beside `da
   assert.deepEqual(read.json, { data });
 });
 
-// row 62
+// spec:conformance/62
 test('a key without a limit has null for it, whichever way it is said', async () => {
   for (const body of [{ name: 'x' }, { name: 'x', limit: null, limit_reset: null, expires_at: null }]) {
     const { data } = (await mine.create(body)).json;
@@ -149,7 +149,7 @@ test('what a key is to be is checked before it is made', async () => {
   assert.equal((await mine.list()).json.data.length, before);
 });
 
-test('members that only the original knows are tolerated, and the expiry is the instant that was sent', async () => {
+test('members that only OpenRouter knows are tolerated, and the expiry is the instant that was sent', async () => {
   const created = await mine.create({
     name: 'x',
     label: 'mine',
@@ -166,7 +166,7 @@ test('members that only the original knows are tolerated, and the expiry is the 
   assert.equal(never.json.data.expires_at, '9999-12-31T23:59:59.999Z');
 });
 
-// row 56
+// spec:conformance/56
 test('a name is kept byte for byte', async () => {
   const names = [
     '한글 키',
@@ -190,7 +190,7 @@ test('a name is kept byte for byte', async () => {
   }
 });
 
-// row 55
+// spec:conformance/55
 test('the label shows which key it is and cannot be used as one', async () => {
   const { key, data } = (await mine.create({ name: 'x' })).json;
   assert.notEqual(data.label, key);
@@ -203,7 +203,7 @@ test('the label shows which key it is and cannot be used as one', async () => {
   );
 });
 
-// row 63
+// spec:conformance/63
 test('usage is the exact sum of what the key was charged', async () => {
   const { key, hash } = await mine.issue();
   let micro = 0;
@@ -219,7 +219,7 @@ test('usage is the exact sum of what the key was charged', async () => {
   assert.deepEqual((await mine.read(hash)).json.data, data, 'also once it is in the database');
 });
 
-// row 64
+// spec:conformance/64
 test('the listing has every key as it reads by itself, newest first', async () => {
   const { data } = (await mine.list()).json;
   assert.ok(data.length >= 5);
@@ -289,7 +289,7 @@ test('a slash at the end of the path is forgiven', async () => {
   assert.equal((await naru.send('GET', `/keys/${created.json.data.hash}/`, { key: mine.key })).status, 200);
 });
 
-// rows 34, 35, 36, 198
+// spec:conformance/34,35,36,198
 test('only a management key manages keys, and the body is looked at after the key', async () => {
   const { hash } = await mine.issue();
   const calls = [
@@ -319,7 +319,7 @@ test('only a management key manages keys, and the body is looked at after the ke
   }
 });
 
-// rows 132, 135, 182 (A-11)
+// spec:conformance/132,135,182 spec:api/6.2
 test('the 404 of a key is Korean, names it in short and has no path, malformed hashes included', async () => {
   const hash = hexOf('nobody');
   const unknown = await mine.read(hash);
@@ -350,7 +350,7 @@ test('the 404 of a key is Korean, names it in short and has no path, malformed h
   }
 });
 
-// rows 133, 134, 137, 182
+// spec:conformance/133,134,137,182
 test("another account's key and a key that does not exist answer with the same bytes and the same headers", async () => {
   const { key, hash } = await theirs.issue({ name: 'foreign', limit: 7 });
   const before = (await theirs.read(hash)).text;
@@ -414,7 +414,7 @@ async function timingClient(port: number, bearer: string) {
   };
 }
 
-// row 136
+// spec:conformance/136
 test("another account's key and a key that does not exist cannot be told apart by time", async (t) => {
   const { hash } = await theirs.issue();
   const client = await timingClient(naru.gateway.server.port, mine.key);
@@ -436,7 +436,7 @@ test("another account's key and a key that does not exist cannot be told apart b
   assert.ok(Math.min(...areas) <= 0.52, `AUC ${areas}`);
 });
 
-// row 22
+// spec:conformance/22
 test('a plaintext is in the response that made the key and in no other', async () => {
   const created = seen.flatMap((text) => /"key":"(sk-naru-[0-9a-z-]+)"/.exec(text)?.slice(1) ?? []);
   assert.ok(created.length > 10);

@@ -45,7 +45,7 @@ const micro = (key: string, promptTokens: number) => {
 const usageOf = async (key: string): Promise<number> =>
   (await naru.send('GET', '/key', { key })).json.data.usage;
 
-// rows 219, 238, 239, 240 (A-02)
+// spec:conformance/219,238,239,240 spec:money/6.2
 test('a key works one micro-won below its limit and is refused at the limit exactly, with no attempt upstream', async () => {
   const { key } = await naru.account({ limit: '0.000011' });
   assert.equal((await micro(key, 10)).json.usage.cost, 0.00001);
@@ -62,7 +62,7 @@ test('a key works one micro-won below its limit and is refused at the limit exac
   assert.equal(upstream.requests.length, attempts);
 });
 
-// row 219
+// spec:conformance/219
 test('usage beyond the limit is said as it is', async () => {
   const { key } = await naru.account({ limit: '19.999999' });
   assert.equal((await chat(key)).status, 200);
@@ -71,20 +71,20 @@ test('usage beyond the limit is said as it is', async () => {
   assert.equal(metadata['usage_krw'], '20.000000');
 });
 
-// row 149 (A-13)
+// spec:conformance/149 spec:money/7.4
 test('a limit of zero refuses every request', async () => {
   const { key } = await naru.account({ limit: '0' });
   assertError(await chat(key), 402, 'key_limit_exceeded');
 });
 
-// decisions.md §2, step 4
+// spec:errors/5.4
 test('the key limit is looked at before the body', async () => {
   const { key } = await naru.account({ limit: '0' });
   for (const body of ['{bad', { model: 'no/such', messages: [] }, {}])
     assertError(await naru.send('POST', '/chat/completions', { key, body }), 402, 'key_limit_exceeded');
 });
 
-// row 243
+// spec:conformance/243
 test('a key at its limit does not stop another key of the account', async () => {
   const account = await naru.account({ limit: '20' });
   const other = await account.another();
@@ -93,7 +93,7 @@ test('a key at its limit does not stop another key of the account', async () => 
   assert.equal((await chat(other.key)).status, 200);
 });
 
-// row 244
+// spec:conformance/244
 test('a key without a limit is never refused for one', async () => {
   const { key } = await naru.account({ credit: '1000000' });
   for (let n = 0; n < 5; n += 1) assert.equal((await chat(key)).status, 200);
@@ -110,7 +110,7 @@ const turns: Readonly<Record<'daily' | 'weekly' | 'monthly', readonly [string, s
   monthly: ['2028-02-29T23:59:59.999+09:00', '2028-03-01T00:00:00.000+09:00'],
 };
 
-// rows 71, 241, 242 (A-19, A-20)
+// spec:conformance/71,241,242 spec:money/7.1,7.2
 for (const limitReset of ['daily', 'weekly', 'monthly'] as const) {
   test(`a ${limitReset} limit reached in the last millisecond of its Seoul period is open in the first of the next`, async () => {
     const [last, first] = turns[limitReset];
@@ -138,7 +138,7 @@ for (const limitReset of ['daily', 'weekly', 'monthly'] as const) {
   });
 }
 
-// row 242
+// spec:conformance/242
 test('a weekly limit does not open in the middle of a week, nor a monthly one at the end of a week', async () => {
   naru.clock.freeze('2027-03-10T12:00:00+09:00');
   try {
@@ -155,7 +155,7 @@ test('a weekly limit does not open in the middle of a week, nor a monthly one at
   }
 });
 
-// A-19
+// spec:money/7.1
 for (const limitReset of ['daily', 'weekly', 'monthly'] as const) {
   test(`a ${limitReset} limit that is reached stays so for a clock that goes forth into another period and back`, async () => {
     const [last, first] = turns[limitReset];
@@ -180,7 +180,7 @@ for (const limitReset of ['daily', 'weekly', 'monthly'] as const) {
   });
 }
 
-// A-20
+// spec:money/7.2
 test('a debit belongs to the period of the instant of its settlement, not of its request', async () => {
   naru.clock.freeze('2027-05-01T23:59:59.999+09:00');
   try {
@@ -240,7 +240,7 @@ async function late(
 const hi = JSON.stringify({ model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] });
 const metadataOf = ({ text }: { readonly text: string }) => JSON.parse(text).error.metadata;
 
-// rows 235, 77 (A-02, A-25)
+// spec:conformance/235,77 spec:money/6.2,6.4
 test('the settled balance decides at the floor: exactly at it is admitted, a micro-won below is not', async () => {
   assert.equal((await late('1')).status, 200);
   assert.equal((await late('1.000001')).status, 200);
@@ -260,7 +260,7 @@ test('the settled balance decides at the floor: exactly at it is admitted, a mic
   );
 });
 
-// row 236
+// spec:conformance/236
 test('an account below its floor is refused before its body is parsed', async () => {
   const { key, topUp } = await naru.account({ credit: '1' });
   upstream.next(reply.chat('ok', { usage: usage(6000, 1) }));
@@ -278,7 +278,7 @@ test('an account below its floor is refused before its body is parsed', async ()
   await topUp('100000');
 });
 
-// row 237
+// spec:conformance/237
 test('a floor that is configured rules', async () => {
   const gateway = await startTestGateway({
     models: [{ id: 'test/echo', upstreams: [upstream.url] }],
@@ -292,7 +292,7 @@ test('a floor that is configured rules', async () => {
   }
 });
 
-// row 119
+// spec:conformance/119
 test('one request may carry a balance below zero, and the next is refused with the debt in won', async () => {
   const account = await naru.account({ credit: '0.000001' });
   assert.equal((await chat(account.key)).status, 200);
@@ -302,14 +302,14 @@ test('one request may carry a balance below zero, and the next is refused with t
   );
 });
 
-// A-25
+// spec:money/6.12
 test('an account far from the floor never notices that requests hold', async () => {
   const account = await naru.account({ credit: '1000000000' });
   const answers = await Promise.all(Array.from({ length: 60 }, () => chat(account.key)));
   assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([200]));
 });
 
-// A-25
+// spec:money/6.6
 test('a hold ends with its request however that ends', async () => {
   const account = await naru.account({ credit: '10' });
   const { key } = account;

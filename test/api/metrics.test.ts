@@ -5,7 +5,7 @@ import { engineSlot, until } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestGateway, testPrice } from '../harness/gateway.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
-/* `GET /metrics` on the admin port, as Prometheus reads it (decisions.md §4). */
+/* `GET /metrics` on the admin port, as Prometheus reads it (spec:operator/3.3). */
 
 let engine: Upstream;
 let naru: TestGateway;

@@ -1,4 +1,4 @@
-/** The catalogue as everyone sees it (service.md §1, 5.9; surface §6). */
+/** The catalogue as everyone sees it (spec:api/11 spec:compat/7,8). */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startBehindCutter } from '../chaos/behind-cutter.ts';
@@ -132,7 +132,7 @@ function assertArchitecture(architecture: Record<string, unknown>): void {
   assert.equal(architecture['instruct_type'], null);
 }
 
-// rows 6, 24; the members that the original's client requires (surface §6.1)
+// spec:conformance/6,24 spec:compat/7.2
 test('a model of the listing has every member that a client requires', async () => {
   const { data, total_count, links } = (await list('?output_modalities=all')).json;
   assert.equal(total_count, 6);
@@ -188,7 +188,7 @@ test('a model of the listing has every member that a client requires', async () 
   assert.equal(vision.architecture.modality, 'text+image->text');
 });
 
-// row 253
+// spec:conformance/253
 test('two local models say how much they take and give', async () => {
   for (const model of (await list('?model_authors=local')).json.data) {
     assert.equal(model.context_length, 32_768);
@@ -197,7 +197,7 @@ test('two local models say how much they take and give', async () => {
   assert.equal((await idsOf('?model_authors=local')).length, 2);
 });
 
-// rows 24, 25
+// spec:conformance/24,25
 test('the catalogue is open to all, whatever stands in Authorization', async () => {
   for (const path of ['/models', '/models/count', '/models/acme/small/endpoints']) {
     for (const authorization of [undefined, 'garbage', 'Bearer ', 'Bearer sk-naru-v1-nobody', 'Basic eDp4']) {
@@ -300,7 +300,7 @@ test('a malformed value of a known parameter is refused, whichever listing it is
   assertError(await naru.send('GET', '/models/user?limit=0', { key: account.key }), 400, 'invalid_request');
 });
 
-test('orders are those of the original, and what nobody measured stays as configured', async () => {
+test('orders are those of OpenRouter, and what nobody measured stays as configured', async () => {
   assert.deepEqual(await idsOf('?sort=newest'), [
     'acme/small',
     'acme/vision',
@@ -357,7 +357,7 @@ test('the count is that of the listing', async () => {
   }
 });
 
-// row 28
+// spec:conformance/28
 test('the models of a key are the listing, for an inference key only', async () => {
   const management = await account.another({ kind: 'management' });
   for (const key of [undefined, 'garbage', management.key])
@@ -396,7 +396,7 @@ test('an unknown model has no endpoints, and the answer has no path: it is the m
   assert.equal((await naru.send('GET', '/models/%61cme/small/endpoints')).status, 200);
 });
 
-// the members that the original's client requires (surface §6.4, §12)
+// spec:compat/8.1
 test('an endpoint has every member that a client requires, and its own prices and limits', async () => {
   const { data } = (await naru.send('GET', '/models/acme/vision/endpoints')).json;
   for (const name of ['id', 'name', 'description']) assert.equal(typeof data[name], 'string');
@@ -499,7 +499,7 @@ test('failures lower the uptime of the candidate that failed; rate limits and ba
   assert.ok(failing.throughput_last_30m.p50 > 0);
 });
 
-// A-26
+// spec:errors/11.2
 test('the catalogue answers while the database is away', async (t) => {
   const { naru: cut, cutter } = await startBehindCutter(t);
   cutter.down();

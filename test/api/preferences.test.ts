@@ -65,7 +65,7 @@ test('`order`, `only`, `ignore`, `quantizations`, `zdr` and `sort: price` choose
   assert.equal(await answeredBy({ sort: 'exacto' }), 'up1');
 });
 
-// row 46
+// spec:conformance/46
 test('`sort: throughput` follows the measured throughput, not the order of the configuration', async () => {
   const usage = { prompt_tokens: 5, completion_tokens: 60, total_tokens: 65 };
   const held = gate();

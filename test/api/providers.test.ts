@@ -1,4 +1,4 @@
-/** `GET /providers` (surface §8). */
+/** `GET /providers` (spec:compat/12). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertCommonHeaders } from '../harness/answer-rules.ts';
@@ -34,7 +34,7 @@ async function providersOf(
   }
 }
 
-// rows 6, 24, 25
+// spec:conformance/6,24,25
 test('the providers are those of the configuration, with their pages, and no credential is needed', async () => {
   const providers = [
     { slug: 'acme', name: 'Acme 인공지능', ...pages, ...provider },

@@ -28,7 +28,7 @@ async function sendAllThenRead(head: string, bytes: Buffer, version = '1.1'): Pr
 
 const body = Buffer.alloc(32 * mb, 'a');
 
-// row 250
+// spec:conformance/250
 test('who sends all of a body that is too large reads why, with the limit that is configured', async () => {
   const size = body.length.toString(16);
   const chunked = Buffer.concat([Buffer.from(`${size}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]);
@@ -47,7 +47,7 @@ test('who sends all of a body that is too large reads why, with the limit that i
   }
 });
 
-// row 251
+// spec:conformance/251
 test('who wants the connection closed and is refused before the body was read reads why', async () => {
   const admissible = body.subarray(0, 20 * mb);
   for (const version of ['1.0', '1.1']) {

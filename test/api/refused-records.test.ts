@@ -1,4 +1,4 @@
-/* decisions.md A-32, A-33: what is on record of requests that were refused, and how their owner finds them. */
+/* spec:api/16.2,16.6,16.7: what is on record of requests that were refused, and how their owner finds them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -71,7 +71,7 @@ const causes: readonly (readonly [string, number, (account: TestAccount) => Prom
   ],
 ];
 
-// row 228
+// spec:conformance/228
 for (const [cause, status, refusedKey] of causes) {
   test(`requests that are refused with ${status} ${cause} leave one record a second at zero cost, with a count`, async () => {
     const account = await naru.account({ credit: cause === 'insufficient_credits' ? '1' : '1000' });

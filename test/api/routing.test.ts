@@ -272,7 +272,7 @@ test('what a refused request asked for is on record too, in a few bytes', async 
   assert.ok((row?.route.length ?? 1_000) < 160, String(row?.route));
 });
 
-// row 229
+// spec:conformance/229
 test('a prompt of megabytes is counted beside the requests, not before them', async () => {
   const content = '나루는 강을 건너는 곳이다. '.repeat(120_000);
   const body = { model: 'test/m0', messages: [{ role: 'user', content }], max_tokens: 1 };

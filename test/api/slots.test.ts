@@ -36,7 +36,7 @@ after(async () => {
   await engine?.close();
 });
 
-// row 252
+// spec:conformance/252
 test('200 requests at once to a slot of one lane are all answered, one after the other, from a balance for ten of them', async () => {
   // At its estimate of 1,024 completion tokens a request costs about 2,060 won, at its true size 20.
   const { key } = await naru.account({ credit: '21000' });
@@ -52,7 +52,7 @@ test('200 requests at once to a slot of one lane are all answered, one after the
   assert.deepEqual((await naru.office.verifyLedger()).differences, []);
 });
 
-// A-31
+// spec:api/11.7
 test('an own slot has one name everywhere: the provider Naru, the endpoint naru/<slot>', async () => {
   const { key } = await naru.account({ credit: '1000000' });
   const messages = [{ role: 'user', content: '안녕' }];
@@ -95,7 +95,7 @@ test('an own slot has one name everywhere: the provider Naru, the endpoint naru/
     );
 });
 
-// row 253
+// spec:conformance/253
 test('a local model says its context and its longest answer', async () => {
   const [model] = (await naru.send('GET', '/models')).json.data;
   assert.equal(model.context_length, 32_768);

@@ -84,7 +84,7 @@ async function recordOf(id: string | null): Promise<any> {
   }
 }
 
-// rows 4, 15, 17, 201, 202, 203
+// spec:conformance/4,15,17,201,202,203
 test('a stream is events of chunks with the headers in its head, one usage chunk, and one [DONE] before its end', async () => {
   upstream.next(reply.stream(words));
   const answer = await chat();
@@ -103,7 +103,7 @@ test('a stream is events of chunks with the headers in its head, one usage chunk
   );
 });
 
-// row 183
+// spec:conformance/183
 test('the generation id can be read before the first word has been followed by another', async () => {
   const hold = gate();
   upstream.next(reply.stream(['first', hold, ' last']));
@@ -114,7 +114,7 @@ test('the generation id can be read before the first word has been followed by a
   assert.equal(textOf(eventsOf(await stream.rest())), 'first last');
 });
 
-// row 211
+// spec:conformance/211
 test('text cut at every byte by the upstream reaches the client whole', async () => {
   const script = reply.stream([korean], { framing: 'close', role: false, usage: null });
   const bytes = script.bytes({ ...ask, model: 'upstream-echo' }).length;
@@ -128,7 +128,7 @@ test('text cut at every byte by the upstream reaches the client whole', async ()
   assert.equal(textOf(eventsOf((await chat()).text)), korean);
 });
 
-// row 211
+// spec:conformance/211
 test('every line end and a byte order mark are read', async () => {
   for (const newline of ['\n', '\r\n', '\r'] as const) {
     upstream.next(
@@ -139,7 +139,7 @@ test('every line end and a byte order mark are read', async () => {
   }
 });
 
-// rows 204, 205, 206, 207, 208, 227, 228 (A-07)
+// spec:conformance/204,205,206,207,208,227,228 spec:money/4.3
 for (const [how, script] of Object.entries({
   'is closed': reply.stream(words).cutAt(-500, 'fin'),
   'is reset': reply.stream(words).cutAt(-500, 'rst'),
@@ -170,7 +170,7 @@ for (const [how, script] of Object.entries({
   });
 }
 
-// rows 204, 205 (A-05)
+// spec:conformance/204,205 spec:errors/8.5
 test('an upstream that falls silent in the middle is a 408 in the stream', async () => {
   const hasty = await startTestGateway({
     models: [{ id: 'test/echo', upstreams: [upstream.url] }],
@@ -189,7 +189,7 @@ test('an upstream that falls silent in the middle is a 408 in the stream', async
   }
 });
 
-// row 209
+// spec:conformance/209
 test('a failure before the first word is an ordinary error with its status', async () => {
   upstream.next(
     reply.status(500),
@@ -203,7 +203,7 @@ test('a failure before the first word is an ordinary error with its status', asy
   }
 });
 
-// row 210
+// spec:conformance/210
 test('not one byte of a candidate that failed before its first word reaches the client', async () => {
   for (const failing of [
     reply.status(500, { error: { message: 'FIRST' } }),
@@ -225,7 +225,7 @@ test('not one byte of a candidate that failed before its first word reaches the 
   }
 });
 
-// A-27
+// spec:api/15.8
 test('no comment comes before the first word, and some in the silence after it', async () => {
   const [head, middle] = [gate(), gate()];
   upstream.next(reply.stream([{ comment: 'early' }, head, '나루', middle, '터']));
@@ -246,7 +246,7 @@ test('no comment comes before the first word, and some in the silence after it',
   assertCompleteStream(eventsOf(text));
 });
 
-// rows 212, 185 (A-06)
+// spec:conformance/212,185 spec:money/4.4
 test('a client that hangs up ends the upstream within a second, and pays for what was generated', async () => {
   const before = await booksOf(naru, account);
   const hold = gate();
@@ -271,7 +271,7 @@ test('a client that hangs up ends the upstream within a second, and pays for wha
   await assert.rejects(stream.rest());
 });
 
-// row 212 (A-06)
+// spec:conformance/212 spec:money/4.4
 test('usage that the upstream had said before the client hung up is what is billed', async () => {
   const hold = gate();
   upstream.next(reply.stream(['하나', { chunk: { choices: [], usage: usage(7, 3) } }, hold]));
@@ -284,7 +284,7 @@ test('usage that the upstream had said before the client hung up is what is bill
   assert.equal(record.usage_source, 'upstream');
 });
 
-// row 212 (A-06)
+// spec:conformance/212 spec:money/4.4
 test('a client that hangs up after a picture has paid for his prompt: a picture has no tokens, but is no empty answer', async () => {
   const hold = gate();
   const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
@@ -299,7 +299,7 @@ test('a client that hangs up after a picture has paid for his prompt: a picture 
   assert.equal(record.total_cost, record.tokens_prompt);
 });
 
-// row 212
+// spec:conformance/212
 test('a client that hangs up before the first word ends the upstream too, for nothing', async () => {
   const before = await booksOf(naru, account);
   upstream.next(reply.hang());
@@ -320,7 +320,7 @@ test('a client that hangs up before the first word ends the upstream too, for no
   assert.deepEqual(now.debits, before.debits);
 });
 
-// decisions.md §3
+// spec:money/5.2
 test('what says that an answer is complete is held back until its bill is durable', async () => {
   const hold = gate();
   upstream.next(reply.stream(['끝', { delta: {} }]).holdAt(-1, hold));
@@ -333,7 +333,7 @@ test('what says that an answer is complete is held back until its bill is durabl
   assert.ok(events.some((event) => event.json?.choices[0]?.finish_reason === 'stop'));
 });
 
-// decisions.md §1
+// spec:api/16.3
 test('the record can be read before the last byte of the stream has been sent', async () => {
   upstream.next(reply.stream(['a', 'b']));
   const stream = await opened();
@@ -421,7 +421,7 @@ test('an upstream that is done without a reason is given one, for each choice th
   }
 });
 
-// decisions.md §2: empty completion
+// spec:compat/3
 test('a stream of thoughts and tool calls passes them on by the rules of strict clients', async () => {
   upstream.next(
     reply.stream(
@@ -454,7 +454,7 @@ test('a stream of thoughts and tool calls passes them on by the rules of strict 
   );
 });
 
-// surface §14
+// spec:compat/3
 test('an upstream that sends nulls everywhere makes no strict client throw', async () => {
   const nulls = {
     content: null,

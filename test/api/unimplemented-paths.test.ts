@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => naru?.close());
 
-/** The families of service.md 4.3, by conformance row. */
+/** The families of spec:api/1.14, by number of spec:conformance. */
 const families: Readonly<Record<number, readonly string[]>> = {
   157: ['/embeddings'],
   158: ['/images', '/images/generations'],
@@ -33,7 +33,7 @@ const families: Readonly<Record<number, readonly string[]>> = {
   175: ['/batches', '/totally/unknown', `/keys/${'0'.repeat(64)}/x`],
 };
 
-// rows 157, 158, 159, 160, 161, 162, 163, 164, 165, 166, 167, 168, 169, 170, 171, 172, 173, 174, 175, 177
+// spec:conformance/157,158,159,160,161,162,163,164,165,166,167,168,169,170,171,172,173,174,175,177
 for (const [row, paths] of Object.entries(families)) {
   test(`row ${row}: ${paths.join(', ')} is a 404 that names the path, in English`, async () => {
     for (const path of paths) {
@@ -47,7 +47,7 @@ for (const [row, paths] of Object.entries(families)) {
   });
 }
 
-// row 176 (A-09)
+// spec:conformance/176 spec:errors/9.2
 test('the path is repeated as it was received: not decoded, not normalised, without its query', async () => {
   for (const path of [
     '/Embeddings',
@@ -75,7 +75,7 @@ test('the path is repeated as it was received: not decoded, not normalised, with
   }
 });
 
-// row 178 (A-29)
+// spec:conformance/178 spec:errors/9.3
 test('no credential is asked for, a body of 1 MB is no trouble, and the connection stays usable', async () => {
   const client = await RawClient.open(naru.gateway.server.port);
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'GET', 'PROPFIND']) {
@@ -90,7 +90,7 @@ test('no credential is asked for, a body of 1 MB is no trouble, and the connecti
   client.close();
 });
 
-// row 182
+// spec:conformance/182
 test('only an unimplemented path is named in the body of a 404', async () => {
   const { key } = await naru.account();
   const unknown = await naru.send('GET', '/generation?id=gen-1795219200-000000000000000', { key });

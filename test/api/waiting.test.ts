@@ -1,4 +1,4 @@
-/* decisions.md A-25: requests in flight never cause a refusal; what they may cost makes later ones wait in line. */
+/* spec:money/6: requests in flight never cause a refusal; what they may cost makes later ones wait in line. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -114,7 +114,7 @@ test('two requests at once with a fresh key of limit 1,000 are both answered', a
   );
 });
 
-// rows 219, 240
+// spec:conformance/219,240
 test('of many at once near the limit of a key all are answered that settle below it, and the rest is told what was really used', async () => {
   upstream.always(answered());
   const account = await naru.account({ credit: '100000000', limit: '50' });
@@ -132,7 +132,7 @@ test('of many at once near the limit of a key all are answered that settle below
     });
 });
 
-// rows 77, 218
+// spec:conformance/77,218
 test('of many at once near the floor all are answered while credit is left, and the rest is told the settled balance', async () => {
   upstream.always(answered());
   const { key, accountId } = await naru.account({ credit: '110' });
@@ -317,7 +317,7 @@ test('a wait is bounded by the time for upstreams, and counts against no budget 
   }
 });
 
-// row 252
+// spec:conformance/252
 test('200 at once from an account whose balance covers ten of them at the estimate are all answered', async () => {
   upstream.always(answered());
   // Each is expected to cost some 330 won, and costs 20.

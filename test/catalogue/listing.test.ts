@@ -9,7 +9,7 @@ import { plainDecimal, rateOf } from '../../src/config/rates.ts';
 
 const about = { asOf: '2026-01-15', source: 'https://source.example/models', known: new Map() };
 
-/** A row as the original publishes it. */
+/** A row as OpenRouter publishes it. */
 function row(more: object = {}): Record<string, unknown> {
   return {
     id: 'openai/gpt-4',

@@ -24,7 +24,7 @@ export async function startBehindCutter(t: TestContext, ownRole = false): Promis
   upstream.answer(({ body }) => scriptedReply(body));
   const opened: { cutter?: Cutter; direct?: Database } = {};
   const naru = await startTestGateway({
-    // Without its database a gateway answers 500.
+    // Without its database a gateway answers 500 (spec:errors/11.1).
     expectsInternalErrors: true,
     models: [{ id: 'test/echo', upstreams: [upstream.url] }],
     through: async (address) => {

@@ -86,7 +86,7 @@ test(
   },
 );
 
-// rows 227, 228
+// spec:conformance/227,228
 test(
   'when neither journal nor database can be written, an answer ends as a failure and costs nothing',
   options,

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { createPlace, eventually, type Place, type Serving } from './naru.ts';
 
-/* Commands beside a server that runs: decisions.md §4, "its effects are seen by the running server within one second". */
+/* Commands beside a server that runs (spec:operator/1.2). */
 
 let upstream: Upstream;
 let place: Place;
@@ -47,7 +47,7 @@ async function ask(key: string): Promise<{ status: number; type: string | undefi
   return { status: response.status, type: body.error?.metadata?.error_type };
 }
 
-/** The answer becomes `status` within the second that decisions.md promises. */
+/** The answer becomes `status` within the second of spec:operator/1.2. */
 async function becomes(key: string, status: number): Promise<string> {
   return eventually(`status ${status}`, 1_000, async () => {
     const answer = await ask(key);
@@ -103,7 +103,7 @@ test('a revoked key is refused within a second, for good, and is still shown', a
   assert.equal((await place.json('key', 'show', hash)).rows[0].state, 'revoked');
 });
 
-// row 59 (A-34)
+// spec:conformance/59 spec:api/8.1
 test('a key without credit is shown as suspended and disabled by the command, and as neither by command and API after a top-up', async () => {
   const { account, key, hash } = await newKey('20');
   const [{ key: management }] = (

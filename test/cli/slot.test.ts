@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createPlace, type Ended, endOf, eventually, hear, type Place, root, type Serving } from './naru.ts';
 
-/* `naru slot`, beside a server and without one (decisions.md §4). */
+/* `naru slot`, beside a server and without one (spec:operator/1.9). */
 
 let place: Place;
 let config: string;

@@ -1,4 +1,4 @@
-/** The original's official SDK, `@openrouter/sdk`, which validates every answer strictly: everything but conversations. */
+/** The official SDK of OpenRouter, `@openrouter/sdk`, which validates every answer strictly: everything but conversations. */
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { OpenRouter } from '@openrouter/sdk';
@@ -198,7 +198,7 @@ async function withoutDatasets(t: TestContext): Promise<OpenRouter> {
   return new OpenRouter({ apiKey: key, serverURL: empty.url, retryConfig: { strategy: 'none' } });
 }
 
-test('an empty app ranking has the nulls of service.md 2.4, the one answer that the SDK does not take', async (t) => {
+test('an empty app ranking has the nulls of the specification, the one answer that the SDK does not take', async (t) => {
   const reader = await withoutDatasets(t);
   await assert.rejects(reader.datasets.getAppRankings(), (error) => {
     assert.ok(error instanceof errors.ResponseValidationError, String(error));

@@ -1,4 +1,4 @@
-/** The original's official SDK, `@openrouter/sdk`, which validates every answer strictly: conversations. */
+/** The official SDK of OpenRouter, `@openrouter/sdk`, which validates every answer strictly: conversations. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { OpenRouter } from '@openrouter/sdk';

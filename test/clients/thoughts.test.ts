@@ -225,7 +225,7 @@ function folded(deltas: readonly Json[]): object {
   };
 }
 
-/** The original's own client returns the message that it was given; its streams it leaves to be folded. */
+/** OpenRouter's own client returns the message that it was given; its streams it leaves to be folded. */
 const openrouterSdk: Client = {
   name: '@openrouter/sdk',
   async run(key) {

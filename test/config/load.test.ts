@@ -314,7 +314,7 @@ models:
     'naru.yaml:7:14 providers[0].dialect: must be one of openai, anthropic, google, bedrock (did you mean "openai"?), not "opena"',
     'naru.yaml:8:15 providers[0].base_url: must be a URL that begins with http:// or https://',
     'naru.yaml:10:5 slots[0]: needs one of command, external and k8s',
-    'naru.yaml:12:9 models[0].id: must not contain a colon: variant suffixes do not exist (service.md §1)',
+    'naru.yaml:12:9 models[0].id: must not contain a colon: variant suffixes do not exist',
     'naru.yaml:14:22 models[0].price.prompt: must be a decimal number, 0 or more, not "-1"',
     'naru.yaml:14:38 models[0].price.completion: must be a decimal number, 0 or more, not "1.2.3"',
     'naru.yaml:16:21 models[0].candidates[0].provider: no provider is called "opena" (did you mean "openai"?)',

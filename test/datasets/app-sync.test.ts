@@ -37,7 +37,7 @@ async function ranks(): Promise<readonly number[]> {
   return ((await readAppPeriod(at.database, null))?.rows ?? []).map((row) => row.rank);
 }
 
-// rows 93, 106
+// spec:conformance/93,106
 test('all pages together are one period: every rank once, none missing', async () => {
   source.apps = manyApps(200);
   const outcome = await at.sync('app-rankings');
@@ -63,7 +63,7 @@ test('short pages are gone on from behind their last row', async () => {
   assert.equal((await ranks()).length, 120);
 });
 
-// row 82
+// spec:conformance/82
 test('tokens keep all of their digits, as a string and as a number', async () => {
   const largest = '9'.repeat(30);
   const number = 123_456_789_012_345_678_901_234_567_890n;
@@ -81,7 +81,7 @@ test('tokens keep all of their digits, as a string and as a number', async () =>
   );
 });
 
-// rows 83, 84, 85
+// spec:conformance/83,84,85
 test('what the source gives is taken as it is, and what it does not give is null', async () => {
   source.apps = [
     appRow(1, {

@@ -1,4 +1,4 @@
-/** `naru dataset sync` (decisions.md §4). */
+/** `naru dataset sync` (spec:operator/1.10). */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { Command } from 'commander';

@@ -1,4 +1,4 @@
-/** The original's official client reads every dataset (decisions.md §1), samples and the source's rows alike. */
+/** OpenRouter's official client reads every dataset (spec:compat/1.1), samples and the source's rows alike. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { OpenRouter } from '@openrouter/sdk';

@@ -69,3 +69,47 @@ test('a citation may name several numbers and ranges', () => {
     ['money6.2', 'conformance1', 'conformance2'],
   );
 });
+
+/** Names of documents that are not in the repository, and ways to cite them. */
+const formerCitations: readonly RegExp[] = [
+  /\bservice\.md\b/,
+  /\bdecisions\.md\b|\bdecisions §/,
+  /\bdecisions? A-\d/,
+  /(?<![\w-])A-\d{2}\b/,
+  /\bopenrouter-surface\b|\bsurface §/,
+  /\bconformance (?:row|table|checklist)\b|\bcrash matrix\b/,
+  /\/\/ rows? \d|\(rows? \d|\brows? \d+[,–-] ?\d/,
+  /(?<!slots\/)\bdesign\.md \d/,
+  // RFCs and the pages of this repository have sections too: the former by their number, the latter with `spec:`.
+  /^(?!.*RFC \d).*\b[Ss]ections? \d+(?:\.\d+)*\b/m,
+  /^(?!.*RFC \d).*§ ?\d/m,
+];
+
+test('nothing cites a document that is not in the repository', () => {
+  const found = files.flatMap((file) =>
+    textOf(file)
+      .split('\n')
+      .flatMap((line, index) =>
+        formerCitations.some((pattern) => pattern.test(line)) ? [`${file}:${index + 1} ${line.trim()}`] : [],
+      ),
+  );
+  assert.deepEqual(found, []);
+});
+
+/** The copy of a data directory or a database has an original; an API has a name. */
+const speaksOfCopies = /data[ -]director|\bcop(?:y|ies|ied)\b|\brestore|\bjournal/i;
+
+test('OpenRouter is called by its name', () => {
+  const found = files
+    .filter((file) => !file.startsWith('docs/spec/'))
+    .flatMap((file) => {
+      const lines = textOf(file).split('\n');
+      return lines.flatMap((line, index) => {
+        const near = lines.slice(Math.max(0, index - 3), index + 3).join(' ');
+        return /\bthe original\b/i.test(line) && !speaksOfCopies.test(near)
+          ? [`${file}:${index + 1} ${line.trim()}`]
+          : [];
+      });
+    });
+  assert.deepEqual(found, []);
+});

@@ -41,7 +41,7 @@ async function atOnce(count: number, ask: (n: number) => ReturnType<typeof throu
   return Promise.all(Array.from({ length: count }, (_, n) => ask(n)));
 }
 
-// row 245
+// spec:conformance/245
 test('through the proxy: 61 requests at once after a pause all pass', async (t) => {
   const nginx = await limiting(t);
   const answers = await atOnce(61, () => through(`${nginx.url}/models`));
@@ -70,7 +70,7 @@ test('through the proxy: who has as many requests in progress as one client may 
   other.close();
 });
 
-// rows 246, 247, 3, 224
+// spec:conformance/246,247,3,224
 test('through the proxy: of 200 at once, over all paths, 61 and what is refilled pass; the rest is a JSON 429 with the currency', async (t) => {
   const nginx = await limiting(t);
   const paths = ['/models', '/nowhere', '/key', '/chat/completions'];
@@ -90,7 +90,7 @@ test('through the proxy: of 200 at once, over all paths, 61 and what is refilled
   );
 });
 
-// row 247
+// spec:conformance/247
 test('through the proxy: another address has a budget of its own, and no path escapes the count', async (t) => {
   const nginx = await limiting(t);
   const other = new Agent({ localAddress: '127.0.0.2' });
@@ -110,7 +110,7 @@ test('through the proxy: another address has a budget of its own, and no path es
   );
 });
 
-// row 248
+// spec:conformance/248
 test('through the proxy: no header that names another address buys a request', async (t) => {
   const nginx = await limiting(t);
   const answers = await atOnce(150, (n) =>
@@ -159,13 +159,13 @@ function bodyOf(bytes: number): string {
 const chat = (body: string, key: string) =>
   through(`${open.url}/chat/completions`, { method: 'POST', key, body });
 
-// row 249
+// spec:conformance/249
 test('through the proxy: a body of 24 MB, and of exactly 26,214,400 bytes, reaches the application', async () => {
   for (const bytes of [24 * mb, 26_214_400])
     assertError(await chat(bodyOf(bytes), account.key), 404, 'no_endpoints_found');
 });
 
-// rows 250, 3 (A-21)
+// spec:conformance/250,3 spec:errors/7.5
 test('through the proxy: a body of 27 MB is a 413 that is neither JSON nor HTML, with and without a key, declared or not', async () => {
   const body = bodyOf(27 * mb);
   for (const key of [account.key, 'garbage']) {
@@ -190,7 +190,7 @@ test('through the proxy: a body of 27 MB is a 413 that is neither JSON nor HTML,
   assert.equal((await chat(bodyOf(26_214_401), account.key)).status, 413);
 });
 
-// row 251
+// spec:conformance/251
 test('through the proxy: 24 MB with a bad key or an empty balance, fifty times: fifty JSON 401 and 402', async () => {
   const body = bodyOf(24 * mb);
   const poor = await naru.account({ credit: '0' });
@@ -200,7 +200,7 @@ test('through the proxy: 24 MB with a bad key or an empty balance, fifty times: 
   }
 });
 
-// rows 3, 7 (A-22)
+// spec:conformance/3,7 spec:errors/12.2
 test('when no Naru answers, a client gets the JSON 500 and no page of the proxy', async (t) => {
   const nobody = await startNginx({ behind: [await freePort()], unlimited: true });
   t.after(() => nobody.stop());
@@ -235,7 +235,7 @@ test('errors of Naru pass as they are, and whatever nginx itself refuses is JSON
     assertError(await through(`http://127.0.0.1:${open.port}${path}`), 404, 'not_supported');
 });
 
-// row 176 (A-09)
+// spec:conformance/176 spec:errors/9.2
 test('through the proxy: an unimplemented path is repeated as it was sent', async () => {
   for (const path of [
     '/a%2Fb',

@@ -17,7 +17,7 @@ import { freePort, type Nginx, startNginx } from './nginx.ts';
 
 const rounds = 1;
 
-// A-22, decisions.md §3
+// spec:errors/12.2 spec:money/5.4
 test('a rolling restart cuts no stream, fails no request, and bills every answer once', {
   timeout: 170_000,
 }, async (t) => {

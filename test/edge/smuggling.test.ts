@@ -90,7 +90,7 @@ test('the guard can fail: a request that is not hidden is run, and seen to be', 
   }
 });
 
-// row 259
+// spec:conformance/259
 for (const [what, bytes] of Object.entries(ambiguous)) {
   test(`with nginx and without, nothing is smuggled by ${what}`, async () => {
     for (const port of [naru.gateway.server.port, nginx.port]) {

@@ -47,7 +47,7 @@ async function untilSeen(client: RawClient, text: string): Promise<string> {
   return seen;
 }
 
-// row 4
+// spec:conformance/4
 test('through the proxy: each chunk arrives before the next is made, behind a head with the currency', {
   timeout: 60_000,
 }, async () => {

@@ -11,7 +11,7 @@ import { startWorld } from './world.ts';
 /** Of all that the catalogue has, what no request can cause here: the limiter is off, and nothing is broken inside. */
 const uncaused = new Set(['429 rate_limit_exceeded', '500 server']);
 
-// rows 5, 7, 8, 9, 10, 11, 19
+// spec:conformance/5,7,8,9,10,11,19
 test('20,000 requests drawn from the document break no rule of it', { timeout: 600_000 }, async (t) => {
   const seed = Number(process.env['NARU_FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
   const atRest = resources();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Answered } from './gateway.ts';
 import type { StreamEvent } from './stream.ts';
 
-/** The pairs of service.md 7.2, written down a second time on purpose: the catalogue is what they check. */
+/** The pairs of spec:errors/2, written down a second time on purpose: the catalogue is what they check. */
 export const errorPairs: ReadonlySet<string> = new Set([
   '400 invalid_request',
   '400 model_not_found',
@@ -23,7 +23,7 @@ export const errorPairs: ReadonlySet<string> = new Set([
 
 const retryable = new Set(['timeout', 'rate_limit_exceeded', 'server', 'provider_error', 'model_loading']);
 
-/** What holds of every response whatever it says (service.md intro, 7.1; conformance rows 1, 2, 11, 256). */
+/** What holds of every response whatever it says (spec:conformance/1,2,11,256). */
 export function assertCommonHeaders({ headers }: Pick<Answered, 'headers'>): void {
   assert.equal(headers.get('x-service-currency'), 'KRW');
   assert.match(headers.get('x-service-request-id') ?? '', /^[A-Za-z0-9_-]{8,64}$/);
@@ -35,7 +35,7 @@ export function assertCommonHeaders({ headers }: Pick<Answered, 'headers'>): voi
   assert.equal(headers.get('server'), null);
 }
 
-/** Fails unless the response is this error in the one shape of errors (rows 5, 7–11, 13, 14); returns its metadata. */
+/** Fails unless the response is this error in the one shape of errors (spec:conformance/5,7-11,13,14); returns its metadata. */
 export function assertError(answered: Answered, status: number, errorType: string): Record<string, unknown> {
   assert.equal(answered.status, status, answered.text);
   assertCommonHeaders(answered);
@@ -55,7 +55,7 @@ export function assertError(answered: Answered, status: number, errorType: strin
   return error.metadata;
 }
 
-/** Members that may be null anywhere in an answer; a null elsewhere makes a strict client throw (surface §14). */
+/** Members that may be null anywhere in an answer; a null elsewhere makes a strict client throw (spec:compat/3.2). */
 const nullable = new Set([
   'content',
   'refusal',
@@ -68,7 +68,7 @@ const nullable = new Set([
 ]);
 const finishReasons = ['stop', 'length', 'tool_calls', 'content_filter', 'error'];
 
-/** Fails when a chat answer breaks a rule of the crash matrix (surface §14) or of service.md. */
+/** Fails when a chat answer breaks a rule of spec:compat/3. */
 export function assertChatAnswer(answer: Json): void {
   assertEnvelope(answer, 'chat.completion');
   assertNulls(answer, '');
@@ -89,7 +89,7 @@ export function assertChatAnswer(answer: Json): void {
   assertUsage(answer['usage']);
 }
 
-/** Fails when a chunk of a chat stream breaks a rule of the crash matrix (surface §14). */
+/** Fails when a chunk of a chat stream breaks a rule of spec:compat/3. */
 export function assertChatChunk(chunk: Json): void {
   assertEnvelope(chunk, 'chat.completion.chunk');
   assertNulls(chunk, '');
@@ -107,7 +107,7 @@ export function assertChatChunk(chunk: Json): void {
   if ('error' in chunk) assertInBandError(chunk);
 }
 
-/** Fails when a whole text completion, or a chunk of a streamed one, breaks a rule of surface §5 or §14. */
+/** Fails when a whole text completion, or a chunk of a streamed one, breaks a rule of spec:compat/6. */
 export function assertTextAnswer(answer: Json): void {
   assertEnvelope(answer, 'text_completion');
   assertNulls(answer, '');
@@ -118,7 +118,7 @@ export function assertTextAnswer(answer: Json): void {
   if ('usage' in answer) assertUsage(answer['usage']);
 }
 
-/** Fails unless the events are a complete chat stream: rows 202, 203 and the crash matrix; returns the usage chunk. */
+/** Fails unless the events are a complete chat stream: spec:conformance/202,203 and spec:compat/3; returns the usage chunk. */
 export function assertCompleteStream(events: readonly StreamEvent[]): Json {
   assert.equal(events.filter((event) => event.data === '[DONE]').length, 1);
   assert.equal(events.at(-1)?.data, '[DONE]');
@@ -132,7 +132,7 @@ export function assertCompleteStream(events: readonly StreamEvent[]): Json {
   return chunks.at(-1);
 }
 
-/** Fails unless the events end as service.md §6 wants it of an error in a stream (rows 205–208); returns the error. */
+/** Fails unless the events end as spec:errors/6 wants it of an error in a stream (spec:conformance/205-208); returns the error. */
 export function assertBrokenStream(events: readonly StreamEvent[], pair: string): Json {
   assert.equal(events.at(-1)?.data, '[DONE]');
   assert.deepEqual(

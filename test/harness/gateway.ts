@@ -101,7 +101,7 @@ export interface TestGatewayOptions {
   readonly address?: DatabaseAddress;
   /** A gateway whose database this one shares as another node, with a data directory of its own. */
   readonly beside?: TestGateway;
-  /** The test makes it fail inside. Otherwise `close` throws when any request ended as an internal error (row 19). */
+  /** The test makes it fail inside. Otherwise `close` throws when any request ended as an internal error (spec:conformance/19). */
   readonly expectsInternalErrors?: boolean;
 }
 
@@ -217,7 +217,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   };
 }
 
-/** A request that ends as an internal error is a defect, whatever the test looks at (conformance row 19). */
+/** A request that ends as an internal error is a defect, whatever the test looks at (spec:conformance/19). */
 function assertNoInternalErrors(logged: readonly Record<string, unknown>[]): void {
   const internal = logged.filter((line) => line['event'] === 'internal_error');
   if (internal.length === 0) return;

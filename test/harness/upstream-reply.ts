@@ -172,7 +172,7 @@ export const piece = {
   },
 };
 
-/** Usage that no bill can rest on, by what is wrong with it (decisions A-28). `null` is none at all. */
+/** Usage that no bill can rest on, by what is wrong with it (spec:money/4.9). `null` is none at all. */
 export const oddUsages: Readonly<Record<string, unknown>> = {
   none: null,
   empty: {},

@@ -1,4 +1,4 @@
-/** How long one candidate, one request and one answer may take (decisions.md ). */
+/** How long one candidate, one request and one answer may take (spec:errors/8). */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { assertBrokenStream, assertError } from '../harness/answer-rules.ts';

@@ -1,4 +1,4 @@
-/* decisions.md A-25: the line of requests that wait until enough of those in flight have settled. */
+/* spec:money/6.6,6.7: the line of requests that wait until enough of those in flight have settled. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';

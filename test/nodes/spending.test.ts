@@ -115,7 +115,7 @@ test('what is left is spent to the end: caution does not leave an account with c
   }
   await settled();
   const account = await first().office.readAccount(accountId);
-  // At exactly the floor one more is admitted, unless the node knows already that no credit is left (A-01, A-02).
+  // At exactly the floor one more is admitted, unless the node knows already that no credit is left (spec:money/6.1,6.2).
   assert.ok(answered === 10 || answered === 11, `${answered} answers`);
   assert.equal(account?.usage, BigInt(answered * costWon) * 1_000_000n);
 });
@@ -142,7 +142,7 @@ async function inLine(node: TestGateway, count: number): Promise<void> {
   }
 }
 
-// row 219
+// spec:conformance/219
 test('a request waits for what other nodes have in flight, and is refused by what was really used', async () => {
   const { key } = await first().account({ credit: '100000000', limit: '40' });
   const [one, two] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail()];
@@ -381,7 +381,7 @@ test('a record and the credits are current by way of every node, at once', async
   }
 });
 
-// rows 63, 64
+// spec:conformance/63,64
 test('what a key has spent is the same by way of every node, in its object and in the list', async () => {
   const account = await first().account({ credit: '100000' });
   const management = (await account.another({ kind: 'management' })).key;

@@ -4,7 +4,7 @@ import { generationIdOf, newGenerationUuid } from '../../src/ids/generation-id.t
 import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway } from '../harness/gateway.ts';
 
-// row 20
+// spec:conformance/20
 test('an error that nobody foresaw tells the client nothing but its request, and the log everything', async (t) => {
   const naru = await startTestGateway({ expectsInternalErrors: true });
   t.after(() => naru.close());

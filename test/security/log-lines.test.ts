@@ -97,7 +97,7 @@ test('no log line or record has a prompt, an answer, a key of anybody or a heade
   for (const [name, mark] of Object.entries({ ...marks, key: account.key, provider: providerKey })) {
     // What an upstream gave as the reason of its refusal is for the operator.
     if (name !== 'blame') assert.ok(!said.includes(mark), `the log has the ${name}`);
-    // The client's program is part of a record (service.md 7.5).
+    // The client's program is part of a record (spec:api/17.2).
     if (name !== 'agent') assert.ok(!kept.includes(mark), `a record has the ${name}`);
     assert.ok(!failed.text.includes(mark), `an error has the ${name}`);
   }

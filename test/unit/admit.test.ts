@@ -47,20 +47,20 @@ function outcome(account: Account, key: Key, debtFloor = floor): string {
   }
 }
 
-// row 235
+// spec:conformance/235 spec:money/6.2
 test('a balance at the floor is admitted, one micro-won below it is not', () => {
   assert.equal(outcome(accountWith(-4_999_999_999n), keyWith(null)), 'admitted');
   assert.equal(outcome(accountWith(-5_000_000_000n), keyWith(null)), 'admitted');
   assert.equal(outcome(accountWith(-5_000_000_001n), keyWith(null)), 'insufficient_credits');
 });
 
-// row 237
+// spec:conformance/237
 test('the floor may be anything, zero included', () => {
   assert.equal(outcome(accountWith(0n), keyWith(null), krwOfMicro(0n)), 'admitted');
   assert.equal(outcome(accountWith(-1n), keyWith(null), krwOfMicro(0n)), 'insufficient_credits');
 });
 
-// rows 238, 239
+// spec:conformance/238,239
 test('usage one micro-won below the limit is admitted, at it not', () => {
   const key = keyWith(10n);
   key.charge(day, krwOfMicro(9n));
@@ -70,7 +70,7 @@ test('usage one micro-won below the limit is admitted, at it not', () => {
   assert.equal(outcome(accountWith(-5_000_000_001n), key), 'insufficient_credits', 'the floor comes first');
 });
 
-//
+// spec:money/6.4
 test('what the requests in flight may cost refuses nobody; it is counted until they end, and never twice', () => {
   const [account, key] = [accountWith(1n), keyWith(10n)];
   let ends = 0;

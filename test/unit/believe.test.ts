@@ -26,7 +26,7 @@ function claim(promptTokens: unknown, completionTokens: unknown, more: Partial<U
   };
 }
 
-// A-28
+// spec:money/4.8
 test('a plausible claim is believed to the token', async () => {
   assert.deepEqual(await believe(claim(14, 9), ask, received), {
     usage: {
@@ -40,7 +40,7 @@ test('a plausible claim is believed to the token', async () => {
   });
 });
 
-// A-28
+// spec:money/4.8
 test('whatever is claimed, what is billed is whole, not negative, and at most a token for each byte and 64 for the message', async () => {
   await check(
     asyncProperty(anything(), anything(), anything(), anything(), async (a, b, c, d) => {
@@ -59,7 +59,7 @@ test('whatever is claimed, what is billed is whole, not negative, and at most a 
   );
 });
 
-// A-28
+// spec:money/4.9
 test('an absurd claim is replaced by our own count, and the record says so', async () => {
   const { usage, source } = await believe(claim(1e9, 1e9), ask, received);
   assert.equal(source, 'rejected');
@@ -67,7 +67,7 @@ test('an absurd claim is replaced by our own count, and the record says so', asy
   assert.equal(usage.completionTokens, await countTexts([answer]));
 });
 
-// A-28
+// spec:money/4.8
 test('a tokenizer of bytes is believed, also of Korean, up to the last byte', async () => {
   const text = '나루는 강을 건너는 곳이다. '.repeat(20);
   const bytes = Buffer.byteLength(text);

@@ -21,13 +21,13 @@ const extras = {
 };
 const rendered = (failure: Failure) => renderRefusal(new Refusal(failure, 'words', extras as never));
 
-// row 10
+// spec:conformance/10
 test('the catalogue has exactly the pairs of the specification', () => {
   const pairs = failures.map((failure) => `${statusOf(failure)} ${errorTypeOf(failure)}`);
   assert.deepEqual(new Set(pairs), errorPairs);
 });
 
-// rows 7, 8, 9
+// spec:conformance/7,8,9
 test('every error has the one shape, and its code is its status', () => {
   for (const failure of failures) {
     const { status, body } = rendered(failure);
@@ -38,7 +38,7 @@ test('every error has the one shape, and its code is its status', () => {
   }
 });
 
-// rows 13, 14
+// spec:conformance/13,14
 test('Retry-After is said by the errors that say how long, and by no other', () => {
   for (const failure of failures) {
     const says = ['rate_limit_exceeded', 'model_loading', 'overloaded'].includes(failure);
@@ -47,7 +47,7 @@ test('Retry-After is said by the errors that say how long, and by no other', () 
   assert.equal(rendered('method_not_allowed').headers['Allow'], 'GET, HEAD');
 });
 
-// service.md 7.4.6
+// spec:errors/1.6,4.6
 test('what no retry can fix says so', () => {
   const retryable = new Set<Failure>([
     'model_loading',

@@ -1,4 +1,4 @@
-/* decisions.md A-25: what a request is expected to cost before it is sent. */
+/* spec:money/6.10: what a request is expected to cost before it is sent. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, integer, property } from 'fast-check';

@@ -69,7 +69,7 @@ test('identities of later instants sort behind, and ten thousand of one instant 
   );
 });
 
-// rows 21, 54, 55
+// spec:conformance/21,54,55
 test('a key is known by the sha256 of its plaintext, and its label gives at most 28 of 256 bits away', () => {
   for (const kind of ['inference', 'management'] as const) {
     const { plaintext, hash, label } = newKey(kind, 'sk-naru-');
@@ -88,7 +88,7 @@ test('a key is known by the sha256 of its plaintext, and its label gives at most
   }
 });
 
-// A-11
+// spec:api/6.2
 test('a hash is 64 small hex digits and nothing else', () => {
   for (const bad of [
     '',
@@ -101,7 +101,7 @@ test('a hash is 64 small hex digits and nothing else', () => {
     assert.equal(parseKeyHash(bad), null);
 });
 
-// row 12
+// spec:conformance/12
 test('request ids are different and safe in any header or file name', () => {
   const ids = Array.from({ length: 10_000 }, () => newRequestId());
   assert.equal(new Set(ids).size, ids.length);

@@ -112,7 +112,7 @@ test('what stands in a string is no shape, escaped quotes and cut escapes includ
   );
 });
 
-// decisions.md §2, step 5
+// spec:errors/5.5
 test('hostile shapes are refused after their first part, ordinary large ones are not', () => {
   assert.equal(judge('['.repeat(129)), 'too_deep');
   assert.equal(judge(`${'['.repeat(128)}${']'.repeat(128)}`), null);

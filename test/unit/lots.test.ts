@@ -24,7 +24,7 @@ function apply(lots: readonly Lot[], changed: readonly Lot[]): readonly Lot[] {
 
 const sum = (lots: readonly Lot[]): bigint => lots.reduce((total, lot) => total + lot.remaining, 0n);
 
-// decisions.md §3
+// spec:money/3.5,3.7
 test('a charge empties lots in their order and takes no more than there is', () => {
   check(
     property(someLots, bigInt({ min: 0n, max: 5000n }), (lots, amount) => {
@@ -44,7 +44,7 @@ test('a charge empties lots in their order and takes no more than there is', () 
   );
 });
 
-// decisions.md §3
+// spec:money/3.5,3.7
 test('charging lots late, all at once, leaves what charging them at every debit would have left', () => {
   const steps = array(
     oneof(

@@ -32,7 +32,7 @@ test('the JSON number of an amount is the double nearest to it, and prints its d
   check(property(everyday, (amount) => krwFromNumber(krwToNumber(amount)) === amount));
 });
 
-// row 148 (A-13)
+// spec:conformance/148 spec:money/7.3
 test('what is no finite amount within bounds is none', () => {
   for (const bad of [
     '',
@@ -57,7 +57,7 @@ test('what is no finite amount within bounds is none', () => {
   assert.equal(krwFromNumber(1e15), largestKrw);
 });
 
-// A-13
+// spec:money/1.5
 test('more than six decimals are rounded half away from zero', () => {
   for (const [text, micro] of [
     ['0.0000005', 1n],
@@ -144,7 +144,7 @@ const units = tuple(
   cacheWriteTokens,
 }));
 
-// decisions.md §3
+// spec:money/1.4
 test('a cost is the exact sum, rounded once', () => {
   check(
     property(prices, units, (price, used) => {

@@ -47,7 +47,7 @@ test('candidates are tried in the order of the models, then of the catalogue', (
   assert.deepEqual(labels(ask(), two), ['1', '2', '3']);
 });
 
-// row 229
+// spec:conformance/229
 test('a candidate is dropped when the prompt is a tenth above its context, and not before', () => {
   const some = models(candidate('small', { contextLength: 100 }), candidate('large'));
   assert.deepEqual(labels(ask(), some, 110), ['small', 'large']);
@@ -58,7 +58,7 @@ test('a candidate is dropped when the prompt is a tenth above its context, and n
   );
 });
 
-// A-24
+// spec:api/13.1
 test('a candidate that cannot see an image gets none', () => {
   const image = ask({
     messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,' } }] }],
@@ -77,7 +77,7 @@ test('tools go to those that declare them, or declare nothing', () => {
   assert.deepEqual(labels(ask({ tools: [] }), some), ['some', 'silent']);
 });
 
-// rows 220, 230
+// spec:conformance/220,230
 test('a chain of nobody is a 404 that names what was asked for', () => {
   const asked = ask({ models: ['a/b', 'c/d'] });
   const planned = plan(asked, models(candidate('small', { contextLength: 1 })), prompt(1000));

@@ -10,7 +10,7 @@ const debits = array(tuple(integer({ min: 0, max: 70 }), bigInt({ min: 0n, max: 
   maxLength: 40,
 }).map((each) => each.map(([after, amount]) => ({ day: firstDay + after, amount })));
 
-// rows 68, 71
+// spec:conformance/68,71 spec:money/7.1,7.2
 test('the spend of a period is the sum of the debits on its days', () => {
   check(
     property(debits, integer({ min: 0, max: 90 }), (made, after) => {

@@ -16,7 +16,7 @@ const text =
   '\ufeff: comment\ndata: {"나루":"👩‍👩‍👧‍👦"}\n\nevent: x\nid: 1\ndata:no space\ndata:  two spaces\n\n\n\ndata\n\ndata: last 한글\n\ndata: [DONE]\n\n';
 const events = ['{"나루":"👩‍👩‍👧‍👦"}', 'no space\n two spaces', 'last 한글', '[DONE]'];
 
-// row 211
+// spec:conformance/211
 for (const [name, newline] of [
   ['LF', '\n'],
   ['CRLF', '\r\n'],

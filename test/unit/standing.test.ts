@@ -15,7 +15,7 @@ const causes: Readonly<Record<string, Partial<KeyRow>>> = {
   suspended_no_credit: {},
 };
 
-//
+// spec:api/8.1
 test('of several standings a key shows the strongest', () => {
   const names = Object.keys(causes);
   assert.deepEqual([...names, 'active'], [...keyStandings]);

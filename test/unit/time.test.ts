@@ -23,7 +23,7 @@ function icuAt(ms: number): Readonly<Record<string, string>> {
 // From the end of the last daylight saving time in Seoul.
 const instants = integer({ min: Date.UTC(1989, 0, 1), max: Date.UTC(2200, 0, 1) });
 
-//
+// spec:money/7.1
 test('the Seoul day of an instant is the one that ICU says', () => {
   check(
     property(instants, (ms) => {
@@ -34,7 +34,7 @@ test('the Seoul day of an instant is the one that ICU says', () => {
   );
 });
 
-//
+// spec:money/7.1
 test('every period contains its instant, begins at midnight in Seoul on its day, and ends where the next begins', () => {
   check(
     property(instants, constantFrom('daily', 'weekly', 'monthly' as const), (ms, reset) => {

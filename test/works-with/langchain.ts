@@ -18,7 +18,7 @@ console.log(answer.text);
 `,
 };
 
-/** LangChain's model for the original API. */
+/** LangChain's model for OpenRouter. */
 export const langchainOpenrouter: Client = {
   ...common,
   name: 'LangChain, `ChatOpenRouter`',

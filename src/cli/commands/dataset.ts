@@ -4,7 +4,7 @@ import { OperatorError } from '../../errors/operator-error.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
 
-/** `naru dataset sync` (decisions.md §4): exit code 1 when a dataset could not be synced. */
+/** `naru dataset sync` (spec:operator/1.10): exit code 1 when a dataset could not be synced. */
 export function addDatasetCommands(program: Command, cli: CliContext, state: { exitCode: number }): void {
   const dataset = program.command('dataset').description('the rankings and benchmarks');
   withCommonOptions(dataset.command('sync'))

@@ -23,7 +23,7 @@ const columns = [
   'reason',
 ];
 
-/** `naru slot list|start|stop|logs` (decisions.md §4). */
+/** `naru slot list|start|stop|logs` (spec:operator/1.9). */
 export function addSlotCommands(program: Command, cli: CliContext, state: { exitCode: number }): void {
   const slot = program.command('slot').description('the local engines').helpCommand(false);
 

@@ -226,7 +226,7 @@ function reasonOf({ unified }: Finish): FinishReason {
   }
 }
 
-/** An image that the model made, in the original's shape; other files have no place in an answer. */
+/** An image that the model made, in OpenRouter's shape; other files have no place in an answer. */
 function imageOf(part: { readonly mediaType: string; readonly data: unknown }): Delta | null {
   const data = (part.data as { readonly data?: unknown })?.data ?? part.data;
   if (!part.mediaType.startsWith('image/')) return null;

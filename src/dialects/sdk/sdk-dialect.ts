@@ -35,7 +35,7 @@ export function sdkDialect(how: SdkDialect): Dialect {
 }
 
 /**
- * Packages add what a model may think with to the longest completion, but a client's limit covers both, as with the original: a
+ * Packages add what a model may think with to the longest completion, but a client's limit covers both, as with OpenRouter: a
  * request that came out above it is written again, with less to think.
  */
 async function begin(how: SdkDialect, openModel: OpenModel, ask: Ask, to: Destination): Promise<Exchange> {

@@ -1,4 +1,4 @@
--- The published datasets (service.md 2.4, 4.4). Only rows of the source are stored: samples are computed.
+-- The published datasets (spec:api/18). Only rows of the source are stored: samples are computed.
 
 -- A period of the app ranking; older ones are kept. Its rows come and go with it in one transaction.
 CREATE TABLE app_ranking_period (

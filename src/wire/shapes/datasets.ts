@@ -17,7 +17,7 @@ const attribution = {
 };
 const period = { as_of: instant.nullable(), start_date: day.nullable(), end_date: day.nullable() };
 
-/** `GET /datasets/app-rankings` (service.md 2.4). */
+/** `GET /datasets/app-rankings` (spec:api/18). */
 export const appRankingsShape = z.strictObject({
   data: z.array(
     z.strictObject({

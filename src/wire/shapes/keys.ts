@@ -20,7 +20,7 @@ const spending = {
   include_byok_in_limit: z.literal(false),
 };
 
-/** The key object (service.md 2.1). */
+/** The key object (spec:api/5). */
 export const keyShape = z.strictObject({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   label: z.string(),
@@ -63,7 +63,7 @@ export const keyChangeShape = z.looseObject({
   limit_reset: requestedReset.optional(),
 });
 
-/** `GET /key` (service.md 2.2). */
+/** `GET /key` (spec:api/9). */
 export const keyInformationShape = z.strictObject({
   label: z.string(),
   ...spending,
@@ -81,7 +81,7 @@ export const keyInformationShape = z.strictObject({
     .describe('A constant; not enforced'),
 });
 
-/** `GET /credits` (service.md 2.3). */
+/** `GET /credits` (spec:api/10). */
 export const creditsShape = z.strictObject({
   total_credits: won.describe('Everything ever added'),
   total_usage: won.describe('Everything deducted or expired'),

@@ -147,7 +147,7 @@ function timeOf(cell: Cell, scale: number): readonly [leastMs: number, limitMs: 
   return [budgets[one] * scale * waits, budgets[one] * scale * waits];
 }
 
-/** Fails unless the response is what the fault must come to (service.md 7.2–7.4, §6; decisions.md ). */
+/** Fails unless the response is what the fault must come to (spec:errors/2-4,6,8). */
 function judge(answer: Answered, cell: Cell): void {
   const { expected, isRescued } = endOf(cell);
   if (isRescued) {

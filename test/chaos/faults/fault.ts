@@ -1,7 +1,7 @@
 import type { Answered } from '../../harness/gateway.ts';
 import type { Act, Moment } from './wire.ts';
 
-/** A token count of the bill: the upstream's own, or our own count (decisions.md A-28). */
+/** A token count of the bill: the upstream's own, or our own count (spec:money/4.8,4.9). */
 export type Count = number | 'counted';
 
 /** What a cell must come to; the text `*` is looked at elsewhere, or does not matter. */
