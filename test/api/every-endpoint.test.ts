@@ -1,5 +1,6 @@
 /** Promises that every endpoint makes, looped over the route table: a new row is held to them without a word here. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { AnyRoute } from '../../src/api/route.ts';
 import { assertCommonHeaders, assertError } from '../harness/answer-rules.ts';
@@ -242,6 +243,26 @@ test('a thousand errors at once have a thousand request ids, and none is the one
   await Promise.all(Array.from({ length: 8 }, worker));
   assert.equal(seen.size, 1000);
   assert.ok(!seen.has('mine-mine-mine'));
+});
+
+test('the table of paths in the specification is the route table', () => {
+  const page = readFileSync(new URL('../../docs/spec/api.md', import.meta.url), 'utf8');
+  const rows = [...page.matchAll(/^\| \*\*1\.\d+\*\* \| (.+) \| (.+) \|$/gm)];
+  const stated = rows.flatMap(([, calls = '', credential = '']) =>
+    [...calls.matchAll(/`([A-Z]+) (\/[^`?]*)/g)].map(
+      ([, method = '', path = '']) => `${method} ${path} ${credential}`,
+    ),
+  );
+  const credentials: Readonly<Record<string, string>> = {
+    none: 'none',
+    either: 'inference or management key',
+    inference: 'inference key',
+    management: 'management key',
+  };
+  const routes = naru.gateway.routes
+    .filter(({ path }) => path.startsWith('/api/v1/'))
+    .map(({ method, path, credential }) => `${method} ${path.slice(7)} ${credentials[credential]}`);
+  assert.deepEqual(stated.sort(), routes.sort());
 });
 
 // spec:conformance/18
