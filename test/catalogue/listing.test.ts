@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { factsOfListing, wordsOf } from '../../src/config/model-metadata/listing.ts';
 import { FactsFault } from '../../src/config/model-metadata/metadata.ts';
 import { plainDecimal, rateOf } from '../../src/config/rates.ts';
+import { check } from '../harness/property.ts';
 
 /* The facts in the body of a `GET /models` of the API that Naru's is like. */
 
@@ -158,7 +159,7 @@ test('a price per million is the price per token, to the last decimal', () => {
       plain: `${whole}.${fraction}`,
     }));
   const exchange = { usdKrw: '1387.35', marginPercent: '2.5' };
-  fc.assert(
+  check(
     fc.property(amount, ({ text }) => {
       const million = plainDecimal(text, 6);
       assert.ok(million !== null);

@@ -7,6 +7,7 @@ import { plainDecimal, rateOf, unitsOf } from '../../src/config/rates.ts';
 import { Database } from '../../src/store/database.ts';
 import { configOf } from '../config/load-text.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { checkAsync } from '../harness/property.ts';
 
 /* Price versions: what makes one, what it remembers, and that none is ever changed. */
 
@@ -198,7 +199,7 @@ test('from any published version its rates can be computed again, to the last de
     usdKrw: fc.constantFrom('1400', '1387.35', '0.001', '1e1', '1234.567890123456'),
     margin: fc.constantFrom('0', '2.50', '33.3333333', '1e-3'),
   });
-  await fc.assert(
+  await checkAsync(
     fc.asyncProperty(prices, async ({ amounts, currency, per, usdKrw, margin }) => {
       // What rounds to 0 without being 0 is refused by the configuration.
       const exact = currency === 'USD' ? { usdKrw, marginPercent: margin } : null;

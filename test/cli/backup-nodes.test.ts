@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
+import { byTier } from '../harness/tier.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import { createPlace, type Place, type Serving } from './naru.ts';
 
@@ -78,7 +79,7 @@ async function backUp(name: string, ...flags: readonly string[]) {
 }
 
 test('it has every answer that any node gave before it', async () => {
-  for (const round of [1, 2, 3]) {
+  for (const round of byTier([1], [1, 2, 3])) {
     const answered = await Promise.all(nodes.flatMap((node) => Array.from({ length: 5 }, () => ask(node))));
     const { dir, done } = await backUp(`all-${round}`);
     assert.equal(done.code, 0, done.err);

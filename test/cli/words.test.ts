@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { explain } from '../../src/admin/format-error.ts';
 import { settingsOf } from '../../src/app/config-source.ts';
+import { sample } from '../harness/tier.ts';
 import { createPlace, naru, type Place, root } from './naru.ts';
 
 /* What can be said without a database: help, versions, mistakes. None of these may touch the data directory. */
@@ -90,7 +91,7 @@ const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
   ['account', /Usage: naru account/],
 ];
 
-for (const [args, words] of mistakes)
+for (const [args, words] of sample(mistakes, 8))
   test(`"naru ${args}" is not understood: exit code 2, and a hint`, async () => {
     const { code, out, err } = await naru(...args.split(' '));
     assert.deepEqual([code, out], [2, '']);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { check } from '../harness/property.ts';
 import { configOf, faultsOf } from './load-text.ts';
 
 /** A file whose one model has this price. */
@@ -160,7 +161,7 @@ test('any price is the rate that fractions give', () => {
   const pers = fc.constantFrom(['token', 1n] as const, ['1K', 1000n] as const, ['1M', 1_000_000n] as const);
   const rates = fc.constantFrom('1400', '1387.35', '0.001', '1', '1e1', '1234.567890123456');
   const margins = fc.constantFrom('0', '2.5', '0.001', '33.3333333');
-  fc.assert(
+  check(
     fc.property(decimals, pers, fc.boolean(), rates, margins, (price, [per, tokens], inUsd, rate, margin) => {
       const fixed = (text: string): bigint => {
         if (text === '1e1') return 10n * one;

@@ -1,5 +1,5 @@
 /**
- * Every stream, divided at every byte and cut off at every byte. Each place is tried on the dialect itself, with the bytes as a
+ * Every stream, divided at every byte and cut off at every byte (the quick tier samples the bytes). Each place is tried on the dialect itself, with the bytes as a
  * connection would bring them; some of them through the whole gateway.
  */
 import assert from 'node:assert/strict';
@@ -8,6 +8,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Bytes } from '../../src/dialects/dialect.ts';
 import { booksOf } from '../harness/books.ts';
 import { eventsOf } from '../harness/stream.ts';
+import { byTier, sampledRange } from '../harness/tier.ts';
 import type { WireAnswer } from '../harness/wire.ts';
 import { understoodStream } from '../harness/wire-ask.ts';
 import { frame } from '../harness/wire-bedrock.ts';
@@ -23,6 +24,8 @@ const answer: WireAnswer = {
   stop: 'tools',
   usage: { prompt: 12, completion: 20, cacheRead: 4 },
 };
+/** How many places of a stream the quick tier tries. */
+const quickPlaces = 60;
 const body = { model: wireModel, stream: true, messages: [{ role: 'user', content: 'Say hello, please.' }] };
 
 /** More of the same text, in each format. */
@@ -48,7 +51,7 @@ for (const wire of wires) {
     });
 
     test('divided at every byte it says the same', async () => {
-      for (let at = 1; at < stream.length; at += 1)
+      for (const at of sampledRange(1, stream.length, quickPlaces))
         assert.deepEqual(
           await listen(wire, [stream.subarray(0, at), stream.subarray(at)]),
           whole,
@@ -62,7 +65,7 @@ for (const wire of wires) {
     });
 
     test('cut off at every byte it says the beginning of it, and an end only when it had come', async () => {
-      for (let at = 0; at < stream.length; at += 1) {
+      for (const at of sampledRange(0, stream.length, quickPlaces)) {
         const told = await listen(wire, [stream.subarray(0, at)], new Error('cut'));
         if (told.done) assert.deepEqual({ ...told, failed: null }, whole, `complete at ${at}`);
         else assert.equal(told.failed, 'Error: cut', `at ${at}`);
@@ -71,7 +74,7 @@ for (const wire of wires) {
     });
 
     test('closed without a word at every byte it has an end only when that had come', async () => {
-      for (let at = 0; at < stream.length; at += 1) {
+      for (const at of sampledRange(0, stream.length, quickPlaces)) {
         const told = await listen(wire, [stream.subarray(0, at)]);
         // What was used comes last: without it there may be an end all the same, and we count ourselves.
         if (told.done) {
@@ -87,7 +90,7 @@ for (const wire of wires) {
     });
 
     test('bytes that are damaged never make another answer that counts', async () => {
-      for (let at = 0; at < stream.length; at += 7) {
+      for (const at of sampledRange(0, stream.length, quickPlaces)) {
         const damaged = Buffer.from(stream);
         damaged[at] = (damaged[at] ?? 0) ^ 0x01;
         const told = await listen(wire, [damaged]);
@@ -138,7 +141,7 @@ for (const wire of wires) {
         const full = await ask(says);
         const told = understoodStream(full.answered.text);
         const length = says.bytes({ stream: true, model: wire.model }, streamPaths[wire.dialect]).length;
-        const step = Math.floor(length / 24);
+        const step = Math.floor(length / byTier(4, 24));
         for (let at = 3; at < length; at += step) {
           const { answered, books } = await ask(says.splitAt(at));
           assert.deepEqual(understoodStream(answered.text), told, `divided at ${at}`);

@@ -7,6 +7,7 @@ import { Unsayable } from '../../src/dialects/dialect.ts';
 import { googleDialect } from '../../src/dialects/google/index.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
 import { readAsk } from '../../src/inference/parse-request.ts';
+import { checkAsync } from '../harness/property.ts';
 
 const access = { baseUrl: 'https://upstream.example', apiKey: 'k', headers: {} };
 const aws = { region: 'us-east-1', accessKeyId: '', secretAccessKey: '', sessionToken: '' };
@@ -99,7 +100,7 @@ const body = fc.record(
 
 test('any request that is one is either put into words or unsayable, within its own limit', async () => {
   let said = 0;
-  await fc.assert(
+  await checkAsync(
     fc.asyncProperty(body, async (request) => {
       const ask = readable(request);
       if (ask === null) return;

@@ -10,12 +10,13 @@ import { booksOf } from '../harness/books.ts';
 import { type EventStream, eventStreams, groupings } from '../harness/event-streams.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { eventsOf } from '../harness/stream.ts';
+import { byTier } from '../harness/tier.ts';
 import { wires } from '../harness/wire-world.ts';
 
 /** Longer streams are put into as many groupings, chosen by a seed. */
-const maxGroupings = 32;
+const maxGroupings = byTier(4, 32);
 /** Divisions of the bytes at any place, also inside of events. */
-const byteDivisions = 8;
+const byteDivisions = byTier(2, 8);
 
 describe('the result of a stream does not depend on how its bytes are read', () => {
   let naru: TestGateway;

@@ -7,6 +7,7 @@ import { systemDisk } from '../../src/journal/disk.ts';
 import type { JournalEvent } from '../../src/journal/errors.ts';
 import { readSegment } from '../../src/journal/replay.ts';
 import { segmentOf } from '../../src/journal/segment.ts';
+import { check } from '../harness/property.ts';
 import { files, journalDir, openJournal, texts } from './journal-harness.ts';
 
 const name = '0000000001.journal';
@@ -115,7 +116,7 @@ test('whatever happens to its bytes, replay returns only records that were appen
         .map(([from, length]) => bytes.subarray(from, from + length)),
     ),
   });
-  fc.assert(
+  check(
     fc.property(fc.array(patch, { minLength: 1, maxLength: 5 }), (patches) => {
       const copy = Buffer.from(bytes);
       for (const { at, put } of patches) copy.set(put.subarray(0, copy.length - at), at);

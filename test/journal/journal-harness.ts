@@ -91,10 +91,10 @@ export function sabotage(file: string, path: string): void {
     }
     closeSync(fd);
     const others: number[] = [];
-    let opened = openSync(path, path.startsWith('/dev/') ? 'r+' : 'r');
+    let opened = openSync(path, path === '/dev/null' ? 'r+' : 'r');
     while (opened !== fd) {
       others.push(opened);
-      opened = openSync(path, path.startsWith('/dev/') ? 'r+' : 'r');
+      opened = openSync(path, path === '/dev/null' ? 'r+' : 'r');
     }
     for (const other of others) closeSync(other);
     return;

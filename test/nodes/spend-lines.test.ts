@@ -9,6 +9,7 @@ import { type Spender, SpendShares } from '../../src/nodes/credit-leases.ts';
 import { SpendLines } from '../../src/nodes/reservation-queue.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Clock } from '../../src/time/clock.ts';
+import { checkAsync } from '../harness/property.ts';
 
 /** Time stands still: what a line does, it does because something happened. */
 const stillClock: Clock = { now: () => 0, monotonic: () => 0, after: () => ({ cancel: () => {} }) };
@@ -161,7 +162,7 @@ class World {
 test('whatever comes, ends, leaves and is paid: the line is first come, first served, overspends by one request and refuses by settled figures', async (t) => {
   const seen = { waited: 0, refused: 0 };
   const steps = fc.array(anyStep, { minLength: 5, maxLength: 60 });
-  await fc.assert(
+  await checkAsync(
     fc.asyncProperty(steps, async (happenings) => {
       const world = new World();
       for (const step of happenings) {

@@ -5,6 +5,7 @@ import type { Client } from 'pg';
 import { changesAfter, lookedBack, recordChange } from '../../src/store/changes.ts';
 import { connect } from '../../src/store/connection.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { byTier, testSeed } from '../harness/tier.ts';
 import { conductOf, operations, sideOf } from './model/conduct.ts';
 import { tableNames } from './model/tables.ts';
 
@@ -75,7 +76,7 @@ test('the model answers random sequences of every statement as PostgreSQL does, 
       }
       assert.deepEqual(await sides[1].rows(), await sides[0].rows());
     }),
-    { numRuns: 250 },
+    { numRuns: byTier(40, 250), seed: testSeed },
   );
   t.diagnostic([...asked].map(([name, count]) => `${name} ${count}`).join(', '));
   for (const name of Object.keys(operations)) assert.ok(asked.has(name), `${name} never answered`);

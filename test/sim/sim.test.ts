@@ -3,8 +3,12 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { byTier, testSeed } from '../harness/tier.ts';
 import { mutated } from './mutate.ts';
 import { mutations } from './mutations.ts';
+
+/** The first world: the full tier has new ones at every run. */
+const from = String(testSeed);
 
 /** In a process of its own: the test runner follows every promise, which makes a simulation take three times as long. */
 async function simulateWith(t: TestContext, args: readonly string[]): Promise<void> {
@@ -18,11 +22,17 @@ async function simulateWith(t: TestContext, args: readonly string[]): Promise<vo
   assert.match(said, /\d+ checks$/m);
 }
 
-test('200 simulated worlds keep every promise about money, whatever fails, and the same seed is the same world', (t) =>
-  simulateWith(t, ['--seeds', '200', '--steps', '2500']));
+test('simulated worlds keep every promise about money, whatever fails, and the same seed is the same world', (t) =>
+  simulateWith(
+    t,
+    byTier(
+      ['--seeds', '25', '--steps', '1200', '--twice', '3'],
+      ['--from', from, '--seeds', '200', '--steps', '2500'],
+    ),
+  ));
 
 test('whichever commit or sync of a small world a process dies before or after, every promise is kept', (t) =>
-  simulateWith(t, ['--points', '--seeds', '3']));
+  simulateWith(t, byTier(['--points', '--seeds', '1'], ['--points', '--from', from, '--seeds', '3'])));
 
 test('every mistake that the simulator must find can still be made', () => {
   assert.ok(mutations.length >= 12);

@@ -9,6 +9,7 @@ import {
   type FairQueue,
   rework,
 } from '../../src/slots/scheduler/queue.ts';
+import { check } from '../harness/property.ts';
 
 type Item = { readonly id: number; readonly accountId: number };
 
@@ -51,7 +52,7 @@ test('a queue is never changed, only answered anew', () => {
 });
 
 test('nobody is lost and nobody is doubled, whatever comes and goes', () => {
-  fc.assert(
+  check(
     fc.property(fc.array(fc.oneof(fc.nat(4), fc.constant('take'), fc.constant('leave'))), (steps) => {
       let queue: FairQueue<Item> = emptyQueue;
       let inside: number[] = [];

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Reloading } from '../../src/app/config-reloader.ts';
+import { checkAsync } from '../harness/property.ts';
 
 test('reloads run one at a time, and the last one began after everything that was asked for', async () => {
   const steps = fc.array(fc.constantFrom('ask', 'ask', 'finish'), { maxLength: 30 });
-  await fc.assert(
+  await checkAsync(
     fc.asyncProperty(steps, fc.nat(5), async (orders, beginAt) => {
       const running: (() => void)[] = [];
       let asked = 0;

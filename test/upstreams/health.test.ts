@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { systemClock } from '../../src/time/clock.ts';
 import { BucketRing } from '../../src/upstreams/bucket-ring.ts';
 import { fiveMinutesMs, Health, halfAnHourMs, oneDayMs } from '../../src/upstreams/health.ts';
+import { check } from '../harness/property.ts';
 
 const windows = [fiveMinutesMs, halfAnHourMs, oneDayMs];
 
@@ -101,7 +102,7 @@ test('what cannot be a speed is none', () => {
 });
 
 test('every percentile is within five percent of the true one, whatever the samples', () => {
-  fc.assert(
+  check(
     fc.property(
       fc.array(fc.double({ min: 0.01, max: 600_000, noNaN: true }), { minLength: 1, maxLength: 200 }),
       (samples) => {
@@ -128,7 +129,7 @@ test('a ring counts what its window holds to the length of a bucket, whatever ca
   const moves = fc.array(fc.tuple(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 2 })), {
     maxLength: 200,
   });
-  fc.assert(
+  check(
     fc.property(moves, fc.integer({ min: 1, max: 80 }), (steps, windowMs) => {
       const ring = new BucketRing({ bucketMs: 10, buckets: 8, lanes: 3 });
       const all: (readonly [number, number])[] = [];

@@ -1,0 +1,23 @@
+import { Readable } from 'node:stream';
+import { spec as Spec, type TestEvent } from 'node:test/reporters';
+
+const listed = 10;
+
+/** The reporter of `npm test`: that of Node, and then what the slowest files took. */
+export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const files: { readonly name: string; readonly seconds: number }[] = [];
+  const watched = async function* (): AsyncGenerator<TestEvent> {
+    for await (const event of events) {
+      yield event;
+      if (event.type === 'test:summary' && event.data.file !== undefined)
+        files.push({
+          name: event.data.file.replace(`${process.cwd()}/`, ''),
+          seconds: event.data.duration_ms / 1000,
+        });
+    }
+  };
+  yield* Readable.from(watched()).pipe(new Spec());
+  const slowest = files.toSorted((one, other) => other.seconds - one.seconds).slice(0, listed);
+  yield `ℹ slowest of ${files.length} files\n`;
+  for (const { name, seconds } of slowest) yield `ℹ ${seconds.toFixed(1).padStart(6)} s ${name}\n`;
+}
