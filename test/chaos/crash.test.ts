@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createPlace, endOf, eventually, hear, wrapped } from '../cli/naru.ts';
 import { RawClient } from '../harness/raw-client.ts';
+import { byTier, fullOnly } from '../harness/tier.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { readBooks } from './audit.ts';
 import {
@@ -71,7 +72,7 @@ function isRefused(port: number): Promise<boolean> {
   });
 }
 
-for (const signal of ['SIGUSR2', 'SIGPWR'] as const) {
+for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const)) {
   test(`an uncaught ${signal === 'SIGUSR2' ? 'exception' : 'rejection'}: requests in flight are answered and billed, new connections refused`, async (t) => {
     const { upstream, site, naru, key } = await start(t, 60_000);
     const held = gate();
@@ -111,7 +112,7 @@ for (const signal of ['SIGUSR2', 'SIGPWR'] as const) {
   });
 }
 
-test('after an uncaught error a request that does not end is cut in time', async (t) => {
+test('after an uncaught error a request that does not end is cut in time', fullOnly, async (t) => {
   const { upstream, naru, key } = await start(t, 300);
   upstream.always(heldAnswer(gate()));
   const client = await RawClient.open(naru.port);
@@ -158,7 +159,7 @@ function holderOf(dataDir: string): number | null {
   }
 }
 
-for (const workers of [1, 2]) {
+for (const workers of byTier([1], [1, 2])) {
   test(`a server with ${workers} process${workers === 1 ? '' : 'es'} that crashes or is killed is started again by its parent, and stops on SIGTERM`, async (t) => {
     const place = createPlace();
     t.after(() => place.remove());
@@ -194,7 +195,7 @@ for (const workers of [1, 2]) {
   });
 }
 
-test('a worker that meets an uncaught error is replaced, while the others serve', async (t) => {
+test('a worker that meets an uncaught error is replaced, while the others serve', fullOnly, async (t) => {
   const place = createPlace();
   t.after(() => place.remove());
   const file = place.configure({ limits: { crash_drain_timeout_ms: 300 } });

@@ -1,13 +1,14 @@
 import { test } from 'node:test';
+import { byTier, testSeed } from '../harness/tier.ts';
 import { assertMet } from './audit.ts';
 import { runKills } from './kill-trials.ts';
 
 test('what clients saw before kill -9 is what the books say after it', async () => {
   assertMet(
     await runKills({
-      trials: 4,
+      trials: byTier(1, 4),
       clients: 32,
-      seed: 20_261_121,
+      seed: testSeed,
       sabotage: 'none',
       print: () => {},
     }),

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { byTier } from '../harness/tier.ts';
 import { assertMet, auditHistory, auditMemory, readBooks, readJson } from './audit.ts';
 import { startBehindCutter } from './behind-cutter.ts';
 import { startLoad } from './load.ts';
 import { createPayer, until } from './naru-process.ts';
 import type { Fate } from './proxy.ts';
 
-const wanted = 30;
+const wanted = byTier(8, 30);
 
 for (const fate of ['unanswered', 'unasked'] satisfies Fate[]) {
   test(`${wanted} COMMITs under load that are ${fate}: the books and the memory agree exactly with what clients saw`, async (t) => {

@@ -43,7 +43,7 @@ function rowsUnder(heading: string): readonly (readonly string[])[] {
 
 /** The exit code and the output of the command line parser: 2 for a usage error. No command is carried out. */
 async function parse(words: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
-  const output = '';
+  let output = '';
   const write = (text: string): void => {
     output += text;
   };

@@ -13,6 +13,7 @@ import { Database } from '../../src/store/database.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { eventually, type Place } from '../cli/naru.ts';
 import { createTestDatabase } from '../harness/database.ts';
+import { fullOnly } from '../harness/tier.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
 import { createWorld } from './copies.ts';
 import { ask, costWon } from './team.ts';
@@ -62,38 +63,46 @@ test('a copy of a running data directory does not start; with an identity of its
   assert.equal((await world.office.verifyLedger()).differences.length, 0);
 });
 
-test('a request in flight when its directory was copied is charged once it ends, whatever the copy does', async (t) => {
-  const world = await createWorld(t);
-  const [original, copied] = [world.place(), world.place()];
-  const one = await world.up(original);
-  const { accountId, key } = await world.account('1000');
-  const held = gate();
-  world.upstream.next(reply.chat('late', { usage: usage(10, 5) }).holdAt(0, held));
-  const hanging = ask(one.origin, key);
-  await world.upstream.request(1);
-  copy(original, copied);
-  const [row] = await identify(copied);
-  assert.ok(existsSync(row.set_aside), 'the copy of the journal is kept, out of reach');
-  const two = await world.up(copied);
-  assert.equal((await ask(two.origin, key)).status, 200);
-  held.open();
-  assert.equal((await hanging).status, 200);
-  await eventually('both are settled', 5_000, async () =>
-    (await world.usedWon(accountId)) === 2 * costWon ? true : null,
-  );
-});
+test(
+  'a request in flight when its directory was copied is charged once it ends, whatever the copy does',
+  fullOnly,
+  async (t) => {
+    const world = await createWorld(t);
+    const [original, copied] = [world.place(), world.place()];
+    const one = await world.up(original);
+    const { accountId, key } = await world.account('1000');
+    const held = gate();
+    world.upstream.next(reply.chat('late', { usage: usage(10, 5) }).holdAt(0, held));
+    const hanging = ask(one.origin, key);
+    await world.upstream.request(1);
+    copy(original, copied);
+    const [row] = await identify(copied);
+    assert.ok(existsSync(row.set_aside), 'the copy of the journal is kept, out of reach');
+    const two = await world.up(copied);
+    assert.equal((await ask(two.origin, key)).status, 200);
+    held.open();
+    assert.equal((await hanging).status, 200);
+    await eventually('both are settled', 5_000, async () =>
+      (await world.usedWon(accountId)) === 2 * costWon ? true : null,
+    );
+  },
+);
 
-test('of a snapshot that is started twice at once, one serves and the other says why it does not', async (t) => {
-  const world = await createWorld(t);
-  const [first, second] = [world.place(), world.place()];
-  await (await world.up(first)).stop();
-  copy(first, second);
-  const starts = await Promise.allSettled([world.up(first), world.up(second)]);
-  const failed = starts.flatMap((start) => (start.status === 'rejected' ? [String(start.reason)] : []));
-  assert.equal(failed.length, 1, `${failed.length} failed`);
-  assert.match(failed[0] ?? '', /node identity \S+ is in use/);
-  assert.equal((await world.nodes()).length, 1);
-});
+test(
+  'of a snapshot that is started twice at once, one serves and the other says why it does not',
+  fullOnly,
+  async (t) => {
+    const world = await createWorld(t);
+    const [first, second] = [world.place(), world.place()];
+    await (await world.up(first)).stop();
+    copy(first, second);
+    const starts = await Promise.allSettled([world.up(first), world.up(second)]);
+    const failed = starts.flatMap((start) => (start.status === 'rejected' ? [String(start.reason)] : []));
+    assert.equal(failed.length, 1, `${failed.length} failed`);
+    assert.match(failed[0] ?? '', /node identity \S+ is in use/);
+    assert.equal((await world.nodes()).length, 1);
+  },
+);
 
 test('a directory that was restored from a copy takes the place of one that was killed, and charges nothing twice', async (t) => {
   const world = await createWorld(t);
@@ -121,30 +130,34 @@ test('a directory that was restored from a copy takes the place of one that was 
 });
 
 for (const workers of [1, 2]) {
-  test(`a server of ${workers} that was taken for lost and replaced by a copy stops when it comes back`, async (t) => {
-    const world = await createWorld(t);
-    const [original, copied] = [world.place(), world.place()];
-    const args = ['--workers', String(workers)];
-    const one = await world.up(original, ...args);
-    const { key } = await world.account('1000');
-    copy(original, copied);
-    assert.match((await world.refused(copied, ...args)).err, /is in use/);
-    const pids = [one.child.pid ?? 0, ...childrenOf(one.child.pid ?? 0)];
-    for (const pid of pids) process.kill(pid, 'SIGSTOP');
-    t.after(() => {
-      for (const pid of pids) if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGCONT');
-    });
-    await eventually('it is lost', 15_000, async () =>
-      (await listNodes(world.database)).every(({ silentMs }) => silentMs >= nodeLostMs) ? true : null,
-    );
-    const two = await world.up(copied, ...args);
-    const registered = await world.nodes();
-    for (const pid of pids) process.kill(pid, 'SIGCONT');
-    assert.equal(await one.ended, 1);
-    assert.match(one.err(), /naru: node identity \S+ is in use by another process/);
-    assert.equal((await ask(two.origin, key)).status, 200);
-    assert.deepEqual(await world.nodes(), registered, 'nobody had to register again');
-  });
+  test(
+    `a server of ${workers} that was taken for lost and replaced by a copy stops when it comes back`,
+    fullOnly,
+    async (t) => {
+      const world = await createWorld(t);
+      const [original, copied] = [world.place(), world.place()];
+      const args = ['--workers', String(workers)];
+      const one = await world.up(original, ...args);
+      const { key } = await world.account('1000');
+      copy(original, copied);
+      assert.match((await world.refused(copied, ...args)).err, /is in use/);
+      const pids = [one.child.pid ?? 0, ...childrenOf(one.child.pid ?? 0)];
+      for (const pid of pids) process.kill(pid, 'SIGSTOP');
+      t.after(() => {
+        for (const pid of pids) if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGCONT');
+      });
+      await eventually('it is lost', 15_000, async () =>
+        (await listNodes(world.database)).every(({ silentMs }) => silentMs >= nodeLostMs) ? true : null,
+      );
+      const two = await world.up(copied, ...args);
+      const registered = await world.nodes();
+      for (const pid of pids) process.kill(pid, 'SIGCONT');
+      assert.equal(await one.ended, 1);
+      assert.match(one.err(), /naru: node identity \S+ is in use by another process/);
+      assert.equal((await ask(two.origin, key)).status, 200);
+      assert.deepEqual(await world.nodes(), registered, 'nobody had to register again');
+    },
+  );
 }
 
 /** Processes below another one. */
