@@ -73,7 +73,11 @@ const keys = section('The keys that Naru issues.', {
     'sk-naru-',
   ),
   max_per_account: orElse(
-    integer('Keys that an account may have at a time; revoked ones do not count.', 1, 1_000_000),
+    integer(
+      'Keys that an account may have at a time, and keys that it may revoke in 24 hours before it may create another.',
+      1,
+      1_000_000,
+    ),
     '1000',
   ),
 });

@@ -89,16 +89,22 @@ export async function insertKey(sql: Sql, key: NewKeyRow): Promise<number> {
 }
 
 /**
- * How many keys of an account are not revoked. Until the transaction ends nobody else counts those of the account, so that the number stays
- * true for whoever then adds one.
+ * How many keys of an account are not revoked, and how many were revoked since an instant. Until the transaction ends nobody else
+ * counts those of the account, so that the numbers stay true for whoever then adds one.
  */
-export async function countKeysAlone(sql: Sql, accountId: number): Promise<number> {
+export async function countKeysAlone(
+  sql: Sql,
+  accountId: number,
+  revokedSinceMs: number,
+): Promise<{ readonly live: number; readonly revoked: number }> {
   await sql.query('SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
-  const [row] = await sql.query<{ n: bigint }>(
-    'SELECT count(*) AS n FROM api_key WHERE account_id = $1 AND revoked_at IS NULL',
-    [accountId],
+  const [row] = await sql.query<{ live: bigint; revoked: bigint }>(
+    `SELECT count(*) FILTER (WHERE revoked_at IS NULL) AS live,
+       count(*) FILTER (WHERE revoked_at > to_timestamp($2::float8 / 1000)) AS revoked
+     FROM api_key WHERE account_id = $1`,
+    [accountId, revokedSinceMs],
   );
-  return Number(row?.n ?? 0n);
+  return { live: Number(row?.live ?? 0n), revoked: Number(row?.revoked ?? 0n) };
 }
 
 /** The key with this hash, whatever its state; null when there is none. */

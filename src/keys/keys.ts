@@ -24,6 +24,8 @@ import { noSpend, type Spend } from './spend.ts';
 
 export type { KeyChange, KeyRow } from './keys-sql.ts';
 
+const dayMs = 86_400_000;
+
 /** What a new key is to be. */
 export interface KeyOrder {
   readonly accountId: number;
@@ -36,7 +38,8 @@ export interface KeyOrder {
 
 /**
  * Creates a key; the plaintext in the result exists nowhere else (spec:api/2.1). Refuses when the account has `maxPerAccount` keys that
- * are not revoked, whoever else creates one at the same time.
+ * are not revoked, whoever else creates one at the same time, or revoked as many in the last 24 hours: a client that creates and revokes
+ * in a loop adds no more rows than that a day.
  */
 export async function createKey(
   database: Database,
@@ -46,14 +49,16 @@ export async function createKey(
   const { plaintext, hash, label } = newKey(order.kind, context.prefix);
   const id = await database.transaction(async (sql) => {
     const { limit, ...stated } = order;
-    if ((await countKeysAlone(sql, order.accountId)) >= context.maxPerAccount)
-      throw tooManyKeys(context.maxPerAccount);
+    const { nowMs, maxPerAccount } = context;
+    const { live, revoked } = await countKeysAlone(sql, order.accountId, nowMs - dayMs);
+    if (live >= maxPerAccount) throw tooManyKeys(maxPerAccount);
+    if (revoked >= maxPerAccount) throw tooManyRevoked(maxPerAccount);
     const keyId = await insertKey(sql, {
       ...stated,
       limitMicro: limit,
       hash,
       label,
-      createdAtMs: context.nowMs,
+      createdAtMs: nowMs,
     });
     await recordChange(sql, 'key', keyId);
     return keyId;
@@ -65,6 +70,13 @@ function tooManyKeys(most: number): Error {
   return refuse(
     'invalid_request',
     `계정당 키는 최대 ${most}개입니다. 쓰지 않는 키를 폐기하십시오. An account has at most ${most} keys; revoke one that is not used.`,
+  );
+}
+
+function tooManyRevoked(most: number): Error {
+  return refuse(
+    'invalid_request',
+    `이 계정은 지난 24시간 동안 키를 ${most}개 폐기했습니다. 나중에 다시 시도하십시오. This account revoked ${most} keys in the last 24 hours; create a key later.`,
   );
 }
 

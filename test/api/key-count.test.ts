@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { createPlace } from '../cli/naru.ts';
 import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway } from '../harness/gateway.ts';
+import { TestClock } from '../harness/test-clock.ts';
 
 test('an account has at most so many keys that are not revoked, however many are asked for at once', async (t) => {
   const naru = await startTestGateway({
@@ -31,6 +32,35 @@ test('an account has at most so many keys that are not revoked, however many are
   const other = await naru.account();
   const theirs = (await other.another({ kind: 'management' })).key;
   assert.equal((await naru.send('POST', '/keys', { key: theirs, body: { name: 'x' } })).status, 201);
+});
+
+test('a client that creates and revokes keys in a loop is refused after as many as an account may have, for a day', async (t) => {
+  const clock = new TestClock();
+  const naru = await startTestGateway({
+    clock,
+    config: { keys: { max_per_account: 5 }, edge: { rate_limit: 'external' } },
+  });
+  t.after(() => naru.close());
+  const account = await naru.account();
+  const management = (await account.another({ kind: 'management' })).key;
+  const create = () => naru.send('POST', '/keys', { key: management, body: { name: 'x' } });
+  const keys = async () => (await naru.database.query('SELECT 1 FROM api_key')).length;
+  for (let n = 0; n < 5; n += 1) {
+    const made = await create();
+    assert.equal(made.status, 201);
+    assert.equal(
+      (await naru.send('DELETE', `/keys/${made.json.data.hash}`, { key: management })).status,
+      200,
+    );
+  }
+  assert.equal(await keys(), 7);
+  for (const answer of await Promise.all([create(), create(), create()])) {
+    assertError(answer, 400, 'invalid_request');
+    assert.match(answer.json.error.message, /24시간 동안 키를 5개.*revoked 5 keys in the last 24 hours/);
+  }
+  assert.equal(await keys(), 7);
+  clock.advance(86_400_000 + 1_000);
+  assert.equal((await create()).status, 201);
 });
 
 test('the operator is told in one line that an account has as many keys as it may have', async (t) => {
