@@ -42,7 +42,7 @@ import { memoryLimits } from './memory-limits.ts';
 import { budgetFamilies, gauges } from './metrics/gateway-metrics.ts';
 import { SlotMetrics } from './metrics/slot-metrics.ts';
 import { MemoryRelease, releaseEveryMs } from './release-memory.ts';
-import { routePages, upstreamGauges } from './route-pages.ts';
+import { resendFamily, routePages, upstreamGauges } from './route-pages.ts';
 
 /** What a gateway is made of. */
 export interface GatewayParts {
@@ -217,6 +217,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   const families = (): readonly Family[] => [
     ...budgetFamilies(budget),
     ...metrics.families([...gauges(server, books, alarms, skew), ...upstreamGauges(offer.catalogue, health)]),
+    resendFamily(offer.catalogue, health),
     ...slotMetrics.families(slots.statuses()),
   ];
   const pages = {

@@ -1,8 +1,10 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { Family } from '../http/exposition.ts';
 import type { Gauge } from '../http/metrics.ts';
 import type { AdminPage } from '../http/serve-admin.ts';
 import { explainRoute, questionOf } from '../inference/explain-route.ts';
 import { type CandidateReport, reportHealth } from '../routing/health-report.ts';
+import type { Health } from '../upstreams/health.ts';
 import type { HealthView } from '../upstreams/health-status.ts';
 import type { AdminHealth, AdminRoute } from './route-explain.ts';
 
@@ -66,4 +68,15 @@ export function upstreamGauges(catalogue: Catalogue, health: HealthView): readon
     ...gauge('naru_upstream_latency_ms', latency, (one) => one.latency_p99_ms, { quantile: '0.99' }),
     ...gauge('naru_upstream_tokens_per_second', 'Median, over 30 min.', (one) => one.throughput_p50),
   ];
+}
+
+/** How many requests were sent once more on a new connection, for the metrics page (docs/decisions/stale-connections.md). */
+export function resendFamily(catalogue: Catalogue, health: Pick<Health, 'resends'>): Family {
+  const labels = new Set(catalogue.models.flatMap(({ candidates }) => candidates.map(({ label }) => label)));
+  return {
+    name: 'naru_upstream_resends_total',
+    help: 'Requests that were sent once more, on a new connection, because theirs was stale.',
+    type: 'counter',
+    samples: [...labels].map((label) => ({ labels: { candidate: label }, value: health.resends(label) })),
+  };
 }

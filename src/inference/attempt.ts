@@ -60,7 +60,8 @@ export async function attempt(
     let outcome: Outcome;
     let waitedMs: number;
     try {
-      const tried = await tryCandidate(chain.callers, candidate, ask, { ...context, limits });
+      const onResend = (): void => chain.health.resent(candidate.label);
+      const tried = await tryCandidate(chain.callers, candidate, ask, { ...context, limits, onResend });
       ({ outcome, waitedMs } = tried);
       context.attempts.push(recordOf(candidate, tried, chain.clock.monotonic() - startedMs));
       if (failed.length === 0 || !wasCutShort(outcome, limits.budget.leftMs - waitedMs))

@@ -51,7 +51,7 @@ export async function tryCandidate(
   callers: Callers,
   candidate: Candidate,
   ask: Ask,
-  context: AttemptContext & { readonly limits: CallLimits },
+  context: AttemptContext & { readonly limits: CallLimits; readonly onResend: () => void },
 ): Promise<Tried> {
   const line = await openLine(callers, candidate, context);
   if (line.kind === 'loading')
@@ -62,7 +62,12 @@ export async function tryCandidate(
   const limits = { ...context.limits, firstByteMs: line.firstByteMs ?? context.limits.firstByteMs };
   const call = new CallScope(callers.clock, limits, context.signal, line.lost);
   const sent: Sent = { changes: [] };
-  const called = await callOnce(callers, candidate, ask, { line, call, sent, memory: context.memory });
+  const onResend = (): void => {
+    context.onResend();
+    callers.log.info('attempt_resent', { request_id: context.requestId, candidate: candidate.label });
+  };
+  const { memory } = context;
+  const called = await callOnce(callers, candidate, ask, { line, call, sent, memory, onResend });
   const outcome: Outcome =
     called.kind !== 'answered' && context.signal.aborted
       ? { kind: 'cancelled', status: 'status' in called ? called.status : null }
@@ -86,13 +91,15 @@ interface Calling {
   readonly call: CallScope;
   readonly sent: Sent;
   readonly memory: HeldMemory | null;
+  /** The request is sent once more, because its connection was stale. */
+  readonly onResend: () => void;
 }
 
 async function callOnce(
   callers: Callers,
   candidate: Candidate,
   ask: Ask,
-  { line, call, sent, memory }: Calling,
+  { line, call, sent, memory, onResend }: Calling,
 ): Promise<Outcome> {
   const askedMs = callers.clock.monotonic();
   let firstByteMs = 0;
@@ -100,7 +107,7 @@ async function callOnce(
   try {
     const exchange = await line.dialect.begin(ask, destinationOf(line, candidate));
     sent.changes = exchange.changes;
-    response = await callUpstream(line.request(exchange.request), call);
+    response = await callUpstream(line.request(exchange.request), call, onResend);
     firstByteMs = callers.clock.monotonic() - askedMs;
     if (response.status < 200 || response.status > 299) return await refusedBy(callers, line, response);
     const isStream = isStreamOf(exchange, response);

@@ -37,19 +37,24 @@ export class Unreachable extends Error {
 /**
  * Sends a request and resolves with the head of the answer. Rejects with `Unreachable`, or with why it was given up; whoever
  * gives it up closes the connection, also while the body is being read. A request that got not one byte of a response on a connection
- * that had carried another one before is sent once more, on a new connection (docs/decisions/stale-connections.md). This file alone
- * knows the HTTP client.
+ * that had carried another one before is sent once more, on a new connection (docs/decisions/stale-connections.md), after a call of
+ * `onResend`. This file alone knows the HTTP client.
  */
-export function callUpstream(request: UpstreamRequest, patience: Patience): Promise<UpstreamResponse> {
+export function callUpstream(
+  request: UpstreamRequest,
+  patience: Patience,
+  onResend: () => void = () => {},
+): Promise<UpstreamResponse> {
   if (patience.lost !== null) return Promise.reject(patience.lost);
   return new Promise((resolve, reject) => {
-    new Call(request, patience, { resolve, reject }).send(request.dispatcher);
+    new Call(request, patience, { resolve, reject, onResend }).send(request.dispatcher);
   });
 }
 
 interface Head {
   readonly resolve: (response: UpstreamResponse) => void;
   readonly reject: (error: Error) => void;
+  readonly onResend: () => void;
 }
 
 /** A call from its request to the end of its answer. It lives as long as a stream does, so it keeps nothing that it has handed on. */
@@ -118,6 +123,7 @@ class Call implements ConnectionUser, Source {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     const request = this.#request;
     if (request !== null && this.#patience.lost === null && this.#sending?.isStale() === true) {
+      this.#head?.onResend();
       // A connection of its own is not stale: the request is sent twice at most.
       this.send(request.fresh());
       return;

@@ -72,6 +72,16 @@ export class Health implements HealthView {
     if (isOutage || status === forbidden) this.#of(label).circuit.failed(nowMs, isProbe);
   }
 
+  /** A request was sent once more, because its connection was stale (docs/decisions/stale-connections.md). */
+  resent(label: string): void {
+    this.#of(label).resends += 1;
+  }
+
+  /** How many requests to the candidate were sent once more, since the start. */
+  resends(label: string): number {
+    return this.#seen.get(label)?.resends ?? 0;
+  }
+
   /** An answer has begun that was asked for at `askedMs`, monotonic. */
   answered(label: string, askedMs: number): void {
     const seen = this.#of(label);
@@ -164,6 +174,7 @@ class Seen {
   readonly throughput = new Spread();
   readonly circuit: Circuit;
   readonly coolDown: CoolDown;
+  resends = 0;
   readonly #outageFailures: number;
   #failedMs = Number.NEGATIVE_INFINITY;
   #streamFirstByte: Spread | null = null;

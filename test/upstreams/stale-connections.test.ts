@@ -108,6 +108,31 @@ describe('a connection that the upstream closed under a request', () => {
     });
   }
 
+  test('each request that is sent once more is counted for its candidate and logged', async () => {
+    upstream.conduct = answers;
+    // The last act of `ask` on the counter is its reset.
+    assert.equal((await ask()).status, 200);
+    const resends = async () => {
+      const page = await (await fetch(`http://127.0.0.1:${naru.gateway.admin.port}/metrics`)).text();
+      assert.match(page, /^# TYPE naru_upstream_resends_total counter$/m);
+      const [, label, value] =
+        /^naru_upstream_resends_total\{candidate="([^"]+)"\} (\d+)$/m.exec(page) ?? assert.fail(page);
+      return { label, value: Number(value) };
+    };
+    const before = await resends();
+    const lines = () => naru.logged.filter(({ event }) => event === 'attempt_resent');
+    const logged = lines().length;
+    upstream.conduct = (socket, nth) => (nth === 1 ? answers(socket, nth) : void socket.resetAndDestroy());
+    const body = { model: 'test/m', messages: [{ role: 'user', content: 'hi' }] };
+    const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
+    assert.equal(answer.status, 200);
+    assert.deepEqual(await resends(), { label: before.label, value: before.value + 1 });
+    assert.equal(lines().length, logged + 1);
+    const { request_id: requestId, candidate } = lines().at(-1) ?? assert.fail();
+    assert.equal(candidate, before.label);
+    assert.equal(requestId, answer.headers.get('x-request-id'));
+  });
+
   test('a request that got a byte of a response is not sent again', async () => {
     for (const bytes of ['H', 'HTTP/1.1 103 Early\r\n\r\n', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n']) {
       upstream.conduct = answers;
