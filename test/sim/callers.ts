@@ -59,7 +59,7 @@ export class Callers {
     const body = {
       model: random.pick(['sim/in-order', 'sim/weighted']),
       stream: told.wasStreamed,
-      max_tokens: this.#sizeOf(random.int(1, mostWords)),
+      max_tokens: this.#sizeOf(random.int(1, this.#simulation.plan.kind === 'crowded' ? 10 : mostWords)),
       session_id: id,
       messages: [{ role: 'user', content: 'say something' }],
     };

@@ -72,10 +72,11 @@ export class Faults {
     this.#cornerAtSync.clear();
     server.downUntilMs = 0;
     for (const { link, disk } of machines) {
+      // What is on its way in a silence arrives when that was to end.
+      link.calmSinceMs = Math.max(this.#simulation.timeline.nowMs, link.silentUntilMs);
       link.cutUntilMs = 0;
       link.silentUntilMs = 0;
       link.slowMs = 2;
-      link.calmSinceMs = this.#simulation.timeline.nowMs;
       disk.failingUntilMs = 0;
       disk.syncMs = 1;
     }
@@ -97,7 +98,7 @@ export class Faults {
       this.#die(process, side, 'commit');
       return side === 'before' ? 'lost' : 'unanswered';
     }
-    if (plan.kind === 'quiet' || !random.inThousand(15)) return 'answered';
+    if (plan.kind === 'quiet' || plan.kind === 'crowded' || !random.inThousand(15)) return 'answered';
     const fate = random.pick(['lost', 'unanswered'] as const);
     this.#simulation.note(`a COMMIT of ${process.name} is ${fate}`);
     if (batch.length > 0)

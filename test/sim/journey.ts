@@ -22,6 +22,7 @@ export const goals = [
   'a plea for shares was yielded to',
   'a request waited in line and was admitted',
   'a client left while it waited in line',
+  'a request waited at one of several nodes, and nothing kept it waiting for good',
   'a request was admitted alone, beyond what was left',
   'a refusal was compared with the settled figures',
   'a request was refused at the floor',

@@ -215,6 +215,42 @@ export const mutations: readonly Mutation[] = [
     to: 'if (tickets.length >= 0) {',
   },
   {
+    name: 'turn: the ticket of a request that is admitted is not handed on to the next in its line',
+    file: 'src/nodes/credit-leases.ts',
+    from: 'changes.push({ spender, holder: demand.next(spender) });',
+    to: 'changes.push({ spender, holder: null });',
+  },
+  {
+    name: 'turn: the ticket of a request that leaves is not handed on to the next in its line',
+    file: 'src/nodes/credit-leases.ts',
+    from: 'holder: holder.next(spender) }));',
+    to: 'holder: null }));',
+  },
+  {
+    name: 'turn: the ticket of a request that leaves is not withdrawn',
+    file: 'src/nodes/credit-leases.ts',
+    from: 'return [...this.#tickets.values()].filter(({ holder }) => holder.hasLeft);',
+    to: 'return [];',
+  },
+  {
+    name: 'turn: the ticket of a request that is admitted is not withdrawn',
+    file: 'src/nodes/credit-leases.ts',
+    from: 'if (tickets.length > 0) await this.#writeTickets(sql, tickets);',
+    to: '',
+  },
+  {
+    name: 'turn: a share is spent without a question after another node has asked for it',
+    file: 'src/nodes/credit-leases.ts',
+    from: 'if (this.#isWanted(name)) return false;',
+    to: '',
+  },
+  {
+    name: 'turn: a node is given more than it has in flight while another waits',
+    file: 'src/nodes/credit-leases.ts',
+    from: 'const free = othersWaitSinceMs === null ? left - exposure : 0n;',
+    to: 'const free = left - exposure;',
+  },
+  {
     name: 'refusal: what is in flight refuses a request',
     file: 'src/inference/reservations.ts',
     from: 'if (account.balance < -debtFloor) throw',

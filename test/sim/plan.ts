@@ -8,9 +8,10 @@ type Range = readonly [number, number];
 export interface Plan {
   /**
    * `stormy`: everything goes wrong. `tight`: many clients of many nodes spend what hardly suffices, and little goes wrong. `slow`:
-   * little happens in much time, and what goes wrong lasts longer than anybody waits.
+   * little happens in much time, and what goes wrong lasts longer than anybody waits. `crowded`: many clients of several nodes wait
+   * for the credit of one account, and nothing fails, so that nothing excuses a request that waits too long or is overtaken.
    */
-  readonly kind: 'stormy' | 'tight' | 'slow' | 'quiet';
+  readonly kind: 'stormy' | 'tight' | 'slow' | 'crowded' | 'quiet';
   readonly gateways: number;
   readonly accounts: number;
   readonly clients: number;
@@ -77,6 +78,24 @@ export function planOf(random: Random): Plan {
   const kind = random.int(0, 9);
   if (kind < 4) return tight(random, { ack, takesAway });
   return kind < 6 ? slow(random, { ack, takesAway }) : stormy(random, { ack, takesAway });
+}
+
+/** Draws whether a tight world is a crowded one instead; null: it stays as it is. From chances of its own, as `largeOf`. */
+export function crowdOf(random: Random, { ack }: Plan): Plan | null {
+  if (random.inThousand(600)) return null;
+  return {
+    ...tight(random, { ack, takesAway: false }),
+    kind: 'crowded',
+    accounts: 1,
+    clients: random.int(6, 16),
+    limited: 300,
+    limitWon: [300, 900],
+    expiring: 0,
+    grantWon: [30, 400],
+    operatorRestsMs: [200, 1_000],
+    clientRestsMs: [5, 60, 400],
+    faults: [],
+  };
 }
 
 /** A small world in which nothing fails but what the caller makes fail. */

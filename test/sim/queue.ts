@@ -29,6 +29,17 @@ export class Queue {
     waiting.then(leave, leave);
   }
 
+  /** Of each account the request that has waited longest, at whichever node that lives. */
+  firsts(): ReadonlyMap<number, Arrival> {
+    const firsts = new Map<number, Arrival>();
+    for (const one of this.#waiting) {
+      const { id } = one.request.account;
+      const first = firsts.get(id);
+      if (one.process.isAlive && (first === undefined || one.atMs < first.atMs)) firsts.set(id, one);
+    }
+    return firsts;
+  }
+
   /**
    * Those that wait at another node and arrived this much earlier, for room that this request takes too. One whose own key has a limit
    * may wait for that: it lets other keys pass.

@@ -12,7 +12,7 @@ import { sqlIn } from './model/statements.ts';
 import { Store } from './model/transactions.ts';
 import { Link, SimServer } from './network.ts';
 import { Operator } from './operator.ts';
-import { type Forgetting, forgettingOf, largeOf, type Plan, planOf, quietPlan } from './plan.ts';
+import { crowdOf, type Forgetting, forgettingOf, largeOf, type Plan, planOf, quietPlan } from './plan.ts';
 import { SimProcess } from './process.ts';
 import { Random } from './random.ts';
 import { beginningMs, type MachineTime, Timeline } from './time.ts';
@@ -144,7 +144,9 @@ export class Simulation {
     this.plan = quiet === undefined ? planOf(this.random) : quietPlan(this.random);
     this.forgetting = forgettingOf(new Random(otherSeeds + seed));
     this.sizes = new Random(2 * otherSeeds + seed);
-    this.large = this.plan.kind === 'tight' ? largeOf(this.sizes) : 0;
+    if (this.plan.kind === 'tight')
+      this.plan = crowdOf(new Random(3 * otherSeeds + seed), this.plan) ?? this.plan;
+    this.large = this.plan.kind === 'tight' ? largeOf(this.sizes) : this.plan.kind === 'crowded' ? 400 : 0;
     this.editions = editions(this.plan.ack);
     this.journey = new Journey(print ?? null);
     const { timeline, random, journey } = this;
@@ -157,6 +159,7 @@ export class Simulation {
       told: this.told,
       rates: this.editions.rates,
       floor: BigInt(floorWon) * 1_000_000n,
+      kind: this.plan.kind,
     });
     this.server = new SimServer({
       store: this.#store,
@@ -229,7 +232,8 @@ export class Simulation {
     this.operator.begin();
     this.#faults.begin();
     new Callers(this, this.plan.clientRestsMs).begin(this.plan.clients);
-    for (; this.steps < steps; this.steps += 1) await this.#step(Number.POSITIVE_INFINITY);
+    const many = this.plan.kind === 'crowded' ? 4 * steps : steps;
+    for (; this.steps < many; this.steps += 1) await this.#step(Number.POSITIVE_INFINITY);
     await this.#wind();
   }
 

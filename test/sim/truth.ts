@@ -22,8 +22,11 @@ const unlimited = 10n ** 18n;
 const patienceMs = 700;
 /** What was added is known to every node after this long at the latest. */
 const heardWithinMs = 1_500;
-/** A request is passed at most by those that come to other nodes within so long after it. */
+/** A request is passed at most by those that come to other nodes within so long after it; of crowded worlds nothing is to be excused. */
 const passedWithinMs = 300;
+const passedInCrowdWithinMs = 60;
+/** The first of all that wait is admitted, or refused, within so long once nothing is in its way. */
+const admittedWithinMs = 900;
 /** What a node missed it has made good after this long. */
 const calmAfterMs = 2_000;
 const expiry = 4;
@@ -39,6 +42,7 @@ export class Truth {
   readonly #claims: Claims;
   readonly #audit: Audit;
   readonly #floor: bigint;
+  readonly #passedWithinMs: number;
   readonly #sums = new Map<number, { amount: bigint; entries: number }>();
   /** Every amount of credit that an account ever had, and since when. */
   readonly #credits = new Map<number, { readonly amount: bigint; readonly sinceMs: number }[]>();
@@ -50,6 +54,8 @@ export class Truth {
   readonly #lastLeft = new Map<Subject, bigint>();
   readonly #exhaustedMs = new Map<Subject, number>();
   readonly #pleas = new Map<string, { readonly process: SimProcess; readonly atMs: number }>();
+  /** Of each account the request that has waited longest, and since when nothing is in its way. */
+  readonly #ready = new Map<number, { readonly first: Arrival; readonly sinceMs: number }>();
   /** Who waits, at whichever node. */
   readonly queue: Queue;
   /** When a node last did not serve, or did not know of another. */
@@ -64,6 +70,7 @@ export class Truth {
     readonly told: ReadonlyMap<string, Told>;
     readonly rates: ReadonlyMap<number, Rates>;
     readonly floor: bigint;
+    readonly kind: Plan['kind'];
   }) {
     this.#store = parts.store;
     this.#journey = parts.journey;
@@ -73,6 +80,7 @@ export class Truth {
     this.#claims = new Claims(parts);
     this.queue = new Queue(parts.timeline);
     this.#floor = parts.floor;
+    this.#passedWithinMs = parts.kind === 'crowded' ? passedInCrowdWithinMs : passedWithinMs;
     this.#audit = new Audit({ ...parts, hold: (holds, says) => this.hold(holds, says) });
   }
 
@@ -129,6 +137,7 @@ export class Truth {
       this.#holdSpending(subject);
     }
     this.#holdShares(tx);
+    this.#holdProgress();
     if (batch.length > fresh.length) {
       const known = new Set(fresh.map(({ id }) => id));
       this.#claims.onRepeated(
@@ -276,12 +285,48 @@ export class Truth {
     this.#holdAdmission(`account ${account.id}`, amount);
     this.#holdAdmission(`key ${key.row.id}`, amount);
     if (amount > 0n) this.#holdTurn(arrival);
+    this.#ready.delete(account.id);
+  }
+
+  /**
+   * Nothing keeps a request waiting for good: the one that has waited longest of its account, at whichever node, is admitted or refused
+   * soon after its estimate fits beside what is in flight, or after nothing of the account is in flight any more.
+   */
+  #holdProgress(): void {
+    const { nowMs } = this.#timeline;
+    const firsts = this.queue.firsts();
+    for (const [id, first] of firsts) {
+      const before = this.#ready.get(id);
+      if (!this.#isReady(first)) this.#ready.delete(id);
+      else if (before?.first !== first) this.#ready.set(id, { first, sinceMs: nowMs });
+      else
+        this.hold(
+          nowMs - before.sinceMs <= admittedWithinMs,
+          () =>
+            `a request of account ${id}, key ${first.request.key.row.id} has waited at ${first.process.name} since ${first.atMs}, and nothing has been in its way since ${before.sinceMs}`,
+        );
+    }
+    for (const id of this.#ready.keys()) if (!firsts.has(id)) this.#ready.delete(id);
+    if (firsts.size > 0 && this.#lives().length > 1)
+      this.#journey.met('a request waited at one of several nodes, and nothing kept it waiting for good');
+  }
+
+  #isReady({ request: { account, key, amount } }: Arrival): boolean {
+    if (!this.#lives().every(({ process }) => this.#isCalm(process))) return false;
+    const subjects = [`account ${account.id}`, `key ${key.row.id}`] as const;
+    return subjects.every((subject) => {
+      if (this.#claims.heldOf(subject) === 0n) return true;
+      const left = this.#claims.leftOf(subject);
+      // What is left below a limit that starts again each day is known to no one but the node.
+      if (left === null) return subject === `key ${key.row.id}` && key.limit === null;
+      return left - this.#claims.takenOf(subject) >= amount;
+    });
   }
 
   /** No request is admitted ahead of one that waits at another node and arrived a while earlier (docs/decisions/spend-shares.md). */
   #holdTurn(arrival: Arrival): void {
     const { request, process, atMs } = arrival;
-    for (const passed of this.queue.passedBy(arrival, passedWithinMs)) {
+    for (const passed of this.queue.passedBy(arrival, this.#passedWithinMs)) {
       if (!this.#isCalm(process) || !this.#isCalm(passed.process)) continue;
       // One node knows earlier than another that there is no limit to wait for any more.
       const changedMs = this.#limitChangedMs.get(passed.request.key.row.id) ?? Number.NEGATIVE_INFINITY;
