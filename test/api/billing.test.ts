@@ -102,6 +102,7 @@ test('a cost is summed exactly and rounded once, half up', async () => {
   assert.deepEqual((await booksOf(naru, account)).debits, ['1.234570']);
 });
 
+// spec:money/2.2
 test('cached tokens cost what the cache costs, and are part of the prompt', async () => {
   const account = await naru.account({ credit: '1000000' });
   upstream.next(

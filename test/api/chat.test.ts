@@ -24,6 +24,7 @@ after(async () => {
   await upstream?.close();
 });
 
+// spec:api/14.1-14.3
 test('a whole answer carries the model, the provider, the usage and its cost in won', async () => {
   upstream.next(
     reply.chat('반가워요', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }),

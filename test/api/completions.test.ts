@@ -85,7 +85,7 @@ test('a failed upstream is a 502', async () => {
   assert.equal(assertError(await complete({}), 502, 'provider_error')['provider_code'], 400);
 });
 
-// spec:compat/3
+// spec:compat/3 spec:api/14.4
 test('a whole chat answer full of nulls and odd reasons makes no strict client throw', async () => {
   const nulls = {
     role: null,

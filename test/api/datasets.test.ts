@@ -210,6 +210,7 @@ describe('with data of the source', () => {
     for (const query of wrong) assertError(await get(`?${query}`), 400, 'invalid_request');
   });
 
+  // spec:compat/2.16
   test('parameters of OpenRouter that mean nothing here, and unknown ones, are ignored', async () => {
     assert.deepEqual(
       await rows('?sort=trending&start_date=nonsense&colour=blue&limit=3'),

@@ -28,6 +28,7 @@ function operationsOf(document: any): readonly string[] {
   );
 }
 
+// spec:api/1.18
 test('the document has every endpoint of the API and nothing else, in both languages', async () => {
   const rows = naru.gateway.routes
     .filter((row) => row.path.startsWith('/api/v1'))

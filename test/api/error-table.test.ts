@@ -193,6 +193,7 @@ test('a page of another origin may read every header that an error says somethin
   }
 });
 
+// spec:compat/13.2
 test('what a browser asks before a request is allowed wherever the request is, without a credential', async () => {
   for (const { method, path } of world.naru.gateway.routes) {
     const options: SendOptions = {

@@ -206,6 +206,7 @@ test('the address of a picture or a film may stand alone', async () => {
   ]);
 });
 
+// spec:compat/4.3
 test('a limit of -1 is none, and what had no effect stands in the record', async () => {
   const answer = await chat({
     top_k: -1,

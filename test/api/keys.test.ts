@@ -283,6 +283,7 @@ test('disabled keys are listed unless they are not wanted', async () => {
   assertError(await theirs.list('?include_disabled=maybe'), 400, 'invalid_request');
 });
 
+// spec:api/1.19
 test('a slash at the end of the path is forgiven', async () => {
   const created = await naru.send('POST', '/keys/', { key: mine.key, body: { name: 'x' } });
   assert.equal(created.status, 201);

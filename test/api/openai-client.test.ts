@@ -143,6 +143,7 @@ test('models are listed', async () => {
   assert.deepEqual(ids, ['test/echo']);
 });
 
+// spec:compat/13.1
 test('errors are the exceptions of their status, with our body in them, and none that a retry cannot fix is retried', async () => {
   const poor = await naru.account({ credit: '0' });
   const capped = await account.another({ limit: '0' });

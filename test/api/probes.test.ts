@@ -53,6 +53,7 @@ test('however often /readyz is asked, the database is asked once a second', asyn
   assert.ok(connections() - before <= 8 + seconds, `${connections() - before} connections in ${seconds} s`);
 });
 
+// spec:operator/3.2
 test('/readyz is not 200 while the database takes no new connections, though those of the pool live on', async (t) => {
   const naru = await startTestGateway();
   t.after(() => naru.close());

@@ -83,6 +83,7 @@ test('of two configurations that are taken at once the later one stays, however 
   await offer.close();
 });
 
+// spec:money/2.5
 test('a generation keeps the price version that it was billed with', async () => {
   const { key, accountId } = await naru.account();
   const versions: number[] = [];

@@ -179,6 +179,7 @@ test('a request that says more than its candidates can leaves the reasons on rec
   assert.match(refused.json.error.message, /won per million tokens/);
 });
 
+// spec:compat/4.6
 test('a session keeps to the candidate that has its prompts in the cache', async () => {
   const first = new Map<string, string | null>();
   for (let n = 0; n < 12; n += 1) first.set(`s${n}`, await answeredBy('test/m16', { session_id: `s${n}` }));

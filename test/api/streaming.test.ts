@@ -84,7 +84,7 @@ async function recordOf(id: string | null): Promise<any> {
   }
 }
 
-// spec:conformance/4,15,17,201,202,203
+// spec:conformance/4,15,17,201,202,203 spec:api/15.3
 test('a stream is events of chunks with the headers in its head, one usage chunk, and one [DONE] before its end', async () => {
   upstream.next(reply.stream(words));
   const answer = await chat();
@@ -225,7 +225,7 @@ test('not one byte of a candidate that failed before its first word reaches the 
   }
 });
 
-// spec:api/15.8
+// spec:api/15.8 spec:compat/2.19
 test('no comment comes before the first word, and some in the silence after it', async () => {
   const [head, middle] = [gate(), gate()];
   upstream.next(reply.stream([{ comment: 'early' }, head, '나루', middle, '터']));

@@ -42,6 +42,7 @@ async function historyOf(model: string) {
   return 'versions' in found ? found.versions : [];
 }
 
+// spec:money/2.4
 test('a price in dollars is published with what it was stated as, the rate and the margin', async () => {
   const price = 'prompt: 0.150, completion: 6e-1, cache_read: 0.075, currency: USD, per: 1M';
   await publish(offering('a/usd', price, 'usd_krw: 1387.350, margin_percent: 2.5'));

@@ -54,6 +54,7 @@ test('two commands at once wait for each other', async () => {
   assert.deepEqual(listed.toSorted(), ['혼자', ...names].toSorted());
 });
 
+// spec:operator/1.3
 test('what does not exist is an error of one line and exit code 1', async () => {
   const hash = 'ab'.repeat(32);
   const lines = await Promise.all([

@@ -123,6 +123,7 @@ test('an empty NARU_DATA_DIR or NARU_CONFIG is as if there were none', async () 
   assert.deepEqual(settings, { dataDir: join(place.folder, 'root/.naru'), configFile: null });
 });
 
+// spec:operator/1.11
 test('config check tells every fault with its line, and exits with 1', async () => {
   const file = place.configure({ listen: { port: 'x' }, modles: [] });
   const people = await naru('config', 'check', '--config', file);

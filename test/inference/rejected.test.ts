@@ -42,6 +42,7 @@ function ask(first: Reply, second: Reply, stream = false): Promise<Answered> {
   });
 }
 
+// spec:errors/3.11
 test('when every candidate rejects the request with 400, 413 or 422, a retry is discouraged and the sentence passed on', async () => {
   for (const stream of [false, true])
     for (const [one, other] of [

@@ -74,6 +74,7 @@ test('B2: Grants, expiries, settlements, refunds and adjustments that happen at 
   );
 });
 
+// spec:money/3.7
 test('B3: A debit may take a balance below zero: what no lot covers is debt, and the next credit pays it first.', async (t) => {
   const ledger = await openLedger(t);
   await ledger.settle(ledger.generation(60n));

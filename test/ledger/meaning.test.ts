@@ -9,6 +9,7 @@ import { openLedger } from './world.ts';
 
 // src/ledger/README.md
 
+// spec:money/3.2
 test('M1: The balance of an account is its total credits less its total usage, and both only grow.', async (t) => {
   const ledger = await openLedger(t);
   const row = ledger.generation(40n);
@@ -76,6 +77,7 @@ test('M2: Every change of a balance is one ledger entry, and the entries add up 
   );
 });
 
+// spec:money/3.1
 test('M3: Entries are added, never changed and never removed.', () => {
   const folder = join(import.meta.dirname, '../../src');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
@@ -133,6 +135,7 @@ test('M11: The database refuses to change or remove an entry, a record, a price 
   assert.deepEqual(await ledger.differences(), []);
 });
 
+// spec:money/3.3
 test('M4: A generation has one entry of exactly what it cost, however often it is settled.', async (t) => {
   const ledger = await openLedger(t);
   await ledger.grant(1_000n);
@@ -146,6 +149,7 @@ test('M4: A generation has one entry of exactly what it cost, however often it i
   assert.deepEqual(await ledger.differences(), []);
 });
 
+// spec:money/4.2
 test('M5: A generation that costs nothing has a record and no entry.', async (t) => {
   const ledger = await openLedger(t);
   const row = ledger.generation(0n, { status: 502, errorType: 'provider_error' });
@@ -154,6 +158,7 @@ test('M5: A generation that costs nothing has a record and no entry.', async (t)
   assert.equal((await Array.fromAsync(ledger.office.exportGenerations(ledger.accountId))).length, 1);
 });
 
+// spec:operator/1.12
 test('M6: Credit granted twice with one idempotency key is granted once, also when both happen at the same time.', async (t) => {
   const ledger = await openLedger(t);
   const outcomes = await Promise.all(

@@ -143,6 +143,7 @@ test('an account whose credit cannot expire keeps that of nobody else', async (t
   assert.deepEqual([left?.credits, left?.usage], [7n, 7n]);
 });
 
+// spec:money/3.5
 test('T4: Credit is spent in the order of its expiry, then of its age, as if every debit had been charged at once.', async (t) => {
   const { checkpoints, expiries } = await play(t, { rounds: 40, seed: 20_261_121 });
   assert.ok(checkpoints >= 300 && expiries > 10, `${checkpoints} checkpoints, ${expiries} expiries`);

@@ -30,6 +30,7 @@ test('one account is served in the order in which it asked', () => {
   assert.deepEqual(drain(queueOf(7, 7, 7, 7)), [1, 2, 3, 4]);
 });
 
+// spec:api/13.4
 test('accounts take turns, however many requests one of them has', () => {
   assert.deepEqual(drain(queueOf(1, 1, 1, 1, 2, 2, 3)), [1, 5, 7, 2, 6, 3, 4]);
 });

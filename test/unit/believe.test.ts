@@ -95,6 +95,7 @@ test('an image in the answer may have tokens although it has no text', async () 
   assert.deepEqual([usage.completionTokens, source], [1290, 'upstream']);
 });
 
+// spec:money/4.8
 test('thoughts that were not shown may be billed where the model reasons, up to its longest completion', async () => {
   const thinking = { ...received, mostHiddenTokens: 1000 };
   const { usage, source } = await believe(claim(14, 900, { reasoningTokens: 890 }), ask, thinking);

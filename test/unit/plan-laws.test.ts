@@ -51,6 +51,7 @@ test('the same request in the same circumstances has the same plan', () => {
   );
 });
 
+// spec:api/13.3
 test('health and speed drop nobody: without them the same candidates are dropped for the same reasons', () => {
   check(
     fc.property(anyWorld, ({ ask, models, given }) => {
@@ -201,6 +202,7 @@ test('within a model, what is held back for less comes before what is held back 
   );
 });
 
+// spec:compat/2.18
 test('where nobody states a weight, the order is that of the file, whatever the prices and the seed', () => {
   check(
     fc.property(anyModels, fc.string(), (drawn, seed) => {
@@ -236,6 +238,7 @@ const inSession = (sessionId: string, accountId = 1): Circumstances => ({
   ...seedOf({ sessionId, parameters: {} }, accountId, 'fresh'),
 });
 
+// spec:compat/2.18
 test('neighbours with weights share their place by weight over the square of the price', () => {
   const counts = new Map<string, number>();
   const rounds = 20_000;
