@@ -67,7 +67,7 @@ export class ChunkWriter {
 
   /** The last event before the terminator: what was used and what it cost. */
   usage(usage: object): string {
-    // A chat client of old reads choices[0].delta of every chunk; a text client needs no choice at all.
+    // A chat client of old reads choices[0].delta of every chunk; a text client needs no choice at all (spec:compat/3.11,6.2).
     const choices = this.#kind === 'chat' ? [chatChunkChoice({ ...emptyChoice, finish_reason: null })] : [];
     return this.#event(JSON.stringify(choices), `,"usage":${JSON.stringify(usage)}`);
   }

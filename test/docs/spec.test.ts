@@ -93,7 +93,7 @@ test('nothing cites a document that is not in the repository', () => {
         formerCitations.some((pattern) => pattern.test(line)) ? [`${file}:${index + 1} ${line.trim()}`] : [],
       ),
   );
-  assert.deepEqual(found, []);
+  assert.deepEqual(found, [], 'cite a statement of docs/spec instead: docs/spec/README.md shows the form');
 });
 
 /** The copy of a data directory or a database has an original; an API has a name. */
