@@ -65,7 +65,7 @@ async function identify(
     assertValid(key, needs, parts.clock.now());
     return read;
   };
-  exchange.memory?.countFor(`key ${key.row.id}`);
+  exchange.countFor(`key ${key.row.id}`);
   exchange.logFields['account_id'] = key.row.accountId;
   exchange.logFields['key_id'] = key.row.id;
   return { key, accountId: key.row.accountId };

@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import { DatasetSync } from '../datasets/sync.ts';
 import { ServerStopping } from '../errors/request-aborted.ts';
 import { ensurePartitions } from '../generations/partitions.ts';
+import { BodyRate } from '../http/body-rate.ts';
 import { ClientAddresses } from '../http/client-ip.ts';
 import { exposition, type Family } from '../http/exposition.ts';
 import { Metrics } from '../http/metrics.ts';
@@ -189,6 +190,12 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
         },
       },
       budget,
+      bodyRate: new BodyRate(() => {
+        const { bodyBytesPerSecond: rate, bodyBytes } = limits();
+        return rate === 0
+          ? { bytesPerSecond: Number.POSITIVE_INFINITY, burstBytes: Number.POSITIVE_INFINITY }
+          : { bytesPerSecond: rate, burstBytes: bodyBytes };
+      }, clock),
       answer: (exchange) => dispatch(dispatching, exchange),
       addresses: new ClientAddresses(config.edge.trustedProxies),
       rateLimit:

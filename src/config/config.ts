@@ -73,6 +73,8 @@ export interface LimitsConfig {
   readonly clientMemoryPercent: number;
   /** 0: a body may come as slowly as it likes. */
   readonly minBodyBytesPerSecond: number;
+  /** Of one address, or one key; 0: as fast as they come. */
+  readonly bodyBytesPerSecond: number;
   readonly connectionsPerClient: number;
   readonly requestsPerSecond: number;
   readonly burst: number;

@@ -151,6 +151,14 @@ const limits = section('Limits on money, time and size.', {
     ),
     '500',
   ),
+  body_bytes_per_second: orElse(
+    integer(
+      'How fast the bodies of one address, or one key, are read, in each process, after the first `body_bytes`; what is expensive to parse counts for more. Bodies up to 64 KiB do not count. A body that would wait for more than 5 s gets a 429; 0: as fast as they come.',
+      0,
+      100_000_000_000,
+    ),
+    '33554432',
+  ),
   connections_per_client: orElse(
     integer(
       'Connections of one client to each process, with `edge.rate_limit: builtin`; one more gets a 429.',

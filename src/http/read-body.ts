@@ -5,6 +5,7 @@ import type { Clock } from '../time/clock.ts';
 import { GatheredBytes } from '../wire/byte-collector.ts';
 import { type JsonFault, JsonGuard } from '../wire/json-guard.ts';
 import type { JsonBody } from '../wire/json-parser.ts';
+import type { BodyTurns } from './body-rate.ts';
 
 /** The body is larger than the service takes: the one error that is not JSON (spec:errors/7.5). */
 export class BodyTooLarge extends Error {
@@ -15,6 +16,8 @@ export class BodyTooLarge extends Error {
 const freePieces = 8_192;
 /** Above `freePieces` the pieces of a body must have this many bytes on average. */
 const leastPieceBytes = 64;
+/** That is what so many bytes cost. */
+export const pieceBytes = 400;
 /** A body may come as slowly as it likes for this long. */
 const paceGraceMs = 10_000;
 /** How often its pace is looked at from then on. */
@@ -29,6 +32,10 @@ export interface BodyReading {
   readonly holding: (bytes: number) => void;
   /** How slowly a body may come; null: as slowly as it likes. */
   readonly pace: { readonly clock: Clock; readonly minBytesPerSecond: number } | null;
+  /** When it may read on; null: at any time. */
+  readonly turns: BodyTurns | null;
+  /** Called when it comes in too many small pieces. */
+  readonly onShredded: () => void;
 }
 
 /** Whether a body came in so many small pieces that it costs more than its bytes: chunks of one byte each, for example. */
@@ -37,7 +44,7 @@ export function isShredded(pieces: number, bytes: number): boolean {
 }
 
 /** The length that the head of a request declares for its body; null when it declares none. */
-function declaredBytes(request: IncomingMessage): number | null {
+export function declaredBytes(request: IncomingMessage): number | null {
   const declared = request.headers['content-length'];
   return declared === undefined ? null : Number(declared);
 }
@@ -49,11 +56,12 @@ export function declaresTooLarge(request: IncomingMessage, maxBytes: number): bo
 
 /**
  * Collects a JSON body, watching its shape as it arrives, so that a hostile one is refused after its first packets and never
- * parsed. Throws `BodyTooLarge`, `400 invalid_request`, `408 timeout` for one that comes too slowly, or the signal's reason when that
- * aborts before its end: the client may be gone already when this is called.
+ * parsed. Throws `BodyTooLarge`, `400 invalid_request`, `408 timeout` for one that comes too slowly, `429 rate_limit_exceeded` for one
+ * that cannot be read soon, or the signal's reason when that aborts before its end: the client may be gone already when this is
+ * called. What is left of a body that is refused is not read.
  */
 export function readBody(request: IncomingMessage, reading: BodyReading): Promise<JsonBody> {
-  const { maxBytes, signal, holding } = reading;
+  const { maxBytes, signal, holding, turns } = reading;
   const guard = new JsonGuard();
   const body = new GatheredBytes(declaredBytes(request) ?? maxBytes);
   let pieces = 0;
@@ -65,7 +73,9 @@ export function readBody(request: IncomingMessage, reading: BodyReading): Promis
     );
     const settle = (outcome: () => void): void => {
       stopWatch();
+      turns?.end();
       request.off('data', onData).off('end', onEnd).off('error', onError);
+      if (!request.complete) request.pause();
       signal.removeEventListener('abort', onAbort);
       outcome();
       body.clear();
@@ -74,6 +84,7 @@ export function readBody(request: IncomingMessage, reading: BodyReading): Promis
       pieces += 1;
       const bytes = body.length + piece.length;
       const refusal = bytes > maxBytes ? new BodyTooLarge() : refusalOf(guard.push(piece), pieces, bytes);
+      if (isShredded(pieces, bytes)) reading.onShredded();
       if (refusal !== null) {
         settle(() => reject(refusal));
         return;
@@ -81,13 +92,23 @@ export function readBody(request: IncomingMessage, reading: BodyReading): Promis
       const heldBytes = body.heldBytes;
       body.push(piece);
       if (body.heldBytes !== heldBytes) holding(body.heldBytes);
+      if (turns === null || turns.spend(piece.length + pieceBytes)) return;
+      request.pause();
+      const leftBytes = (declaredBytes(request) ?? maxBytes) - bytes;
+      turns.wait(leftBytes).then(() => request.resume(), onRefused);
     };
-    const onEnd = (): void => settle(() => resolve({ bytes: body.take(), parseMs: guard.parseMs }));
+    const onRefused = (refusal: Error): void => settle(() => reject(refusal));
+    const onEnd = (): void => {
+      const done = (): void => settle(() => resolve({ bytes: body.take(), parseMs: guard.parseMs }));
+      if (turns === null || turns.spend(guard.weightBytes - body.length)) done();
+      else turns.wait(0).then(done, onRefused);
+    };
     const onAbort = (): void => settle(() => reject(signal.reason));
     const onError = (): void =>
       settle(() => reject(new ClientLeft('the client left while sending the body')));
     if (signal.aborted) {
       stopWatch();
+      turns?.end();
       return reject(signal.reason);
     }
     signal.addEventListener('abort', onAbort, { once: true });

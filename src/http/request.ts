@@ -8,6 +8,7 @@ import type { LogFields } from '../log/log.ts';
 import type { MemoryBudget, MemoryClaim } from '../memory/budget.ts';
 import type { JsonBody, JsonParser } from '../wire/json-parser.ts';
 import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
+import type { BodyRate, BodyTurns } from './body-rate.ts';
 import { type BodyReading, readBody } from './read-body.ts';
 
 /** One request and its client, as the handlers see them. */
@@ -35,6 +36,10 @@ export class Exchange {
   readonly memory: MemoryClaim | null;
   readonly #parser: Pick<JsonParser, 'parse'> | null;
   readonly #pace: BodyReading['pace'];
+  readonly #bodyRate: BodyRate | null;
+  /** Whose rate its body counts for. */
+  readonly #senders: string[] = [];
+  readonly onShredded: () => void;
   readonly #departure = new AbortController();
 
   constructor(
@@ -50,12 +55,18 @@ export class Exchange {
       readonly budget?: MemoryBudget;
       /** Without one a body may come as slowly as it likes. */
       readonly pace?: BodyReading['pace'];
+      /** Without one a body is read as fast as it comes. */
+      readonly bodyRate?: BodyRate;
+      /** Called when its body comes in too many small pieces. */
+      readonly onShredded?: () => void;
     },
   ) {
     this.#request = request;
     this.requestId = at.nowMs === undefined ? newRequestId() : requestIdAt(at.nowMs);
     this.#parser = at.parser ?? null;
     this.#pace = at.pace ?? null;
+    this.#bodyRate = at.bodyRate ?? null;
+    this.onShredded = at.onShredded ?? (() => {});
     this.memory = at.budget?.claim(() => this.#shed()) ?? null;
     this.method = request.method ?? 'GET';
     const [path, queryText] = splitTarget(request.url ?? '/');
@@ -69,6 +80,17 @@ export class Exchange {
   /** Aborts when the client leaves before the response is complete, or the server gives the request up. */
   get signal(): AbortSignal {
     return this.#departure.signal;
+  }
+
+  /** From now on what it holds counts for this client, and its body for the rate of that client unless `limitsRate` is false. */
+  countFor(client: string, { limitsRate = true } = {}): void {
+    this.memory?.countFor(client);
+    if (limitsRate) this.#senders.push(client);
+  }
+
+  /** The turns in which its body is read; null where that is not limited. */
+  openTurns(): BodyTurns | null {
+    return this.#bodyRate?.open(this.#senders) ?? null;
   }
 
   /** The connection that its request came on. */
@@ -117,6 +139,8 @@ export class Exchange {
       signal: this.signal,
       holding: (bytes) => this.memory?.hold('body', bytes),
       pace: this.#pace,
+      turns: this.openTurns(),
+      onShredded: this.onShredded,
     });
     if (this.memory !== null) this.memory.slowSinceMs = null;
     this.memory?.hold('body', workingCopies * body.bytes.length);

@@ -10,14 +10,16 @@ import type { MemoryBudget } from '../memory/budget.ts';
 import type { Clock } from '../time/clock.ts';
 import type { JsonParser } from '../wire/json-parser.ts';
 import type { JsonReply, Reply, StreamReply } from '../wire/reply.ts';
+import type { BodyRate } from './body-rate.ts';
 import { capConnections } from './cap-connections.ts';
 import { type ClientAddresses, limitedAs } from './client-ip.ts';
+import { DelayedClients, delayConnections } from './delay-connections.ts';
 import { untilAccepted } from './drain-accept-queue.ts';
 import { commonHeaders, flat, type HeaderList, preflightHeaders } from './headers.ts';
 import type { Metrics } from './metrics.ts';
 import { OpenExchanges } from './open-requests.ts';
 import type { RateGate } from './rate-limit.ts';
-import { BodyTooLarge, declaresTooLarge, isShredded } from './read-body.ts';
+import { BodyTooLarge, declaredBytes, declaresTooLarge, isShredded, pieceBytes } from './read-body.ts';
 import { renderThrown } from './render-error.ts';
 import { Exchange } from './request.ts';
 
@@ -36,6 +38,8 @@ export interface ServeParts {
   readonly clientLimits?: { readonly connections: number; readonly minBodyBytesPerSecond: number };
   /** Without one the memory that requests hold is not counted. */
   readonly budget?: MemoryBudget;
+  /** Without one bodies are read as fast as they come. */
+  readonly bodyRate?: BodyRate;
   /** Without one bodies are parsed as they come. */
   readonly parser?: Pick<JsonParser, 'parse'>;
   readonly metrics: Metrics;
@@ -110,11 +114,12 @@ export async function serve(
   patience: Patience = usualPatience,
 ): Promise<Served> {
   const open = new OpenExchanges(parts.clock);
-  /** Connections that Node handed over with a CONNECT: its server does not close them. */
+  /** Connections that Node handed over with a CONNECT, or does not have yet: its server does not close them. */
   const detached = new Set<Socket>();
+  const delayed = new DelayedClients(parts.clock);
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     response.on('error', () => {});
-    handle(parts, open, request, response).catch((thrown: unknown) => {
+    handle(parts, { open, delayed }, request, response).catch((thrown: unknown) => {
       parts.log.error('request_failed', { detail: describeError(thrown) });
       response.destroy();
     });
@@ -149,9 +154,17 @@ export async function serve(
     socket.resume();
     unreadable(new Error('CONNECT'), socket);
   });
+  const clientOf = (peer: string): string | null =>
+    parts.rateLimit === null || parts.addresses.trusts(peer) ? null : peer;
+  delayConnections(server, {
+    clock: parts.clock,
+    take: (peer) => (clientOf(peer) === null ? 0 : delayed.take(limitedAs(parts.addresses.of(peer, null)))),
+    refuse: (socket) => refuseConnection(parts, socket),
+    held: detached,
+  });
   capConnections(server, {
     max: () => parts.clientLimits?.connections ?? Number.POSITIVE_INFINITY,
-    clientOf: (peer) => (parts.rateLimit === null || parts.addresses.trusts(peer) ? null : peer),
+    clientOf,
     refuse: (socket) => refuseConnection(parts, socket),
   });
   await listen(server, address);
@@ -185,7 +198,7 @@ export async function serve(
 
 async function handle(
   parts: ServeParts,
-  open: OpenExchanges,
+  { open, delayed }: { readonly open: OpenExchanges; readonly delayed: DelayedClients },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -200,7 +213,9 @@ async function handle(
     startedMs,
     nowMs: parts.clock.now(),
     ...(parts.parser === undefined ? {} : { parser: parts.parser }),
+    onShredded: () => delayed.add(limitedAs(clientIp)),
     ...(parts.budget === undefined ? {} : { budget: parts.budget }),
+    ...(parts.bodyRate === undefined ? {} : { bodyRate: parts.bodyRate }),
     ...(parts.clientLimits === undefined
       ? {}
       : {
@@ -210,7 +225,8 @@ async function handle(
           },
         }),
   });
-  exchange.memory?.countFor(`address ${limitedAs(clientIp)}`);
+  // Behind a proxy that limits rates, one address may be that of all clients.
+  exchange.countFor(`address ${limitedAs(clientIp)}`, { limitsRate: parts.rateLimit !== null });
   open.add(exchange);
   if (open.isStopping) response.shouldKeepAlive = false;
   response.on('close', () => {
@@ -274,7 +290,7 @@ function sendJson(parts: ServeParts, response: ServerResponse, exchange: Exchang
     'Content-Length',
     String(length),
   ]);
-  endBehindBody(parts, response, exchange.method === 'HEAD' ? '' : body);
+  endBehindBody(parts, response, exchange, exchange.method === 'HEAD' ? '' : body);
   const { memory } = exchange;
   if (memory === null) return;
   memory.slowSinceMs = parts.clock.monotonic();
@@ -370,36 +386,58 @@ function sendTooLarge(parts: ServeParts, response: ServerResponse, exchange: Exc
   const body = `Request body too large: at most ${parts.maxBodyBytes} bytes are accepted.\n`;
   response.shouldKeepAlive = false;
   const head = ['Content-Type', 'text/plain', 'Content-Length', String(body.length)];
-  endBehindBody(parts, sendHead(response, 413, exchange, head), body);
+  endBehindBody(parts, sendHead(response, 413, exchange, head), exchange, body);
 }
 
 /**
  * Ends an answer. A connection that closes while its client still sends is reset, and takes the answer along unless the client reads
  * as it writes. So then the answer goes out at once, and the connection ends with the body or the patience.
  */
-function endBehindBody(parts: ServeParts, response: ServerResponse, last: Buffer | string): void {
+function endBehindBody(
+  parts: ServeParts,
+  response: ServerResponse,
+  exchange: Exchange,
+  last: Buffer | string,
+): void {
   const { req: request } = response;
   if (request.complete) return void response.end(last);
-  refuseShreds(request);
+  discardBody(parts, request, exchange);
   if (response.shouldKeepAlive) return void response.end(last);
   response.flushHeaders();
   response.write(last);
   const patience = parts.clock.after(parts.clientStallMs, () => response.end());
-  finished(request.resume(), { writable: false }, () => {
+  finished(request, { writable: false }, () => {
     patience.cancel();
     response.end();
   });
 }
 
-/** Ends the connection of a request that is answered when the rest of its body comes in so many pieces that it costs too much. */
-function refuseShreds(request: IncomingMessage): void {
+/**
+ * Reads the rest of a body whose request is answered, as fast as its client may send bodies. Ends the connection when the rest comes in
+ * so many pieces that it costs too much, or cannot be read soon.
+ */
+function discardBody(parts: ServeParts, request: IncomingMessage, exchange: Exchange): void {
+  const turns = exchange.openTurns();
   let pieces = 0;
   let bytes = 0;
+  const end = (): void => {
+    const timer = parts.clock.after(refusedConnectionMs, () => request.socket.destroy());
+    request.socket.once('close', () => timer.cancel());
+  };
   request.on('data', (piece: Buffer) => {
     pieces += 1;
     bytes += piece.length;
-    if (isShredded(pieces, bytes)) request.socket.destroy();
+    if (isShredded(pieces, bytes)) {
+      exchange.onShredded();
+      request.socket.destroy();
+      return;
+    }
+    if (turns === null || turns.spend(piece.length + pieceBytes)) return;
+    request.pause();
+    turns.wait(declaredBytes(request) ?? parts.maxBodyBytes).then(() => request.resume(), end);
   });
+  if (turns !== null) finished(request, { writable: false }, () => turns.end());
+  request.resume();
 }
 
 function sendHead(

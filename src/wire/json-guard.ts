@@ -112,6 +112,11 @@ export class JsonGuard {
     );
   }
 
+  /** What came, and what it costs to parse beyond plain text, in bytes of plain text. */
+  get weightBytes(): number {
+    return Math.ceil((this.parseMs * 1e6) / byteNs);
+  }
+
   /** Takes the next bytes; returns why the body must be refused, or null. */
   push(bytes: Buffer): JsonFault | null {
     this.#bytes += bytes.length;

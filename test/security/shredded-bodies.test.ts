@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ClientAddresses } from '../../src/http/client-ip.ts';
 import { Metrics } from '../../src/http/metrics.ts';
+import type { RateGate } from '../../src/http/rate-limit.ts';
 import { type Served, serve } from '../../src/http/serve.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
@@ -11,7 +12,15 @@ import { RawClient } from '../harness/raw-client.ts';
 
 const head = 'POST /read HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n';
 
-async function open(t: TestContext, beforeReading: Promise<void> = Promise.resolve()): Promise<Served> {
+interface Opening {
+  readonly beforeReading?: Promise<void>;
+  readonly rateLimit?: RateGate | null;
+}
+
+async function open(
+  t: TestContext,
+  { beforeReading = Promise.resolve(), rateLimit = null }: Opening = {},
+): Promise<Served> {
   const served = await serve(
     {
       answer: async (exchange): Promise<Reply> => {
@@ -20,7 +29,7 @@ async function open(t: TestContext, beforeReading: Promise<void> = Promise.resol
         return { body: { bytes: (await exchange.body(26_214_400)).length } };
       },
       addresses: new ClientAddresses([]),
-      rateLimit: null,
+      rateLimit,
       maxBodyBytes: 26_214_400,
       clientStallMs: 20_000,
       idleWhileStoppingMs: 0,
@@ -75,7 +84,7 @@ test('small chunks in a number that clients may send are read, and so are many t
 
 test('a body of small chunks that waits for its reader takes little memory', async (t) => {
   const gate = Promise.withResolvers<void>();
-  const { port, inFlight } = await open(t, gate.promise);
+  const { port, inFlight } = await open(t, { beforeReading: gate.promise });
   const before = process.memoryUsage();
   const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.open(port)));
   for (const client of clients) client.write(`${head}${chunks(60_000)}`);
@@ -93,4 +102,20 @@ test('a body of small chunks that waits for its reader takes little memory', asy
   for (const client of clients) client.close();
 
   assert.ok(perClient < 6_000_000, `${Math.round(perClient)} bytes for each client`);
+});
+
+test('after such a body the connections of its client are read one after another, and those beyond a few seconds are refused', async (t) => {
+  const { port } = await open(t, { rateLimit: { take: () => null } });
+  const first = await RawClient.open(port, '127.0.0.2');
+  first.write(`${head}${chunks(30_000)}`);
+  assert.equal((await first.answer())?.status, 400);
+  const many = await Promise.all(Array.from({ length: 30 }, () => RawClient.open(port, '127.0.0.2')));
+  const [delayed, ...more] = many;
+  const refused = await Promise.any(more.map((client) => client.answer()));
+  assert.equal(refused?.status, 429);
+  const ask = 'POST /unread HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n';
+  const other = await RawClient.open(port, '127.0.0.3');
+  assert.equal((await other.write(ask).answer())?.status, 200);
+  assert.equal((await delayed?.write(ask).answer())?.status, 200);
+  for (const client of [first, other, ...many]) client.close();
 });

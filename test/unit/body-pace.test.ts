@@ -32,7 +32,14 @@ function manual(): { readonly clock: Clock; ring(): Promise<number> } {
 function read(pace: BodyReading['pace']): { body: PassThrough; done: Promise<unknown> } {
   const body = Object.assign(new PassThrough(), { headers: {} });
   const { signal } = new AbortController();
-  const reading: BodyReading = { maxBytes: 1_000_000, signal, holding: () => {}, pace };
+  const reading: BodyReading = {
+    maxBytes: 1_000_000,
+    signal,
+    holding: () => {},
+    pace,
+    turns: null,
+    onShredded: () => {},
+  };
   const done = readBody(body as unknown as IncomingMessage, reading).catch((error: unknown) => error);
   return { body, done };
 }

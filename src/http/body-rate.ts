@@ -1,0 +1,244 @@
+import { refuse } from '../errors/catalogue.ts';
+import type { Clock, Timer } from '../time/clock.ts';
+
+/** How fast the bodies of one client are read. */
+export interface BodyRateLimits {
+  /** Infinity: as fast as they arrive. */
+  readonly bytesPerSecond: number;
+  /** Read at once by a client that sent nothing for a while. */
+  readonly burstBytes: number;
+}
+
+/** A body that costs no more than this is read as it arrives, and is not counted. */
+export const uncountedBytes = 65_536;
+/** A body reads so many bytes in one turn: about a millisecond of the loop. */
+const turnBytes = 131_072;
+/** A body that would wait longer for its first turn is refused. */
+const maxWaitMs = 5_000;
+/** Full buckets are deleted this often. */
+const sweepEveryMs = 10_000;
+
+interface Bucket {
+  /** Negative: what was spent in advance. */
+  tokens: number;
+  atMs: number;
+  /** The number of the last turn that was granted to this client. */
+  lastTurn: number;
+}
+
+/**
+ * Grants the bodies of all clients their turns: one turn in each turn of the event loop, so that short requests run in between,
+ * and to each client (an address, a key) as many as its rate allows. Clients take turns; of one client the oldest body goes first,
+ * so that few bodies are in memory at once.
+ */
+export class BodyRate {
+  readonly #limits: () => BodyRateLimits;
+  readonly #clock: Clock;
+  readonly #buckets = new Map<string, Bucket>();
+  /** Oldest first. */
+  readonly #waiting: Waiter[] = [];
+  #openedCount = 0;
+  #turnCount = 0;
+  #timer: Timer | null = null;
+  #isScheduled = false;
+  #sweptMs: number;
+
+  /** `limits` are asked each time: they may change. */
+  constructor(limits: () => BodyRateLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#sweptMs = clock.monotonic();
+  }
+
+  /** Bodies that wait for a turn. */
+  get waitingCount(): number {
+    return this.#waiting.length;
+  }
+
+  /** Opens a body that counts for these clients. */
+  open(clients: readonly string[]): BodyTurns {
+    this.#openedCount += 1;
+    return new BodyTurns(clients, this.#openedCount, {
+      enter: (waiter) => this.#enter(waiter),
+      leave: (waiter) => this.#leave(waiter),
+      refund: (bytes) => this.#charge(clients, -bytes),
+    });
+  }
+
+  #enter(waiter: Waiter): void {
+    const waitSec = waiter.isFirst ? this.#backlogMs(waiter) / 1_000 : 0;
+    if (waitSec * 1_000 > maxWaitMs) {
+      waiter.refuse(tooMuch(waitSec));
+      return;
+    }
+    const at = this.#waiting.findIndex(({ order }) => order > waiter.order);
+    this.#waiting.splice(at === -1 ? this.#waiting.length : at, 0, waiter);
+    this.#schedule();
+  }
+
+  #leave(waiter: Waiter): void {
+    const at = this.#waiting.indexOf(waiter);
+    if (at !== -1) this.#waiting.splice(at, 1);
+  }
+
+  /** How long the bodies that wait before this one take, at the rate of the client that has most to send. */
+  #backlogMs({ clients }: Waiter): number {
+    let longestMs = 0;
+    for (const client of clients) {
+      let bytes = 0;
+      for (const other of this.#waiting) if (other.clients.includes(client)) bytes += other.expectedBytes;
+      longestMs = Math.max(longestMs, this.#msUntil(client, bytes));
+    }
+    return longestMs;
+  }
+
+  /** Milliseconds until the client's bucket has so many tokens. */
+  #msUntil(client: string, tokens: number): number {
+    const missing = tokens - this.#bucketOf(client).tokens;
+    return missing <= 0 ? 0 : (missing / this.#limits().bytesPerSecond) * 1_000;
+  }
+
+  #schedule(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    if (this.#isScheduled || this.#waiting.length === 0) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#grantNext();
+    });
+  }
+
+  #grantNext(): void {
+    this.#sweep();
+    let next: Waiter | null = null;
+    let nextTurn = Number.POSITIVE_INFINITY;
+    let soonestMs = Number.POSITIVE_INFINITY;
+    for (const waiter of this.#waiting) {
+      const ms = Math.max(0, ...waiter.clients.map((client) => this.#msUntil(client, 0)));
+      soonestMs = Math.min(soonestMs, ms);
+      const lastTurn = Math.max(0, ...waiter.clients.map((client) => this.#bucketOf(client).lastTurn));
+      if (ms > 0 || lastTurn >= nextTurn) continue;
+      next = waiter;
+      nextTurn = lastTurn;
+    }
+    if (next === null) {
+      if (this.#waiting.length > 0)
+        this.#timer = this.#clock.after(Math.max(1, soonestMs), () => this.#schedule());
+      return;
+    }
+    this.#leave(next);
+    this.#turnCount += 1;
+    this.#charge(next.clients, next.bytes);
+    for (const client of next.clients) this.#bucketOf(client).lastTurn = this.#turnCount;
+    next.grant();
+    this.#schedule();
+  }
+
+  #charge(clients: readonly string[], bytes: number): void {
+    for (const client of clients) this.#bucketOf(client).tokens -= bytes;
+  }
+
+  #bucketOf(client: string): Bucket {
+    const nowMs = this.#clock.monotonic();
+    const { bytesPerSecond, burstBytes } = this.#limits();
+    const bucket = this.#buckets.get(client) ?? { tokens: burstBytes, atMs: nowMs, lastTurn: 0 };
+    const earned = nowMs === bucket.atMs ? 0 : ((nowMs - bucket.atMs) / 1_000) * bytesPerSecond;
+    bucket.tokens = Math.min(burstBytes, bucket.tokens + earned);
+    bucket.atMs = nowMs;
+    this.#buckets.set(client, bucket);
+    return bucket;
+  }
+
+  #sweep(): void {
+    if (this.#clock.monotonic() - this.#sweptMs < sweepEveryMs) return;
+    this.#sweptMs = this.#clock.monotonic();
+    for (const client of [...this.#buckets.keys()])
+      if (this.#bucketOf(client).tokens >= this.#limits().burstBytes) this.#buckets.delete(client);
+  }
+}
+
+function tooMuch(waitSec: number): Error {
+  const message =
+    '요청 본문을 너무 빠르게 보내고 있습니다. Request bodies are sent too fast; retry after the time in Retry-After.';
+  return refuse('rate_limit_exceeded', message, { retry_after_sec: Math.ceil(waitSec) });
+}
+
+/** A body that waits for a turn. */
+interface Waiter {
+  readonly clients: readonly string[];
+  readonly order: number;
+  /** Whether this is its first turn. */
+  readonly isFirst: boolean;
+  /** What the turn costs. */
+  readonly bytes: number;
+  /** What the body still has to send. */
+  readonly expectedBytes: number;
+  readonly grant: () => void;
+  readonly refuse: (refusal: Error) => void;
+}
+
+interface Line {
+  readonly enter: (waiter: Waiter) => void;
+  readonly leave: (waiter: Waiter) => void;
+  readonly refund: (bytes: number) => void;
+}
+
+/** The turns of one body. */
+export class BodyTurns {
+  readonly #clients: readonly string[];
+  readonly #order: number;
+  readonly #line: Line;
+  /** What it may still read. */
+  #left = uncountedBytes;
+  #isFirst = true;
+  #waiter: Waiter | null = null;
+
+  constructor(clients: readonly string[], order: number, line: Line) {
+    this.#clients = clients;
+    this.#order = order;
+    this.#line = line;
+  }
+
+  /** Counts bytes that arrived; false: it has to wait before it reads more. */
+  spend(bytes: number): boolean {
+    this.#left -= bytes;
+    return this.#left > 0;
+  }
+
+  /**
+   * Resolves when the body may go on; `expectedBytes` is what it still has to send. Rejects with `429 rate_limit_exceeded` when too
+   * many bodies of the client wait. Never settles after `end`.
+   */
+  wait(expectedBytes: number): Promise<void> {
+    return new Promise((grant, refuse) => {
+      const bytes = Math.max(0, -this.#left) + Math.min(turnBytes, Math.max(1, expectedBytes));
+      this.#waiter = {
+        clients: this.#clients,
+        order: this.#order,
+        isFirst: this.#isFirst,
+        bytes,
+        expectedBytes,
+        grant: () => {
+          this.#waiter = null;
+          this.#isFirst = false;
+          this.#left += bytes;
+          grant();
+        },
+        refuse: (refusal) => {
+          this.#waiter = null;
+          refuse(refusal);
+        },
+      };
+      this.#line.enter(this.#waiter);
+    });
+  }
+
+  /** The body is over: what it was granted and did not read is given back, what it read beyond that is charged. */
+  end(): void {
+    if (this.#waiter !== null) this.#line.leave(this.#waiter);
+    this.#waiter = null;
+    if (!this.#isFirst || this.#left < 0) this.#line.refund(this.#left);
+    this.#left = 0;
+  }
+}
