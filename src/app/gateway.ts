@@ -36,6 +36,7 @@ import { openBooks } from './accounting.ts';
 import { openAdmin } from './admin-server.ts';
 import { readAlarms } from './alarms.ts';
 import { slotsOf } from './build-slots.ts';
+import { DescriptorWatch } from './descriptor-watch.ts';
 import { endpoints } from './endpoints.ts';
 import { JobRunner } from './job-runner.ts';
 import { Offer } from './live-catalog.ts';
@@ -232,10 +233,12 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     ...routePages(parts.dataDir, () => offer.catalogue, health),
   };
   const admin = parent === undefined ? await openAdmin(pages, config.admin) : noAdmin;
+  const descriptors = new DescriptorWatch(log);
   const jobs = new JobRunner(
     [
       { name: 'renew-journal', everyMs: 5_000, run: () => settlements.renew() },
       { name: 'measure-clock', everyMs: 60_000, run: () => skew.measure() },
+      { name: 'watch-descriptors', everyMs: 5_000, run: () => descriptors.check() },
       { name: 'release-memory', everyMs: releaseEveryMs, run: async () => release.check() },
       { name: 'beat', everyMs: beatEveryMs, run: () => nodes.beat() },
       { name: 'give-back-shares', everyMs: 1_000, run: () => shares.giveBackIdle() },
