@@ -161,7 +161,7 @@ const limits = section('Limits on money, time and size.', {
   ),
   connections_per_client: orElse(
     integer(
-      'Connections of one client to each process, with `edge.rate_limit: builtin`; one more gets a 429.',
+      'Connections of one client to each process, with `edge.rate_limit: builtin`; one more gets a 429. With `--workers N` a client can have up to N times as many in all.',
       1,
       1_000_000,
     ),
