@@ -1,0 +1,183 @@
+/* docs/spec/money.md, the line of requests that wait for credit: what holds over two, three and four nodes, whatever is sent to them. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { krwOfMicro } from '../../src/money/krw.ts';
+import { type Answered, startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+import { Random } from '../sim/random.ts';
+
+const requests = 40;
+const promptTokens = 10;
+
+let upstream: Upstream;
+const nodes: TestGateway[] = [];
+
+before(async () => {
+  upstream = await startUpstream();
+});
+after(async () => {
+  for (const node of nodes.toReversed()) await node.close();
+  await upstream?.close();
+});
+
+/** Starts nodes on one database until there are so many. */
+async function serveWith(count: number): Promise<void> {
+  while (nodes.length < count) {
+    const [first] = nodes;
+    nodes.push(
+      await startTestGateway({
+        models: [{ id: 'test/echo', upstreams: [upstream.url] }],
+        config: { limits: { debt_floor_krw: 0 }, edge: { rate_limit: 'external' } },
+        ...(first && { beside: first }),
+      }),
+    );
+  }
+}
+
+const first = (): TestGateway => nodes[0] ?? assert.fail('no node');
+
+/** 1 won for each prompt token and 2 for each of the completion. */
+const costOf = (completionTokens: number): number => promptTokens + 2 * completionTokens;
+
+interface Seen {
+  refused: number;
+  left: number;
+  waited: number;
+}
+
+async function run(seed: number, seen: Seen): Promise<void> {
+  const random = new Random(seed);
+  const limit = random.inThousand(400) ? random.int(200, 500) : null;
+  const { key, accountId, hash } = await first().account({
+    credit: String(random.int(100, 500)),
+    ...(limit !== null && { limit: String(limit) }),
+  });
+  let largest = 0;
+  // What comes is drawn before anything is sent: the interleaving of the nodes is the operating system's.
+  const plans = Array.from({ length: requests }, () => {
+    const maxTokens = random.pick([5, 5, 20, 100]);
+    const completion = random.int(1, maxTokens);
+    largest = Math.max(largest, costOf(completion));
+    return {
+      node: random.pick(nodes),
+      maxTokens,
+      completion,
+      atMs: random.int(0, 400),
+      answerMs: random.int(0, 40),
+      leavesMs: random.inThousand(100) ? random.int(1, 80) : null,
+    };
+  });
+  upstream.answer(({ body }) => {
+    const plan = plans[Number(body['seed'])] ?? assert.fail('not asked for');
+    return reply
+      .chat('hello there', { usage: usage(promptTokens, plan.completion) })
+      .waitAt(0, plan.answerMs);
+  });
+  let isOver = false;
+  const watching = (async () => {
+    for (; !isOver; await pause(5)) seen.waited += nodes.reduce((sum, node) => sum + waitingOn(node), 0);
+  })();
+  const topUps = Array.from({ length: random.int(0, 3) }, async () => {
+    const won = random.int(20, 200);
+    await pause(random.int(0, 500));
+    const amount = krwOfMicro(BigInt(won) * 1_000_000n);
+    const grant = { accountId, kind: 'topup', expiresAtMs: null, idempotencyKey: null, memo: null } as const;
+    await first().office.grantCredit({ ...grant, amount });
+  });
+  const answers = await Promise.all(
+    plans.map(async ({ node, maxTokens, atMs, leavesMs }, n) => {
+      await pause(atMs);
+      const body = {
+        model: 'test/echo',
+        max_tokens: maxTokens,
+        seed: n,
+        messages: [{ role: 'user', content: 'hi' }],
+      };
+      return ask(node, key, body, leavesMs);
+    }),
+  );
+  await Promise.all(topUps);
+  isOver = true;
+  await watching;
+  await Promise.all(nodes.map((node) => node.settled()));
+
+  for (const answer of answers) {
+    if (answer === null) seen.left += 1;
+    else if (answer.status !== 200) {
+      seen.refused += 1;
+      assert.equal(answer.status, 402, answer.text);
+      const { balance_krw: balance, usage_krw: used } = answer.json.error.metadata;
+      if (balance !== undefined) assert.ok(Number(balance) <= 0, `refused with ${balance} won left`);
+      else assert.ok(limit !== null && Number(used) >= limit, `refused at ${used} of ${limit} won`);
+    }
+  }
+  const account = (await first().office.readAccount(accountId)) ?? assert.fail('no account');
+  const balance = Number(account.credits - account.usage) / 1e6;
+  assert.ok(balance >= -largest, `overspent by ${-balance} won, the largest request costs ${largest}`);
+  const row = (await first().office.readKey(hash)) ?? assert.fail('no key');
+  const used = Number((await first().office.readSpend(row)).total) / 1e6;
+  if (limit !== null) assert.ok(used <= limit + largest, `${used} of ${limit} won, the largest ${largest}`);
+  const told = answers.reduce(
+    (sum, answer) => sum + (answer?.status === 200 ? answer.json.usage.cost : 0),
+    0,
+  );
+  assert.ok(used >= told, `${told} won were told, ${used} billed`);
+  if (!answers.includes(null)) assert.equal(used, told);
+  assert.deepEqual(
+    nodes.map(waitingOn),
+    nodes.map(() => 0),
+  );
+  await ticketless(accountId);
+}
+
+function waitingOn(node: TestGateway): number {
+  const family = node.gateway.families().find(({ name }) => name === 'naru_requests_waiting_for_credit');
+  return family?.samples[0]?.value ?? assert.fail('no such metric');
+}
+
+/** Null: the client left before it had its answer. */
+async function ask(
+  node: TestGateway,
+  key: string,
+  body: object,
+  leavesMs: number | null,
+): Promise<Answered | null> {
+  if (leavesMs === null) return node.send('POST', '/chat/completions', { key, body });
+  const asked = fetch(`${node.url}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(leavesMs),
+  });
+  await asked.then((response) => response.text()).catch(() => {});
+  return null;
+}
+
+/** Resolves when no node has a ticket for the account any more. */
+async function ticketless(accountId: number): Promise<void> {
+  const endMs = performance.now() + 5_000;
+  for (;;) {
+    const rows = await first().database.query(
+      'SELECT FROM spend_share WHERE kind = 1 AND subject = $1 AND waits_since IS NOT NULL',
+      [accountId],
+    );
+    if (rows.length === 0) return;
+    assert.ok(performance.now() < endMs, 'a ticket is left of requests that have ended');
+  }
+}
+
+for (const count of [2, 3, 4]) {
+  test(`whatever is sent to ${count} nodes: all of it ends, one request is overspent at most, and settled figures alone refuse`, async (t) => {
+    await serveWith(count);
+    const seen: Seen = { refused: 0, left: 0, waited: 0 };
+    for (let seed = 100 * count; seed < 100 * count + 6; seed += 1)
+      await run(seed, seen).catch((error: Error) => {
+        error.message = `seed ${seed}: ${error.message}`;
+        throw error;
+      });
+    t.diagnostic(JSON.stringify(seen));
+    assert.ok(seen.waited > 50 && seen.refused > 5 && seen.left > 2, JSON.stringify(seen));
+    assert.deepEqual((await first().office.verifyLedger()).differences, []);
+  });
+}
