@@ -135,7 +135,12 @@ test('older periods are kept, and a period that is synced again is replaced', as
 const faults: Readonly<
   Record<
     string,
-    { readonly reply: ReturnType<typeof page>; readonly says: RegExp; readonly triedOnce?: boolean }
+    {
+      readonly reply: ReturnType<typeof page>;
+      readonly says: RegExp;
+      readonly triedOnce?: boolean;
+      readonly wholeMs?: number;
+    }
   >
 > = {
   'a 401': { reply: reply.leak(401), says: /answered 401: it does not take the sync key/, triedOnce: true },
@@ -147,11 +152,12 @@ const faults: Readonly<
   'a 429': { reply: reply.tooMany('0'), says: /answered 429/ },
   'a 500': { reply: reply.status(500), says: /answered 500/ },
   'a connection that is dropped': { reply: reply.drop('rst'), says: /app-rankings: / },
-  silence: { reply: reply.hang(), says: /no whole answer within the limit/ },
+  silence: { reply: reply.hang(), says: /no whole answer within the limit/, wholeMs: 400 },
   'a body that is cut off': { reply: page(manyApps(3), meta).cutAt(200), says: /app-rankings: / },
   'a body that stands still': {
     reply: page(manyApps(3), meta).cutAt(200, 'never'),
     says: /no whole answer within the limit/,
+    wholeMs: 400,
   },
   'malformed JSON': { reply: reply.status(200, '{"data": [}'), says: /not JSON/ },
   'bytes that are not UTF-8': {
@@ -187,11 +193,12 @@ const wrongRows: Readonly<Record<string, readonly Row[]>> = {
   'more tokens on a lower rank': [appRow(1), appRow(2, { total_tokens: '10000000' })],
 };
 
-for (const [name, { reply: fault, says, triedOnce }] of Object.entries(faults)) {
+for (const [name, { reply: fault, says, triedOnce, wholeMs }] of Object.entries(faults)) {
   test(`${name}, again and again, changes nothing of what is shown and is said in the log`, async () => {
     await at.sync('app-rankings');
     const before = source.asked().length;
     source.upstream.always(fault);
+    at.limits.wholeMs = wholeMs ?? at.limits.wholeMs;
     const outcome = await at.sync('app-rankings');
     assert.equal(outcome.kind, 'failed');
     assert.match(outcome.kind === 'failed' ? outcome.reason : '', says);
@@ -206,6 +213,7 @@ for (const [name, { reply: fault, says, triedOnce }] of Object.entries(faults)) 
   if (triedOnce !== true)
     test(`${name}, once, is gone over`, async () => {
       source.upstream.next(fault);
+      at.limits.wholeMs = wholeMs ?? at.limits.wholeMs;
       assert.equal((await at.sync('app-rankings')).kind, 'synced');
     });
 }
