@@ -27,7 +27,8 @@ const messages: Readonly<Record<JournalTrouble, string>> = {
  * for them was rejected. `blocked`: no further segment can be had; the current one still takes what fits. `unblocked`: that
  * is over. `torn`: a segment ends inside a record, as it does after a crash. `damaged`: bytes that had been written are
  * unreadable and records are missing; the file is kept as `.damaged`. `foreign`: a segment belongs to another database or another node;
- * it was not replayed and is kept as `.foreign`. `litter`: a settled segment could not be deleted.
+ * it was not replayed and is kept as `.foreign`. `litter`: a settled segment could not be deleted. `uncovered`: a settled segment was deleted
+ * although a failover could still lose what it held, because it was kept for as long as it may be, or for its disk space.
  */
 export type JournalEvent =
   | { readonly kind: 'lost'; readonly segments: readonly number[]; readonly error: unknown }
@@ -47,4 +48,5 @@ export type JournalEvent =
       readonly database: string;
       readonly home: string;
     }
+  | { readonly kind: 'uncovered'; readonly segment: number; readonly reason: 'expired' | 'space' }
   | { readonly kind: 'litter'; readonly segment: number; readonly error: unknown };

@@ -18,6 +18,10 @@ export interface JournalOptions {
   readonly segmentBytes?: number;
   /** Upper bound of all segment files together. 1 GiB. */
   readonly maxBytes?: number;
+  /** Segments whose records are all released are kept until `forget` or `expire`, for a failover; false unless told. */
+  readonly keepsSettled?: boolean;
+  /** Upper bound of the segments that are kept so. 256 MiB. */
+  readonly maxKeptBytes?: number;
   /** False makes `durable` a lie, for negative controls only. */
   readonly sync?: boolean;
   /** Where the files are; the machine's own unless told. */
@@ -41,6 +45,8 @@ export interface ReplayedRecord extends FoundRecord {
 export interface JournalStats {
   readonly segments: number;
   readonly bytes: number;
+  /** Of those that are settled and kept for a failover. */
+  readonly keptBytes: number;
   readonly liveRecords: number;
   /** Files of another database or node that were set aside, by this process or an earlier one. */
   readonly foreign: number;
@@ -73,6 +79,8 @@ export class Journal {
       clock: options.clock,
       segmentBytes: options.segmentBytes ?? 16 * mebibyte,
       maxBytes: options.maxBytes ?? 1024 * mebibyte,
+      maxKeptBytes: options.maxKeptBytes ?? 256 * mebibyte,
+      keepsSettled: options.keepsSettled ?? false,
       sync: options.sync ?? true,
       report: this.#report,
     });
@@ -108,7 +116,7 @@ export class Journal {
 
   /**
    * Says that a record is settled elsewhere: once for every ticket, also for one that `durable` rejected. A segment whose
-   * records are all released is deleted. Throws for a ticket not live.
+   * records are all released is deleted, or kept. Throws for a ticket not live.
    */
   release(ticket: Ticket): void {
     const segment = this.#live(ticket);
@@ -139,10 +147,36 @@ export class Journal {
       segment.live += 1;
       for (const record of readSegment(this.#disk, segment, this.#report, this.#owner)) {
         segment.live += 1;
+        segment.hasRecords = true;
         yield { ...record, ticket: segment.number as Ticket };
       }
       this.release(segment.number as Ticket);
     }
+  }
+
+  /** The settled segments that are kept, by number, oldest first. */
+  get kept(): readonly number[] {
+    return [...this.#writer.shelf.segments].filter(({ kept }) => kept).map(({ number }) => number);
+  }
+
+  /** Deletes kept segments; works after `close` too. Resolves when they are gone. */
+  forget(numbers: Iterable<number>): Promise<void> {
+    const { shelf } = this.#writer;
+    for (const number of numbers) {
+      const segment = shelf.get(number);
+      if (segment?.kept === true) shelf.retire(segment);
+    }
+    return shelf.deleted();
+  }
+
+  /**
+   * Deletes kept segments although a failover could still lose what they hold, and reports each. Only in their order, from the oldest
+   * segment there is; what is behind one that cannot be deleted yet stays. Resolves when they are gone.
+   */
+  expire(numbers: ReadonlySet<number>): Promise<void> {
+    const { shelf } = this.#writer;
+    shelf.expire(numbers);
+    return shelf.deleted();
   }
 
   /** The state now, and counts since `open`. */
@@ -150,8 +184,8 @@ export class Journal {
     const { shelf, counts } = this.#writer;
     let liveRecords = 0;
     for (const segment of shelf.segments) liveRecords += segment.live;
-    const { count: segments, bytes, foreign, blockage } = shelf;
-    return { segments, bytes, liveRecords, foreign, blocked: blockage?.reason ?? null, ...counts };
+    const { count: segments, bytes, keptBytes, foreign, blockage } = shelf;
+    return { segments, bytes, keptBytes, liveRecords, foreign, blocked: blockage?.reason ?? null, ...counts };
   }
 
   /**

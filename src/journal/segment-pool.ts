@@ -11,6 +11,8 @@ export interface ShelfOptions {
   readonly dir: string;
   readonly segmentBytes: number;
   readonly maxBytes: number;
+  /** Upper bound of the settled segments that are kept. */
+  readonly maxKeptBytes: number;
   /** Whose records are written; null: nobody's in particular. */
   readonly owner: JournalOwner | null;
   readonly clock: Clock;
@@ -28,6 +30,7 @@ interface Blockage {
 }
 
 const retryMs = 1000;
+const noSpace: readonly unknown[] = ['ENOSPC', 'EDQUOT'];
 
 /** The segment files of one directory: it keeps one more ready than is in use, and deletes those that nobody needs. */
 export class Shelf {
@@ -35,6 +38,7 @@ export class Shelf {
   readonly #segments = new Map<number, Segment>();
   #highest = 0;
   #bytes = 0;
+  #keptBytes = 0;
   #foreign = 0;
   #next: Segment | undefined;
   /** The segment whose file is being made, and the end of that; `#next`, or taken already. */
@@ -77,6 +81,11 @@ export class Shelf {
     return this.#bytes;
   }
 
+  /** Bytes of those that are settled and kept. */
+  get keptBytes(): number {
+    return this.#keptBytes;
+  }
+
   /** Files that were set aside since they belong to another database or node. */
   get foreign(): number {
     return this.#foreign;
@@ -117,10 +126,34 @@ export class Shelf {
     return taken;
   }
 
+  /** Keeps the file of a settled segment; the oldest ones are deleted when they take too much room. */
+  keep(segment: Segment): void {
+    if (segment.kept) return;
+    segment.kept = true;
+    this.#keptBytes += segment.bytes;
+    if (segment.fd >= 0) this.#options.disk.close(segment.fd);
+    segment.fd = -1;
+    while (this.#keptBytes > this.#options.maxKeptBytes && this.#dropOldest('space'));
+  }
+
+  /** Deletes kept segments from the oldest on, until one is not among `numbers`. */
+  expire(numbers: ReadonlySet<number>): void {
+    for (let oldest = this.#oldest; oldest !== undefined && numbers.has(oldest.number); ) {
+      if (!this.#dropOldest('expired')) return;
+      oldest = this.#oldest;
+    }
+  }
+
+  /** Resolves when what is not needed is deleted. */
+  async deleted(): Promise<void> {
+    await this.#deleting;
+  }
+
   /** Deletes the file of a segment that nobody needs; a damaged one, and one of another owner, is renamed and kept. */
   retire(segment: Segment): void {
     if (!this.#segments.delete(segment.number)) return;
     if (segment.foreign) this.#foreign += 1;
+    if (segment.kept) this.#keptBytes -= segment.bytes;
     if (segment.fd >= 0) this.#options.disk.close(segment.fd);
     segment.fd = -1;
     const made = segment === this.#making ? this.#made : undefined;
@@ -145,6 +178,8 @@ export class Shelf {
     if (this.#closed || this.#next !== undefined || this.#making !== undefined) return;
     const { dir, segmentBytes, maxBytes } = this.#options;
     if (this.#bytes + segmentBytes > maxBytes) {
+      // A segment is prepared once more when the deleted one is gone.
+      if (this.#dropOldest('space')) return;
       this.#block({ reason: 'full' });
       return;
     }
@@ -184,8 +219,26 @@ export class Shelf {
     segment.cause = error;
     if (this.#next === segment) this.#next = undefined;
     this.#block({ reason: 'failed', error });
+    if (noSpace.includes((error as { readonly code?: unknown } | null)?.code)) this.#dropOldest('space');
     this.#options.onFailed(segment);
     this.#options.clock.after(retryMs, () => this.#prepare());
+  }
+
+  get #oldest(): Segment | undefined {
+    const [oldest] = this.#segments.values();
+    return oldest;
+  }
+
+  /**
+   * Deletes the oldest segment if it is kept; false when it is not. Only ever the oldest: a settlement that was given up stands before the
+   * record of its failure, and without that record it would be charged after a failover.
+   */
+  #dropOldest(reason: 'expired' | 'space'): boolean {
+    const segment = this.#oldest;
+    if (segment?.kept !== true) return false;
+    this.#options.report({ kind: 'uncovered', segment: segment.number, reason });
+    this.retire(segment);
+    return true;
   }
 
   #block(blockage: Blockage): void {

@@ -25,6 +25,10 @@ export interface Segment {
   syncing: boolean;
   /** Replay met unreadable bytes: the file is kept for the operator. */
   damaged: boolean;
+  /** Records were written to it, or read from it. */
+  hasRecords: boolean;
+  /** All of its records are released, and its file is kept until it is forgotten. */
+  kept: boolean;
   /** It belongs to another database or another node: the file is set aside. */
   foreign: boolean;
   /** Why it failed. */
@@ -69,6 +73,8 @@ export function segmentOf(
     live: 0,
     syncing: false,
     damaged: false,
+    hasRecords: false,
+    kept: false,
     foreign: false,
     cause: undefined,
   };

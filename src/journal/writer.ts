@@ -7,6 +7,8 @@ import { Shelf, type ShelfOptions } from './segment-pool.ts';
 /** The shelf's needs, less what the writer sees to itself. */
 type WriterOptions = Omit<ShelfOptions, 'onReady' | 'onFailed'> & {
   readonly sync: boolean;
+  /** Settled segments are kept until they are forgotten. */
+  readonly keepsSettled: boolean;
   readonly atTurnEnd: (task: () => void) => void;
 };
 
@@ -85,10 +87,11 @@ export class Writer {
 
   /** Closes a segment that is not written any more, and has it deleted once its records are released. */
   putAway(segment: Segment): void {
-    if (segment === this.#current || segment.syncing || segment.state === 'preparing') return;
+    if (segment === this.#current || segment.syncing || segment.state === 'preparing' || segment.kept) return;
     if (segment.live === 0) {
       this.#dirty.delete(segment);
-      this.shelf.retire(segment);
+      if (this.#options.keepsSettled && segment.hasRecords && !segment.foreign) this.shelf.keep(segment);
+      else this.shelf.retire(segment);
     } else if (segment.fd >= 0 && !this.#dirty.has(segment)) {
       this.#options.disk.close(segment.fd);
       segment.fd = -1;
@@ -157,6 +160,7 @@ export class Writer {
     }
     this.#writes += 1;
     segment.written += this.#batch.length;
+    segment.hasRecords = true;
     this.#batch.clear();
     this.#dirty.add(segment);
   }
