@@ -5,6 +5,8 @@ import { Refusals } from '../inference/refusals.ts';
 import type { JournalEvent } from '../journal/errors.ts';
 import { Journal, type JournalOptions } from '../journal/journal.ts';
 import { KeyRing } from '../keys/key-cache.ts';
+import { KeptSegments } from '../ledger/kept-segments.ts';
+import { Retention } from '../ledger/segment-retention.ts';
 import type { SettlementResult, SettlementRow } from '../ledger/settlement-sql.ts';
 import { Settlements } from '../ledger/settlements.ts';
 import { describeError, type Log } from '../log/log.ts';
@@ -18,7 +20,8 @@ import { SpendLines } from '../nodes/reservation-queue.ts';
 import { type ChangeTopic, lookedBack, seenUntilNow } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
-import type { Clock } from '../time/clock.ts';
+import type { HistoryWatch } from '../store/history-watch.ts';
+import { type Clock, within } from '../time/clock.ts';
 import { Funds } from './spend-limits.ts';
 
 /**
@@ -39,6 +42,8 @@ export interface BooksParts {
   /** The name of the data directory and what its journal is made of; from the directory itself unless told. */
   readonly home?: string;
   readonly journal?: Partial<JournalOptions>;
+  /** Notices that another server has taken the place of the one that memory was read from; null or absent: nobody looks. */
+  readonly watch?: HistoryWatch | null;
   /** The operator has published a catalogue (`naru models publish`): the configuration is to be read again. */
   readonly onPublished?: (() => void) | undefined;
   /** Another process has taken over the identity of the data directory: this one must stop. */
@@ -53,6 +58,8 @@ export interface Books {
   readonly keys: KeyRing;
   readonly settlements: Settlements;
   readonly journal: Journal;
+  /** Settled segments of the journal that standbys may lack. */
+  readonly keptSegments: KeptSegments;
   readonly feed: ChangeFeed;
   /** Who else serves from the database. */
   readonly nodes: NodeRegistry;
@@ -94,7 +101,15 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     clock,
     owner,
     report: (event) => reportJournal(log, event),
+    keepsSettled: keepsSettled(config),
     ...parts.journal,
+  });
+  const keptSegments = new KeptSegments({
+    database,
+    journal,
+    retention: new Retention({ keepMs: config.settlement.keepSettledMs }),
+    clock,
+    watch: parts.watch ?? null,
   });
   const funds = new Funds({ accounts, keys, clock, debtFloor: parts.debtFloor });
   const shares: SpendShares = new SpendShares({ database, clock, nodes, isCurrent: () => feed.isFresh });
@@ -164,6 +179,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     keys,
     settlements,
     journal,
+    keptSegments,
     feed,
     nodes,
     shares,
@@ -178,9 +194,24 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
       await feed.close();
       await refusals.close();
       await settlements.close();
+      await forgetCovered(keptSegments, clock);
       await nodes.leave(settlements.backlog + settlements.unstored === 0);
     },
   };
+}
+
+/** How long a stop waits for a standby that is about to have what was settled last. */
+const coverOnCloseMs = 1_000;
+
+/** Whether a journal keeps settled segments: nothing replicates the embedded database. */
+export function keepsSettled({ database, settlement }: Pick<Config, 'database' | 'settlement'>): boolean {
+  return database.url !== 'embedded' && settlement.keepSettledMs !== 0;
+}
+
+/** What the standbys do not have, or nobody can tell, stays for the next start. Never rejects. */
+async function forgetCovered(keptSegments: KeptSegments, clock: Clock): Promise<void> {
+  const covering = keptSegments.untilCovered(coverOnCloseMs).catch(() => {});
+  await within(clock, 2 * coverOnCloseMs, covering, undefined);
 }
 
 /** What the database has committed leaves what was pending, in the same turn, so that no reader sees a charge twice or not at all. */
@@ -217,6 +248,9 @@ function giveBack(
 const foreignWords =
   'it belongs to another database or node and was set aside: settle it where it belongs with `naru node recover`';
 
+const uncoveredMessage =
+  'it was kept for standbys and is deleted before all of them are known to have what it held: until they have it, a failover loses those charges';
+
 /** Tells the log what a journal reports. */
 export function reportJournal(log: Log, event: JournalEvent): void {
   const { kind } = event;
@@ -224,6 +258,8 @@ export function reportJournal(log: Log, event: JournalEvent): void {
   const segment = 'segment' in event ? event.segment : null;
   // A torn end is what every crash leaves; everything else wants a person.
   if (kind === 'torn' || kind === 'unblocked') log.info('journal', { kind, segment });
+  else if (kind === 'uncovered')
+    log.warn('journal', { kind, segment, reason: event.reason, detail: uncoveredMessage });
   else if (kind === 'foreign') {
     const { database, home } = event;
     log.error('journal', { kind, segment, database, home, detail: foreignWords });

@@ -4,6 +4,8 @@ import type { Surroundings } from './process-context.ts';
 
 /** The exit code of a process that ended because of an error that nothing caught (EX_SOFTWARE of sysexits.h). */
 const crashExitCode = 70;
+/** That of a process that ends because memory is not true to the database any more (EX_TEMPFAIL). */
+const restartExitCode = 75;
 /** How long a process may take to end beyond the drain. Settling has 3 s. */
 const endWithinMs = 10_000;
 /** An error in a timer repeats: the first ones say what there is to say. */
@@ -35,28 +37,36 @@ export interface CrashGuardParts {
 export function guardAgainstCrash(parts: CrashGuardParts): {
   /** The exit code of the process if it stopped now. */
   readonly exitCode: () => number;
+  /** Ends the process in the same way for another process to take over; what it is for was logged. Works once. */
+  readonly restart: () => void;
   /** Errors that nothing caught end the process again. */
   readonly release: () => void;
 } {
   const { around, clock, log, flush } = parts;
   let seen = 0;
+  let exitCode = 0;
+  const end = (code: number): void => {
+    const isFirst = exitCode === 0;
+    if (exitCode !== crashExitCode) exitCode = code;
+    if (!isFirst) return;
+    const drainMs = parts.drainMs();
+    clock.after(drainMs, parts.cut);
+    clock.after(drainMs + endWithinMs, () => {
+      log.error('stop_timed_out', { after_ms: drainMs + endWithinMs });
+      flush();
+      around.exit(exitCode);
+    });
+    parts.stop();
+  };
   const release = around.onUncaught((error, origin) => {
     seen += 1;
     if (seen <= maxLogged) {
       log.error('uncaught_error', { origin, detail: describeUncaught(error) });
       flush();
     }
-    if (seen > 1) return;
-    const drainMs = parts.drainMs();
-    clock.after(drainMs, parts.cut);
-    clock.after(drainMs + endWithinMs, () => {
-      log.error('stop_timed_out', { after_ms: drainMs + endWithinMs });
-      flush();
-      around.exit(crashExitCode);
-    });
-    parts.stop();
+    end(crashExitCode);
   });
-  return { exitCode: () => (seen === 0 ? 0 : crashExitCode), release };
+  return { exitCode: () => exitCode, restart: () => end(restartExitCode), release };
 }
 
 /**

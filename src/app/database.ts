@@ -55,7 +55,7 @@ export async function warnOfUnsafeServer(
 ): Promise<void> {
   if (config.database.url === 'embedded') return;
   try {
-    for (const fault of durabilityFaults(await readDurability(database))) {
+    for (const fault of durabilityFaults(await readDurability(database), config.settlement.keepSettledMs)) {
       log.warn('database_unsafe', { detail: fault });
       say(`warning: the server of database.url: ${fault}`);
     }

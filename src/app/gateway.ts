@@ -26,6 +26,7 @@ import type { Processes } from '../slots/drivers/processes.ts';
 import { createSlots, type Slots, type SlotsSettings } from '../slots/slots.ts';
 import { forgetOldChanges } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
+import { HistoryWatch } from '../store/history-watch.ts';
 import { migrate } from '../store/migrate.ts';
 import { type Clock, within } from '../time/clock.ts';
 import { Health } from '../upstreams/health.ts';
@@ -59,6 +60,8 @@ export interface GatewayParts {
   readonly onPublished?: () => void;
   /** Called once when another process has taken over the identity of the data directory: close the gateway then. */
   readonly onSuperseded?: (error: Error) => void;
+  /** Called once when the database lost commits that this process saw: it must end, and another one take over. */
+  readonly onHistoryChanged?: () => void;
   /** What a worker leaves to its parent (docs/decisions/workers.md): engines, the rate of a client, and the admin port. */
   readonly parent?: ParentParts;
 }
@@ -119,6 +122,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
 /** `onFailure` takes how to close what was opened, should anything after it fail. */
 async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>) => void): Promise<Gateway> {
   const { config, database, clock, log, parent } = parts;
+  const watch = config.database.url === 'embedded' ? null : await watchHistory(parts);
   const migrated = await migrate(database);
   if (migrated.length > 0) log.info('migrated', { steps: migrated.join(', ') });
   await ensurePartitions(database, clock.now());
@@ -126,7 +130,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   /** Those of the moment: a reload may change them. */
   const limits = (): Config['limits'] => offer.config.limits;
   onFailure(() => offer.close());
-  const books = await openBooks({ ...parts, debtFloor: () => limits().debtFloorKrw });
+  const books = await openBooks({ ...parts, watch, debtFloor: () => limits().debtFloorKrw });
   onFailure(() => books.close());
   const { accounts, keys, settlements, feed, nodes, shares } = books;
   const skew = new ClockSkew({ database, clock, log });
@@ -237,6 +241,9 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   const jobs = new JobRunner(
     [
       { name: 'renew-journal', everyMs: 5_000, run: () => settlements.renew() },
+      ...(watch === null
+        ? []
+        : [{ name: 'check-replication', everyMs: 1_000, run: () => books.keptSegments.check() }]),
       { name: 'measure-clock', everyMs: 60_000, run: () => skew.measure() },
       { name: 'watch-descriptors', everyMs: 5_000, run: () => descriptors.check() },
       { name: 'release-memory', everyMs: releaseEveryMs, run: async () => release.check() },
@@ -294,6 +301,17 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       await engines.close();
     },
   };
+}
+
+/** Memory is only true to the server that it is read from: a server that took its place with less in it ends this process. */
+async function watchHistory({ database, log, onHistoryChanged }: GatewayParts): Promise<HistoryWatch> {
+  const watch = new HistoryWatch(({ message }) => {
+    log.error('history_changed', { detail: `${message}: this process ends, and the next one settles again` });
+    onHistoryChanged?.();
+  });
+  await watch.look(database);
+  database.checkLine((sql) => watch.look(sql));
+  return watch;
 }
 
 function healthLimits({ routing }: Config): HealthLimits {

@@ -1,6 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
 import { Journal } from '../journal/journal.ts';
+import { KeptSegments } from '../ledger/kept-segments.ts';
+import { Retention } from '../ledger/segment-retention.ts';
 import { Settlements } from '../ledger/settlements.ts';
 import type { Log } from '../log/log.ts';
 import { nodeHome } from '../nodes/node-dir.ts';
@@ -11,13 +14,16 @@ import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
 import { systemClock } from '../time/clock.ts';
-import { reportJournal } from './accounting.ts';
+import { keepsSettled, reportJournal } from './accounting.ts';
 import { holdHome } from './workers/worker-dir.ts';
+
+/** How long a start waits for the standbys to have what it settled. Nothing looks again before the next start. */
+const coverWithinMs = 2_000;
 
 /** What settling a journal takes. */
 export interface LeftoverParts {
   readonly database: Database;
-  readonly ack: 'journal' | 'database';
+  readonly config: Pick<Config, 'database' | 'settlement'>;
   readonly log: Log;
 }
 
@@ -38,7 +44,7 @@ export function workerHomes(dataDir: string): readonly string[] {
  */
 export async function settleJournalOf(
   home: string,
-  { database, ack, log }: LeftoverParts,
+  { database, config, log }: LeftoverParts,
 ): Promise<{ readonly finals: number; readonly orphans: number }> {
   const dir = join(home, 'journal');
   if (!existsSync(dir)) return { finals: 0, orphans: 0 };
@@ -50,12 +56,13 @@ export async function settleJournalOf(
     clock: systemClock,
     owner,
     report: (event) => reportJournal(log, event),
+    keepsSettled: keepsSettled(config),
   });
   const charged = { account: new Set<number>(), key: new Set<number>() };
   const settlements = new Settlements({
     database,
     journal,
-    ack,
+    ack: config.settlement.ack,
     clock: systemClock,
     log,
     spendingNode: () => null,
@@ -72,7 +79,20 @@ export async function settleJournalOf(
     return await settlements.recover();
   } finally {
     await settlements.close();
+    await forgetCovered(journal, database);
     await tellNodes(database, charged);
+  }
+}
+
+/** Deletes what the standbys have; where they do not show how far they are, everything: no later look would know more. Never rejects. */
+async function forgetCovered(journal: Journal, database: Database): Promise<void> {
+  const retention = new Retention({ keepMs: null, graceMs: 0 });
+  const parts = { database, journal, retention, clock: systemClock, watch: null };
+  try {
+    await new KeptSegments(parts).untilCovered(coverWithinMs);
+    if (!retention.isFollowed) await journal.forget(journal.kept);
+  } catch {
+    // The next start settles again what is still there.
   }
 }
 

@@ -89,7 +89,7 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     const left = workerHomes(dataDir).map((dir) => ({ dir, isHeld: false }));
     if (left.length > 0) {
       await migrate(database);
-      await settleLeftHomes(left, { database, ack: config.settlement.ack, log });
+      await settleLeftHomes(left, { database, config, log });
     }
     const parts = { database, dataDir, clock: systemClock, log, processes: createProcesses(around.kill) };
     const reloading = new Reloading((gateway: Gateway, atStart) => reload(serving, gateway, atStart));
@@ -101,6 +101,10 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
         say(error.message);
         exitCode = 1;
         stop.resolve();
+      },
+      onHistoryChanged() {
+        say('the database is another one after a failover: this server ends, for another one to take over');
+        guard.restart();
       },
     });
     current = gateway;

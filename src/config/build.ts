@@ -25,7 +25,7 @@ export function buildConfig(file: ParsedFile, outside: Outside, facts: FactsTake
     log: { level: file.log.level },
     limits,
     routing: buildRouting(file.routing),
-    settlement: { ack: file.settlement.ack },
+    settlement: { ack: file.settlement.ack, keepSettledMs: file.settlement.keep_settled_ms ?? null },
     exchange,
     providers: file.providers.map((provider) => buildProvider(provider, limits)),
     slots: file.slots.map((slot) => buildSlot(slot, outside)),

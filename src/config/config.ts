@@ -4,6 +4,9 @@ import type { Secret } from './secret.ts';
 import type { SlotSettings } from './slot.ts';
 import type { ParameterOverrides, Variant } from './variants.ts';
 
+/** How long the journal keeps what is settled at most for standbys that lack it, where the file does not say how long. */
+export const defaultKeepSettledMs = 600_000;
+
 /** What `naru.yaml` says, with every default filled in and every reference checked (spec:operator/2.1). Frozen all through. */
 export interface Config {
   readonly listen: Address;
@@ -24,7 +27,11 @@ export interface Config {
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' };
   readonly limits: LimitsConfig;
   readonly routing: RoutingConfig;
-  readonly settlement: { readonly ack: 'journal' | 'database' };
+  readonly settlement: {
+    readonly ack: 'journal' | 'database';
+    /** Null: as long as the journal decides by the standbys that it sees. */
+    readonly keepSettledMs: number | null;
+  };
   /** How USD prices became won; null when the file states no rate, and then no price is in USD. */
   readonly exchange: ExchangeConfig | null;
   readonly providers: readonly ProviderConfig[];

@@ -205,6 +205,11 @@ const settlement = section('When an answer counts as paid.', {
     ),
     'journal',
   ),
+  keep_settled_ms: integer(
+    'How long the journal keeps what the database has, for a failover to a standby that lacks some of it; an external database only. Less as soon as every standby has it, at once with 0; without it 600000 while the server has a standby, else 0. Set it where standbys do not show in `pg_stat_replication`.',
+    0,
+    dayMs,
+  ).optional(),
 });
 
 const exchange = section('How prices in USD become won. Required when a price is in USD.', {

@@ -60,6 +60,7 @@ export class Database implements Sql {
   readonly #pool: ReturnType<DatabaseMeans['openPool']>;
   /** The one connection on which settlements and re-reads of money follow each other in order. */
   readonly line: OrderedLine;
+  #lineCheck: (sql: Sql) => Promise<unknown> = async () => {};
 
   /**
    * `limitMs` bounds every statement of the pool (see `clientConfig`): for who serves, not for who verifies a ledger of any size. Those
@@ -74,7 +75,12 @@ export class Database implements Sql {
     this.address = address;
     this.#means = means;
     this.#pool = means.openPool(address, poolSize, limitMs);
-    this.line = new OrderedLine(() => means.connect(address, answerWithinMs));
+    this.line = new OrderedLine(() => this.#connectLine());
+  }
+
+  /** Runs `check` on every further connection of the ordered line before it is used; one on which it rejects is not used. */
+  checkLine(check: (sql: Sql) => Promise<unknown>): void {
+    this.#lineCheck = check;
   }
 
   /** Opens one more connection, which the caller closes; rejects when the server is not there within 5 s. */
@@ -132,6 +138,17 @@ export class Database implements Sql {
     // Where nothing answers, an idle connection waits for ever for its end.
     await Promise.race([this.#pool.end(), late.promise]);
     clearTimeout(timer);
+  }
+
+  async #connectLine(): Promise<Client> {
+    const client = await this.#means.connect(this.address, answerWithinMs);
+    try {
+      await this.#lineCheck(sqlOver(client));
+      return client;
+    } catch (error) {
+      await disconnect(client);
+      throw error;
+    }
   }
 
   async #begin(): Promise<PoolClient> {

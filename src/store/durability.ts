@@ -1,3 +1,4 @@
+import { defaultKeepSettledMs } from '../config/config.ts';
 import type { Sql } from './sql.ts';
 
 /** What an external server's configuration means for a charge that was acknowledged. */
@@ -9,6 +10,8 @@ export interface ServerDurability {
   readonly synchronousStandbys: string;
   /** Standbys connected now, backups in progress left out. */
   readonly standbys: number;
+  /** Those of which this role may not read how far they are. */
+  readonly hiddenStandbys: number;
   readonly isStandby: boolean;
 }
 
@@ -20,6 +23,7 @@ export async function readDurability(sql: Sql): Promise<ServerDurability> {
             current_setting('synchronous_commit', true) AS "synchronousCommit",
             coalesce(current_setting('synchronous_standby_names', true), '') AS "synchronousStandbys",
             (SELECT count(*)::int FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup') AS "standbys",
+            (SELECT count(*)::int FROM pg_stat_replication WHERE state IS NULL) AS "hiddenStandbys",
             pg_is_in_recovery() AS "isStandby"`,
   );
   if (row === undefined) throw new Error('the server did not return its settings');
@@ -27,7 +31,10 @@ export async function readDurability(sql: Sql): Promise<ServerDurability> {
 }
 
 /** What can lose a charge that was acknowledged, each as a sentence with its remedy; empty when nothing can. */
-export function durabilityFaults(server: ServerDurability): readonly string[] {
+export function durabilityFaults(
+  server: ServerDurability,
+  keepSettledMs: number | null = null,
+): readonly string[] {
   const faults: string[] = [];
   if (server.isStandby)
     faults.push('it is a standby and takes no writes: point database.url at the primary server');
@@ -44,8 +51,21 @@ export function durabilityFaults(server: ServerDurability): readonly string[] {
       `synchronous_commit is ${server.synchronousCommit} although the session sets it to on: a crash can lose acknowledged charges: do not let a connection pooler reset it`,
     );
   if (server.standbys > 0 && server.synchronousStandbys === '')
-    faults.push(
-      `${server.standbys === 1 ? 'one standby replicates' : `${server.standbys} standbys replicate`} asynchronously: a failover loses the charges that had not arrived there: set synchronous_standby_names`,
-    );
+    faults.push(asynchronousFault(server, keepSettledMs));
   return faults;
+}
+
+function asynchronousFault(
+  { standbys, hiddenStandbys }: ServerDurability,
+  keepSettledMs: number | null,
+): string {
+  const replicates = standbys === 1 ? 'one standby replicates' : `${standbys} standbys replicate`;
+  const settlements =
+    keepSettledMs === 0
+      ? 'charges (settlement.keep_settled_ms is 0), credits, keys and accounts'
+      : 'credits, keys and accounts (charges are settled again from the journals)';
+  const lost = `${replicates} asynchronously: a failover loses the ${settlements} that had not arrived there: set synchronous_standby_names`;
+  if (hiddenStandbys === 0 || keepSettledMs === 0) return lost;
+  const keepMs = keepSettledMs ?? defaultKeepSettledMs;
+  return `${lost}; this role may not read how far the standbys are, so journals keep what is settled for ${keepMs / 1000} s and no longer: GRANT pg_monitor to it`;
 }

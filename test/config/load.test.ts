@@ -55,7 +55,7 @@ test('an empty file, a file of comments and no file at all mean the same default
       coolDownMs: 5_000,
       longestCoolDownMs: 600_000,
     },
-    settlement: { ack: 'journal' },
+    settlement: { ack: 'journal', keepSettledMs: null },
     exchange: null,
     providers: [],
     slots: [],

@@ -34,6 +34,9 @@ export interface OwnPostgres {
 /** A server that replicates from another one. */
 export interface Standby {
   readonly address: DatabaseAddress;
+  /** Has it receive nothing more until `resume`; what was sent meanwhile is lost to it if it is promoted instead. */
+  pause(): Promise<void>;
+  resume(): void;
   /** Makes it a primary server of its own. */
   promote(): Promise<void>;
   stop(): Promise<void>;
@@ -193,15 +196,47 @@ export async function startOwnPostgres(
     const its = { ...settings, port: copyPort, primary_conninfo: source };
     const copyAddress = { ...address, port: copyPort };
     const server = await launch(copy, its, copyAddress);
-    const standby = {
-      address: copyAddress,
-      async promote() {
-        const client = new Client(copyAddress);
-        await client.connect();
-        await client.query('SELECT pg_promote(true)');
+    let receiver: number | null = null;
+    const ask = async <T extends object>(sql: string): Promise<T | undefined> => {
+      const client = new Client(copyAddress);
+      client.on('error', () => {});
+      await client.connect();
+      try {
+        return (await client.query<T>(sql)).rows[0];
+      } finally {
         await client.end();
+      }
+    };
+    const standby: Standby = {
+      address: copyAddress,
+      async pause() {
+        receiver = (await ask<{ pid: number }>('SELECT pid FROM pg_stat_wal_receiver'))?.pid ?? null;
+        if (receiver === null) throw new Error('the standby receives nothing');
+        process.kill(receiver, 'SIGSTOP');
       },
-      stop: () => end(server, 'SIGINT'),
+      resume() {
+        if (receiver !== null) process.kill(receiver, 'SIGCONT');
+        receiver = null;
+      },
+      async promote() {
+        if (receiver !== null) {
+          // What waits in its socket ends with it. The standby restarts after that.
+          process.kill(receiver, 'SIGKILL');
+          const killed = receiver;
+          const untilMs = performance.now() + patienceMs;
+          while (isRunning(killed)) {
+            if (performance.now() > untilMs) throw new Error('the receiver does not end');
+            await new Promise((resolve) => setTimeout(resolve, 20));
+          }
+          receiver = null;
+          await answering(server, copyAddress);
+        }
+        await ask('SELECT pg_promote(true)');
+      },
+      stop() {
+        standby.resume();
+        return end(server, 'SIGINT');
+      },
     };
     standbys.push(standby);
     return standby;
@@ -241,6 +276,15 @@ async function answering(child: ChildProcess, address: DatabaseAddress): Promise
     } finally {
       await client.end().catch(() => {});
     }
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -50,7 +50,11 @@ test('what a node left in its journal, settled without its start, is known to th
   };
   await journal.durable(journal.append(finalType, encodeFinal(settled)));
   await journal.close();
-  await settleJournalOf(home, { database: naru.database, ack: 'journal', log: silentLog });
+  const config = {
+    database: { url: 'embedded' },
+    settlement: { ack: 'journal', keepSettledMs: null },
+  } as const;
+  await settleJournalOf(home, { database: naru.database, config, log: silentLog });
   const known = async (): Promise<readonly number[]> => [
     (await naru.send('GET', '/key', { key })).json.data.usage,
     (await naru.send('GET', '/credits', { key })).json.data.total_usage,

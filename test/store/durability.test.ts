@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Database } from '../../src/store/database.ts';
 import { durabilityFaults, readDurability } from '../../src/store/durability.ts';
+import { readReplication } from '../../src/store/replication.ts';
 import { type OwnPostgres, ownBinDir, startOwnPostgres } from '../harness/own-postgres.ts';
 
 let folder: string;
@@ -80,13 +81,18 @@ test('a server that keeps what it acknowledged has no fault; each setting that d
     [{ fullPageWrites: 'off' }, /full_page_writes is off/],
     [{ synchronousCommit: 'local' }, /synchronous_commit is local/],
     [{ isStandby: true }, /a standby and takes no writes/],
-    [{ standbys: 2 }, /2 standbys replicate asynchronously/],
+    [
+      { standbys: 2 },
+      /2 standbys replicate asynchronously: .* credits, keys and accounts \(charges are settled again/,
+    ],
+    [{ standbys: 2, hiddenStandbys: 2 }, /keep what is settled for 600 s and no longer: GRANT pg_monitor/],
   ] as const) {
     const faults = durabilityFaults({ ...read, ...change });
     assert.equal(faults.length, 1);
     assert.match(faults[0] ?? '', words);
   }
   assert.deepEqual(durabilityFaults({ ...read, standbys: 1, synchronousStandbys: 'standby' }), []);
+  assert.match(durabilityFaults({ ...read, standbys: 1, hiddenStandbys: 1 }, 0).join(), /loses the charges/);
 });
 
 test('an asynchronous standby is seen, and so is that a server is one', async () => {
@@ -100,6 +106,21 @@ test('an asynchronous standby is seen, and so is that a server is one', async ()
       /one standby replicates asynchronously/,
     );
     assert.match(durabilityFaults(await readDurability(copy)).join(), /a standby and takes no writes/);
+    const known = await readReplication(primary);
+    assert.match(known?.history ?? '', /^\d+\/00000001$/);
+    await seen(primary, 'SELECT 1 FROM pg_stat_replication WHERE flush_lsn = pg_current_wal_flush_lsn()');
+    const [flushed] = (await readReplication(primary))?.standbys ?? [];
+    assert.ok(flushed !== undefined && flushed !== null && flushed >= (known?.position ?? 0n));
+    assert.deepEqual(await readReplication(copy), { history: null, position: null, standbys: [] });
+    await primary.query('CREATE ROLE plain LOGIN');
+    const plain = new Database({ ...postgres.address, user: 'plain' }, 1);
+    try {
+      const hidden = await readReplication(plain);
+      assert.deepEqual([hidden?.history, hidden?.standbys], [known?.history, [null]]);
+      assert.match(durabilityFaults(await readDurability(plain)).join(), /GRANT pg_monitor/);
+    } finally {
+      await plain.close();
+    }
   } finally {
     await primary.close();
     await copy.close();

@@ -157,7 +157,7 @@ async function settleLeftovers(database: Database, dataDir: string, config: Conf
     // What the database refuses is in its quarantine, and so in the backup; damage of the journal is reported by the next start.
     if (event === 'quarantine_not_stored') quarantined.push(event);
   };
-  const parts = { database, ack: config.settlement.ack, log: { ...silentLog, error } };
+  const parts = { database, config, log: { ...silentLog, error } };
   await settleJournalOf(dataDir, parts);
   for (const home of workerHomes(dataDir)) {
     const lock = await holdHome(home);

@@ -90,7 +90,7 @@ async function database(config: Config, dir: string, around: Surroundings): Prom
     return answered(
       new Database({ connectionString: url.reveal() }, 1),
       'the server of database.url',
-      durabilityFaults,
+      (server) => durabilityFaults(server, config.settlement.keepSettledMs),
     );
   const running = await runningEmbedded(dir);
   if (running !== null) return answered(new Database(running, 1), 'the embedded server');

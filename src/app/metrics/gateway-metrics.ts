@@ -43,6 +43,11 @@ export function gauges(
     },
     { name: 'naru_journal_bytes', help: 'Bytes of journal segments.', value: stats.bytes },
     {
+      name: 'naru_journal_kept_bytes',
+      help: 'Of those that are settled and kept until the standbys of the database have what they hold.',
+      value: stats.keptBytes,
+    },
+    {
       name: 'naru_quarantined_settlements',
       help: 'Settlements that the database refuses, of all nodes: see naru ledger quarantine.',
       value: alarms.quarantined + settlements.unstored,

@@ -206,7 +206,7 @@ async function prepare({ dataDir, size, config }: TeamServing, database: Databas
   const left = workerHomes(dataDir).filter((home) => !kept.has(home));
   await settleLeftHomes([{ dir: dataDir, isHeld: true }, ...left.map((dir) => ({ dir, isHeld: false }))], {
     database,
-    ack: config.settlement.ack,
+    config,
     log,
   });
 }

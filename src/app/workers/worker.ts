@@ -74,6 +74,7 @@ export async function work(
       processes: createProcesses(around.kill),
       onPublished: () => link.tell('published'),
       onSuperseded: ({ message }) => link.tell('superseded', message),
+      onHistoryChanged: guard.restart,
       parent: { lanes: lanesOfParent(link, systemClock), rate: rateOfParent(link), workers },
     });
     current = gateway;

@@ -1,0 +1,58 @@
+import { type Replication, readReplication } from './replication.ts';
+import type { Sql } from './sql.ts';
+
+/**
+ * The server is not the one that memory was read from, or it lost commits that this process saw. Its code is that of a lost connection:
+ * what was asked is asked again later, by this process or by the next one.
+ */
+export class HistoryChanged extends Error {
+  override readonly name = 'HistoryChanged';
+  readonly code = '08006';
+}
+
+/**
+ * Compares each look at the server with those before. After a failover to a standby that lacked commits, or a recovery from an older copy,
+ * balances in memory are not those of the database.
+ */
+export class HistoryWatch {
+  readonly #onChange: (error: HistoryChanged) => void;
+  #history: string | null = null;
+  #position = 0n;
+  #change: HistoryChanged | null = null;
+
+  /** `onChange` is called once. */
+  constructor(onChange: (error: HistoryChanged) => void) {
+    this.#onChange = onChange;
+  }
+
+  /**
+   * Asks the server how far it is; null when it does not report that. Throws `HistoryChanged` when it has another history, from then on
+   * always, and when it is a standby; and what the question throws.
+   */
+  async look(sql: Sql): Promise<Replication | null> {
+    if (this.#change !== null) throw this.#change;
+    // Looks may overlap: an answer can be older than that of a question which was asked later.
+    const reached = this.#position;
+    const replication = await readReplication(sql);
+    if (replication !== null) this.#compare(replication, reached);
+    return replication;
+  }
+
+  #compare({ history, position }: Replication, reached: bigint): void {
+    if (history === null || position === null)
+      throw new HistoryChanged('the server is a standby and takes no writes');
+    this.#history ??= history;
+    if (history !== this.#history)
+      throw this.#report(`the database continues as ${history}, and was ${this.#history} before`);
+    if (position < reached)
+      throw this.#report(`the log of the database ends at ${position}, and had reached ${reached} before`);
+    if (position > this.#position) this.#position = position;
+  }
+
+  #report(message: string): HistoryChanged {
+    const isFirst = this.#change === null;
+    this.#change ??= new HistoryChanged(message);
+    if (isFirst) this.#onChange(this.#change);
+    return this.#change;
+  }
+}

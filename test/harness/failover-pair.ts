@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { createOperatorService } from '../../src/app/operator-service.ts';
+import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id.ts';
+import { krwFromDecimal } from '../../src/money/krw.ts';
+import { Database } from '../../src/store/database.ts';
+import { readDurability } from '../../src/store/durability.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { eventually } from '../cli/naru.ts';
+import { type MovableAddress, openMovableAddress } from './movable-address.ts';
+import { type OwnPostgres, ownBinDir, type Standby, startOwnPostgres } from './own-postgres.ts';
+
+/** 10 prompt tokens at 1 won, 5 completion tokens at 2. */
+export const costMicro = 20_000_000n;
+
+/** A primary server, and a standby that replicates from it asynchronously. */
+export interface Pair {
+  readonly primary: OwnPostgres;
+  readonly standby: Standby;
+  /** The address of the database, whichever server it is. */
+  readonly address: MovableAddress;
+  /** Loses the primary and everything that the standby does not have, and moves the address to the standby. */
+  failOver(meanwhile?: () => Promise<void>): Promise<void>;
+}
+
+/** Starts both; they are stopped after the test. */
+export async function startPair(t: TestContext): Promise<Pair> {
+  const folder = mkdtempSync(join(tmpdir(), 'naru-failover-'));
+  const primary = await startOwnPostgres(await ownBinDir(folder));
+  t.after(async () => {
+    await primary.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const standby = await primary.addStandby();
+  const address = await openMovableAddress(primary.address);
+  t.after(() => address.close());
+  const watched = new Database(primary.address, 1);
+  await eventually('the standby streams', 30_000, async () =>
+    (await readDurability(watched)).standbys > 0 ? true : null,
+  );
+  await watched.close();
+  return {
+    primary,
+    standby,
+    address,
+    async failOver(meanwhile = async () => {}) {
+      address.moveTo(null);
+      await primary.lose();
+      await standby.promote();
+      await meanwhile();
+      address.moveTo(standby.address);
+    },
+  };
+}
+
+/** Opens a server for as long as a question takes. */
+export async function asked<T>(
+  at: OwnPostgres | Standby,
+  use: (database: Database) => Promise<T>,
+): Promise<T> {
+  const database = new Database(at.address, 2);
+  try {
+    return await use(database);
+  } finally {
+    await database.close();
+  }
+}
+
+const officeOf = (database: Database) =>
+  createOperatorService(database, { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} });
+
+/** Makes an account with 100,000 won of credit, and its first key. */
+export function createPayer(at: OwnPostgres): Promise<{ readonly accountId: number; readonly key: string }> {
+  return asked(at, async (database) => {
+    const office = officeOf(database);
+    const accountId = await office.createAccount({ name: 'payer', email: null });
+    const amount = krwFromDecimal('100000') ?? assert.fail();
+    const grant = { accountId, kind: 'topup', amount, expiresAtMs: null } as const;
+    await office.grantCredit({ ...grant, idempotencyKey: null, memo: null });
+    const order = { accountId, kind: 'inference', name: 'key', limit: null } as const;
+    const { plaintext } = await office.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
+    return { accountId, key: plaintext };
+  });
+}
+
+/** The generations that the ledger charges, in no order; every amount is checked. */
+async function charged(database: Database): Promise<readonly string[]> {
+  const entries = await Array.fromAsync(officeOf(database).exportEntries(null));
+  return entries.flatMap(({ kind, amountMicro, generationUuid }) => {
+    if (kind !== 'usage') return [];
+    assert.equal(amountMicro, -costMicro);
+    return [generationIdOf(generationUuid as GenerationUuid)];
+  });
+}
+
+/**
+ * These generations are charged, each once, no other is, and the ledger verifies; without `hasPrices`, prices that a test did not publish are not missed. */
+export async function assertExact(
+  at: OwnPostgres | Standby,
+  ids: readonly string[],
+  hasPrices = true,
+): Promise<void> {
+  await asked(at, async (database) => {
+    assert.deepEqual((await charged(database)).toSorted(), ids.toSorted());
+    const { differences } = await officeOf(database).verifyLedger();
+    const isPrice = ({ check }: { readonly check: string }): boolean => /names the price/.test(check);
+    assert.deepEqual(
+      differences.filter((one) => hasPrices || !isPrice(one)),
+      [],
+    );
+  });
+}
+
+/** Resolves once a server has so many charges. */
+export async function settledOn(at: OwnPostgres | Standby, count: number): Promise<void> {
+  await asked(at, (database) =>
+    eventually(`${count} charges`, 60_000, async () =>
+      (await charged(database)).length >= count ? true : null,
+    ),
+  );
+}

@@ -1,0 +1,130 @@
+/** Settled segments of the journal outlive their settlement for as long as a standby lacks it. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openBooks } from '../../src/app/accounting.ts';
+import { ensurePartitions } from '../../src/generations/partitions.ts';
+import { type GenerationUuid, generationIdOf, newGenerationUuid } from '../../src/ids/generation-id.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { krwOfMicro } from '../../src/money/krw.ts';
+import { Database } from '../../src/store/database.ts';
+import { HistoryChanged, HistoryWatch } from '../../src/store/history-watch.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { seoulDayAt } from '../../src/time/period.ts';
+import { eventually } from '../cli/naru.ts';
+import { asked, assertExact, costMicro, createPayer, startPair } from '../harness/failover-pair.ts';
+import { testConfig } from '../harness/gateway.ts';
+
+const segmentBytes = 64 * 1024;
+const detail = JSON.stringify({ pad: 'x'.repeat(500) });
+
+test('settled segments stay until the standby has them; those that it lacks in a failover are settled again, once', async (t) => {
+  const { primary, standby, address, failOver } = await startPair(t);
+  const dataDir = mkdtempSync(join(tmpdir(), 'naru-failover-'));
+  await asked(primary, async (database) => {
+    await migrate(database);
+    await ensurePartitions(database, Date.now());
+  });
+  const { accountId } = await createPayer(primary);
+  const config = testConfig({});
+  const open = async () => {
+    const database = new Database({ connectionString: address.url }, 4);
+    let changes = 0;
+    const watch = new HistoryWatch(() => {
+      changes += 1;
+    });
+    await watch.look(database);
+    database.checkLine((sql) => watch.look(sql));
+    const books = await openBooks({
+      config,
+      database,
+      dataDir,
+      clock: systemClock,
+      log: silentLog,
+      debtFloor: () => krwOfMicro(0n),
+      journal: { keepsSettled: true, segmentBytes },
+      watch,
+    });
+    return { database, books, changes: () => changes, settled: 0 };
+  };
+  const settleOne = async ({ books }: Opened, uuid: string): Promise<void> => {
+    const nowMs = Date.now();
+    const record = { uuid, accountId, keyId: 1, createdAtMs: nowMs, detail, app: null };
+    const opened = books.settlements.open(record);
+    await books.settlements.settle(opened, {
+      ...record,
+      settledAtMs: nowMs,
+      day: seoulDayAt(nowMs),
+      status: 200,
+      errorType: null,
+      model: null,
+      provider: null,
+      finishReason: 'stop',
+      promptTokens: 10,
+      completionTokens: 5,
+      cost: costMicro,
+      priceVersion: null,
+    });
+  };
+  type Opened = Awaited<ReturnType<typeof open>>;
+  const settle = async (opened: Opened, count: number): Promise<readonly string[]> => {
+    const uuids = Array.from({ length: count }, () => newGenerationUuid(Date.now()));
+    // A few at a time: small segments cannot be made as fast as many requests would fill them.
+    for (let at = 0; at < count; at += 10)
+      await Promise.all(uuids.slice(at, at + 10).map((uuid) => settleOne(opened, uuid)));
+    await opened.books.settlements.drained();
+    opened.settled += count;
+    assert.equal(opened.books.journal.stats().appended, 2 * opened.settled, 'all are journaled');
+    return uuids.map((uuid) => generationIdOf(uuid as GenerationUuid));
+  };
+  const segments = (): number => readdirSync(join(dataDir, 'journal')).length;
+  const first = await open();
+  t.after(async () => {
+    await first.books.close();
+    await first.database.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+  const ids = [...(await settle(first, 200))];
+  assert.ok(first.books.journal.kept.length > 1);
+  await eventually('the standby has them', 30_000, async () => {
+    await first.books.keptSegments.check();
+    return first.books.journal.kept.length === 0 ? true : null;
+  });
+  const idle = segments();
+  await standby.pause();
+  ids.push(...(await settle(first, 300)));
+  const { kept } = first.books.journal;
+  assert.ok(kept.length >= 5, `${kept.length} are kept`);
+  for (let looks = 0; looks < 5; looks += 1) await first.books.keptSegments.check();
+  assert.deepEqual(first.books.journal.kept, kept, 'none is deleted while the standby lacks it');
+  assert.ok(segments() >= idle + kept.length);
+  assert.ok(first.books.journal.stats().keptBytes >= kept.length * segmentBytes);
+
+  await failOver(() => assertExact(standby, ids.slice(0, 200), false));
+  await assert.rejects(first.books.keptSegments.check(), HistoryChanged);
+  await assert.rejects(Promise.resolve(first.books.accounts.current(accountId)), HistoryChanged);
+  assert.equal(first.changes(), 1);
+  assert.deepEqual(first.books.journal.kept, kept);
+  await first.books.close();
+  assert.deepEqual(first.books.journal.kept.slice(0, kept.length), kept, 'closing deletes none of them');
+
+  const second = await open();
+  try {
+    await assertExact(standby, ids, false);
+    ids.push(...(await settle(second, 50)));
+    const account = await second.books.accounts.current(accountId);
+    assert.equal(account?.balance, 100_000_000_000n - BigInt(ids.length) * costMicro);
+    await assertExact(standby, ids, false);
+  } finally {
+    await second.books.close();
+    await second.database.close();
+  }
+  // Everything once more, on the same server: nothing moves.
+  const third = await open();
+  await third.books.close();
+  await third.database.close();
+  await assertExact(standby, ids, false);
+});

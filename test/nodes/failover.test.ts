@@ -1,0 +1,77 @@
+/** A failover to an asynchronous standby: what clients were answered is charged there, once, and memory is true to it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { createPlace, eventually, type Serving } from '../cli/naru.ts';
+import { assertExact, createPayer, settledOn, startPair } from '../harness/failover-pair.ts';
+import { reply, startUpstream, usage } from '../harness/upstream.ts';
+import { ask, type Ended } from './team.ts';
+
+function answeredIds(answers: readonly Ended[]): readonly string[] {
+  for (const { status, text } of answers) assert.equal(status, 200, text);
+  return answers.map(({ id }) => id ?? assert.fail('no generation id'));
+}
+
+for (const workers of [1, 2]) {
+  test(`${workers === 1 ? 'one process' : 'each worker'} ends after a failover, and its successor settles again what the standby lacks`, async (t) => {
+    const { primary, standby, address, failOver } = await startPair(t);
+    const upstream = await startUpstream();
+    upstream.always(reply.chat('hello', { usage: usage(10, 5) }));
+    const place = createPlace();
+    const file = place.configure({
+      database: { url: address.url },
+      edge: { rate_limit: 'external' },
+      providers: [{ slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'secret' }],
+      models: [
+        {
+          id: 'test/echo',
+          context_length: 32_768,
+          price: { prompt: 1, completion: 2, per: 'token' },
+          candidates: [{ provider: 'up', model: 'echo' }],
+        },
+      ],
+    });
+    const start = () => place.up('--json', '--config', file, '--workers', String(workers));
+    let serving: Serving = await start();
+    t.after(async () => {
+      serving.child.kill('SIGKILL');
+      await serving.ended;
+      await upstream.close();
+      place.remove();
+    });
+    const { key } = await createPayer(primary);
+    const many = async (count: number): Promise<readonly string[]> =>
+      answeredIds(await Promise.all(Array.from({ length: count }, () => ask(serving.origin, key))));
+    const before = await many(10);
+    await settledOn(standby, before.length);
+    await standby.pause();
+    const lost = await many(30);
+    await settledOn(primary, before.length + lost.length);
+    await failOver(async () => assertExact(standby, before));
+    const events = (name: string): number => serving.err().split(`"event":"${name}"`).length - 1;
+    await eventually('every process noticed', 30_000, () =>
+      events('history_changed') === workers ? true : null,
+    );
+    if (workers === 1) {
+      assert.equal(await serving.ended, 75);
+      serving = await start();
+    }
+    await settledOn(standby, before.length + lost.length);
+    await assertExact(standby, [...before, ...lost]);
+    if (workers > 1)
+      await eventually('every worker is replaced', 60_000, () =>
+        events('worker_replaced') >= workers ? true : null,
+      );
+    const after = await many(10);
+    const all = [...before, ...lost, ...after];
+    await settledOn(standby, all.length);
+    await assertExact(standby, all);
+    // Workers know what the others spent a moment later.
+    const expected = { total_credits: 100_000, total_usage: 20 * all.length };
+    await eventually('memory has all of it, and no more', 10_000, async () => {
+      const { text } = await ask(serving.origin, key, undefined, false, '/api/v1/credits');
+      return isDeepStrictEqual(JSON.parse(text).data, expected) ? true : null;
+    });
+    assert.equal(await serving.stop(), 0);
+  });
+}
