@@ -207,7 +207,23 @@ export class JsonGuard {
         this.#endPair();
         return at;
       }
+      at = this.#inName ? at : this.#skipUnits(bytes, at - 1) + 1;
       this.#escape = 1;
+    }
+    return at;
+  }
+
+  /** Takes escapes with a `u` that follow each other, but the last one and one that is cut; the offset behind them, at a backslash. */
+  #skipUnits(bytes: Buffer, from: number): number {
+    let at = from;
+    while (at + 6 < bytes.length && bytes[at + 6] === backslash && bytes[at + 1] === letterU) {
+      const unit =
+        (digitOf(bytes[at + 2]) << 12) |
+        (digitOf(bytes[at + 3]) << 8) |
+        (digitOf(bytes[at + 4]) << 4) |
+        digitOf(bytes[at + 5]);
+      this.#takeUnit(unit);
+      at += 6;
     }
     return at;
   }
@@ -250,8 +266,7 @@ export class JsonGuard {
       if (byte !== slash) this.#escapes += 1;
       return;
     }
-    // The value of a hexadecimal digit, whichever case it has; what is none fails when it is parsed.
-    this.#unit = (this.#unit << 4) | ((byte & 0x0f) + (byte > 0x39 ? 9 : 0));
+    this.#unit = (this.#unit << 4) | digitOf(byte);
     this.#escape += 1;
     if (this.#escape < 6) return;
     this.#escape = 0;
@@ -275,6 +290,11 @@ export class JsonGuard {
     if (this.#inPair) this.#escapes += 6;
     this.#inPair = false;
   }
+}
+
+/** The value of a hexadecimal digit, whichever case it has; what is none fails when it is parsed. */
+function digitOf(byte = 0): number {
+  return (byte & 0x0f) + (byte > 0x39 ? 9 : 0);
 }
 
 /** The offset of the next quote or backslash, or one before it: `lookedAtBytes` further on at most. */

@@ -133,3 +133,34 @@ test('hostile shapes are refused after their first part, ordinary large ones are
     null,
   );
 });
+
+test('escapes cost the same in one piece and byte by byte, whether they are valid or not', () => {
+  const bits = constantFrom(
+    ...[
+      '\\ud55c',
+      '\\uD83D',
+      '\\ude00',
+      '\\u0022',
+      '\\u005C',
+      '\\u0001',
+      '\\u',
+      '\\u1',
+      '\\uzz"x',
+      '\\u\\\\\\\\',
+    ],
+    ...['\\"', '\\\\', '\\n', '\\/', 'x', '한', '"', ':', ',', '{', '}'],
+  );
+  check(
+    property(array(bits, { maxLength: 60 }), (parts) => {
+      const bytes = Buffer.from(`{"a":"${parts.join('')}`);
+      const whole = new JsonGuard();
+      const single = new JsonGuard();
+      const fault = whole.push(bytes);
+      let slowFault: string | null = null;
+      for (let at = 0; at < bytes.length && slowFault === null; at += 1)
+        slowFault = single.push(bytes.subarray(at, at + 1));
+      assert.equal(fault, slowFault);
+      if (fault === null) assert.equal(whole.parseMs, single.parseMs);
+    }),
+  );
+});
