@@ -27,6 +27,8 @@ export class Exchange {
   isAnswering = false;
   /** Whether its answer depends on a credential: no cache may keep it. */
   isPrivate = false;
+  /** Whether its body comes in too many small pieces. */
+  isShredded = false;
   /** What else is true of the wait for the body: whoever was identified may be nobody when it has come. */
   whileReading: <T>(body: Promise<T>) => Promise<T> = (body) => body;
   /** What the request's one log line will say beside the usual. */
@@ -39,7 +41,7 @@ export class Exchange {
   readonly #bodyRate: BodyRate | null;
   /** Whose rate its body counts for. */
   readonly #senders: string[] = [];
-  readonly onShredded: () => void;
+  readonly #onShredded: () => void;
   readonly #departure = new AbortController();
 
   constructor(
@@ -66,7 +68,7 @@ export class Exchange {
     this.#parser = at.parser ?? null;
     this.#pace = at.pace ?? null;
     this.#bodyRate = at.bodyRate ?? null;
-    this.onShredded = at.onShredded ?? (() => {});
+    this.#onShredded = at.onShredded ?? (() => {});
     this.memory = at.budget?.claim(() => this.#shed()) ?? null;
     this.method = request.method ?? 'GET';
     const [path, queryText] = splitTarget(request.url ?? '/');
@@ -86,6 +88,12 @@ export class Exchange {
   countFor(client: string, { limitsRate = true } = {}): void {
     this.memory?.countFor(client);
     if (limitsRate) this.#senders.push(client);
+  }
+
+  /** Its body comes in too many small pieces: no more of it is to be read. */
+  setShredded(): void {
+    this.isShredded = true;
+    this.#onShredded();
   }
 
   /** The turns in which its body is read; null where that is not limited. */
@@ -140,7 +148,7 @@ export class Exchange {
       holding: (bytes) => this.memory?.hold('body', bytes),
       pace: this.#pace,
       turns: this.openTurns(),
-      onShredded: this.onShredded,
+      onShredded: () => this.setShredded(),
     });
     if (this.memory !== null) this.memory.slowSinceMs = null;
     this.memory?.hold('body', workingCopies * body.bytes.length);

@@ -414,7 +414,7 @@ function endBehindBody(
 
 /**
  * Reads the rest of a body whose request is answered, as fast as its client may send bodies. Ends the connection when the rest comes in
- * so many pieces that it costs too much, or cannot be read soon.
+ * so many pieces that it costs too much, or cannot be read soon; its client has a second to read the answer.
  */
 function discardBody(parts: ServeParts, request: IncomingMessage, exchange: Exchange): void {
   const turns = exchange.openTurns();
@@ -424,11 +424,15 @@ function discardBody(parts: ServeParts, request: IncomingMessage, exchange: Exch
     const timer = parts.clock.after(refusedConnectionMs, () => request.socket.destroy());
     request.socket.once('close', () => timer.cancel());
   };
+  if (exchange.isShredded) {
+    end();
+    return;
+  }
   request.on('data', (piece: Buffer) => {
     pieces += 1;
     bytes += piece.length;
     if (isShredded(pieces, bytes)) {
-      exchange.onShredded();
+      exchange.setShredded();
       request.socket.destroy();
       return;
     }
