@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestGateway } from '../harness/gateway.ts';
+import { byTier, fullOnly } from '../harness/tier.ts';
 import { startUpstream } from '../harness/upstream.ts';
 
 /** Keeps the event loop from turning. */
@@ -22,7 +23,7 @@ test('requests before, during and after a blocked loop are all answered, again a
   const body = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
   const statuses: number[] = [];
   // The last is longer than a look of the change feed may take.
-  for (const blockedMs of [1_200, 1_200, 1_200, 3_500]) {
+  for (const blockedMs of byTier([1_200, 3_500], [1_200, 1_200, 1_200, 3_500])) {
     // A key that memory does not know is looked up while the loop is blocked.
     const fresh = await another();
     const asked = [key, fresh.key, key].map((one) =>
@@ -41,6 +42,7 @@ test('requests before, during and after a blocked loop are all answered, again a
 });
 
 test('requests are answered while every turn of the loop takes more than a second', {
+  ...fullOnly,
   timeout: 120_000,
 }, async (t) => {
   const naru = await startTestGateway();

@@ -4,6 +4,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { assertError } from '../harness/answer-rules.ts';
 import { type Answered, startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { patient } from '../harness/patience.ts';
 import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 let upstream: Upstream;
@@ -256,7 +257,7 @@ test('a top-up releases the line within a second', async () => {
   await account.topUp('100000');
   for (const answer of await Promise.all(waiting)) assert.equal(answer.status, 200);
   const tookMs = performance.now() - startedMs;
-  assert.ok(tookMs < 1_000, `${tookMs} ms`);
+  assert.ok(tookMs < patient(1_000), `${tookMs} ms`);
   await first.end();
 });
 
@@ -274,7 +275,7 @@ for (const [change, limit] of [
     const startedMs = performance.now();
     await naru.send('PATCH', `/keys/${account.hash}`, { key: management, body: { limit } });
     for (const answer of await Promise.all(waiting)) assert.equal(answer.status, 200);
-    assert.ok(performance.now() - startedMs < 1_000);
+    assert.ok(performance.now() - startedMs < patient(1_000));
     await first.end();
   });
 }

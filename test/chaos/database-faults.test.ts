@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fullOnly } from '../harness/tier.ts';
 import { assertMet, auditHistory, auditMemory, expectedRefusals, readBooks, readJson } from './audit.ts';
 import { type BehindCutter, startBehindCutter } from './behind-cutter.ts';
 import { type Load, startLoad } from './load.ts';
@@ -75,7 +76,7 @@ test('a database that takes no writes: requests are answered, the journal keeps 
   await assertRecovered(world, 20_000);
 });
 
-test('a database whose answers take 300 ms each: everybody is answered, later', async (t) => {
+test('a database whose answers take 300 ms each: everybody is answered, later', fullOnly, async (t) => {
   const world = await startLoaded(t, 'slow');
   world.cutter.delay(300);
   const before = good(world.load);

@@ -15,6 +15,7 @@ import { attachEmbedded } from '../../src/postgres/embedded.ts';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import { patient } from '../harness/patience.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readyLimitMs = 60_000;
@@ -221,7 +222,7 @@ export async function until(
 ): Promise<number> {
   const beganMs = performance.now();
   while (!(await holds())) {
-    if (performance.now() - beganMs > limitMs) throw new Error(`not within ${limitMs} ms: ${what}`);
+    if (performance.now() - beganMs > patient(limitMs)) throw new Error(`not within ${limitMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   return performance.now() - beganMs;

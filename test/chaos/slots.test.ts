@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, type TestOptions, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { pickFreePort } from '../../src/slots/drivers/launch.ts';
 import { groupMembers } from '../../src/slots/drivers/process-table.ts';
@@ -15,6 +15,7 @@ import type { SlotLease, SlotLoading, Slots } from '../../src/slots/slots.ts';
 import { engineSlot, openSlots, slotsOf, tempDir, until } from '../harness/fake-engine.ts';
 import { startTestGateway, testPrice } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
+import { byTier, fullOnly } from '../harness/tier.ts';
 
 const engineFile = fileURLToPath(new URL('../harness/fake-engine.ts', import.meta.url));
 const me = (coldWaitMs = 30_000, accountId = 1) => ({
@@ -28,9 +29,9 @@ function leased(answer: SlotLease | SlotLoading): SlotLease {
   return answer;
 }
 
-/** One fault: what is done, and the counts that it came to; anything short of them throws. */
-function fault(name: string, counts: (t: TestContext) => Promise<string>): void {
-  test(name, async (t) => t.diagnostic(`${name}: ${await counts(t)}`));
+/** One fault: what is done, and the counts that it came to; anything short of them throws. Those of the full tier have siblings in test/slots. */
+function fault(name: string, counts: (t: TestContext) => Promise<string>, options: TestOptions = {}): void {
+  test(name, options, async (t) => t.diagnostic(`${name}: ${await counts(t)}`));
 }
 
 /** One request to an engine, and the pid that served it. */
@@ -54,13 +55,17 @@ async function started(slots: Slots, name = 'local-a'): Promise<number> {
 }
 
 describe('slot faults', { concurrency: 3 }, () => {
-  fault('a cold burst of 50', async (t) => {
-    const slots = await openSlots(t, engineSlot({ delayMs: 100 }, { maxConcurrency: 4 }));
-    const pids = await Promise.all(Array.from({ length: 50 }, () => once(slots)));
-    const { starts } = slots.status('local-a');
-    assert.deepEqual([starts, new Set(pids).size], [1, 1]);
-    return `${pids.length} served, ${starts} start`;
-  });
+  fault(
+    'a cold burst of 50',
+    async (t) => {
+      const slots = await openSlots(t, engineSlot({ delayMs: 100 }, { maxConcurrency: 4 }));
+      const pids = await Promise.all(Array.from({ length: 50 }, () => once(slots)));
+      const { starts } = slots.status('local-a');
+      assert.deepEqual([starts, new Set(pids).size], [1, 1]);
+      return `${pids.length} served, ${starts} start`;
+    },
+    fullOnly,
+  );
 
   fault('200 requests at once on one lane', async (t) => {
     const slots = await openSlots(t, engineSlot());
@@ -93,25 +98,29 @@ describe('slot faults', { concurrency: 3 }, () => {
     return `${told.length} times told to wait, from 2 s down to 1 s, ${rises.length} rises, then a back-off`;
   });
 
-  fault('five crashes at the start', async (t) => {
-    const crashes = { file: join(tempDir(), 'crashes'), times: 5 };
-    const slots = await openSlots(t, engineSlot({ crashes }), { circuitMs: 1000 });
-    const states = new Set<string>();
-    await until(
-      'it serves',
-      async () => {
-        const answer = await slots.acquire('local-a', me());
-        states.add(slots.status('local-a').state);
-        if (answer.kind === 'lease') answer.release();
-        return answer.kind === 'lease';
-      },
-      60_000,
-    );
-    const { starts } = slots.status('local-a');
-    assert.ok(states.has('FAILED'));
-    assert.equal(starts, 6);
-    return `circuit opened, ${starts} starts, the half-open one served`;
-  });
+  fault(
+    'five crashes at the start',
+    async (t) => {
+      const crashes = { file: join(tempDir(), 'crashes'), times: 5 };
+      const slots = await openSlots(t, engineSlot({ crashes }), { circuitMs: 1000 });
+      const states = new Set<string>();
+      await until(
+        'it serves',
+        async () => {
+          const answer = await slots.acquire('local-a', me());
+          states.add(slots.status('local-a').state);
+          if (answer.kind === 'lease') answer.release();
+          return answer.kind === 'lease';
+        },
+        60_000,
+      );
+      const { starts } = slots.status('local-a');
+      assert.ok(states.has('FAILED'));
+      assert.equal(starts, 6);
+      return `circuit opened, ${starts} starts, the half-open one served`;
+    },
+    fullOnly,
+  );
 
   fault('a crash in the middle of an answer', async (t) => {
     const { driver } = engineSlot({ exitInStream: 2 });
@@ -151,43 +160,55 @@ describe('slot faults', { concurrency: 3 }, () => {
     return `1 of 3 broke off with an error in the stream at a cost of ${costs[1]}, ${starts} starts`;
   });
 
-  fault('a request in the tick of the idle stop', async (t) => {
-    const slots = await openSlots(t, engineSlot({}, { idleStopMs: 40 }));
-    let served = 0;
-    for (let n = 0; n < 16; n += 1) {
-      await once(slots);
-      served += 1;
-      await new Promise((resolve) => setTimeout(resolve, 36 + (n % 8)));
-    }
-    const { starts } = slots.status('local-a');
-    assert.ok(starts > 1, 'no round met the idle stop');
-    return `${served} of 16 served, ${starts} starts`;
-  });
+  fault(
+    'a request in the tick of the idle stop',
+    async (t) => {
+      const slots = await openSlots(t, engineSlot({}, { idleStopMs: 40 }));
+      const rounds = byTier(8, 16);
+      let served = 0;
+      for (let n = 0; n < rounds; n += 1) {
+        await once(slots);
+        served += 1;
+        await new Promise((resolve) => setTimeout(resolve, 36 + (n % 8)));
+      }
+      const { starts } = slots.status('local-a');
+      assert.ok(starts > 1, 'no round met the idle stop');
+      return `${served} of ${rounds} served, ${starts} starts`;
+    },
+    fullOnly,
+  );
 
-  fault('two models that do not fit together, asked for in turn', async (t) => {
-    const gpu = { gpus: ['0'], vramMb: 6, minResidentMs: 1000 };
-    const both = [engineSlot({}, gpu), engineSlot({}, { ...gpu, name: 'local-b' })];
-    const slots = await openSlots(t, both, { gpus: new Map([['0', 10]]), nvidiaSmi: '/none' });
-    const began = performance.now();
-    let together = 0;
-    const served = await Promise.all(
-      ['local-a', 'local-b'].map(async (name) => {
-        let count = 0;
-        while (performance.now() - began < 6000) {
-          await once(slots, name);
-          count += 1;
-          const up = slots.statuses().filter(({ pid }) => pid !== null);
-          if (up.length > 1) together += 1;
-        }
-        return count;
-      }),
-    );
-    const starts = slots.statuses().reduce((sum, slot) => sum + slot.starts, 0);
-    const most = 2 + Math.ceil((performance.now() - began) / 1000);
-    assert.ok(starts >= 2 && starts <= most, `${starts} starts, ${most} at most`);
-    assert.ok(served.every((count) => count > 0) && together === 0, `${served}, ${together} times together`);
-    return `${served.join(' and ')} served, ${starts} starts of at most ${most}, ${together} times both in memory`;
-  });
+  fault(
+    'two models that do not fit together, asked for in turn',
+    async (t) => {
+      const gpu = { gpus: ['0'], vramMb: 6, minResidentMs: 1000 };
+      const both = [engineSlot({}, gpu), engineSlot({}, { ...gpu, name: 'local-b' })];
+      const slots = await openSlots(t, both, { gpus: new Map([['0', 10]]), nvidiaSmi: '/none' });
+      const began = performance.now();
+      let together = 0;
+      const served = await Promise.all(
+        ['local-a', 'local-b'].map(async (name) => {
+          let count = 0;
+          while (performance.now() - began < byTier(2_500, 6_000)) {
+            await once(slots, name);
+            count += 1;
+            const up = slots.statuses().filter(({ pid }) => pid !== null);
+            if (up.length > 1) together += 1;
+          }
+          return count;
+        }),
+      );
+      const starts = slots.statuses().reduce((sum, slot) => sum + slot.starts, 0);
+      const most = 2 + Math.ceil((performance.now() - began) / 1000);
+      assert.ok(starts >= 2 && starts <= most, `${starts} starts, ${most} at most`);
+      assert.ok(
+        served.every((count) => count > 0) && together === 0,
+        `${served}, ${together} times together`,
+      );
+      return `${served.join(' and ')} served, ${starts} starts of at most ${most}, ${together} times both in memory`;
+    },
+    fullOnly,
+  );
 
   fault('two models larger than the budget together, at the same moment', async (t) => {
     const gpu = { gpus: ['0'], vramMb: 6, minResidentMs: 1000 };
@@ -199,14 +220,18 @@ describe('slot faults', { concurrency: 3 }, () => {
     return `${pids.length} of 40 served by ${new Set(pids).size} engines, one after the other`;
   });
 
-  fault('SIGTERM is ignored', async (t) => {
-    const slots = await openSlots(t, engineSlot({ ignoreSigterm: true }), { graceMs: 300 });
-    const pid = await started(slots);
-    await slots.stop('local-a', 0);
-    const left = (await groupMembers(pid)).length;
-    assert.equal(left, 0);
-    return `${left} processes left`;
-  });
+  fault(
+    'SIGTERM is ignored',
+    async (t) => {
+      const slots = await openSlots(t, engineSlot({ ignoreSigterm: true }), { graceMs: 300 });
+      const pid = await started(slots);
+      await slots.stop('local-a', 0);
+      const left = (await groupMembers(pid)).length;
+      assert.equal(left, 0);
+      return `${left} processes left`;
+    },
+    fullOnly,
+  );
 
   fault('a grandchild survives its leader', async (t) => {
     const slots = await openSlots(t, engineSlot({ grandchild: true }), { graceMs: 300 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { sample } from '../harness/tier.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { createPlace, eventually, type Place, type Serving } from './naru.ts';
 
@@ -206,8 +207,9 @@ test('a publication that the running server may not take over without a restart 
 });
 
 test('two publications at once make one version', async () => {
-  configure({ prompt: '0.09', usdKrw: '2000' });
+  // Counted first: the server may still be reading the file for the publication before, and then publishes what it finds.
   const before = (await place.json('models', 'history', 'test/usd')).rows.length;
+  configure({ prompt: '0.09', usdKrw: '2000' });
   const both = await Promise.all([place.json('models', 'publish'), place.json('models', 'publish')]);
   assert.deepEqual(
     both.map(({ code }) => code),
@@ -229,7 +231,7 @@ test('what cannot be done is told in one line, with exit code 1', async () => {
   assert.match(none.err, /^naru: there is no configuration file .*none\.yaml\n$/);
   const away = join(place.folder, 'away.yaml');
   writeFileSync(away, 'database: { url: "postgres://naru:secret-word@127.0.0.1:1/naru" }\n');
-  for (const command of ['list', 'diff', 'publish', 'history']) {
+  for (const command of sample(['list', 'diff', 'publish', 'history'], 1)) {
     const { code, out, err } = await place.run('models', command, '--config', away);
     assert.deepEqual([code, out], [1, ''], command);
     assert.match(err, /^naru: the database cannot be used: nothing listens there.*\n$/, command);

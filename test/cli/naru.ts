@@ -8,6 +8,7 @@ import { openOperatorService } from '../../src/admin/open-operator-service.ts';
 import type { Surroundings } from '../../src/app/process-context.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
+import { patient } from '../harness/patience.ts';
 import { byTier } from '../harness/tier.ts';
 
 export const root = join(import.meta.dirname, '../..');
@@ -219,7 +220,7 @@ export async function eventually<T>(
   for (;;) {
     const seen = await look();
     if (seen !== null) return seen;
-    if (performance.now() - beganMs > limitMs) throw new Error(`not within ${limitMs} ms: ${what}`);
+    if (performance.now() - beganMs > patient(limitMs)) throw new Error(`not within ${limitMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { fullOnly } from '../harness/tier.ts';
 import { createPlace, type Ended, endOf, eventually, hear, type Place, root, type Serving } from './naru.ts';
 
 /* `naru slot`, beside a server and without one (spec:operator/1.9). */
@@ -122,7 +123,7 @@ test('a start that is not waited for goes on, and so does one whose command was 
   assert.deepEqual([stopped.code, stopped.out], [0, 'slow: COLD, stopped\n']);
 });
 
-test('somebody who waits for a start hears that another stopped it', async () => {
+test('somebody who waits for a start hears that another stopped it', fullOnly, async () => {
   const waiting = place.run('slot', 'start', 'slow');
   await eventually('the start', 20_000, async () => ((await stateOf('slow')) === 'STARTING' ? true : null));
   assert.equal((await place.run('slot', 'stop', 'slow')).code, 0);
@@ -199,7 +200,7 @@ test('without a server the configured slots are listed cold, their logs are read
   assert.equal(existsSync(join(own.dataDir, 'control')), false);
 });
 
-test('after a kill the next server answers where the dead one left its socket', async () => {
+test('after a kill the next server answers where the dead one left its socket', fullOnly, async () => {
   const file = own.configure({ slots: [{ name: 'fine', command: engine({}) }] });
   const first = await own.up('--config', file);
   assert.equal((await own.json('slot', 'start', 'fine')).rows[0].state, 'READY');
@@ -224,7 +225,7 @@ test('a server without a socket is not taken for no server', async () => {
   assert.equal(await running.stop(), 0);
 });
 
-test('an old socket with rights that nobody has is no obstacle', async () => {
+test('an old socket with rights that nobody has is no obstacle', fullOnly, async () => {
   chmodSync(join(own.dataDir, 'control'), 0o700);
   appendFileSync(join(own.dataDir, 'control/main.sock'), '');
   chmodSync(join(own.dataDir, 'control/main.sock'), 0o000);

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { byTier } from '../harness/tier.ts';
 import { createPlace, endOf, eventually, hear, naru, type Place, type Serving, wrapped } from './naru.ts';
 
 /* `naru up`, as a person meets it. */
@@ -134,7 +135,7 @@ test('the commands after a start know its configuration file without being told'
 });
 
 test('SIGKILL of the wrapper, or of whoever runs it below npm, ends the server too', async () => {
-  for (const victim of ['wrapper', 'npm'] as const) {
+  for (const victim of byTier(['npm'] as const, ['wrapper', 'npm'] as const)) {
     const { parent, wrapper } = await wrapped(victim, ['up', '--port', '0', '--data-dir', place.dataDir]);
     const { out } = hear(parent);
     await eventually('the server', 30_000, () => (out().includes('listening on') ? true : null));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { explain } from '../../src/admin/format-error.ts';
 import { settingsOf } from '../../src/app/config-source.ts';
-import { sample } from '../harness/tier.ts';
+import { fullOnly, sample } from '../harness/tier.ts';
 import { createPlace, naru, type Place, root } from './naru.ts';
 
 /* What can be said without a database: help, versions, mistakes. None of these may touch the data directory. */
@@ -200,11 +200,15 @@ test('a database that closes its connections is told of in one line', () => {
     );
 });
 
-test('an address of a database as hosts of them print it adds no words of the client to those of a command', async () => {
-  for (const mode of ['prefer', 'require', 'verify-ca']) {
-    const file = place.configure({ database: { url: `postgres://naru@127.0.0.1:1/naru?sslmode=${mode}` } });
-    const { code, err } = await place.run('account', 'list', '--config', file);
-    assert.equal(code, 1);
-    assert.match(err, /^naru: the database cannot be used: nothing listens there .*\n$/);
-  }
-});
+test(
+  'an address of a database as hosts of them print it adds no words of the client to those of a command',
+  fullOnly,
+  async () => {
+    for (const mode of ['prefer', 'require', 'verify-ca']) {
+      const file = place.configure({ database: { url: `postgres://naru@127.0.0.1:1/naru?sslmode=${mode}` } });
+      const { code, err } = await place.run('account', 'list', '--config', file);
+      assert.equal(code, 1);
+      assert.match(err, /^naru: the database cannot be used: nothing listens there .*\n$/);
+    }
+  },
+);

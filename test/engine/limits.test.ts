@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { patient } from '../harness/patience.ts';
 import { freePort, type RunningEngine, spawnEngine, startEngine } from './running-engine.ts';
 
 let engine: RunningEngine;
@@ -147,7 +148,7 @@ test('until the model is loaded everything is answered with 503', async () => {
   const port = await freePort();
   const loading = spawnEngine(['--port', `${port}`, '--start-delay-ms', '60000']);
   try {
-    const limit = AbortSignal.timeout(5000);
+    const limit = AbortSignal.timeout(patient(5_000));
     const get = async (path: string): Promise<number> =>
       (await fetch(`http://127.0.0.1:${port}${path}`)).status;
     while ((await get('/health').catch(() => 0)) === 0) await wait(20, undefined, { signal: limit });

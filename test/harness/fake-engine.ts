@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { SlotSettings } from '../../src/config/slot.ts';
 import type { Slots, SlotsOptions, SlotsSettings } from '../../src/slots/slots.ts';
+import { patient } from './patience.ts';
 
 /** How a scripted engine misbehaves; it serves at once and well where nothing is said. */
 export interface EngineScript {
@@ -105,9 +106,9 @@ export async function until(
   holds: () => boolean | Promise<boolean>,
   limitMs = 8000,
 ): Promise<void> {
-  const end = performance.now() + limitMs;
+  const beganMs = performance.now();
   while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`not within ${limitMs} ms: ${what}`);
+    if (performance.now() - beganMs > patient(limitMs)) throw new Error(`not within ${limitMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -21,12 +21,14 @@ export function byTier<T>(quick: T, full: T): T {
 /** The option of a test that only the full tier runs: for what another test checks by a sample. */
 export const fullOnly = { skip: isFull ? false : 'npm run test:all runs it' } as const;
 
-/**
- * All members in the full tier. In the quick one `count` of them, evenly spread: the first and the last are always among them, and
- * what lies between follows from the seed.
- */
+/** All members in the full tier; in the quick one `count` of them (`spread`). */
 export function sample<T>(all: readonly T[], count: number): readonly T[] {
-  if (isFull || all.length <= count) return all;
+  return isFull ? all : spread(all, count);
+}
+
+/** `count` members, evenly spread: the first and the last are among them, and what lies between follows from the seed. */
+export function spread<T>(all: readonly T[], count: number): readonly T[] {
+  if (all.length <= count) return all;
   if (count < 2) return all.slice(0, count);
   const stride = (all.length - 1) / (count - 1);
   return Array.from({ length: count }, (_, n) => {

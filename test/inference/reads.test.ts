@@ -14,9 +14,9 @@ import { byTier } from '../harness/tier.ts';
 import { wires } from '../harness/wire-world.ts';
 
 /** Longer streams are put into as many groupings, chosen by a seed. */
-const maxGroupings = byTier(4, 32);
+const maxGroupings = byTier(2, 32);
 /** Divisions of the bytes at any place, also inside of events. */
-const byteDivisions = byTier(2, 8);
+const byteDivisions = byTier(1, 8);
 
 describe('the result of a stream does not depend on how its bytes are read', () => {
   let naru: TestGateway;

@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test';
 import type { JournalEvent } from '../../src/journal/errors.ts';
 import { Journal, type JournalOptions, type ReplayedRecord } from '../../src/journal/journal.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
+import { patient } from '../harness/patience.ts';
 
 const opened = new WeakMap<TestContext, Journal[]>();
 
@@ -50,9 +51,9 @@ export function files(dir: string): string[] {
 
 /** Returns once `condition` holds; throws after ten seconds. */
 export async function until(condition: () => boolean): Promise<void> {
-  const limit = performance.now() + 10_000;
+  const beganMs = performance.now();
   while (!condition()) {
-    if (performance.now() > limit) throw new Error(`never came true: ${condition}`);
+    if (performance.now() - beganMs > patient(10_000)) throw new Error(`never came true: ${condition}`);
     await new Promise(setImmediate);
   }
 }

@@ -9,6 +9,7 @@ import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { eventually, type Place, type Serving } from '../cli/naru.ts';
 import { urlOf } from '../harness/database.ts';
+import { fullOnly } from '../harness/tier.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
 import { createWorld } from './copies.ts';
 import { ask, costWon, createSite } from './team.ts';
@@ -112,51 +113,59 @@ test('a lost node stays in sight until its journal is recovered, which is done b
   assert.equal(await world.usedWon(accountId), 3 * costWon);
 });
 
-test('the journals of all workers of a lost server are recovered from its data directory', async (t) => {
-  const world = await createWorld(t);
-  const place = world.place();
-  const one = await world.up(place, '--workers', '2');
-  const { accountId, key } = await world.account('1000');
-  for (let n = 0; n < 2; n += 1) assert.equal((await ask(one.origin, key)).status, 200);
-  await usedIs(world, accountId, 2 * costWon);
-  const identities = [1, 2].map((worker) =>
-    readFileSync(join(place.dataDir, 'workers', String(worker), 'node-id'), 'utf8').trim(),
-  );
-  one.child.kill('SIGKILL');
-  await one.ended;
-  const other = world.place();
-  const closed: string[] = [];
-  // Workers end with their parent, and their leases a moment later.
-  await eventually('both leases are over', 15_000, async () => {
-    const { rows } = await other.json('node', 'recover', place.dataDir, '--config', fileOf(other));
-    closed.push(...rows[0].closed);
-    return rows[0].alive.length === 0 ? true : null;
-  });
-  assert.deepEqual(closed.toSorted(), identities.toSorted());
-  assert.deepEqual(await world.nodes(), []);
-  assert.equal(await world.usedWon(accountId), 2 * costWon);
-});
+test(
+  'the journals of all workers of a lost server are recovered from its data directory',
+  fullOnly,
+  async (t) => {
+    const world = await createWorld(t);
+    const place = world.place();
+    const one = await world.up(place, '--workers', '2');
+    const { accountId, key } = await world.account('1000');
+    for (let n = 0; n < 2; n += 1) assert.equal((await ask(one.origin, key)).status, 200);
+    await usedIs(world, accountId, 2 * costWon);
+    const identities = [1, 2].map((worker) =>
+      readFileSync(join(place.dataDir, 'workers', String(worker), 'node-id'), 'utf8').trim(),
+    );
+    one.child.kill('SIGKILL');
+    await one.ended;
+    const other = world.place();
+    const closed: string[] = [];
+    // Workers end with their parent, and their leases a moment later.
+    await eventually('both leases are over', 15_000, async () => {
+      const { rows } = await other.json('node', 'recover', place.dataDir, '--config', fileOf(other));
+      closed.push(...rows[0].closed);
+      return rows[0].alive.length === 0 ? true : null;
+    });
+    assert.deepEqual(closed.toSorted(), identities.toSorted());
+    assert.deepEqual(await world.nodes(), []);
+    assert.equal(await world.usedWon(accountId), 2 * costWon);
+  },
+);
 
-test('a server with its embedded database that was killed is recovered without starting it', async (t) => {
-  const site = await createSite(t);
-  const team = await site.start(1);
-  const { accountId, key } = await team.account('1000');
-  site.upstream.always(reply.chat('never', { usage: usage(10, 5) }).holdAt(0, gate()));
-  void ask(team.serving.origin, key);
-  await site.upstream.request(1);
-  await team.killAll();
-  await eventually('it is recovered', 20_000, async () => {
-    const { code, err, rows } = await site.place.json('node', 'recover', site.place.dataDir);
-    assert.equal(code, 0, err);
-    return rows[0].failed === 1 && rows[0].alive.length === 0 ? true : null;
-  });
-  const { rows } = await site.place.json('generation', 'export', '--account', String(accountId));
-  assert.deepEqual(
-    rows.map(({ status, cost_krw }) => [status, cost_krw]),
-    [[500, '0.000000']],
-  );
-  assert.deepEqual((await site.place.json('node', 'list')).rows, []);
-});
+test(
+  'a server with its embedded database that was killed is recovered without starting it',
+  fullOnly,
+  async (t) => {
+    const site = await createSite(t);
+    const team = await site.start(1);
+    const { accountId, key } = await team.account('1000');
+    site.upstream.always(reply.chat('never', { usage: usage(10, 5) }).holdAt(0, gate()));
+    void ask(team.serving.origin, key);
+    await site.upstream.request(1);
+    await team.killAll();
+    await eventually('it is recovered', 20_000, async () => {
+      const { code, err, rows } = await site.place.json('node', 'recover', site.place.dataDir);
+      assert.equal(code, 0, err);
+      return rows[0].failed === 1 && rows[0].alive.length === 0 ? true : null;
+    });
+    const { rows } = await site.place.json('generation', 'export', '--account', String(accountId));
+    assert.deepEqual(
+      rows.map(({ status, cost_krw }) => [status, cost_krw]),
+      [[500, '0.000000']],
+    );
+    assert.deepEqual((await site.place.json('node', 'list')).rows, []);
+  },
+);
 
 test('a journal of a node that serves is left to it, but for what is settled anyway', async (t) => {
   const world = await createWorld(t);

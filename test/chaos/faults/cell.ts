@@ -10,6 +10,7 @@ import {
 } from '../../harness/answer-rules.ts';
 import { type Books, booksOf } from '../../harness/books.ts';
 import type { Answered, SendOptions, TestGateway } from '../../harness/gateway.ts';
+import { patient } from '../../harness/patience.ts';
 import { eventsOf, textOf } from '../../harness/stream.ts';
 import type { Count, Expected, Takes } from './fault.ts';
 import { budgets, priceE7, rescue, type Standing, type World } from './world.ts';
@@ -114,9 +115,9 @@ function ask(naru: TestGateway, options: SendOptions): Promise<Answered | Error>
 
 /** Polls until it is so; false when the limit comes first. */
 export async function isAtRest(isSo: () => boolean, limitMs: number): Promise<boolean> {
-  const untilMs = performance.now() + limitMs;
+  const beganMs = performance.now();
   while (!isSo()) {
-    if (performance.now() > untilMs) return false;
+    if (performance.now() - beganMs > patient(limitMs)) return false;
     await sleep(5);
   }
   return true;

@@ -16,6 +16,8 @@ export interface MatrixOptions {
   readonly seed: number;
   /** Half of the cells of each fault, without those that keep the processor busy, many at once. */
   readonly brief: boolean;
+  /** How many faults are tried at most, spread over all classes; all of them unless told. */
+  readonly maxFaults?: number;
 }
 
 /** What was found. */

@@ -1,5 +1,6 @@
 import { startTestGateway, type TestAccount, type TestGateway } from '../../harness/gateway.ts';
 import { TestClock } from '../../harness/test-clock.ts';
+import { spread } from '../../harness/tier.ts';
 import type { Fault, FaultClass } from './fault.ts';
 import { bodyClasses } from './rows-body.ts';
 import { choices } from './rows-choice.ts';
@@ -73,8 +74,12 @@ class WatchedClock extends TestClock {
 const hex = (n: number): string => n.toString(16).padStart(4, '0');
 const secretOf = (place: string): string => `secret-${Buffer.from(place).toString('hex')}-end`;
 
-/** Starts everything. `only` keeps the faults whose class and name contain it. */
-export async function openWorld(options: { readonly scale: number; readonly only: string }): Promise<World> {
+/** Starts everything. `only` keeps the faults whose class and name contain it, `maxFaults` as many of them, spread over all classes. */
+export async function openWorld(options: {
+  readonly scale: number;
+  readonly only: string;
+  readonly maxFaults?: number;
+}): Promise<World> {
   const { scale } = options;
   const trap = await startSite(() => {}, 'accept');
   const good = await startSite(
@@ -95,11 +100,12 @@ export async function openWorld(options: { readonly scale: number; readonly only
     texts,
     choices,
   ];
-  const chosen = classes.flatMap(({ name, faults }) =>
+  const all = classes.flatMap(({ name, faults }) =>
     faults
       .map((fault) => ({ className: name, fault }))
       .filter((each) => `${name}: ${each.fault.name}`.includes(options.only)),
   );
+  const chosen = spread(all, options.maxFaults ?? all.length);
   const sites = await Promise.all(
     chosen.map(({ fault }) => startSite(fault.act, fault.on === 'never' ? 'request' : fault.on, scale)),
   );

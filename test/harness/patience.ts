@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
+
+const mostTimes = 20;
+
+/**
+ * The limit of a promise about time that a test measures: `limitMs` while every process has a core, and as much longer as more of them
+ * share one now. Beside a load a test then measures Naru and not the luck of the machine.
+ */
+export function patient(limitMs: number): number {
+  return limitMs * Math.min(mostTimes, Math.max(1, wanting() / availableParallelism()));
+}
+
+/** How many processes want a core, over the last minute or now. */
+function wanting(): number {
+  const [lastMinute = 0] = loadavg();
+  return Math.max(lastMinute, runningNow());
+}
+
+function runningNow(): number {
+  try {
+    return Number.parseInt(readFileSync('/proc/loadavg', 'utf8').split(' ')[3] ?? '0', 10);
+  } catch {
+    return 0;
+  }
+}
