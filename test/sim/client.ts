@@ -137,6 +137,8 @@ export function exchangeOf(
     clientIp: '127.0.0.1',
     logFields: {},
     signal: departure.signal,
+    countFor: () => {},
+    openTurns: () => null,
     leave: (reason: Error) => departure.abort(reason),
     header: (name: string) => headers[name] ?? null,
     json: async () => {

@@ -7,6 +7,8 @@ export interface Arrival {
   readonly process: SimProcess;
   readonly request: Admission;
   readonly atMs: number;
+  /** It waited, and was refused or left before it was admitted. */
+  hasLeft: boolean;
 }
 
 /** All requests that wait in line, at whichever node. */
@@ -19,14 +21,17 @@ export class Queue {
   }
 
   arrive(process: SimProcess, request: Admission): Arrival {
-    return { process, request, atMs: this.#timeline.nowMs };
+    return { process, request, atMs: this.#timeline.nowMs, hasLeft: false };
   }
 
   /** It waits until `waiting` is settled. */
   wait(arrival: Arrival, waiting: Promise<void>): void {
     this.#waiting.add(arrival);
     const leave = (): void => void this.#waiting.delete(arrival);
-    waiting.then(leave, leave);
+    waiting.then(leave, () => {
+      arrival.hasLeft = true;
+      leave();
+    });
   }
 
   /** Of each account the request that has waited longest, at whichever node that lives. */

@@ -273,6 +273,10 @@ export class Truth {
   onAdmit(arrival: Arrival, { accounts, keys }: Books): void {
     const { account, key, amount } = arrival.request;
     this.#claims.noteLost(this.#nowMs);
+    this.hold(
+      !arrival.hasLeft,
+      () => `a request of account ${account.id} is admitted after it has left the line`,
+    );
     this.hold(key.row.accountId === account.id, () => `key ${key.row.id} spends of account ${account.id}`);
     this.hold(
       accounts.peek(account.id) === account && keys.peekId(key.row.id) === key,
