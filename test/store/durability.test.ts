@@ -1,11 +1,13 @@
 /** What an external server is set to must not cost an acknowledged charge: sessions set what they need, the rest is told. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Database } from '../../src/store/database.ts';
 import { durabilityFaults, readDurability } from '../../src/store/durability.ts';
+import { HistoryChanged, HistoryWatch } from '../../src/store/history-watch.ts';
 import { readReplication } from '../../src/store/replication.ts';
 import { type OwnPostgres, ownBinDir, startOwnPostgres } from '../harness/own-postgres.ts';
 
@@ -93,6 +95,44 @@ test('a server that keeps what it acknowledged has no fault; each setting that d
   }
   assert.deepEqual(durabilityFaults({ ...read, standbys: 1, synchronousStandbys: 'standby' }), []);
   assert.match(durabilityFaults({ ...read, standbys: 1, hiddenStandbys: 1 }, 0).join(), /loses the charges/);
+});
+
+test('a server that crashed or was restarted goes on with its history; one that was set back has another', async () => {
+  const database = new Database(postgres.address, 1);
+  const changes: string[] = [];
+  const watch = new HistoryWatch(({ message }) => void changes.push(message));
+  try {
+    await database.transaction((sql) => sql.query('CREATE TABLE noise (text text)'));
+    const commit = () =>
+      database.transaction((sql) =>
+        sql.query("INSERT INTO noise SELECT repeat('x', 1000) FROM generate_series(1, 50)"),
+      );
+    for (let round = 0; round < 3; round += 1) {
+      await commit();
+      await Promise.all([watch.look(database), watch.look(database)]);
+      await postgres.crash();
+      await watch.look(database);
+    }
+    let copy = '';
+    await postgres.restart((data) => {
+      copy = `${data}-before`;
+      execFileSync('cp', ['-a', data, copy]);
+    });
+    await watch.look(database);
+    await commit();
+    await watch.look(database);
+    assert.deepEqual(changes, []);
+    await postgres.restart((data) => {
+      rmSync(data, { recursive: true });
+      renameSync(copy, data);
+    });
+    await assert.rejects(watch.look(database), HistoryChanged);
+    await assert.rejects(watch.look(database), HistoryChanged);
+    assert.equal(changes.length, 1);
+    assert.match(changes[0] ?? '', /the log of the database ends at \d+, and had reached \d+ before/);
+  } finally {
+    await database.close();
+  }
 });
 
 test('an asynchronous standby is seen, and so is that a server is one', async () => {

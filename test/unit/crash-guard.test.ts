@@ -98,3 +98,19 @@ test('a guard that is released leaves errors to the process', () => {
   guard.release();
   assert.ok(!isWatched());
 });
+
+test('a restart that a process asks for drains as a crash does, once, and ends it with another exit code', () => {
+  const { guard, did, lines, throws, passMs } = guarded(5_000);
+  guard.restart();
+  guard.restart();
+  assert.deepEqual(did, ['stop']);
+  assert.equal(guard.exitCode(), 75);
+  passMs(5_000);
+  assert.deepEqual(did, ['stop', 'cut']);
+  assert.deepEqual(lines, []);
+  throws(new Error('meanwhile'));
+  assert.equal(guard.exitCode(), 70);
+  assert.deepEqual(did, ['stop', 'cut']);
+  passMs(15_000);
+  assert.ok(did.includes('exit 70'));
+});
