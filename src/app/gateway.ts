@@ -195,6 +195,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
         },
       },
       budget,
+      onShredded: () => release.noteGarbage(),
       bodyRate: new BodyRate(() => {
         const { bodyBytesPerSecond: rate, bodyBytes } = limits();
         return rate === 0

@@ -40,6 +40,8 @@ export interface ServeParts {
   readonly budget?: MemoryBudget;
   /** Without one bodies are read as fast as they come. */
   readonly bodyRate?: BodyRate;
+  /** Called when a body came in too many small pieces. */
+  readonly onShredded?: () => void;
   /** Without one bodies are parsed as they come. */
   readonly parser?: Pick<JsonParser, 'parse'>;
   readonly metrics: Metrics;
@@ -213,7 +215,10 @@ async function handle(
     startedMs,
     nowMs: parts.clock.now(),
     ...(parts.parser === undefined ? {} : { parser: parts.parser }),
-    onShredded: () => delayed.add(limitedAs(clientIp)),
+    onShredded: () => {
+      delayed.add(limitedAs(clientIp));
+      parts.onShredded?.();
+    },
     ...(parts.budget === undefined ? {} : { budget: parts.budget }),
     ...(parts.bodyRate === undefined ? {} : { bodyRate: parts.bodyRate }),
     ...(parts.clientLimits === undefined

@@ -55,3 +55,16 @@ test('a collection gives back what nobody holds any more', { timeout: 20_000 }, 
     await new Promise((resolve) => setTimeout(resolve, 10));
   assert.equal((globalThis as { gc?: unknown }).gc, undefined);
 });
+
+test('garbage that the budget did not count is collected once, when no more of it comes', () => {
+  let collected = 0;
+  const release = new MemoryRelease(budgetOf(), () => (collected += 1));
+  release.noteGarbage();
+  release.check();
+  release.noteGarbage();
+  release.check();
+  assert.equal(collected, 0);
+  release.check();
+  release.check();
+  assert.equal(collected, 1);
+});
