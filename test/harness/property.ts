@@ -2,7 +2,7 @@ import { assert, type IAsyncProperty, type IProperty, type Parameters } from 'fa
 import { byTier, testSeed } from './tier.ts';
 
 /** What the quick tier draws at most; the full one draws as many as the property asks for. */
-const maxQuickRuns = 150;
+const maxQuickRuns = 200;
 
 /** Fails with the smallest counterexample unless the property holds of a hundred values, or as many as `runs` says. */
 export function check<T>(holds: IProperty<T>, runs: Parameters<T> = {}): void {

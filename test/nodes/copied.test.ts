@@ -104,30 +104,34 @@ test(
   },
 );
 
-test('a directory that was restored from a copy takes the place of one that was killed, and charges nothing twice', async (t) => {
-  const world = await createWorld(t);
-  const [original, restored] = [world.place(), world.place()];
-  const one = await world.up(original);
-  const { accountId, key } = await world.account('1000');
-  assert.equal((await ask(one.origin, key)).status, 200);
-  copy(original, restored);
-  assert.equal((await ask(one.origin, key)).status, 200);
-  await eventually('it is settled', 5_000, async () =>
-    (await world.usedWon(accountId)) === 2 * costWon ? true : null,
-  );
-  one.child.kill('SIGKILL');
-  await one.ended;
-  const two = await world.up(restored);
-  assert.equal((await ask(two.origin, key)).status, 200);
-  await eventually('the third is settled', 5_000, async () =>
-    (await world.usedWon(accountId)) === 3 * costWon ? true : null,
-  );
-  assert.deepEqual(
-    (await world.nodes()).map(({ home }) => home),
-    [identityOf(original)],
-  );
-  assert.equal((await world.office.verifyLedger()).differences.length, 0);
-});
+test(
+  'a directory that was restored from a copy takes the place of one that was killed, and charges nothing twice',
+  fullOnly,
+  async (t) => {
+    const world = await createWorld(t);
+    const [original, restored] = [world.place(), world.place()];
+    const one = await world.up(original);
+    const { accountId, key } = await world.account('1000');
+    assert.equal((await ask(one.origin, key)).status, 200);
+    copy(original, restored);
+    assert.equal((await ask(one.origin, key)).status, 200);
+    await eventually('it is settled', 5_000, async () =>
+      (await world.usedWon(accountId)) === 2 * costWon ? true : null,
+    );
+    one.child.kill('SIGKILL');
+    await one.ended;
+    const two = await world.up(restored);
+    assert.equal((await ask(two.origin, key)).status, 200);
+    await eventually('the third is settled', 5_000, async () =>
+      (await world.usedWon(accountId)) === 3 * costWon ? true : null,
+    );
+    assert.deepEqual(
+      (await world.nodes()).map(({ home }) => home),
+      [identityOf(original)],
+    );
+    assert.equal((await world.office.verifyLedger()).differences.length, 0);
+  },
+);
 
 for (const workers of [1, 2]) {
   test(

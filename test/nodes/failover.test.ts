@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { createPlace, eventually, type Serving } from '../cli/naru.ts';
 import { assertExact, createPayer, settledOn, startPair } from '../harness/failover-pair.ts';
+import { byTier } from '../harness/tier.ts';
 import { reply, startUpstream, usage } from '../harness/upstream.ts';
 import { ask, type Ended } from './team.ts';
 
@@ -12,7 +13,7 @@ function answeredIds(answers: readonly Ended[]): readonly string[] {
   return answers.map(({ id }) => id ?? assert.fail('no generation id'));
 }
 
-for (const workers of [1, 2]) {
+for (const workers of byTier([1], [1, 2])) {
   test(`${workers === 1 ? 'one process' : 'each worker'} ends after a failover, and its successor settles again what the standby lacks`, async (t) => {
     const { primary, standby, address, failOver } = await startPair(t);
     const upstream = await startUpstream();

@@ -118,7 +118,7 @@ test(
   },
 );
 
-test('three workers together overspend an account by one request at most', async (t) => {
+test('three workers together overspend an account by one request at most', fullOnly, async (t) => {
   const { team } = await serving(t);
   const { key, accountId } = await team.account('400');
   const answers = await askAtOnce(team, key, 120);

@@ -10,6 +10,7 @@ import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { which } from '../../src/postgres/run-command.ts';
 import { connect, type DatabaseAddress } from '../../src/store/connection.ts';
 import { patient } from '../harness/patience.ts';
+import { fullOnly } from '../harness/tier.ts';
 
 const uid = process.getuid?.() ?? -1;
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'naru-embedded-crash-')));
@@ -219,6 +220,7 @@ test('a start right after Naru was killed waits for the old server to end', {
 });
 
 test('an earlier server that is stuck while it stops does not hold up the next start', {
+  ...fullOnly,
   skip: setpriv === null ? 'needs setpriv' : false,
 }, async () => {
   const owner = await startOwner(process.env);

@@ -67,7 +67,7 @@ async function reasonOf(t: TestContext, fault: Fault): Promise<{ reason: string;
   return { reason: world.slots.status(name).reason, world };
 }
 
-describe('a Deployment', { concurrency: 4 }, () => {
+describe('a Deployment', { concurrency: 8 }, () => {
   test('is scaled up by the first request, serves when its service is well, and is scaled to nothing by a stop', async (t) => {
     const { api, slots } = await open(t, {}, (one) => {
       one.healthy = false;
@@ -269,7 +269,7 @@ describe('a credential', { concurrency: 4 }, () => {
   });
 });
 
-describe('an API server', { concurrency: 4 }, () => {
+describe('an API server', { concurrency: 20 }, () => {
   const faults: readonly (readonly [string, Fault, RegExp, number | null])[] = [
     ['does not know the token', { status: 401 }, /does not know the token \(401\): as scripted/, 4],
     [

@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { Client } from 'pg';
 import { createPlace, type Place } from '../cli/naru.ts';
 import { type OwnPostgres, ownBinDir, startOwnPostgres } from '../harness/own-postgres.ts';
+import { fullOnly } from '../harness/tier.ts';
 
 let postgres: OwnPostgres;
 let place: Place;
@@ -69,7 +70,7 @@ test('a wrong password, a certificate of nobody known and a refused plain connec
   }
 });
 
-test('over a unix socket, as the machine itself lets in, it serves as well', async () => {
+test('over a unix socket, as the machine itself lets in, it serves as well', fullOnly, async () => {
   const { host, port } = postgres.address;
   const url = `postgres://naru@localhost:${port}/postgres?host=${encodeURIComponent(String(host))}`;
   const serving = await place.up('--config', place.configure({ database: { url } }));
