@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import {
   assertions,
@@ -8,6 +9,8 @@ import {
   holdingTests,
   waitingAssertions,
 } from '../../scripts/conformance.ts';
+
+const root = join(import.meta.dirname, '../..');
 
 test('every assertion of the specification is held by a test, or waits for what does not exist yet', () => {
   const stated = assertions();
@@ -30,4 +33,17 @@ test('docs/conformance.md names each of those tests, and no other', () => {
     conformanceDocument(holdingTests()),
     'run `node scripts/conformance.ts` with the Node of the project',
   );
+});
+
+test('every assertion that a test holds is held by one of the quick tier', () => {
+  const inQuick = holdingTests().filter(({ file, name }) => {
+    const text = readFileSync(join(root, file), 'utf8').replaceAll('\\', '');
+    const at = text.indexOf(name.replaceAll('\\', ''));
+    assert.ok(at > 0, `${file}: ${name}`);
+    return !/^.,\s*(?:\{\s*\.\.\.)?fullOnly/.test(text.slice(at + name.length));
+  });
+  assert.ok(inQuick.length > 100);
+  const quick = new Set(inQuick.flatMap(({ numbers }) => numbers));
+  const onlyFull = new Set(holdingTests().flatMap(({ numbers }) => numbers.filter((n) => !quick.has(n))));
+  assert.deepEqual([...onlyFull], []);
 });
