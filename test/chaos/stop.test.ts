@@ -4,6 +4,7 @@ import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { patient } from '../harness/patience.ts';
 import { gate, reply, startUpstream } from '../harness/upstream.ts';
 import { assertMet, auditHistory, readBooks } from './audit.ts';
 import { ask, type Sight } from './client.ts';
@@ -94,7 +95,7 @@ test('a second SIGTERM: requests in flight end with an error and cost nothing, t
   naru.child.kill('SIGTERM');
   await until('connections are refused', () => refusesConnections(naru.port), 5_000);
   // Within half a second it would be the same request to stop, come twice.
-  await sleep(600);
+  await sleep(patient(600));
   naru.child.kill('SIGTERM');
   const sights = await Promise.all(asked);
   assert.deepEqual(

@@ -4,18 +4,20 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { between, randomFrom } from '../chaos/orders.ts';
+import { sampledRange, testSeed } from '../harness/tier.ts';
 import { journalDir, openJournal, texts } from './journal-harness.ts';
 
 const child = fileURLToPath(new URL('journal-child.ts', import.meta.url));
 
-for (let trial = 0; trial < 10; trial++) {
+for (const trial of sampledRange(0, 10, 4)) {
   test(`kill -9, trial ${trial}: all that was reported durable or written is replayed, once and in order`, async (t) => {
     const dir = journalDir(t);
     const process_ = spawn(process.execPath, [child, dir], { stdio: ['ignore', 'pipe', 'inherit'] });
     t.after(() => process_.kill('SIGKILL'));
     const ended = once(process_, 'exit');
     const reported = new Set<number>();
-    const enough = 5 + trial * 83 + Math.floor(Math.random() * 40);
+    const enough = 5 + trial * 83 + between(randomFrom(testSeed + trial), 0, 39);
     for await (const line of createInterface({ input: process_.stdout })) {
       reported.add(Number(line.slice(2)));
       if (reported.size === enough) process_.kill('SIGKILL');

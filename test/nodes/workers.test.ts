@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { eventually } from '../cli/naru.ts';
+import { patient } from '../harness/patience.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
 import {
@@ -408,7 +409,7 @@ test('a second SIGTERM cuts what is in flight in every worker', fullOnly, async 
     /stopping when 8/.test(team.serving.err()) ? true : null,
   );
   // Within half a second a second signal is the same one, which came twice.
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  await new Promise((resolve) => setTimeout(resolve, patient(600)));
   team.serving.child.kill('SIGTERM');
   assert.equal(await ending, 0);
   for (const { text } of await Promise.all(asked)) assert.doesNotMatch(text, /more/);
