@@ -17,6 +17,8 @@ const root = join(import.meta.dirname, '..');
 const checkedVariable = 'NARU_TEST_CHECKED';
 /** A test that takes longer than this hangs. */
 const testTimeoutMs = { quick: 180_000, full: 600_000 };
+/** One more than there are cores, since files wait as well; no more than the connections of the shared database last for. */
+const filesAtOnce = Math.min(availableParallelism() + 1, 4);
 /** What only the full tier runs; named on the command line it runs in either. */
 const fullOnly = /\.full\.test\.ts$/;
 /** Where files cost no disk, and how much room the databases of all tests need there. */
@@ -42,7 +44,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     const nodeFlags = [
       '--test',
-      `--test-concurrency=${availableParallelism()}`,
+      `--test-concurrency=${filesAtOnce}`,
       `--test-timeout=${testTimeoutMs[tier]}`,
       `--test-reporter=${join(root, 'scripts/test-report.ts')}`,
       `--import=${join(root, 'test/harness/light-hooks.mjs')}`,

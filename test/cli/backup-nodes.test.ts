@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
-import { byTier } from '../harness/tier.ts';
+import { byTier, fullOnly } from '../harness/tier.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import { createPlace, type Place, type Serving } from './naru.ts';
 
@@ -110,21 +110,25 @@ test('it fails while a node is lost, names it and where its journal is, and goes
   assert.ok((await generationsIn(without.dir)).has(answered));
 });
 
-test('a node that hangs is waited for until it is lost, and one that came back is asked again', async () => {
-  const [, hanging] = nodes;
-  assert.ok(hanging !== undefined);
-  hanging.child.kill('SIGSTOP');
-  const { done } = await backUp('hangs');
-  assert.equal(done.code, 1);
-  assert.ok(done.err.includes(new URL(hanging.origin).host), done.err);
-  hanging.child.kill('SIGCONT');
-  // The one that was killed comes back in its place, and settles its journal as it starts.
-  const again = await places[2]?.up('--config', join(places[2].folder, 'naru.yaml'));
-  assert.ok(again !== undefined);
-  nodes.push(again);
-  const answered = [await ask(hanging), await ask(again)];
-  const { dir, done: made } = await backUp('again');
-  assert.equal(made.code, 0, made.err);
-  const there = await generationsIn(dir);
-  for (const id of answered) assert.ok(there.has(id), id);
-});
+test(
+  'a node that hangs is waited for until it is lost, and one that came back is asked again',
+  fullOnly,
+  async () => {
+    const [, hanging] = nodes;
+    assert.ok(hanging !== undefined);
+    hanging.child.kill('SIGSTOP');
+    const { done } = await backUp('hangs');
+    assert.equal(done.code, 1);
+    assert.ok(done.err.includes(new URL(hanging.origin).host), done.err);
+    hanging.child.kill('SIGCONT');
+    // The one that was killed comes back in its place, and settles its journal as it starts.
+    const again = await places[2]?.up('--config', join(places[2].folder, 'naru.yaml'));
+    assert.ok(again !== undefined);
+    nodes.push(again);
+    const answered = [await ask(hanging), await ask(again)];
+    const { dir, done: made } = await backUp('again');
+    assert.equal(made.code, 0, made.err);
+    const there = await generationsIn(dir);
+    for (const id of answered) assert.ok(there.has(id), id);
+  },
+);

@@ -16,7 +16,7 @@ import { after, before, describe, test } from 'node:test';
 import { readBackup } from '../../src/admin/backup/archive.ts';
 import { OperatorError } from '../../src/errors/operator-error.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
-import { byTier, sample } from '../harness/tier.ts';
+import { byTier, fullOnly, sample } from '../harness/tier.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import { createPlace, eventually, type Place, type Serving } from './naru.ts';
 
@@ -169,7 +169,7 @@ describe('a backup', () => {
     assertFails(await target.run('restore', dir), /is not empty/);
   });
 
-  test('goes into a PostgreSQL server of the operator, and comes out of it', async () => {
+  test('goes into a PostgreSQL server of the operator, and comes out of it', fullOnly, async () => {
     const database = await createTestDatabase();
     const url = urlOf(database.address);
     const target = newPlace();
