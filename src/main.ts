@@ -3,14 +3,14 @@ import cluster from 'node:cluster';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Surroundings } from './app/process-context.ts';
+import type { ProcessContext } from './app/process-context.ts';
 import type { Channel } from './app/workers/ipc.ts';
 import type { CliContext } from './cli/context.ts';
 import { runCli } from './cli/program.ts';
 import { systemClock } from './time/clock.ts';
 
 /** The process: environment, signals, exit code. Nothing below this file knows that there is one. */
-const around: Surroundings = {
+const around: ProcessContext = {
   env: process.env,
   pid: process.pid,
   uid: process.getuid?.() ?? -1,

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { CliPaths } from '../app/cli-options.ts';
 import { type Settings, settingsOf, sourceOf } from '../app/config-source.ts';
 import { factsCopyOf, usualFacts, writeWhole } from '../app/model-metadata-file.ts';
-import type { Surroundings } from '../app/process-context.ts';
+import type { ProcessContext } from '../app/process-context.ts';
 import { fetchListing } from '../catalogue/fetch-listing.ts';
 import { factsFileOf } from '../config/load.ts';
 import { factsOfListing, type ReadListing } from '../config/model-metadata/listing.ts';
@@ -37,7 +37,7 @@ export interface RefreshedFacts {
 /** The public facts that a configuration takes from, whether it has faults or not. Throws a `OperatorError` when they cannot be used. */
 export async function readFacts(
   places: CliPaths,
-  around: Surroundings,
+  around: ProcessContext,
 ): Promise<Facts & { readonly origin: string }> {
   const settings = settingsOf(places, around);
   const named = namedFile(settings, around);
@@ -55,7 +55,7 @@ export async function readFacts(
 export async function refreshFacts(
   places: CliPaths,
   from: string | null,
-  around: Surroundings,
+  around: ProcessContext,
 ): Promise<RefreshedFacts> {
   const settings = settingsOf(places, around);
   const path = namedFile(settings, around) ?? factsCopyOf(settings.dataDir);
@@ -74,7 +74,7 @@ export async function refreshFacts(
   };
 }
 
-async function readFrom(from: string | null, around: Surroundings): Promise<ReadListing> {
+async function readFrom(from: string | null, around: ProcessContext): Promise<ReadListing> {
   if (from === null) return { file: checkFacts(jsonOf(shippedFacts.read())), left: new Map() };
   const isUrl = /^https?:/i.test(from);
   const path = isUrl ? from : resolve(around.cwd, from);
@@ -107,7 +107,7 @@ function oldFacts(path: string): Facts['models'] {
   }
 }
 
-function namedFile(settings: Settings, around: Surroundings): string | null {
+function namedFile(settings: Settings, around: ProcessContext): string | null {
   return factsFileOf(sourceOf(settings, around));
 }
 

@@ -4,7 +4,7 @@ import type { CliPaths } from '../app/cli-options.ts';
 import { settingsOf } from '../app/config-source.ts';
 import { holdAfterCommands } from '../app/database.ts';
 import { workerHomes } from '../app/journal-recovery.ts';
-import type { Surroundings } from '../app/process-context.ts';
+import type { ProcessContext } from '../app/process-context.ts';
 import { holdHome } from '../app/workers/worker-dir.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { nodeHome } from '../nodes/node-dir.ts';
@@ -23,7 +23,7 @@ export interface NewIdentity {
  * behind in a folder of the old identity, out of reach of the next start: the original settles its own requests, and those that were
  * in flight when it was copied may have ended since. Throws a `OperatorError` when there is no identity, or a server has the directory.
  */
-export async function newIdentity(places: CliPaths, around: Surroundings): Promise<readonly NewIdentity[]> {
+export async function newIdentity(places: CliPaths, around: ProcessContext): Promise<readonly NewIdentity[]> {
   const { dataDir } = settingsOf(places, around);
   const homes = [dataDir, ...workerHomes(dataDir)].filter((home) => existsSync(join(home, 'node-id')));
   if (homes.length === 0)

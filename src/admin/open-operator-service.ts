@@ -3,12 +3,15 @@ import { readConfig, readConfigToPublish, settingsOf } from '../app/config-sourc
 import { openDatabaseBeside } from '../app/database.ts';
 import type { OperatorService } from '../app/operator-service.ts';
 import { createOperatorService } from '../app/operator-service.ts';
-import type { Surroundings } from '../app/process-context.ts';
+import type { ProcessContext } from '../app/process-context.ts';
 import { migrate } from '../store/migrate.ts';
 import { systemClock } from '../time/clock.ts';
 
 /** Opens the office for one command, on the database of the configuration; the caller closes it. */
-export async function openOperatorService(places: CliPaths, around: Surroundings): Promise<OperatorService> {
+export async function openOperatorService(
+  places: CliPaths,
+  around: ProcessContext,
+): Promise<OperatorService> {
   const settings = settingsOf(places, around);
   const config = readConfig(settings, around);
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, around);

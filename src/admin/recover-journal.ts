@@ -4,7 +4,7 @@ import type { CliPaths } from '../app/cli-options.ts';
 import { readConfig, settingsOf } from '../app/config-source.ts';
 import { openDatabaseBeside } from '../app/database.ts';
 import { tellNodes, workerHomes } from '../app/journal-recovery.ts';
-import type { Surroundings } from '../app/process-context.ts';
+import type { ProcessContext } from '../app/process-context.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { type FoundSegment, inspectJournal, markSettled } from '../journal/inspect.ts';
 import type { Ticket } from '../journal/journal.ts';
@@ -79,7 +79,7 @@ interface Tally {
 export async function recoverJournal(
   places: CliPaths,
   order: RecoverOrder,
-  around: Surroundings,
+  around: ProcessContext,
 ): Promise<Recovered> {
   const dir = resolve(around.cwd, order.dir);
   const folders = journalFolders(dir);

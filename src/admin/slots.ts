@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { CliPaths } from '../app/cli-options.ts';
 import { readConfig, type Settings, settingsOf } from '../app/config-source.ts';
-import type { Surroundings } from '../app/process-context.ts';
+import type { ProcessContext } from '../app/process-context.ts';
 import { hint } from '../config/nearest.ts';
 import type { ControlCall } from '../control/call.ts';
 import { parseRow, type SlotRow } from '../control/slots.ts';
@@ -39,7 +39,7 @@ export interface LogWish {
 const answerWithinMs = 10_000;
 
 /** The slots of the data directory that the options name: through its server's control socket, and from its files. */
-export function openSlotAdmin(places: CliPaths, around: Surroundings): SlotAdmin {
+export function openSlotAdmin(places: CliPaths, around: ProcessContext): SlotAdmin {
   const settings = settingsOf(places, around);
   const { dataDir } = settings;
   const ask = (call: ControlCall): Promise<unknown> => askServer(dataDir, call);
@@ -85,7 +85,7 @@ function assertKnown(name: string, known: readonly string[]): void {
 }
 
 /** What a slot is while nobody runs it. */
-async function coldSlots(settings: Settings, around: Surroundings): Promise<readonly SlotRow[]> {
+async function coldSlots(settings: Settings, around: ProcessContext): Promise<readonly SlotRow[]> {
   const { slots } = readConfig(settings, around);
   return Promise.all(
     slots.map(async ({ name, driver }) => ({
@@ -107,7 +107,7 @@ async function* logsOf(
   settings: Settings,
   slot: string,
   { start, last, follow }: LogWish,
-  around: Surroundings,
+  around: ProcessContext,
 ): AsyncGenerator<LogLine> {
   const { dataDir } = settings;
   // Only a name can name a folder; what the configuration no longer has may still have logs.

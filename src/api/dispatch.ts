@@ -1,7 +1,7 @@
 import type { Account } from '../accounts/account.ts';
 import type { AccountBook } from '../accounts/account-cache.ts';
 import { Refusal } from '../errors/catalogue.ts';
-import type { Exchange } from '../http/request.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { assertMayCall, assertValid, type Credential, hashOfBearer } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { KeyRing } from '../keys/key-cache.ts';

@@ -1,5 +1,5 @@
 import { refuse } from '../errors/catalogue.ts';
-import type { Exchange } from '../http/request.ts';
+import type { Exchange } from '../http/exchange.ts';
 
 /** A JSON object as a client sent it; nothing in it has been checked. */
 export type JsonObject = Readonly<Record<string, unknown>>;

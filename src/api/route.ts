@@ -1,5 +1,5 @@
 import type { Refusal } from '../errors/catalogue.ts';
-import type { Exchange } from '../http/request.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { Credential } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { Reply } from '../wire/reply.ts';

@@ -13,7 +13,7 @@ import type { CliPaths } from './cli-options.ts';
 import { rightsFaults } from './config-permissions.ts';
 import { builtInConfig } from './default-config.ts';
 import { keepFacts, usualFacts } from './model-metadata-file.ts';
-import type { Surroundings } from './process-context.ts';
+import type { ProcessContext } from './process-context.ts';
 
 /** What was found in a configuration. */
 export interface CheckedConfig {
@@ -40,7 +40,7 @@ const rememberedName = 'config-file';
 const largestBytes = 2 * largestFactsBytes;
 
 /** Where the data and the configuration are: the command line, else what was served last, else `naru.yaml` and `.naru`. */
-export function settingsOf(places: CliPaths, around: Pick<Surroundings, 'env' | 'cwd' | 'root'>): Settings {
+export function settingsOf(places: CliPaths, around: Pick<ProcessContext, 'env' | 'cwd' | 'root'>): Settings {
   const dataDir = resolve(
     around.cwd,
     places.dataDir ?? variable('NARU_DATA_DIR', around) ?? join(around.root, '.naru'),
@@ -61,7 +61,7 @@ export function settingsOf(places: CliPaths, around: Pick<Surroundings, 'env' | 
 }
 
 /** A variable of the environment. An empty one says nothing: the folder it would name is the one in which the command happens to run. */
-function variable(name: string, { env }: Pick<Surroundings, 'env'>): string | null {
+function variable(name: string, { env }: Pick<ProcessContext, 'env'>): string | null {
   const value = env[name] ?? '';
   return showsSomething(value) ? value : null;
 }
@@ -75,7 +75,7 @@ export function rememberConfig({ dataDir, configFile }: Settings): void {
 }
 
 /** Every fault of the configuration as the operator reads it; empty when there is none. */
-export function faultsOf(settings: Settings, around: Surroundings): CheckedConfig {
+export function faultsOf(settings: Settings, around: ProcessContext): CheckedConfig {
   const { file, loaded } = load(settings, around);
   const warnings = settings.configFile === null ? [] : rightsFaults(settings.configFile, around.uid);
   if (loaded.ok) return { file, faults: [], warnings, facts: loaded.facts };
@@ -83,7 +83,7 @@ export function faultsOf(settings: Settings, around: Surroundings): CheckedConfi
 }
 
 /** The configuration; throws a `OperatorError` that lists every fault. */
-export function readConfig(settings: Settings, around: Surroundings): Config {
+export function readConfig(settings: Settings, around: ProcessContext): Config {
   return readWhole(settings, around).config;
 }
 
@@ -91,13 +91,13 @@ export function readConfig(settings: Settings, around: Surroundings): Config {
  * The configuration as it is about to be published. If it takes public facts that came with Naru, they are copied into the data
  * directory first: a newer Naru changes no price, only `naru models refresh` does. Throws as `readConfig`.
  */
-export function readConfigToPublish(settings: Settings, around: Surroundings): Config {
+export function readConfigToPublish(settings: Settings, around: ProcessContext): Config {
   const { config, facts } = readWhole(settings, around);
   if (facts !== null && facts.models.length > 0) keepFacts(settings.dataDir, facts);
   return config;
 }
 
-function readWhole(settings: Settings, around: Surroundings): LoadedConfig & { readonly ok: true } {
+function readWhole(settings: Settings, around: ProcessContext): LoadedConfig & { readonly ok: true } {
   const { file, loaded } = load(settings, around);
   if (loaded.ok) return loaded;
   const lines = loaded.faults.map((fault) => faultText(file, fault));
@@ -106,13 +106,13 @@ function readWhole(settings: Settings, around: Surroundings): LoadedConfig & { r
   );
 }
 
-function load(settings: Settings, around: Surroundings): { file: string; loaded: LoadedConfig } {
+function load(settings: Settings, around: ProcessContext): { file: string; loaded: LoadedConfig } {
   const loaded = loadConfig(sourceOf(settings, around));
   return { file: settings.configFile ?? 'the built-in configuration', loaded };
 }
 
 /** The text of the configuration, and all that it may take from outside of itself. Throws a `OperatorError` when it cannot be read. */
-export function sourceOf({ configFile, dataDir }: Settings, around: Surroundings): ConfigSource {
+export function sourceOf({ configFile, dataDir }: Settings, around: ProcessContext): ConfigSource {
   return {
     text: configFile === null ? builtInConfig(dataDir, around) : textOfConfig(configFile),
     path: configFile ?? join(around.root, 'naru.yaml'),

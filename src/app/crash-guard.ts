@@ -1,6 +1,6 @@
 import type { Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';
-import type { Surroundings } from './process-context.ts';
+import type { ProcessContext } from './process-context.ts';
 
 /** The exit code of a process that ended because of an error that nothing caught (EX_SOFTWARE of sysexits.h). */
 const crashExitCode = 70;
@@ -16,7 +16,7 @@ const maxCauses = 5;
 
 /** What a server does about an error that nothing caught. */
 export interface CrashGuardParts {
-  readonly around: Pick<Surroundings, 'onUncaught' | 'exit'>;
+  readonly around: Pick<ProcessContext, 'onUncaught' | 'exit'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Writes what the log has gathered. */

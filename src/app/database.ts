@@ -6,7 +6,7 @@ import { answerWithinMs } from '../store/connection.ts';
 import { Database } from '../store/database.ts';
 import { durabilityFaults, readDurability } from '../store/durability.ts';
 import { pause, systemClock } from '../time/clock.ts';
-import type { Surroundings } from './process-context.ts';
+import type { ProcessContext } from './process-context.ts';
 
 /** An open database and how to let go of it. */
 export interface OpenedDatabase {
@@ -26,7 +26,7 @@ const serversStartWithinMs = 15_000;
 export async function openOwnDatabase(
   config: Config,
   dataDir: string,
-  around: Surroundings,
+  around: ProcessContext,
   progress: (line: string) => void,
   limitMs: number | null = answerWithinMs,
 ): Promise<OpenedDatabase> {
@@ -68,7 +68,7 @@ export async function warnOfUnsafeServer(
 export async function openDatabaseBeside(
   config: Config,
   dataDir: string,
-  around: Surroundings,
+  around: ProcessContext,
 ): Promise<OpenedDatabase> {
   if (config.database.url !== 'embedded') return openOwnDatabase(config, dataDir, around, () => {}, null);
   const running = await attachUnlessFree(dataDir, around);
@@ -108,7 +108,7 @@ export async function holdAfterCommands(dataDir: string, info: DataDirHolder): P
  */
 async function attachUnlessFree(
   dataDir: string,
-  around: Surroundings,
+  around: ProcessContext,
 ): Promise<OpenedDatabase | DataDirLock> {
   const beganMs = systemClock.monotonic();
   for (;;) {

@@ -4,7 +4,7 @@ import { engineVariants } from '../config/variants.ts';
 import { takenParameters } from '../dialects/accepted-parameters.ts';
 import { reasoningParameters } from '../dialects/reasoning.ts';
 import { type FoundEngine, type FoundModel, readFoundEngines } from './engine-discovery.ts';
-import type { Surroundings } from './process-context.ts';
+import type { ProcessContext } from './process-context.ts';
 
 /** What local models cost unless a file says otherwise, in won per million tokens. */
 const localPrice = { prompt: 400, completion: 1200, currency: 'KRW', per: '1M' };
@@ -13,7 +13,7 @@ const localPrice = { prompt: 400, completion: 1200, currency: 'KRW', per: '1M' }
  * The configuration that serves without a file: the demo model on the engine in the box, and the models of whatever local
  * engines were found at the first start. It is text, and goes through the same checks as a file.
  */
-export function builtInConfig(dataDir: string, around: Surroundings): string {
+export function builtInConfig(dataDir: string, around: ProcessContext): string {
   const found = readFoundEngines(dataDir).flatMap((engine) =>
     engine.models.map((model) => ({ engine, model })),
   );
@@ -23,7 +23,7 @@ export function builtInConfig(dataDir: string, around: Surroundings): string {
   });
 }
 
-function demoSlot(around: Surroundings): object {
+function demoSlot(around: ProcessContext): object {
   return {
     name: 'demo',
     command: [around.nodePath, join(around.root, 'demo-engine/server.ts'), '--port', '{port}'],

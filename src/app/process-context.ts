@@ -1,7 +1,7 @@
 import type { WorkerProcess } from './workers/ipc.ts';
 
 /** What `main.ts` hands down of the process: nothing else reads it. */
-export interface Surroundings {
+export interface ProcessContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
   readonly uid: number;

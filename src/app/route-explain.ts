@@ -8,7 +8,7 @@ import type { CandidateReport } from '../routing/health-report.ts';
 import { unmeasured } from '../upstreams/health-status.ts';
 import type { CliPaths } from './cli-options.ts';
 import { readConfig, settingsOf } from './config-source.ts';
-import type { Surroundings } from './process-context.ts';
+import type { ProcessContext } from './process-context.ts';
 
 /** Why a request would be answered by whom, and how much of the candidates' health that takes into account. */
 export interface RouteAnswer {
@@ -37,7 +37,7 @@ export interface AdminHealth {
 export async function explainServerRoute(
   places: CliPaths,
   question: RouteQuestion,
-  around: Surroundings,
+  around: ProcessContext,
 ): Promise<RouteAnswer> {
   const settings = settingsOf(places, around);
   const config = readConfig(settings, around);
@@ -59,7 +59,7 @@ export async function explainServerRoute(
 /** How the candidates of the running server do; null when none runs. */
 export async function readRouteHealth(
   places: CliPaths,
-  around: Surroundings,
+  around: ProcessContext,
 ): Promise<readonly CandidateReport[] | null> {
   const settings = settingsOf(places, around);
   const config = readConfig(settings, around);

@@ -18,12 +18,12 @@ import { aboutAddress, assertListenable } from './listen-address.ts';
 import { batchedSink } from './logging/batched-sink.ts';
 import { openLogFile } from './logging/log-file.ts';
 import { createOperatorService } from './operator-service.ts';
-import type { Surroundings } from './process-context.ts';
+import type { ProcessContext } from './process-context.ts';
 import { urlOf, welcome, welcomeRow } from './startup-banner.ts';
 import { type Serving, serveWithWorkers } from './workers/primary.ts';
 
 /** `naru up`: serves until it is told to stop; resolves with the exit code. Throws a `OperatorError` for what the operator can mend. */
-export async function up(options: UpOptions, around: Surroundings): Promise<number> {
+export async function up(options: UpOptions, around: ProcessContext): Promise<number> {
   const settings = settingsOf(options, around);
   const say = (line: string): void => around.err(`naru: ${line}\n`);
   // Read before anything is touched: a file with faults leaves no trace.
@@ -153,7 +153,7 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
 }
 
 /** Where a socket may be whose path in the data directory is too long. */
-function runtimeFolders({ env, uid }: Surroundings): readonly string[] {
+function runtimeFolders({ env, uid }: ProcessContext): readonly string[] {
   const roots = [uid === 0 ? '/run' : env['XDG_RUNTIME_DIR'], env['TMPDIR'], '/tmp'];
   return roots.filter((root): root is string => root !== undefined && root !== '');
 }

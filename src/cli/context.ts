@@ -1,9 +1,9 @@
 import type { CliPaths } from '../app/cli-options.ts';
 import type { OperatorService } from '../app/operator-service.ts';
-import type { Surroundings } from '../app/process-context.ts';
+import type { ProcessContext } from '../app/process-context.ts';
 
 /** What the commands need of the process. */
-export interface CliContext extends Surroundings {
+export interface CliContext extends ProcessContext {
   /** The version of Naru. */
   readonly version: string;
   /** Opens the database of the configuration, and starts the embedded server if it does not run. */

@@ -15,13 +15,13 @@ import { capConnections } from './cap-connections.ts';
 import { type ClientAddresses, limitedAs } from './client-ip.ts';
 import { DelayedClients, delayConnections } from './delay-connections.ts';
 import { untilAccepted } from './drain-accept-queue.ts';
+import { Exchange } from './exchange.ts';
 import { commonHeaders, flat, type HeaderList, preflightHeaders } from './headers.ts';
 import type { Metrics } from './metrics.ts';
-import { OpenExchanges } from './open-requests.ts';
+import { OpenExchanges } from './open-exchanges.ts';
 import type { RateGate } from './rate-limit.ts';
 import { BodyTooLarge, declaredBytes, declaresTooLarge, isShredded, pieceBytes } from './read-body.ts';
 import { renderThrown } from './render-error.ts';
-import { Exchange } from './request.ts';
 
 /** What the HTTP server is made of. */
 export interface ServeParts {

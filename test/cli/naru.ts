@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { explain } from '../../src/admin/format-error.ts';
 import { openOperatorService } from '../../src/admin/open-operator-service.ts';
-import type { Surroundings } from '../../src/app/process-context.ts';
+import type { ProcessContext } from '../../src/app/process-context.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { patient } from '../harness/patience.ts';
@@ -102,7 +102,7 @@ async function runThere(args: readonly string[]): Promise<Said> {
 /** What `main.ts` does, with other ends of the streams. */
 async function runHere(args: readonly string[]): Promise<Said> {
   const said: Record<'out' | 'err', string[]> = { out: [], err: [] };
-  const around: Surroundings = {
+  const around: ProcessContext = {
     env: environment(),
     pid: process.pid,
     uid: process.getuid?.() ?? -1,

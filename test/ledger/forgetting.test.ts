@@ -14,7 +14,7 @@ import { createOperatorService } from '../../src/app/operator-service.ts';
 import { Funds } from '../../src/app/spend-limits.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
-import { Exchange } from '../../src/http/request.ts';
+import { Exchange } from '../../src/http/exchange.ts';
 import { assertFunded, refusalInLine } from '../../src/inference/reservations.ts';
 import { Session } from '../../src/inference/session.ts';
 import { KeyRing } from '../../src/keys/key-cache.ts';

@@ -1,7 +1,7 @@
 import { Refusal } from '../../src/errors/catalogue.ts';
 import { errorTypeOf, renderRefusal } from '../../src/errors/error-body.ts';
 import { ClientLeft } from '../../src/errors/request-aborted.ts';
-import type { Exchange } from '../../src/http/request.ts';
+import type { Exchange } from '../../src/http/exchange.ts';
 import { parseJson } from '../../src/wire/parse-json.ts';
 import type { Reply } from '../../src/wire/reply.ts';
 import type { SimGateway } from './gateway.ts';

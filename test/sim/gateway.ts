@@ -11,7 +11,7 @@ import type { Config } from '../../src/config/config.ts';
 import { openaiDialect } from '../../src/dialects/openai/index.ts';
 import { ClientLeft, ServerStopping } from '../../src/errors/request-aborted.ts';
 import { readGeneration } from '../../src/generations/generations.ts';
-import type { Exchange } from '../../src/http/request.ts';
+import type { Exchange } from '../../src/http/exchange.ts';
 import { CompletionSizes } from '../../src/inference/completion-sizes.ts';
 import { expireDueCredit } from '../../src/ledger/credit.ts';
 import { type Log, type LogFields, silentLog } from '../../src/log/log.ts';

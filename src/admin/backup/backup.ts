@@ -4,7 +4,7 @@ import type { CliPaths } from '../../app/cli-options.ts';
 import { readConfig, settingsOf } from '../../app/config-source.ts';
 import { holdAfterCommands, openDatabaseBeside } from '../../app/database.ts';
 import { settleJournalOf, workerHomes } from '../../app/journal-recovery.ts';
-import type { Surroundings } from '../../app/process-context.ts';
+import type { ProcessContext } from '../../app/process-context.ts';
 import { holdHome } from '../../app/workers/worker-dir.ts';
 import type { Config } from '../../config/config.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
@@ -50,7 +50,7 @@ export async function backUp(
   places: CliPaths,
   { to, withoutNodes }: BackupOrder,
   version: string,
-  around: Surroundings,
+  around: ProcessContext,
 ): Promise<BackupDone> {
   const settings = settingsOf(places, around);
   const config = readConfig(settings, around);

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { CliPaths } from '../../app/cli-options.ts';
 import { readConfig, settingsOf } from '../../app/config-source.ts';
 import { openDatabaseBeside } from '../../app/database.ts';
-import type { Surroundings } from '../../app/process-context.ts';
+import type { ProcessContext } from '../../app/process-context.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { verifyLedger } from '../../ledger/ledger.ts';
 import type { Database } from '../../store/database.ts';
@@ -32,7 +32,7 @@ export interface RestoreDone {
 export async function restore(
   places: CliPaths,
   { from, continues }: { readonly from: string; readonly continues: boolean },
-  around: Surroundings,
+  around: ProcessContext,
 ): Promise<RestoreDone> {
   const dir = resolve(around.cwd, from);
   const manifest = await readBackup(dir);

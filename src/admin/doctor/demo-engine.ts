@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { join } from 'node:path';
-import type { Surroundings } from '../../app/process-context.ts';
+import type { ProcessContext } from '../../app/process-context.ts';
 import { runCommand } from '../../postgres/run-command.ts';
 import type { Finding } from './finding.ts';
 
 /** Whether the binding of the engine in the box can be loaded: in a process of its own, for a bad binary kills whoever loads it. */
-export async function examineDemoEngine(slot: string, around: Surroundings): Promise<Finding> {
+export async function examineDemoEngine(slot: string, around: ProcessContext): Promise<Finding> {
   const name = `slot ${slot}`;
   const binding = `@fugood/node-llama-${platform()}-${arch()}`;
   let path: string;

@@ -5,7 +5,7 @@ import type { CliPaths } from '../../app/cli-options.ts';
 import { faultsOf, readConfig, type Settings, settingsOf } from '../../app/config-source.ts';
 import { workerHomes } from '../../app/journal-recovery.ts';
 import { tryListen } from '../../app/listen-address.ts';
-import type { Surroundings } from '../../app/process-context.ts';
+import type { ProcessContext } from '../../app/process-context.ts';
 import type { Config } from '../../config/config.ts';
 import { maxClockSkewMs, measureClockSkew } from '../../nodes/clock-skew.ts';
 import { findBinaries } from '../../postgres/binaries.ts';
@@ -28,7 +28,7 @@ const usualAdminPort = 8788;
 const smallDiskBytes = 1_000_000_000;
 
 /** `naru doctor`: what has to be right before Naru can serve, each with its remedy when it is not. Changes nothing of note. */
-export async function examine(places: CliPaths, around: Surroundings): Promise<readonly Finding[]> {
+export async function examine(places: CliPaths, around: ProcessContext): Promise<readonly Finding[]> {
   const findings = [node(around)];
   const settings = settingsOf(places, around);
   const { file, faults, warnings } = faultsOf(settings, around);
@@ -48,7 +48,7 @@ export async function examine(places: CliPaths, around: Surroundings): Promise<r
   return findings;
 }
 
-function node({ nodeVersion, nodePath }: Surroundings): Finding {
+function node({ nodeVersion, nodePath }: ProcessContext): Finding {
   const isNew = Number.parseInt(nodeVersion, 10) >= oldestNode;
   const words = `${nodeVersion} (${nodePath})`;
   return isNew
@@ -84,7 +84,7 @@ function foreignSegments(dir: string): readonly Finding[] {
   });
 }
 
-async function database(config: Config, dir: string, around: Surroundings): Promise<string> {
+async function database(config: Config, dir: string, around: ProcessContext): Promise<string> {
   const { url } = config.database;
   if (url !== 'embedded')
     return answered(
@@ -209,7 +209,7 @@ async function address(
   );
 }
 
-async function engines(config: Config, around: Surroundings): Promise<readonly Finding[]> {
+async function engines(config: Config, around: ProcessContext): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for (const { name, driver } of config.slots) {
     if (driver.kind !== 'process') continue;

@@ -20,7 +20,7 @@ import { settleLeftHomes, workerHomes } from '../journal-recovery.ts';
 import { freePort } from '../listen-address.ts';
 import { SlotMetrics } from '../metrics/slot-metrics.ts';
 import { createOperatorService } from '../operator-service.ts';
-import type { Surroundings } from '../process-context.ts';
+import type { ProcessContext } from '../process-context.ts';
 import { urlOf, welcome, welcomeRow } from '../startup-banner.ts';
 import { workerPages } from './admin-pages.ts';
 import { packConfig } from './config-codec.ts';
@@ -37,7 +37,7 @@ export interface Serving {
   readonly dataDir: string;
   readonly lock: DataDirLock;
   readonly say: (line: string) => void;
-  readonly around: Surroundings;
+  readonly around: ProcessContext;
   readonly json: boolean;
 }
 

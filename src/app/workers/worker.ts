@@ -7,7 +7,7 @@ import { systemClock } from '../../time/clock.ts';
 import { guardAgainstCrash } from '../crash-guard.ts';
 import { type Gateway, startGateway } from '../gateway.ts';
 import { batchedSink } from '../logging/batched-sink.ts';
-import type { Surroundings } from '../process-context.ts';
+import type { ProcessContext } from '../process-context.ts';
 import { unpackConfig } from './config-codec.ts';
 import { type Channel, Link } from './ipc.ts';
 import type { PageAnswer, WorkerOrder } from './messages.ts';
@@ -22,7 +22,7 @@ import { holdHome } from './worker-dir.ts';
 export async function work(
   channel: Channel,
   onLeave: (leave: () => void) => void,
-  around: Surroundings,
+  around: ProcessContext,
 ): Promise<number> {
   const link = new Link(channel);
   const stop = Promise.withResolvers<void>();

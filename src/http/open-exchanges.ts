@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { type Clock, within } from '../time/clock.ts';
-import type { Exchange } from './request.ts';
+import type { Exchange } from './exchange.ts';
 
 /** The requests in flight, and how a server that stops waits for them. */
 export class OpenExchanges {
