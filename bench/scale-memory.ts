@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { AccountBook } from '../src/accounts/account-cache.ts';
+import { AccountCache } from '../src/accounts/account-cache.ts';
 import { hashKey, type KeyHash } from '../src/ids/api-key.ts';
-import { KeyRing } from '../src/keys/key-cache.ts';
+import { KeyCache } from '../src/keys/key-cache.ts';
 import type { Database } from '../src/store/database.ts';
 import type { Sql } from '../src/store/sql.ts';
 import { systemClock } from '../src/time/clock.ts';
@@ -58,9 +58,9 @@ export async function memoryOfKnown(): Promise<{ readonly account: number; reado
     readInOrder: <T>(read: (sql: Sql) => Promise<T>) => Promise.resolve(everything).then(read),
   } as unknown as Database;
   const knownSince = (): number => Number.NEGATIVE_INFINITY;
-  const parts = { database, clock: systemClock, knownSince, isShared: () => false, kept: 0 };
-  const book = new AccountBook(parts);
-  const ring = new KeyRing(parts);
+  const parts = { database, clock: systemClock, knownSince, isShared: () => false, capacity: 0 };
+  const book = new AccountCache(parts);
+  const ring = new KeyCache(parts);
   const account = await heapOfEach((n) => book.current(n));
   const hashes = Array.from({ length: count }, (_, n) => hashKey(String(n)));
   for (const [n, hash] of hashes.entries()) numbers.set(Buffer.from(hash, 'hex').toString('base64'), n);

@@ -1,4 +1,4 @@
-import { type QueuedDemand, type Spender, SpendShares } from '../src/nodes/credit-leases.ts';
+import { CreditLeases, type QueuedReservation, type SpendSubject } from '../src/nodes/credit-leases.ts';
 import type { DatabaseAddress } from '../src/store/connection.ts';
 import { Database } from '../src/store/database.ts';
 import { systemClock } from '../src/time/clock.ts';
@@ -38,17 +38,17 @@ export async function spendTogether(
         });
         const held = { exposure: 0n };
         const alive = { isSeen: true, beat: async () => {} };
-        const registry = { id, isAlone: false, count, acquaintance: null, ...alive };
-        const shares = new SpendShares({
+        const registry = { id, isAlone: false, count, untilSeen: null, ...alive };
+        const shares = new CreditLeases({
           database,
           clock: systemClock,
           nodes: registry,
           isCurrent: () => true,
         });
-        const spender: Spender = {
+        const spender: SpendSubject = {
           kind: 'account',
           id: account,
-          get exposure() {
+          get outstanding() {
             return held.exposure;
           },
           get held() {
@@ -57,7 +57,7 @@ export async function spendTogether(
           get left() {
             return left;
           },
-          readLeft: async () => left,
+          readRemaining: async () => left,
         };
         return { id, shares, spender, held };
       }),
@@ -67,12 +67,12 @@ export async function spendTogether(
       if (node === undefined) break;
       const { shares, spender, held } = node;
       if (left < cost) break;
-      const demand: QueuedDemand = {
-        spenders: [spender],
+      const demand: QueuedReservation = {
+        subjects: [spender],
         amount: cost,
         isKnown: true,
         refusal: () => null,
-        place: () => {
+        reserve: () => {
           held.exposure += cost;
         },
         arrivedMs: performance.now(),
@@ -80,16 +80,16 @@ export async function spendTogether(
         waitsFor: null,
         next: () => null,
       };
-      let outcome = shares.coverAtOnce(demand);
+      let outcome = shares.reserveNow(demand);
       if (outcome === null) {
         questions += 1;
         if (left * 10n > credit) far += 1;
-        outcome = await shares.cover(demand);
+        outcome = await shares.reserve(demand);
       }
       if (outcome.kind === 'blocked' && outcome.isShared) {
-        for (const other of nodes) if (other !== node) await other.shares.yieldTo([other.spender]);
+        for (const other of nodes) if (other !== node) await other.shares.releaseExcess([other.spender]);
         questions += count;
-        outcome = await shares.cover(demand);
+        outcome = await shares.reserve(demand);
       }
       await shares.departed(demand);
       if (outcome.kind !== 'placed') break;

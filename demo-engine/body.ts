@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Fields } from './fields.ts';
 import { Refusal } from './refusal.ts';
 
-const largestBodyBytes = 32 * 1024 * 1024;
+const maxBodyBytes = 32 * 1024 * 1024;
 
 /** The JSON object in a request's body. Throws a 400 for anything else and a 413 beyond 32 MiB. */
 export async function readBody(request: IncomingMessage): Promise<Fields> {
@@ -10,7 +10,7 @@ export async function readBody(request: IncomingMessage): Promise<Fields> {
   let size = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     size += part.length;
-    if (size > largestBodyBytes) throw new Refusal(413, 'the body is larger than 32 MiB');
+    if (size > maxBodyBytes) throw new Refusal(413, 'the body is larger than 32 MiB');
     parts.push(part);
   }
   const body = parsed(Buffer.concat(parts).toString('utf8'));

@@ -18,7 +18,7 @@ export interface Reply {
 }
 
 /** What a generated text says: text, or the call of a tool, and why it ended, as OpenAI names it. */
-interface Said {
+interface ParsedReply {
   readonly text: string;
   readonly call: ToolCall | null;
   readonly finish: Outcome['finish'] | 'tool_calls';
@@ -29,7 +29,7 @@ export function replyTo(ask: Ask, id: string, created: number): Reply {
   const chat = ask.kind === 'chat';
   const head = (object: string): object => ({ id, object, created, model: modelId });
   const chunkHead = head(chat ? 'chat.completion.chunk' : 'text_completion');
-  const chunk = (content: object, finishReason: Said['finish'] | null): object => ({
+  const chunk = (content: object, finishReason: ParsedReply['finish'] | null): object => ({
     ...chunkHead,
     choices: [{ index: 0, ...content, logprobs: null, finish_reason: finishReason }],
     ...(ask.includeUsage ? { usage: null } : {}),
@@ -37,18 +37,18 @@ export function replyTo(ask: Ask, id: string, created: number): Reply {
   const piece = (text: string): object => chunk(chat ? { delta: { content: text } } : { text }, null);
   return {
     whole(generated, outcome) {
-      const said = saidIn(ask, generated, outcome);
-      const content = chat ? { message: messageOf(said, id) } : { text: said.text };
+      const response = readReply(ask, generated, outcome);
+      const content = chat ? { message: messageOf(response, id) } : { text: response.text };
       return {
         ...head(chat ? 'chat.completion' : 'text_completion'),
-        choices: [{ index: 0, ...content, logprobs: null, finish_reason: said.finish }],
+        choices: [{ index: 0, ...content, logprobs: null, finish_reason: response.finish }],
         usage: usageOf(outcome),
       };
     },
     opening: () => (chat ? chunk({ delta: { role: 'assistant', content: '' } }, null) : null),
     piece,
     ending(heldBack, outcome) {
-      const { text, call, finish } = saidIn(ask, heldBack, outcome);
+      const { text, call, finish } = readReply(ask, heldBack, outcome);
       const called = call === null ? [] : [{ index: 0, ...callShape(call, id) }];
       return [
         ...(text === '' ? [] : [piece(text)]),
@@ -65,7 +65,7 @@ export function mayBeCall(ask: Ask, text: string): boolean {
   return ask.tools.length > 0 && (text.startsWith(callMark) || callMark.startsWith(text));
 }
 
-function saidIn(ask: Ask, generated: string, { finish }: Outcome): Said {
+function readReply(ask: Ask, generated: string, { finish }: Outcome): ParsedReply {
   if (ask.tools.length === 0 || !generated.startsWith(callMark))
     return { text: generated, call: null, finish };
   // A call that was cut short is none, and its beginning is nothing to show.
@@ -73,7 +73,7 @@ function saidIn(ask: Ask, generated: string, { finish }: Outcome): Said {
   return { text: '', call, finish: call === null ? finish : 'tool_calls' };
 }
 
-function messageOf({ text, call }: Said, id: string): object {
+function messageOf({ text, call }: ParsedReply, id: string): object {
   if (call === null) return { role: 'assistant', content: text };
   return { role: 'assistant', content: null, tool_calls: [callShape(call, id)] };
 }

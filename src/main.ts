@@ -10,7 +10,7 @@ import { runCli } from './cli/program.ts';
 import { systemClock } from './time/clock.ts';
 
 /** The process: environment, signals, exit code. Nothing below this file knows that there is one. */
-const around: ProcessContext = {
+const proc: ProcessContext = {
   env: process.env,
   pid: process.pid,
   uid: process.getuid?.() ?? -1,
@@ -65,7 +65,7 @@ const around: ProcessContext = {
     return {
       pid: worker.process.pid ?? 0,
       send: (message) => void (worker.isConnected() && worker.process.send(message, () => {})),
-      onMessage: (hear) => void worker.on('message', hear),
+      onMessage: (listener) => void worker.on('message', listener),
       kill: () => void worker.process.kill('SIGKILL'),
       onEnd: (ended) => void worker.once('exit', (code, signal) => ended(signal ?? code)),
     };
@@ -77,32 +77,32 @@ async function runWorker(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
   const channel: Channel = {
     send: (message) => void (process.connected && process.send?.(message, undefined, {}, () => {})),
-    onMessage: (hear) => void process.on('message', hear),
+    onMessage: (listener) => void process.on('message', listener),
   };
   const { work } = await import('./app/workers/worker.ts');
-  return work(channel, (leave) => void process.on('SIGTERM', leave), around);
+  return work(channel, (leave) => void process.on('SIGTERM', leave), proc);
 }
 
 // Each command loads what it needs and no more: listing the accounts does not load the gateway.
 const cli: CliContext = {
-  ...around,
-  version: JSON.parse(readFileSync(join(around.root, 'package.json'), 'utf8')).version,
+  ...proc,
+  version: JSON.parse(readFileSync(join(proc.root, 'package.json'), 'utf8')).version,
   openOperatorService: async (paths) =>
-    (await import('./admin/open-operator-service.ts')).openOperatorService(paths, around),
+    (await import('./admin/open-operator-service.ts')).openOperatorService(paths, proc),
 };
 
 if (cluster.isPrimary) process.channel?.unref();
 // Whoever reads us may stop reading, as `head` does: that ends the command, and is no fault.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  if (code !== 'EPIPE') around.err(`naru: the output cannot be written (${code}): not all of it was\n`);
+  if (code !== 'EPIPE') proc.err(`naru: the output cannot be written (${code}): not all of it was\n`);
   process.exit(1);
 });
 process.stderr.on('error', () => {});
 (cluster.isWorker ? runWorker() : runCli(cli, process.argv.slice(2))).then(
   (code) => process.exit(code),
   async (error: unknown) => {
-    const { explain } = await import('./admin/format-error.ts');
-    around.err(`naru: ${explain(error)}\n`);
+    const { formatError: explain } = await import('./admin/format-error.ts');
+    proc.err(`naru: ${explain(error)}\n`);
     process.exit(1);
   },
 );

@@ -1,4 +1,4 @@
-import { type MemoryParts, Remembered } from '../store/clock-cache.ts';
+import { ClockCache, type ClockCacheParts } from '../store/clock-cache.ts';
 import type { Sql } from '../store/sql.ts';
 import { Account } from './account.ts';
 import { type BalanceRow, findBalances } from './accounts-sql.ts';
@@ -6,44 +6,44 @@ import { type BalanceRow, findBalances } from './accounts-sql.ts';
 /** What others spend of an account is known after this long at the latest. */
 const currentForMs = 500;
 
-const nobody: ReadonlySet<number> = new Set();
+const missing: ReadonlySet<number> = new Set();
 
 /**
  * The accounts this process has met and not forgotten. Answered from memory, kept true by settlements, change events and, beside other
  * nodes, by looking again. An account that is forgotten is read again at its next use, as one that was never met.
  */
-export class AccountBook {
-  readonly #parts: MemoryParts;
+export class AccountCache {
+  readonly #parts: ClockCacheParts;
   readonly #accounts = new Map<number, Account>();
-  readonly #remembered: Remembered<Account>;
+  readonly #cache: ClockCache<Account>;
   /** The accounts of the read that has not begun yet: all who ask meanwhile share it. */
   #next: { readonly ids: Set<number>; readonly done: Promise<void> } | null = null;
   /** The accounts of the read that is under way. */
-  #inHand = nobody;
+  #inHand = missing;
 
-  constructor(parts: MemoryParts) {
+  constructor(parts: ClockCacheParts) {
     this.#parts = parts;
-    this.#remembered = new Remembered(parts.kept, ({ id }) => this.#accounts.delete(id));
+    this.#cache = new ClockCache(parts.capacity, ({ id }) => this.#accounts.delete(id));
   }
 
   /** The account if it is known already. */
-  peek(accountId: number): Account | undefined {
+  getCached(accountId: number): Account | undefined {
     return this.#accounts.get(accountId);
   }
 
   /** Every account that is known. */
   all(): Iterable<Account> {
-    return this.#remembered;
+    return this.#cache;
   }
 
   /** How many accounts are known. */
   get size(): number {
-    return this.#remembered.size;
+    return this.#cache.size;
   }
 
   /** Forgets some of the accounts that were not used lately, where more are known than are kept. */
   forgetIdle(): void {
-    this.#remembered.forgetIdle();
+    this.#cache.forgetIdle();
   }
 
   /** The account as it is now, from memory where that can be believed; null when there is none. Rejects when the database is away. */
@@ -51,13 +51,13 @@ export class AccountBook {
     const known = this.#accounts.get(accountId);
     if (known !== undefined) known.isUsed = true;
     if (known !== undefined && this.#isCurrent(known)) return known;
-    return this.#read(accountId).then(() => this.peek(accountId) ?? null);
+    return this.#read(accountId).then(() => this.getCached(accountId) ?? null);
   }
 
   /** Whether memory has everything that was spent of the account, while nobody else spends. */
   isKnown(accountId: number): boolean {
     const known = this.#accounts.get(accountId);
-    return known !== undefined && known.askedMs >= this.#parts.knownSince();
+    return known !== undefined && known.readAtMs >= this.#parts.knownSince();
   }
 
   /** Reads a known account again, after another process changed it. */
@@ -70,7 +70,7 @@ export class AccountBook {
   async readIn(sql: Sql, accountId: number): Promise<Account> {
     const askedMs = this.#parts.clock.monotonic();
     this.update(await findBalances(sql, [accountId]), askedMs);
-    const account = this.peek(accountId);
+    const account = this.getCached(accountId);
     if (account === undefined) throw new Error(`there is no account ${accountId}`);
     return account;
   }
@@ -84,11 +84,11 @@ export class AccountBook {
       const known = this.#accounts.get(row.accountId);
       if (known === undefined) continue;
       known.update(row);
-      known.askedMs = askedMs;
+      known.readAtMs = askedMs;
     }
   }
 
-  #isCurrent({ askedMs }: Account): boolean {
+  #isCurrent({ readAtMs: askedMs }: Account): boolean {
     const { clock, isShared, knownSince } = this.#parts;
     return isShared() ? clock.monotonic() - askedMs <= currentForMs : askedMs >= knownSince();
   }
@@ -109,9 +109,10 @@ export class AccountBook {
         const askedMs = this.#parts.clock.monotonic();
         const rows = await findBalances(sql, [...ids]);
         this.update(rows, askedMs);
-        for (const row of rows) if (!this.#accounts.has(row.accountId)) this.#meet(new Account(row, askedMs));
+        for (const row of rows)
+          if (!this.#accounts.has(row.accountId)) this.#addLoaded(new Account(row, askedMs));
       } finally {
-        this.#inHand = nobody;
+        this.#inHand = missing;
       }
     });
     const next = { ids, done };
@@ -125,8 +126,8 @@ export class AccountBook {
     return next;
   }
 
-  #meet(account: Account): void {
+  #addLoaded(account: Account): void {
     this.#accounts.set(account.id, account);
-    this.#remembered.add(account);
+    this.#cache.add(account);
   }
 }

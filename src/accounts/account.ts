@@ -17,12 +17,12 @@ export class Account {
   /** How many have this object in hand. */
   #users = 0;
   /** The monotonic instant at which what is known of it was asked for. */
-  askedMs: number;
+  readAtMs: number;
   isUsed = true;
 
-  constructor(row: BalanceRow, askedMs: number) {
+  constructor(row: BalanceRow, readAtMs: number) {
     this.id = row.accountId;
-    this.askedMs = askedMs;
+    this.readAtMs = readAtMs;
     this.#credits = row.credits;
     this.#usage = row.usage;
     this.#version = row.version;
@@ -54,7 +54,7 @@ export class Account {
   }
 
   /** What this process may still take of the committed balance: charges on their way, and holds. */
-  get exposure(): Krw {
+  get outstanding(): Krw {
     return krwOfMicro(this.#pending + this.#held);
   }
 
@@ -64,16 +64,16 @@ export class Account {
   }
 
   /** Whether anything counts on this very object: another one for the same account would know of none of it. */
-  get isNeeded(): boolean {
+  get isPinned(): boolean {
     return this.#users > 0 || this.#pending !== 0n || this.#held !== 0n;
   }
 
   /** Keeps this object from being forgotten until as many `letGo` follow. */
-  keep(): void {
+  pin(): void {
     this.#users += 1;
   }
 
-  letGo(): void {
+  unpin(): void {
     this.#users -= 1;
   }
 

@@ -45,14 +45,14 @@ const fileCodes = new Map([
  * What to say of an error that ends a command: one sentence with the remedy for whatever an operator can mend, the stack for a
  * fault of ours. Never a secret.
  */
-export function explain(error: unknown): string {
+export function formatError(error: unknown): string {
   if (!(error instanceof Error)) return redact(String(error));
   if (error instanceof OperatorError || error instanceof Refusal || error.name === 'EmbeddedError')
     return error.message;
   const { code, path, severity } = error as { code?: unknown; path?: unknown; severity?: unknown };
   const known = typeof code === 'string' ? code : '';
-  const trouble = fileCodes.get(known);
-  if (trouble !== undefined && typeof path === 'string' && isAbsolute(path)) return `${path}: ${trouble}`;
+  const fault = fileCodes.get(known);
+  if (fault !== undefined && typeof path === 'string' && isAbsolute(path)) return `${path}: ${fault}`;
   const isOfDatabase =
     severity !== undefined ||
     'errors' in error ||

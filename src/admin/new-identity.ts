@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import type { CliPaths } from '../app/cli-options.ts';
 import { settingsOf } from '../app/config-source.ts';
 import { holdAfterCommands } from '../app/database.ts';
-import { workerHomes } from '../app/journal-recovery.ts';
+import { workerDirs } from '../app/journal-recovery.ts';
 import type { ProcessContext } from '../app/process-context.ts';
-import { holdHome } from '../app/workers/worker-dir.ts';
+import { lockWorkerDir } from '../app/workers/worker-dir.ts';
 import { OperatorError } from '../errors/operator-error.ts';
-import { nodeHome } from '../nodes/node-dir.ts';
+import { nodeDir } from '../nodes/node-dir.ts';
 
 /** A data directory, or a worker's part of it, that got a new identity. */
 export interface NewIdentity {
@@ -23,16 +23,16 @@ export interface NewIdentity {
  * behind in a folder of the old identity, out of reach of the next start: the original settles its own requests, and those that were
  * in flight when it was copied may have ended since. Throws a `OperatorError` when there is no identity, or a server has the directory.
  */
-export async function newIdentity(places: CliPaths, around: ProcessContext): Promise<readonly NewIdentity[]> {
-  const { dataDir } = settingsOf(places, around);
-  const homes = [dataDir, ...workerHomes(dataDir)].filter((home) => existsSync(join(home, 'node-id')));
+export async function newIdentity(places: CliPaths, proc: ProcessContext): Promise<readonly NewIdentity[]> {
+  const { dataDir } = settingsOf(places, proc);
+  const homes = [dataDir, ...workerDirs(dataDir)].filter((home) => existsSync(join(home, 'node-id')));
   if (homes.length === 0)
     throw new OperatorError(`${dataDir} has no identity: a server gives it one at its first start`);
-  const lock = await holdAfterCommands(dataDir, { pid: around.pid, describe: 'a naru command' });
+  const lock = await holdAfterCommands(dataDir, { pid: proc.pid, describe: 'a naru command' });
   try {
     const changed: NewIdentity[] = [];
     for (const home of homes) {
-      const held = home === dataDir ? null : await holdHome(home, around.pid);
+      const held = home === dataDir ? null : await lockWorkerDir(home, proc.pid);
       try {
         changed.push(renew(home));
       } finally {
@@ -47,10 +47,10 @@ export async function newIdentity(places: CliPaths, around: ProcessContext): Pro
 
 /** The journal goes first: were this cut short, a start would find the old identity and no journal, or refuse to start. */
 function renew(home: string): NewIdentity {
-  const before = nodeHome(home);
+  const before = nodeDir(home);
   const setAside = setJournalAside(home, before);
   rmSync(join(home, 'node-id'));
-  return { home, before, after: nodeHome(home), setAside };
+  return { home, before, after: nodeDir(home), setAside };
 }
 
 /** Where the segments of a journal are now; null when it had none. */

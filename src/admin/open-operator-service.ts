@@ -8,13 +8,10 @@ import { migrate } from '../store/migrate.ts';
 import { systemClock } from '../time/clock.ts';
 
 /** Opens the office for one command, on the database of the configuration; the caller closes it. */
-export async function openOperatorService(
-  places: CliPaths,
-  around: ProcessContext,
-): Promise<OperatorService> {
-  const settings = settingsOf(places, around);
-  const config = readConfig(settings, around);
-  const { database, close } = await openDatabaseBeside(config, settings.dataDir, around);
+export async function openOperatorService(places: CliPaths, proc: ProcessContext): Promise<OperatorService> {
+  const settings = settingsOf(places, proc);
+  const config = readConfig(settings, proc);
+  const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   try {
     await migrate(database);
   } catch (error) {
@@ -25,7 +22,7 @@ export async function openOperatorService(
     clock: systemClock,
     keyPrefix: config.keys.prefix,
     maxKeysPerAccount: config.keys.maxPerAccount,
-    catalogue: { config, configToPublish: () => readConfigToPublish(settings, around) },
+    catalogue: { config, configToPublish: () => readConfigToPublish(settings, proc) },
     datasets: config.datasets,
     close,
   });

@@ -3,20 +3,20 @@ import { dirname, join, resolve } from 'node:path';
 import type { CliPaths } from '../app/cli-options.ts';
 import { readConfig, settingsOf } from '../app/config-source.ts';
 import { openDatabaseBeside } from '../app/database.ts';
-import { tellNodes, workerHomes } from '../app/journal-recovery.ts';
+import { notifyNodes, workerDirs } from '../app/journal-recovery.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { type FoundSegment, inspectJournal, markSettled } from '../journal/inspect.ts';
 import type { Ticket } from '../journal/journal.ts';
 import type { OpenRecord } from '../ledger/journal-records.ts';
-import { failureOfOrphan, readLeftovers } from '../ledger/orphaned-requests.ts';
+import { orphanFailure, readOrphanedRecords } from '../ledger/orphaned-requests.ts';
 import { Quarantine } from '../ledger/quarantine.ts';
-import { checkLeftovers } from '../ledger/settlement-checks.ts';
+import { checkRecovered } from '../ledger/settlement-checks.ts';
 import type { SettlementRow } from '../ledger/settlement-sql.ts';
 import { Settler } from '../ledger/settler.ts';
 import { silentLog } from '../log/log.ts';
 import { closeNode, nodeLostMs, readHolder } from '../nodes/nodes-sql.ts';
-import { DataDirHeld, type DataDirLock, holdDataDir } from '../postgres/data-dir-lock.ts';
+import { type DataDirLock, DataDirLockedError, lockDataDir } from '../postgres/data-dir-lock.ts';
 import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
 import { migrate } from '../store/migrate.ts';
@@ -79,20 +79,20 @@ interface Tally {
 export async function recoverJournal(
   places: CliPaths,
   order: RecoverOrder,
-  around: ProcessContext,
+  proc: ProcessContext,
 ): Promise<Recovered> {
-  const dir = resolve(around.cwd, order.dir);
+  const dir = resolve(proc.cwd, order.dir);
   const folders = journalFolders(dir);
-  const settings = settingsOf(places, around);
-  const config = readConfig(settings, around);
-  const { database, close } = await openDatabaseBeside(config, settings.dataDir, around);
+  const settings = settingsOf(places, proc);
+  const config = readConfig(settings, proc);
+  const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   const locks: DataDirLock[] = [];
   try {
     await migrate(database);
     // The one with the embedded database is held by this command, or by a server that is seen in that database.
     const own = config.database.url === 'embedded' ? settings.dataDir : null;
     const isServed = await takeLocks(
-      [dir, ...workerHomes(dir)].filter((home) => home !== own),
+      [dir, ...workerDirs(dir)].filter((home) => home !== own),
       locks,
     );
     return await recoverInto(database, folders, order, isServed);
@@ -103,7 +103,7 @@ export async function recoverJournal(
 }
 
 function journalFolders(dir: string): readonly string[] {
-  const folders = [dir, ...workerHomes(dir)]
+  const folders = [dir, ...workerDirs(dir)]
     .map((home) => join(home, 'journal'))
     .filter((one) => existsSync(one));
   if (folders.length > 0) return folders;
@@ -115,9 +115,9 @@ function journalFolders(dir: string): readonly string[] {
 async function takeLocks(homes: readonly string[], locks: DataDirLock[]): Promise<boolean> {
   for (const home of homes.filter((one) => existsSync(join(one, 'naru.lock')))) {
     try {
-      locks.push(await holdDataDir(home, { pid: 0, describe: 'a naru command' }));
+      locks.push(await lockDataDir(home, { pid: 0, describe: 'a naru command' }));
     } catch (error) {
-      if (error instanceof DataDirHeld) return true;
+      if (error instanceof DataDirLockedError) return true;
     }
   }
   return false;
@@ -141,7 +141,7 @@ async function recoverInto(
   const nowMs = systemClock.now();
   const failed = tally.found
     .filter(mayFail)
-    .flatMap(({ orphans }) => orphans.map((record) => failureOfOrphan(record, nowMs)));
+    .flatMap(({ orphans }) => orphans.map((record) => orphanFailure(record, nowMs)));
   const settlements = tally.found.flatMap(({ settled }) => settled);
   const { known, quarantined } = await settleAll(database, [...settlements, ...failed]);
   for (const { segments } of tally.found)
@@ -193,7 +193,7 @@ function readFolder(folder: string, databases: ReadonlySet<string>, tally: Tally
       tally.elsewhere.set(owner.database, (tally.elsewhere.get(owner.database) ?? 0) + 1);
       continue;
     }
-    const home = owner?.home ?? homeBeside(folder);
+    const home = owner?.home ?? readNodeId(folder);
     if (home !== null) homes.add(home);
     ours.push(segment);
   }
@@ -202,7 +202,7 @@ function readFolder(folder: string, databases: ReadonlySet<string>, tally: Tally
     if (segment.isDamaged) tally.damaged += 1;
     return of;
   });
-  const { settled, orphans } = readLeftovers(records);
+  const { settled, orphans } = readOrphanedRecords(records);
   return {
     segments: ours,
     homes,
@@ -211,7 +211,7 @@ function readFolder(folder: string, databases: ReadonlySet<string>, tally: Tally
   };
 }
 
-function homeBeside(folder: string): string | null {
+function readNodeId(folder: string): string | null {
   const file = join(dirname(folder), 'node-id');
   const text = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
   return /^[0-9a-f-]{36}$/.test(text) ? text : null;
@@ -222,7 +222,7 @@ async function settleAll(
   database: Database,
   rows: readonly SettlementRow[],
 ): Promise<{ readonly known: readonly string[]; readonly quarantined: number }> {
-  const { writtenOff, strangers } = await checkLeftovers(database, rows);
+  const { writtenOff, unknownKeys: unknown } = await checkRecovered(database, rows);
   const known: string[] = [...writtenOff];
   const charged = { account: new Set<number>(), key: new Set<number>() };
   const quarantine = new Quarantine({ database, journal: { release: () => {} }, log: silentLog });
@@ -244,13 +244,13 @@ async function settleAll(
   });
   for (const row of rows) {
     if (writtenOff.has(row.uuid)) continue;
-    const stranger = strangers.get(row.uuid);
+    const stranger = unknown.get(row.uuid);
     if (stranger === undefined) settler.push(row, () => {}, true);
     else refused.push(quarantine.add(row, stranger, []));
   }
   await settler.drained();
   await Promise.all(refused);
-  await tellNodes(database, charged);
+  await notifyNodes(database, charged);
   if (quarantine.unstored > 0)
     throw new OperatorError(
       `the database refuses ${quarantine.unstored} settlements, and to note that it does: the journal has them still`,

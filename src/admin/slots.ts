@@ -22,11 +22,11 @@ export interface SlotAdmin {
   /** Stops it and waits until nothing of the engine is left; requests in flight get `drainMs` (30 s when null) to end. */
   stop(name: string, drainMs: number | null): Promise<SlotRow>;
   /** What its engine said; a server is not needed. */
-  logs(name: string, wish: LogWish): AsyncIterable<LogLine>;
+  logs(name: string, wish: LogQuery): AsyncIterable<LogLine>;
 }
 
 /** Which part of the logs. */
-export interface LogWish {
+export interface LogQuery {
   /** Of which start: 1 is the newest; null: the newest, and when following, those that come. */
   readonly start: number | null;
   /** Only so many lines of what is there; null: all. */
@@ -39,8 +39,8 @@ export interface LogWish {
 const answerWithinMs = 10_000;
 
 /** The slots of the data directory that the options name: through its server's control socket, and from its files. */
-export function openSlotAdmin(places: CliPaths, around: ProcessContext): SlotAdmin {
-  const settings = settingsOf(places, around);
+export function openSlotAdmin(places: CliPaths, proc: ProcessContext): SlotAdmin {
+  const settings = settingsOf(places, proc);
   const { dataDir } = settings;
   const ask = (call: ControlCall): Promise<unknown> => askServer(dataDir, call);
   /** One slot of the server; a name that it does not know is answered with the ones that it does. */
@@ -58,7 +58,7 @@ export function openSlotAdmin(places: CliPaths, around: ProcessContext): SlotAdm
         return listOf(await ask({ method: 'GET', path: '/slots', limitMs: answerWithinMs }));
       } catch (thrown) {
         if (!(await serverIsAway(thrown, dataDir))) throw thrown;
-        return coldSlots(settings, around);
+        return coldSlots(settings, proc);
       }
     },
     read: (name) => askOne(name, '', { method: 'GET', limitMs: answerWithinMs }),
@@ -68,7 +68,7 @@ export function openSlotAdmin(places: CliPaths, around: ProcessContext): SlotAdm
         method: 'POST',
         limitMs: null,
       }),
-    logs: (name, wish) => logsOf(settings, name, wish, around),
+    logs: (name, wish) => logsOf(settings, name, wish, proc),
   };
 }
 
@@ -85,8 +85,8 @@ function assertKnown(name: string, known: readonly string[]): void {
 }
 
 /** What a slot is while nobody runs it. */
-async function coldSlots(settings: Settings, around: ProcessContext): Promise<readonly SlotRow[]> {
-  const { slots } = readConfig(settings, around);
+async function coldSlots(settings: Settings, proc: ProcessContext): Promise<readonly SlotRow[]> {
+  const { slots } = readConfig(settings, proc);
   return Promise.all(
     slots.map(async ({ name, driver }) => ({
       name,
@@ -106,8 +106,8 @@ async function coldSlots(settings: Settings, around: ProcessContext): Promise<re
 async function* logsOf(
   settings: Settings,
   slot: string,
-  { start, last, follow }: LogWish,
-  around: ProcessContext,
+  { start, last, follow }: LogQuery,
+  proc: ProcessContext,
 ): AsyncGenerator<LogLine> {
   const { dataDir } = settings;
   // Only a name can name a folder; what the configuration no longer has may still have logs.
@@ -116,7 +116,7 @@ async function* logsOf(
   if (logs.length === 0) {
     assertKnown(
       slot,
-      readConfig(settings, around).slots.map(({ name }) => name),
+      readConfig(settings, proc).slots.map(({ name }) => name),
     );
     if (!waits)
       throw new OperatorError(`there is no log of ${slot}: its engine was not started here, or said nothing`);

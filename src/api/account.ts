@@ -1,5 +1,5 @@
 import type { Account } from '../accounts/account.ts';
-import type { AccountBook } from '../accounts/account-cache.ts';
+import type { AccountCache } from '../accounts/account-cache.ts';
 import type { Key } from '../keys/key.ts';
 import { krwToNumber } from '../money/krw.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
@@ -9,7 +9,7 @@ import { route } from './route.ts';
 
 /** What the account's own endpoints read. */
 export interface AccountParts {
-  readonly accounts: AccountBook;
+  readonly accounts: AccountCache;
   /** The key as it is now, what other nodes spend with it included. */
   readonly current: (key: Key) => Key | Promise<Key>;
   readonly clock: Clock;

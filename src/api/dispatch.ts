@@ -1,10 +1,10 @@
 import type { Account } from '../accounts/account.ts';
-import type { AccountBook } from '../accounts/account-cache.ts';
+import type { AccountCache } from '../accounts/account-cache.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { assertMayCall, assertValid, type Credential, hashOfBearer } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
-import type { KeyRing } from '../keys/key-cache.ts';
+import type { KeyCache } from '../keys/key-cache.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Reply } from '../wire/reply.ts';
 import type { AnyRoute, Caller } from './route.ts';
@@ -13,8 +13,8 @@ import type { RouteTable } from './route-table.ts';
 /** What finding and identifying need. */
 export interface DispatchParts {
   readonly table: RouteTable;
-  readonly keys: KeyRing;
-  readonly accounts: AccountBook;
+  readonly keys: KeyCache;
+  readonly accounts: AccountCache;
   readonly clock: Clock;
   readonly keyPrefix: string;
   /** Resolves when the memory of keys and accounts may be trusted; throws when it cannot be made so in time (spec:errors/11.1). */
@@ -48,7 +48,7 @@ async function identify(
   const hash = hashOfBearer(exchange.headers.authorization, parts.keyPrefix);
   const fresh = parts.fresh();
   if (fresh !== undefined) await fresh;
-  const known = parts.keys.peek(hash);
+  const known = parts.keys.getCached(hash);
   const key: Key | null = known === undefined ? await parts.keys.load(hash) : known;
   const account = key === null ? null : await accountOf(parts.accounts, key);
   try {
@@ -61,7 +61,7 @@ async function identify(
     throw refusal;
   }
   exchange.whileReading = async (body) => {
-    const read = await key.during(body);
+    const read = await key.withPin(body);
     assertValid(key, needs, parts.clock.now());
     return read;
   };
@@ -72,7 +72,7 @@ async function identify(
 }
 
 /** While the account is read the key is kept: a change of it must reach this very object, and so must what the request spends. */
-function accountOf(accounts: AccountBook, key: Key): Account | Promise<Account | null> {
+function accountOf(accounts: AccountCache, key: Key): Account | Promise<Account | null> {
   const account = accounts.current(key.row.accountId);
-  return account instanceof Promise ? key.during(account) : account;
+  return account instanceof Promise ? key.withPin(account) : account;
 }

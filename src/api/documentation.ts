@@ -78,7 +78,7 @@ function fileOf(name: string): Buffer {
   return read;
 }
 
-const words = {
+const message = {
   ko: {
     title: 'Naru API 문서',
     other: 'English',
@@ -125,7 +125,7 @@ header p{margin:0;color:#555;flex:1}
 };
 
 function page(language: 'ko' | 'en'): JsonReply {
-  const { title, other, otherHref, hint } = words[language];
+  const { title, other, otherHref, hint } = message[language];
   const html = `<!doctype html>
 <html lang="${language}">
 <head>

@@ -1,7 +1,7 @@
-import type { AccountBook } from '../accounts/account-cache.ts';
+import type { AccountCache } from '../accounts/account-cache.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { parseKeyHash } from '../ids/api-key.ts';
-import type { KeyDesk, KeyWithSpend } from '../keys/key-service.ts';
+import type { KeyService, KeyWithSpend } from '../keys/key-service.ts';
 import {
   changeKeyDocument,
   createKeyDocument,
@@ -17,15 +17,15 @@ import { route } from './route.ts';
 
 /** What the key endpoints need. */
 export interface KeyRouteParts {
-  readonly desk: KeyDesk;
-  readonly accounts: AccountBook;
+  readonly keyService: KeyService;
+  readonly accounts: AccountCache;
   readonly maxBodyBytes: () => number;
 }
 
 /** Managing keys with a management key (spec:api/6,7): only those of its own account. */
-export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
+export function keyRoutes({ keyService, accounts, maxBodyBytes }: KeyRouteParts) {
   const bodyOf = (key: KeyWithSpend): object =>
-    keyBody(key, accounts.peek(key.row.accountId)?.hasNoCredit ?? false);
+    keyBody(key, accounts.getCached(key.row.accountId)?.hasNoCredit ?? false);
   return [
     route({
       method: 'GET',
@@ -34,7 +34,7 @@ export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
       summary: 'List the keys of the account',
       document: listKeysDocument,
       handle: async ({ caller, query }) => {
-        const page = await desk.page(
+        const page = await keyService.page(
           caller.accountId,
           readOffset(query.get('offset')),
           readFlag('include_disabled', query.get('include_disabled') ?? 'true'),
@@ -50,7 +50,7 @@ export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
       document: createKeyDocument,
       handle: async ({ caller, exchange }) => {
         const order = readNewKey(await readJsonObject(exchange, maxBodyBytes()));
-        const created = await desk.create({ ...order, accountId: caller.accountId, kind: 'inference' });
+        const created = await keyService.create({ ...order, accountId: caller.accountId, kind: 'inference' });
         return { status: 201, body: { data: bodyOf(created), key: created.plaintext } };
       },
     }),
@@ -62,7 +62,7 @@ export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
       document: readKeyDocument,
       handle: async ({ caller, params }) => {
         const hash = parseKeyHash(params.hash);
-        const key = hash === null ? null : await desk.read(caller.accountId, hash);
+        const key = hash === null ? null : await keyService.read(caller.accountId, hash);
         if (key === null) throw noSuchKey(params.hash);
         return { body: { data: bodyOf(key) } };
       },
@@ -81,8 +81,8 @@ export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
           hash === null
             ? null
             : await (isEmpty
-                ? desk.read(caller.accountId, hash)
-                : desk.change(caller.accountId, hash, change));
+                ? keyService.read(caller.accountId, hash)
+                : keyService.change(caller.accountId, hash, change));
         if (key === null) throw noSuchKey(params.hash);
         return { body: { data: bodyOf(key) } };
       },
@@ -95,7 +95,7 @@ export function keyRoutes({ desk, accounts, maxBodyBytes }: KeyRouteParts) {
       document: revokeKeyDocument,
       handle: async ({ caller, params }) => {
         const hash = parseKeyHash(params.hash);
-        if (hash === null || !(await desk.revoke(caller.accountId, hash))) throw noSuchKey(params.hash);
+        if (hash === null || !(await keyService.revoke(caller.accountId, hash))) throw noSuchKey(params.hash);
         // `deleted` is what OpenRouter's own client asks for (spec:api/6.12).
         return { body: { data: { success: true }, deleted: true } };
       },

@@ -3,7 +3,7 @@ import { type Price, rateToDecimal } from '../money/price.ts';
 import { fiveMinutesMs, type Health, halfAnHourMs, oneDayMs } from '../upstreams/health.ts';
 
 /** Below this uptime over five minutes a candidate is not called healthy, as with OpenRouter (spec:compat/8.2,8.3). */
-const leastUptime = 80;
+const minUptime = 80;
 const healthy = 0;
 const failing = -1;
 
@@ -60,7 +60,7 @@ export function endpointsBody(model: Model, health: Health): object {
 function endpointBody(model: Model, candidate: Candidate, health: Health): object {
   const seen = health.of(candidate.label);
   const uptime = seen.uptime(fiveMinutesMs);
-  const { takenParameters: parameters } = candidate;
+  const { acceptedParameters: parameters } = candidate;
   const hasToolChoice = parameters.includes('tool_choice');
   return {
     name: `${candidate.providerName} | ${model.id}`,
@@ -74,7 +74,7 @@ function endpointBody(model: Model, candidate: Candidate, health: Health): objec
     max_completion_tokens: candidate.maxCompletionTokens,
     max_prompt_tokens: null,
     supported_parameters: parameters,
-    status: uptime !== null && uptime < leastUptime ? failing : healthy,
+    status: uptime !== null && uptime < minUptime ? failing : healthy,
     uptime_last_5m: uptime,
     uptime_last_30m: seen.uptime(halfAnHourMs),
     uptime_last_1d: seen.uptime(oneDayMs),

@@ -1,7 +1,7 @@
 import { integerOf } from './query-values.ts';
 
-const usualLimit = 500;
-const largestLimit = 1000;
+const defaultLimit = 500;
+const maxLimit = 1000;
 
 /** The part of a list that was asked for. */
 export interface Page {
@@ -16,7 +16,7 @@ export function readPage(query: URLSearchParams): Page {
   const limit = query.get('limit');
   if (offset === null && limit === null) return { of: (all) => all, next: () => null };
   const from = offset === null ? 0 : integerOf('offset', offset, 0);
-  const most = limit === null ? usualLimit : integerOf('limit', limit, 1, largestLimit);
+  const most = limit === null ? defaultLimit : integerOf('limit', limit, 1, maxLimit);
   return {
     of: (all) => all.slice(from, from + most),
     next: (path, asked, total) => {

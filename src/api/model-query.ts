@@ -29,8 +29,8 @@ const picoDecimalsPerMillion = 6;
  */
 const filters: Readonly<Record<string, Filter>> = {
   q: (_name, value) => {
-    const words = searched(value);
-    return ({ id, name }) => searched(id).includes(words) || searched(name).includes(words);
+    const message = searched(value);
+    return ({ id, name }) => searched(id).includes(message) || searched(name).includes(message);
   },
   input_modalities: (name, value) => {
     const asked = listOf(value).map((entry) => wordOf(name, entry, inputNames));

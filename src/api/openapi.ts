@@ -72,8 +72,8 @@ function operation(route: AnyRoute, document: RouteDocument, language: Language)
 
 /** `GET /keys/{hash}` is `get_keys_hash`. */
 function operationId(route: AnyRoute): string {
-  const words = route.path.slice(apiPrefix.length).split(/[^A-Za-z0-9]+/);
-  return [route.method.toLowerCase(), ...words].filter((word) => word !== '').join('_');
+  const message = route.path.slice(apiPrefix.length).split(/[^A-Za-z0-9]+/);
+  return [route.method.toLowerCase(), ...message].filter((word) => word !== '').join('_');
 }
 
 function pathParameters(path: string): readonly Json[] {

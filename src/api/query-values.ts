@@ -21,9 +21,9 @@ export function decimalOf(name: string, text: string, decimals: number): bigint 
 }
 
 /** One of some words. */
-export function wordOf<W extends string>(name: string, text: string, words: readonly W[]): W {
-  const word = words.find((each) => each === text);
-  if (word === undefined) throw wrong(name, `one of ${words.join(', ')}`);
+export function wordOf<W extends string>(name: string, text: string, message: readonly W[]): W {
+  const word = message.find((each) => each === text);
+  if (word === undefined) throw wrong(name, `one of ${message.join(', ')}`);
   return word;
 }
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { AccountBook } from '../accounts/account-cache.ts';
+import { AccountCache } from '../accounts/account-cache.ts';
 import type { Config } from '../config/config.ts';
 import { Refusals } from '../inference/refusals.ts';
 import type { JournalEvent } from '../journal/errors.ts';
 import { Journal, type JournalOptions } from '../journal/journal.ts';
-import { KeyRing } from '../keys/key-cache.ts';
+import { KeyCache } from '../keys/key-cache.ts';
 import { KeptSegments } from '../ledger/kept-segments.ts';
 import { Retention } from '../ledger/segment-retention.ts';
 import type { SettlementResult, SettlementRow } from '../ledger/settlement-sql.ts';
@@ -12,17 +12,17 @@ import { Settlements } from '../ledger/settlements.ts';
 import { describeError, type Log } from '../log/log.ts';
 import { type Krw, krwOfMicro } from '../money/krw.ts';
 import { ChangeFeed } from '../nodes/change-feed.ts';
-import { SpendShares } from '../nodes/credit-leases.ts';
+import { CreditLeases } from '../nodes/credit-leases.ts';
 import { answerFlush } from '../nodes/flush-sql.ts';
-import { nodeHome } from '../nodes/node-dir.ts';
+import { nodeDir } from '../nodes/node-dir.ts';
 import { NodeRegistry } from '../nodes/node-registry.ts';
-import { SpendLines } from '../nodes/reservation-queue.ts';
+import { ReservationQueues } from '../nodes/reservation-queue.ts';
 import { type ChangeTopic, lookedBack, seenUntilNow } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
 import type { HistoryWatch } from '../store/history-watch.ts';
 import { type Clock, within } from '../time/clock.ts';
-import { Funds } from './spend-limits.ts';
+import { SpendLimits } from './spend-limits.ts';
 
 /**
  * So many accounts, and so many keys, are kept in memory although nobody uses them: together some 160 MB (docs/scale.md). More are
@@ -31,7 +31,7 @@ import { Funds } from './spend-limits.ts';
 export const keptInMemory = 200_000;
 
 /** What the books are opened with. */
-export interface BooksParts {
+export interface AccountingParts {
   readonly config: Config;
   readonly database: Database;
   readonly dataDir: string;
@@ -49,13 +49,13 @@ export interface BooksParts {
   /** Another process has taken over the identity of the data directory: this one must stop. */
   readonly onSuperseded?: ((error: Error) => void) | undefined;
   /** How many accounts and keys are kept in memory; `keptInMemory` unless told. */
-  readonly kept?: number;
+  readonly cacheCapacity?: number;
 }
 
 /** Everything that knows of money and of who may spend it, kept true to the database. */
-export interface Books {
-  readonly accounts: AccountBook;
-  readonly keys: KeyRing;
+export interface Accounting {
+  readonly accounts: AccountCache;
+  readonly keys: KeyCache;
   readonly settlements: Settlements;
   readonly journal: Journal;
   /** Settled segments of the journal that standbys may lack. */
@@ -64,24 +64,24 @@ export interface Books {
   /** Who else serves from the database. */
   readonly nodes: NodeRegistry;
   /** What this node may spend without asking the others. */
-  readonly shares: SpendShares;
-  readonly funds: Funds;
+  readonly leases: CreditLeases;
+  readonly spendLimits: SpendLimits;
   /** Records of requests that were refused. */
   readonly refusals: Refusals;
   /** Requests that wait until others have settled. */
-  readonly lines: SpendLines;
+  readonly lines: ReservationQueues;
   /** Forgets some of the accounts and keys that were not used lately, where many are known: to be asked for now and then. */
   forgetIdle(): void;
   close(): Promise<void>;
 }
 
 /** Opens the books; what an earlier process left in the journal is settled before anyone can look. */
-export async function openBooks(parts: BooksParts): Promise<Books> {
-  const { config, database, dataDir, clock, log, kept = keptInMemory } = parts;
+export async function openAccounting(parts: AccountingParts): Promise<Accounting> {
+  const { config, database, dataDir, clock, log, cacheCapacity: kept = keptInMemory } = parts;
   // A price may have been published after its configuration was read, which is before the database was there.
   const since = lookedBack(await seenUntilNow(database));
   let lastPublication = 0;
-  const home = parts.home ?? nodeHome(dataDir);
+  const home = parts.home ?? nodeDir(dataDir);
   const owner = { database: await readDatabaseId(database), home };
   const nodes = await NodeRegistry.join({
     database,
@@ -94,8 +94,8 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   });
   const knownSince = () => nodes.aloneSinceMs;
   const isShared = () => !nodes.isAlone;
-  const accounts = new AccountBook({ database, clock, isShared, knownSince, kept });
-  const keys = new KeyRing({ database, clock, isShared, knownSince, kept });
+  const accounts = new AccountCache({ database, clock, isShared, knownSince, capacity: kept });
+  const keys = new KeyCache({ database, clock, isShared, knownSince, capacity: kept });
   const journal = await Journal.open({
     dir: join(dataDir, 'journal'),
     clock,
@@ -111,21 +111,21 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     clock,
     watch: parts.watch ?? null,
   });
-  const funds = new Funds({ accounts, keys, clock, debtFloor: parts.debtFloor });
-  const shares: SpendShares = new SpendShares({ database, clock, nodes, isCurrent: () => feed.isFresh });
-  const lines = new SpendLines({ clock, shares });
-  nodes.onCompany(() => shares.publish(funds.all()));
+  const spendLimits = new SpendLimits({ accounts, keys, clock, debtFloor: parts.debtFloor });
+  const leases: CreditLeases = new CreditLeases({ database, clock, nodes, isCurrent: () => feed.isFresh });
+  const lines = new ReservationQueues({ clock, leases });
+  nodes.onCompany(() => leases.publish(spendLimits.all()));
   const settlements = new Settlements({
     database,
     journal,
     ack: config.settlement.ack,
     clock,
     log,
-    spendingNode: () => shares.spendingNode,
+    spendingNode: () => leases.spendingNode,
     untilSeen: async () => {
       if (!nodes.isSeen) await nodes.beat();
     },
-    onCommitted: (...committed) => takeCommitted({ accounts, keys, shares }, ...committed),
+    onCommitted: (...committed) => takeCommitted({ accounts, keys, leases }, ...committed),
     onQuarantined: (row) => giveBack({ accounts, keys }, row),
   });
   const refusals = new Refusals({ settlements, clock });
@@ -154,14 +154,14 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
         keys.refreshAll(subjects('key')),
         ...subjects('account').map((id) => accounts.refresh(id)),
       ]);
-      for (const id of subjects('share-of-account')) shares.noteWanted({ kind: 'account', id });
-      for (const id of subjects('share-of-key')) shares.noteWanted({ kind: 'key', id });
+      for (const id of subjects('share-of-account')) leases.noteWanted({ kind: 'account', id });
+      for (const id of subjects('share-of-key')) leases.noteWanted({ kind: 'key', id });
       // Credit may have been added, a limit raised, a key revoked, a share given back.
       lines.wakeAll();
       // Credit may have been taken away, or a limit lowered: shares of what was there before would be spent beyond it.
-      await shares.yieldTo([
-        ...subjects('account', 'share-of-account').map((id) => funds.account(id)),
-        ...subjects('key', 'share-of-key').map((id) => funds.key(id)),
+      await leases.releaseExcess([
+        ...subjects('account', 'share-of-account').map((id) => spendLimits.account(id)),
+        ...subjects('key', 'share-of-key').map((id) => spendLimits.key(id)),
       ]);
       if (subjects('node').length > 0) await nodes.beat();
       // Not waited for: other changes do not wait until the database has taken the settlements.
@@ -182,8 +182,8 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     keptSegments,
     feed,
     nodes,
-    shares,
-    funds,
+    leases,
+    spendLimits,
     lines,
     refusals,
     forgetIdle() {
@@ -216,7 +216,7 @@ async function forgetCovered(keptSegments: KeptSegments, clock: Clock): Promise<
 
 /** What the database has committed leaves what was pending, in the same turn, so that no reader sees a charge twice or not at all. */
 function takeCommitted(
-  { accounts, keys, shares }: Pick<Books, 'accounts' | 'keys' | 'shares'>,
+  { accounts, keys, leases }: Pick<Accounting, 'accounts' | 'keys' | 'leases'>,
   rows: readonly SettlementRow[],
   result: SettlementResult,
   askedMs: number,
@@ -224,25 +224,25 @@ function takeCommitted(
   accounts.update(result.balances, askedMs);
   for (const row of rows) {
     const cost = krwOfMicro(row.cost);
-    accounts.peek(row.accountId)?.uncharge(cost);
-    shares.spent('account', row.accountId, cost);
-    shares.spent('key', row.keyId, cost);
-    const key = keys.peekId(row.keyId);
+    accounts.getCached(row.accountId)?.uncharge(cost);
+    leases.spent('account', row.accountId, cost);
+    leases.spent('key', row.keyId, cost);
+    const key = keys.getCachedById(row.keyId);
     if (key === undefined) continue;
     if (!result.replayed.has(row.uuid)) key.committed(row.day, cost);
     // An earlier attempt whose answer was lost had moved it: how much the key has spent is read again.
-    else keys.doubt(row.keyId, row.day, cost);
+    else keys.markStale(row.keyId, row.day, cost);
   }
 }
 
 /** Takes back what was charged in memory for a row that the database will never take. */
 function giveBack(
-  { accounts, keys }: { readonly accounts: AccountBook; readonly keys: KeyRing },
+  { accounts, keys }: { readonly accounts: AccountCache; readonly keys: KeyCache },
   row: SettlementRow,
 ): void {
   const cost = krwOfMicro(row.cost);
-  accounts.peek(row.accountId)?.uncharge(cost);
-  keys.peekId(row.keyId)?.uncharge(row.day, cost);
+  accounts.getCached(row.accountId)?.uncharge(cost);
+  keys.getCachedById(row.keyId)?.uncharge(row.day, cost);
 }
 
 const foreignWords =

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { type AdminServer, serveAdmin } from '../http/serve-admin.ts';
 
-const usualAdminPort = 8788;
+const defaultAdminPort = 8788;
 
 /** The usual admin port is nobody's wish: when another gateway of this machine has it, any other does. */
 export async function openAdmin(
@@ -11,7 +11,7 @@ export async function openAdmin(
   try {
     return await serveAdmin(pages, address);
   } catch (error) {
-    if ((error as { code?: unknown }).code !== 'EADDRINUSE' || address.port !== usualAdminPort) throw error;
+    if ((error as { code?: unknown }).code !== 'EADDRINUSE' || address.port !== defaultAdminPort) throw error;
     return serveAdmin(pages, { ...address, port: 0 });
   }
 }

@@ -2,7 +2,11 @@ import type { Config } from '../config/config.ts';
 import type { SlotsSettings } from '../slots/slots.ts';
 
 /** What the slots are to be made of. */
-export function slotsOf({ slots, gpus, limits }: Pick<Config, 'slots' | 'gpus' | 'limits'>): SlotsSettings {
+export function slotSettings({
+  slots,
+  gpus,
+  limits,
+}: Pick<Config, 'slots' | 'gpus' | 'limits'>): SlotsSettings {
   return {
     slots,
     gpus: new Map(gpus.map(({ id, vramMb }) => [id, vramMb])),

@@ -2,7 +2,7 @@
  * Reads the configuration again as often as it is asked to, once at a time: what was asked for during a reload is one more reload
  * after it, so that the file as it is last is what stays.
  */
-export class Reloading<Subject> {
+export class ConfigReloader<Subject> {
   readonly #reload: (subject: Subject, askedBefore: boolean) => Promise<void>;
   #subject: Subject | null = null;
   #isAsked = false;

@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { faultText } from '../config/fault.ts';
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts';
-import type { FactsTaken } from '../config/model-metadata/apply-metadata.ts';
-import { largestFactsBytes } from '../config/model-metadata/metadata.ts';
+import type { AppliedMetadata } from '../config/model-metadata/apply-metadata.ts';
+import { maxMetadataBytes } from '../config/model-metadata/metadata.ts';
 import { readText } from '../config/read-text.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { showsSomething } from '../ids/name.ts';
@@ -12,7 +12,7 @@ import { makeFolder } from '../store/make-folder.ts';
 import type { CliPaths } from './cli-options.ts';
 import { rightsFaults } from './config-permissions.ts';
 import { builtInConfig } from './default-config.ts';
-import { keepFacts, usualFacts } from './model-metadata-file.ts';
+import { defaultMetadata, storeMetadata } from './model-metadata-file.ts';
 import type { ProcessContext } from './process-context.ts';
 
 /** What was found in a configuration. */
@@ -23,7 +23,7 @@ export interface CheckedConfig {
   /** What is unsafe about it although it can be used, such as who may write it. */
   readonly warnings: readonly string[];
   /** What it takes from the public facts; null when it has faults or takes none. */
-  readonly facts: FactsTaken | null;
+  readonly facts: AppliedMetadata | null;
 }
 
 /** Where things are, after the command line and the defaults. */
@@ -37,17 +37,17 @@ export interface Settings {
 const rememberedName = 'config-file';
 
 /** More than a configuration, a secret or public facts may have: each has a limit of its own below it. */
-const largestBytes = 2 * largestFactsBytes;
+const maxConfigBytes = 2 * maxMetadataBytes;
 
 /** Where the data and the configuration are: the command line, else what was served last, else `naru.yaml` and `.naru`. */
-export function settingsOf(places: CliPaths, around: Pick<ProcessContext, 'env' | 'cwd' | 'root'>): Settings {
+export function settingsOf(places: CliPaths, proc: Pick<ProcessContext, 'env' | 'cwd' | 'root'>): Settings {
   const dataDir = resolve(
-    around.cwd,
-    places.dataDir ?? variable('NARU_DATA_DIR', around) ?? join(around.root, '.naru'),
+    proc.cwd,
+    places.dataDir ?? variable('NARU_DATA_DIR', proc) ?? join(proc.root, '.naru'),
   );
-  const stated = places.config ?? variable('NARU_CONFIG', around);
+  const stated = places.config ?? variable('NARU_CONFIG', proc);
   if (stated !== null) {
-    const file = resolve(around.cwd, stated);
+    const file = resolve(proc.cwd, stated);
     if (!existsSync(file)) throw new OperatorError(`there is no configuration file ${file}`);
     return { dataDir, configFile: file };
   }
@@ -56,7 +56,7 @@ export function settingsOf(places: CliPaths, around: Pick<ProcessContext, 'env' 
     const file = textOfConfig(remembered).trim();
     if (existsSync(file)) return { dataDir, configFile: file };
   }
-  const usual = join(around.root, 'naru.yaml');
+  const usual = join(proc.root, 'naru.yaml');
   return { dataDir, configFile: existsSync(usual) ? usual : null };
 }
 
@@ -75,30 +75,30 @@ export function rememberConfig({ dataDir, configFile }: Settings): void {
 }
 
 /** Every fault of the configuration as the operator reads it; empty when there is none. */
-export function faultsOf(settings: Settings, around: ProcessContext): CheckedConfig {
-  const { file, loaded } = load(settings, around);
-  const warnings = settings.configFile === null ? [] : rightsFaults(settings.configFile, around.uid);
+export function faultsOf(settings: Settings, proc: ProcessContext): CheckedConfig {
+  const { file, loaded } = load(settings, proc);
+  const warnings = settings.configFile === null ? [] : rightsFaults(settings.configFile, proc.uid);
   if (loaded.ok) return { file, faults: [], warnings, facts: loaded.facts };
   return { file, faults: loaded.faults.map((fault) => faultText(file, fault)), warnings, facts: null };
 }
 
 /** The configuration; throws a `OperatorError` that lists every fault. */
-export function readConfig(settings: Settings, around: ProcessContext): Config {
-  return readWhole(settings, around).config;
+export function readConfig(settings: Settings, proc: ProcessContext): Config {
+  return readWhole(settings, proc).config;
 }
 
 /**
  * The configuration as it is about to be published. If it takes public facts that came with Naru, they are copied into the data
  * directory first: a newer Naru changes no price, only `naru models refresh` does. Throws as `readConfig`.
  */
-export function readConfigToPublish(settings: Settings, around: ProcessContext): Config {
-  const { config, facts } = readWhole(settings, around);
-  if (facts !== null && facts.models.length > 0) keepFacts(settings.dataDir, facts);
+export function readConfigToPublish(settings: Settings, proc: ProcessContext): Config {
+  const { config, facts } = readWhole(settings, proc);
+  if (facts !== null && facts.models.length > 0) storeMetadata(settings.dataDir, facts);
   return config;
 }
 
-function readWhole(settings: Settings, around: ProcessContext): LoadedConfig & { readonly ok: true } {
-  const { file, loaded } = load(settings, around);
+function readWhole(settings: Settings, proc: ProcessContext): LoadedConfig & { readonly ok: true } {
+  const { file, loaded } = load(settings, proc);
   if (loaded.ok) return loaded;
   const lines = loaded.faults.map((fault) => faultText(file, fault));
   throw new OperatorError(
@@ -106,25 +106,25 @@ function readWhole(settings: Settings, around: ProcessContext): LoadedConfig & {
   );
 }
 
-function load(settings: Settings, around: ProcessContext): { file: string; loaded: LoadedConfig } {
-  const loaded = loadConfig(sourceOf(settings, around));
+function load(settings: Settings, proc: ProcessContext): { file: string; loaded: LoadedConfig } {
+  const loaded = loadConfig(sourceOf(settings, proc));
   return { file: settings.configFile ?? 'the built-in configuration', loaded };
 }
 
 /** The text of the configuration, and all that it may take from outside of itself. Throws a `OperatorError` when it cannot be read. */
-export function sourceOf({ configFile, dataDir }: Settings, around: ProcessContext): ConfigSource {
+export function sourceOf({ configFile, dataDir }: Settings, proc: ProcessContext): ConfigSource {
   return {
-    text: configFile === null ? builtInConfig(dataDir, around) : textOfConfig(configFile),
-    path: configFile ?? join(around.root, 'naru.yaml'),
-    env: around.env,
-    readFile: (file) => readText(file, largestBytes),
-    facts: usualFacts(dataDir),
+    text: configFile === null ? builtInConfig(dataDir, proc) : textOfConfig(configFile),
+    path: configFile ?? join(proc.root, 'naru.yaml'),
+    env: proc.env,
+    readFile: (file) => readText(file, maxConfigBytes),
+    facts: defaultMetadata(dataDir),
   };
 }
 
 function textOfConfig(file: string): string {
   try {
-    return readText(file, largestBytes);
+    return readText(file, maxConfigBytes);
   } catch (error) {
     throw new OperatorError(
       `the configuration file ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,

@@ -16,7 +16,7 @@ const maxCauses = 5;
 
 /** What a server does about an error that nothing caught. */
 export interface CrashGuardParts {
-  readonly around: Pick<ProcessContext, 'onUncaught' | 'exit'>;
+  readonly proc: Pick<ProcessContext, 'onUncaught' | 'exit'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Writes what the log has gathered. */
@@ -42,7 +42,7 @@ export function guardAgainstCrash(parts: CrashGuardParts): {
   /** Errors that nothing caught end the process again. */
   readonly release: () => void;
 } {
-  const { around, clock, log, flush } = parts;
+  const { proc, clock, log, flush } = parts;
   let seen = 0;
   let exitCode = 0;
   const end = (code: number): void => {
@@ -54,11 +54,11 @@ export function guardAgainstCrash(parts: CrashGuardParts): {
     clock.after(drainMs + endWithinMs, () => {
       log.error('stop_timed_out', { after_ms: drainMs + endWithinMs });
       flush();
-      around.exit(exitCode);
+      proc.exit(exitCode);
     });
     parts.stop();
   };
-  const release = around.onUncaught((error, origin) => {
+  const release = proc.onUncaught((error, origin) => {
     seen += 1;
     if (seen <= maxLogged) {
       log.error('uncaught_error', { origin, detail: describeUncaught(error) });

@@ -1,6 +1,11 @@
 import type { Config } from '../config/config.ts';
 import { describeError, type Log } from '../log/log.ts';
-import { DataDirHeld, type DataDirHolder, type DataDirLock, holdDataDir } from '../postgres/data-dir-lock.ts';
+import {
+  type DataDirHolder,
+  type DataDirLock,
+  DataDirLockedError,
+  lockDataDir,
+} from '../postgres/data-dir-lock.ts';
 import { attachEmbedded, startEmbedded } from '../postgres/embedded.ts';
 import { answerWithinMs } from '../store/connection.ts';
 import { Database } from '../store/database.ts';
@@ -26,7 +31,7 @@ const serversStartWithinMs = 15_000;
 export async function openOwnDatabase(
   config: Config,
   dataDir: string,
-  around: ProcessContext,
+  proc: ProcessContext,
   progress: (line: string) => void,
   limitMs: number | null = answerWithinMs,
 ): Promise<OpenedDatabase> {
@@ -35,8 +40,8 @@ export async function openOwnDatabase(
     return opened(new Database({ connectionString: url.reveal() }, 8, limitMs), async () => {});
   const server = await startEmbedded({
     dataDir,
-    uid: around.uid,
-    env: around.env,
+    uid: proc.uid,
+    env: proc.env,
     progress,
     onExit: progress,
   });
@@ -51,13 +56,13 @@ export async function warnOfUnsafeServer(
   config: Config,
   database: Database,
   log: Log,
-  say: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<void> {
   if (config.database.url === 'embedded') return;
   try {
     for (const fault of durabilityFaults(await readDurability(database), config.settlement.keepSettledMs)) {
       log.warn('database_unsafe', { detail: fault });
-      say(`warning: the server of database.url: ${fault}`);
+      report(`warning: the server of database.url: ${fault}`);
     }
   } catch (error) {
     log.warn('database_settings_unknown', { detail: describeError(error) });
@@ -68,13 +73,13 @@ export async function warnOfUnsafeServer(
 export async function openDatabaseBeside(
   config: Config,
   dataDir: string,
-  around: ProcessContext,
+  proc: ProcessContext,
 ): Promise<OpenedDatabase> {
-  if (config.database.url !== 'embedded') return openOwnDatabase(config, dataDir, around, () => {}, null);
-  const running = await attachUnlessFree(dataDir, around);
+  if (config.database.url !== 'embedded') return openOwnDatabase(config, dataDir, proc, () => {}, null);
+  const running = await attachUnlessFree(dataDir, proc);
   if ('database' in running) return running;
   try {
-    const own = await openOwnDatabase(config, dataDir, around, (line) => around.err(`naru: ${line}\n`), null);
+    const own = await openOwnDatabase(config, dataDir, proc, (line) => proc.err(`naru: ${line}\n`), null);
     return {
       database: own.database,
       close: async () => {
@@ -88,14 +93,15 @@ export async function openDatabaseBeside(
   }
 }
 
-/** Takes the data directory as `holdDataDir` does, and waits for a command that has it at the moment. */
+/** Takes the data directory as `lockDataDir` does, and waits for a command that has it at the moment. */
 export async function holdAfterCommands(dataDir: string, info: DataDirHolder): Promise<DataDirLock> {
   const beganMs = systemClock.monotonic();
   for (;;) {
     try {
-      return await holdDataDir(dataDir, info);
+      return await lockDataDir(dataDir, info);
     } catch (error) {
-      const isHeldBriefly = error instanceof DataDirHeld && error.message.includes(`(${commandWords})`);
+      const isHeldBriefly =
+        error instanceof DataDirLockedError && error.message.includes(`(${commandWords})`);
       if (!isHeldBriefly || systemClock.monotonic() - beganMs > commandsEndWithinMs) throw error;
       await pause(systemClock, 50, new AbortController().signal);
     }
@@ -108,14 +114,14 @@ export async function holdAfterCommands(dataDir: string, info: DataDirHolder): P
  */
 async function attachUnlessFree(
   dataDir: string,
-  around: ProcessContext,
+  proc: ProcessContext,
 ): Promise<OpenedDatabase | DataDirLock> {
   const beganMs = systemClock.monotonic();
   for (;;) {
     try {
-      return await holdAfterCommands(dataDir, { pid: around.pid, describe: commandWords });
+      return await holdAfterCommands(dataDir, { pid: proc.pid, describe: commandWords });
     } catch (error) {
-      if (!(error instanceof DataDirHeld)) throw error;
+      if (!(error instanceof DataDirLockedError)) throw error;
       const running = await attachEmbedded(dataDir);
       if (running !== null) return opened(new Database(running), async () => {});
       // A server that starts has the directory before it has a database.

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { engineVariants } from '../config/variants.ts';
-import { takenParameters } from '../dialects/accepted-parameters.ts';
+import { acceptedParameters } from '../dialects/accepted-parameters.ts';
 import { reasoningParameters } from '../dialects/reasoning.ts';
 import { type FoundEngine, type FoundModel, readFoundEngines } from './engine-discovery.ts';
 import type { ProcessContext } from './process-context.ts';
@@ -13,20 +13,20 @@ const localPrice = { prompt: 400, completion: 1200, currency: 'KRW', per: '1M' }
  * The configuration that serves without a file: the demo model on the engine in the box, and the models of whatever local
  * engines were found at the first start. It is text, and goes through the same checks as a file.
  */
-export function builtInConfig(dataDir: string, around: ProcessContext): string {
+export function builtInConfig(dataDir: string, proc: ProcessContext): string {
   const found = readFoundEngines(dataDir).flatMap((engine) =>
     engine.models.map((model) => ({ engine, model })),
   );
   return stringify({
-    slots: [demoSlot(around), ...found.map(({ engine, model }) => externalSlot(engine, model))],
+    slots: [demoSlot(proc), ...found.map(({ engine, model }) => externalSlot(engine, model))],
     models: [demoModel, ...found.map(({ engine, model }) => foundModel(engine, model))],
   });
 }
 
-function demoSlot(around: ProcessContext): object {
+function demoSlot(proc: ProcessContext): object {
   return {
     name: 'demo',
-    command: [around.nodePath, join(around.root, 'demo-engine/server.ts'), '--port', '{port}'],
+    command: [proc.nodePath, join(proc.root, 'demo-engine/server.ts'), '--port', '{port}'],
     ready_path: '/health',
     start_budget_ms: 30_000,
     idle_stop_ms: 900_000,
@@ -89,7 +89,7 @@ function supportedBy({ name }: FoundEngine, { engineName, id, lacks }: FoundMode
     thinking: [...reasoningParameters, 'chat_template_kwargs'],
   };
   const missing = new Set(lacks.flatMap((one) => needs[one]));
-  return takenParameters({ dialect: 'openai', variant, model: engineName, modelId: id }).filter(
+  return acceptedParameters({ dialect: 'openai', variant, model: engineName, modelId: id }).filter(
     (parameter) => !missing.has(parameter),
   );
 }

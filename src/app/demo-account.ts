@@ -20,21 +20,24 @@ export interface DemoAccount {
  * Creates the demo account when there is no account at all, and finishes one that a first start left without keys because it
  * was killed; null when there is nothing to do.
  */
-export function createDemoAccount(office: OperatorService, database: Database): Promise<DemoAccount | null> {
+export function createDemoAccount(
+  operator: OperatorService,
+  database: Database,
+): Promise<DemoAccount | null> {
   // Of several nodes that start at once on an empty database one makes it: the others wait, and find it.
   return database.transaction(async (sql) => {
     await sql.query('SELECT pg_advisory_xact_lock($1)', [demoLock]);
-    return create(office, sql);
+    return create(operator, sql);
   });
 }
 
-async function create(office: OperatorService, sql: Sql): Promise<DemoAccount | null> {
+async function create(operator: OperatorService, sql: Sql): Promise<DemoAccount | null> {
   const accounts = await sql.query<{ id: bigint; name: string }>(
     'SELECT id, name FROM account ORDER BY id LIMIT 2',
   );
-  const accountId = await unfinished(office, accounts);
+  const accountId = await unfinished(operator, accounts);
   if (accountId === null) return null;
-  await office.grantCredit({
+  await operator.grantCredit({
     accountId,
     kind: 'bonus',
     amount: bonus,
@@ -43,17 +46,17 @@ async function create(office: OperatorService, sql: Sql): Promise<DemoAccount | 
     memo: 'welcome to Naru',
   });
   const unlimited = { accountId, limit: null, limitReset: 'never', expiresAtMs: null } as const;
-  const inference = await office.createKey({ ...unlimited, kind: 'inference', name: 'demo' });
-  const management = await office.createKey({ ...unlimited, kind: 'management', name: 'demo management' });
+  const inference = await operator.createKey({ ...unlimited, kind: 'inference', name: 'demo' });
+  const management = await operator.createKey({ ...unlimited, kind: 'management', name: 'demo management' });
   return { accountId, inferenceKey: inference.plaintext, managementKey: management.plaintext };
 }
 
 async function unfinished(
-  office: OperatorService,
+  operator: OperatorService,
   accounts: readonly { readonly id: bigint; readonly name: string }[],
 ): Promise<number | null> {
   const [first, second] = accounts;
-  if (first === undefined) return office.createAccount({ name: demoName, email: null });
+  if (first === undefined) return operator.createAccount({ name: demoName, email: null });
   if (second !== undefined || first.name !== demoName) return null;
-  return (await office.readKeys(Number(first.id))).length === 0 ? Number(first.id) : null;
+  return (await operator.readKeys(Number(first.id))).length === 0 ? Number(first.id) : null;
 }

@@ -13,16 +13,16 @@ import { openaiDialect } from '../dialects/openai/index.ts';
 import { readGeneration, readRefusal } from '../generations/generations.ts';
 import { CompletionSizes } from '../inference/completion-sizes.ts';
 import type { Key } from '../keys/key.ts';
-import type { KeyDesk } from '../keys/key-service.ts';
+import type { KeyService } from '../keys/key-service.ts';
 import type { Log } from '../log/log.ts';
-import type { TokenCounts } from '../metering/tokenizer-pool.ts';
-import type { Lanes } from '../slots/contract.ts';
+import type { TokenizerPool } from '../metering/tokenizer-pool.ts';
+import type { SlotAcquirer } from '../slots/contract.ts';
 import type { Database } from '../store/database.ts';
 import { type Clock, pause } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
 import type { Engines } from '../upstreams/providers.ts';
-import type { Books } from './accounting.ts';
-import type { Offer } from './live-catalog.ts';
+import type { Accounting } from './accounting.ts';
+import type { LiveCatalog } from './live-catalog.ts';
 import { ReadinessCheck } from './readiness.ts';
 import { admissionsOf } from './spend-limits.ts';
 
@@ -34,13 +34,13 @@ export interface EndpointsParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
-  readonly books: Books;
-  readonly desk: KeyDesk;
-  readonly offer: Offer;
+  readonly accounting: Accounting;
+  readonly keyService: KeyService;
+  readonly liveCatalog: LiveCatalog;
   readonly health: Health;
   readonly engines: Engines;
-  readonly lanes: Lanes;
-  readonly tokens: TokenCounts;
+  readonly lanes: SlotAcquirer;
+  readonly tokens: TokenizerPool;
   /** Whether the server ends: it takes no new connections. */
   readonly isStopping: () => boolean;
 }
@@ -52,25 +52,25 @@ const apiVersion = '1.0.0';
 
 /** Every endpoint there is, with the rooms that answer it. */
 export function endpoints(parts: EndpointsParts): readonly AnyRoute[] {
-  const { config, limits, database, clock, books, offer, health } = parts;
-  const { accounts, settlements, nodes } = books;
+  const { config, limits, database, clock, accounting, liveCatalog, health } = parts;
+  const { accounts, settlements, nodes } = accounting;
   const { samples, syncKey } = config.datasets;
   const maxBodyBytes = (): number => limits().bodyBytes;
   const { isStopping } = parts;
-  const ready = new ReadinessCheck({ database, clock, isFresh: () => books.feed.isFresh, isStopping });
+  const ready = new ReadinessCheck({ database, clock, isFresh: () => accounting.feed.isFresh, isStopping });
   const routes: readonly AnyRoute[] = [
     ...inferenceRoutes(inferenceOf(parts)),
-    ...keyRoutes({ desk: parts.desk, accounts, maxBodyBytes }),
-    ...accountRoutes({ accounts, current: (key) => currentKey(books, key), clock }),
+    ...keyRoutes({ keyService: parts.keyService, accounts, maxBodyBytes }),
+    ...accountRoutes({ accounts, current: (key) => currentKey(accounting, key), clock }),
     ...datasetRoutes({ database, clock, samples: samples && syncKey === null }),
     ...generationRoutes({
       settlements,
-      refusals: books.refusals,
+      refusals: accounting.refusals,
       readRefusal: (accountId, uuid) => readRefusal(database, accountId, uuid),
       readGeneration: (accountId, uuid) => readGenerationSoon({ database, clock, nodes }, accountId, uuid),
     }),
-    ...modelRoutes({ catalogue: () => offer.catalogue, health, clock }),
-    ...providerRoutes(() => offer.config),
+    ...modelRoutes({ catalogue: () => liveCatalog.catalogue, health, clock }),
+    ...providerRoutes(() => liveCatalog.config),
     ...probeRoutes(() => ready.state()),
     ...documentationRoutes(() => routes, apiVersion),
   ];
@@ -82,17 +82,17 @@ function inferenceOf({
   limits,
   clock,
   log,
-  books,
-  offer,
+  accounting,
+  liveCatalog,
   health,
   engines,
   lanes,
   tokens,
 }: EndpointsParts): Parameters<typeof inferenceRoutes>[0] {
   return {
-    accounts: books.accounts,
-    settlements: books.settlements,
-    catalogue: () => offer.catalogue,
+    accounts: accounting.accounts,
+    settlements: accounting.settlements,
+    catalogue: () => liveCatalog.catalogue,
     chain: {
       clock,
       health,
@@ -108,8 +108,8 @@ function inferenceOf({
       get fallbackWholeMs() {
         return limits().fallbackWholeMs;
       },
-      callers: {
-        provider: (slug) => offer.provider(slug),
+      targets: {
+        provider: (slug) => liveCatalog.provider(slug),
         engine: (baseUrl) => engines.at(baseUrl),
         slots: lanes,
         engineDialect: openaiDialect,
@@ -121,9 +121,9 @@ function inferenceOf({
       },
     },
     clock,
-    admissions: admissionsOf(books),
+    admissions: admissionsOf(accounting),
     sizes: new CompletionSizes(),
-    refusals: books.refusals,
+    refusals: accounting.refusals,
     count: (texts, enough) => tokens.count(texts, enough),
     get debtFloor() {
       return limits().debtFloorKrw;
@@ -138,8 +138,8 @@ function inferenceOf({
 }
 
 /** A key's spend is known from memory while nobody else spends with it. */
-async function currentKey({ nodes, keys }: Books, key: Key): Promise<Key> {
-  if (!nodes.isAlone || !keys.isKnown(key.row.id)) await key.during(keys.refresh(key.row.id));
+async function currentKey({ nodes, keys }: Accounting, key: Key): Promise<Key> {
+  if (!nodes.isAlone || !keys.isKnown(key.row.id)) await key.withPin(keys.refresh(key.row.id));
   return key;
 }
 
@@ -148,7 +148,7 @@ async function currentKey({ nodes, keys }: Books, key: Key): Promise<Key> {
  * its journal and is about to bring it into the database.
  */
 async function readGenerationSoon(
-  { database, clock, nodes }: Pick<EndpointsParts, 'database' | 'clock'> & Pick<Books, 'nodes'>,
+  { database, clock, nodes }: Pick<EndpointsParts, 'database' | 'clock'> & Pick<Accounting, 'nodes'>,
   accountId: number,
   uuid: string,
 ): ReturnType<typeof readGeneration> {

@@ -28,7 +28,7 @@ export interface FoundModel {
 }
 
 /** Where a well-known engine listens by default. */
-export interface UsualPlace {
+export interface DefaultEndpoint {
   readonly title: string;
   readonly name: string;
   readonly port: number;
@@ -49,7 +49,7 @@ const noteForm = z.array(
   z.object({ name: z.string(), title: z.string(), baseUrl: z.string(), models: z.array(modelForm) }),
 );
 
-const usualPlaces: readonly UsualPlace[] = [
+const defaultEndpoints: readonly DefaultEndpoint[] = [
   { title: 'Ollama', name: 'ollama', port: 11_434 },
   { title: 'llama-server', name: 'llama-server', port: 8080 },
   { title: 'vLLM', name: 'vllm', port: 8000 },
@@ -57,8 +57,8 @@ const usualPlaces: readonly UsualPlace[] = [
 ];
 
 const lookForMs = 400;
-const largestListing = 1_000_000;
-const mostModels = 100;
+const maxListingBytes = 1_000_000;
+const maxModels = 100;
 const contextUnlessStated = 8_192;
 
 /**
@@ -67,7 +67,7 @@ const contextUnlessStated = 8_192;
  */
 export async function findEngines(
   dataDir: string,
-  places: readonly UsualPlace[] = usualPlaces,
+  places: readonly DefaultEndpoint[] = defaultEndpoints,
 ): Promise<readonly FoundEngine[]> {
   const file = join(dataDir, foundEnginesFile);
   if (existsSync(file)) return [];
@@ -86,11 +86,11 @@ export function readFoundEngines(dataDir: string): readonly FoundEngine[] {
   }
 }
 
-async function look({ title, name, port }: UsualPlace): Promise<FoundEngine | null> {
+async function look({ title, name, port }: DefaultEndpoint): Promise<FoundEngine | null> {
   const baseUrl = `http://127.0.0.1:${port}`;
   try {
     const { data } = await ask(`${baseUrl}/v1/models`);
-    const listed = modelsOf(name, Array.isArray(data) ? data.slice(0, mostModels) : []);
+    const listed = modelsOf(name, Array.isArray(data) ? data.slice(0, maxModels) : []);
     const abilities = await abilitiesOf(name, baseUrl, listed);
     const models = listed.flatMap((model) => {
       const can = abilities.get(model.engineName);
@@ -112,7 +112,7 @@ async function ask(url: string, body?: object): Promise<Json> {
     ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  if (response.status !== 200 || text.length > largestListing) throw new Error('no answer');
+  if (response.status !== 200 || text.length > maxListingBytes) throw new Error('no answer');
   return objectOf(JSON.parse(text));
 }
 
@@ -132,7 +132,7 @@ async function abilitiesOf(
   baseUrl: string,
   models: readonly FoundModel[],
 ): Promise<ReadonlyMap<string, Abilities>> {
-  const said = await Promise.all(
+  const response = await Promise.all(
     models.map(async ({ engineName }) => {
       try {
         const abilities = await abilityReaders[engine]?.(baseUrl, engineName);
@@ -143,7 +143,7 @@ async function abilitiesOf(
       }
     }),
   );
-  return new Map(said.flat());
+  return new Map(response.flat());
 }
 
 const abilityReaders: Readonly<Record<string, (baseUrl: string, model: string) => Promise<Abilities>>> = {

@@ -13,15 +13,15 @@ import { Metrics } from '../http/metrics.ts';
 import { type RateGate, RateLimit } from '../http/rate-limit.ts';
 import { type Served, serve } from '../http/serve.ts';
 import type { AdminPage, AdminServer } from '../http/serve-admin.ts';
-import { KeyDesk } from '../keys/key-service.ts';
+import { KeyService } from '../keys/key-service.ts';
 import { expireDueCredit } from '../ledger/credit.ts';
 import type { Settlements } from '../ledger/settlements.ts';
 import type { Log } from '../log/log.ts';
 import { MemoryBudget } from '../memory/budget.ts';
-import { TokenCounts } from '../metering/tokenizer-pool.ts';
+import { TokenizerPool } from '../metering/tokenizer-pool.ts';
 import { ClockSkew } from '../nodes/clock-skew.ts';
 import { beatEveryMs } from '../nodes/node-registry.ts';
-import type { Lanes } from '../slots/contract.ts';
+import type { SlotAcquirer } from '../slots/contract.ts';
 import type { Processes } from '../slots/drivers/processes.ts';
 import { createSlots, type Slots, type SlotsSettings } from '../slots/slots.ts';
 import { forgetOldChanges } from '../store/changes.ts';
@@ -33,14 +33,14 @@ import { Health } from '../upstreams/health.ts';
 import type { HealthLimits } from '../upstreams/health-status.ts';
 import { Engines } from '../upstreams/providers.ts';
 import { JsonParser } from '../wire/json-parser.ts';
-import { openBooks } from './accounting.ts';
+import { openAccounting } from './accounting.ts';
 import { openAdmin } from './admin-server.ts';
 import { readAlarms } from './alarms.ts';
-import { slotsOf } from './build-slots.ts';
+import { slotSettings } from './build-slots.ts';
 import { DescriptorWatch } from './descriptor-watch.ts';
 import { endpoints } from './endpoints.ts';
 import { JobRunner } from './job-runner.ts';
-import { Offer } from './live-catalog.ts';
+import { LiveCatalog } from './live-catalog.ts';
 import { memoryLimits } from './memory-limits.ts';
 import { budgetFamilies, gauges } from './metrics/gateway-metrics.ts';
 import { SlotMetrics } from './metrics/slot-metrics.ts';
@@ -68,7 +68,7 @@ export interface GatewayParts {
 
 /** What the parent of a worker does for it. */
 export interface ParentParts {
-  readonly lanes: Lanes;
+  readonly lanes: SlotAcquirer;
   readonly rate: RateGate;
   /** How many workers share the machine. */
   readonly workers: number;
@@ -97,7 +97,7 @@ export interface Gateway {
    * Takes no more connections and lets the requests in flight end, for at most `drainTimeoutMs`; whatever is left then, or when
    * `hurry` aborts, ends with an error. Everything settled is in the database or the journal afterwards.
    */
-  close(hurry: AbortSignal): Promise<void>;
+  close(abort: AbortSignal): Promise<void>;
 }
 
 /** How long closing waits for the database to take what is settled; the journal keeps the rest. */
@@ -126,13 +126,13 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   const migrated = await migrate(database);
   if (migrated.length > 0) log.info('migrated', { steps: migrated.join(', ') });
   await ensurePartitions(database, clock.now());
-  const offer = await Offer.open(parts, config);
+  const liveCatalog = await LiveCatalog.open(parts, config);
   /** Those of the moment: a reload may change them. */
-  const limits = (): Config['limits'] => offer.config.limits;
-  onFailure(() => offer.close());
-  const books = await openBooks({ ...parts, watch, debtFloor: () => limits().debtFloorKrw });
-  onFailure(() => books.close());
-  const { accounts, keys, settlements, feed, nodes, shares } = books;
+  const limits = (): Config['limits'] => liveCatalog.config.limits;
+  onFailure(() => liveCatalog.close());
+  const accounting = await openAccounting({ ...parts, watch, debtFloor: () => limits().debtFloorKrw });
+  onFailure(() => accounting.close());
+  const { accounts, keys, settlements, feed, nodes, leases } = accounting;
   const skew = new ClockSkew({ database, clock, log });
   await skew.measure();
   const slotMetrics = new SlotMetrics();
@@ -146,7 +146,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   });
   onFailure(() => slots.close());
   const engines = new Engines(() => limits().connectTimeoutMs);
-  const tokens = new TokenCounts({ clock, log });
+  const tokens = new TokenizerPool({ clock, log });
   let isStopping = false;
   onFailure(() => tokens.close());
   const parser = new JsonParser({ clock, log });
@@ -154,7 +154,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   const health = new Health(clock, healthLimits(config));
 
   const { prefix: keyPrefix, maxPerAccount } = config.keys;
-  const desk = new KeyDesk({ database, ring: keys, clock, keyPrefix, maxPerAccount });
+  const keyService = new KeyService({ database, cache: keys, clock, keyPrefix, maxPerAccount });
   const datasetSync = new DatasetSync({ settings: config.datasets, database, clock, log });
   const routes = endpoints({
     config,
@@ -162,9 +162,9 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     database,
     clock,
     log,
-    books,
-    desk,
-    offer,
+    accounting,
+    keyService,
+    liveCatalog,
     health,
     engines,
     lanes: parent?.lanes ?? slots,
@@ -229,13 +229,16 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   let alarms = await readAlarms(database);
   const families = (): readonly Family[] => [
     ...budgetFamilies(budget),
-    ...metrics.families([...gauges(server, books, alarms, skew), ...upstreamGauges(offer.catalogue, health)]),
-    resendFamily(offer.catalogue, health),
+    ...metrics.families([
+      ...gauges(server, accounting, alarms, skew),
+      ...upstreamGauges(liveCatalog.catalogue, health),
+    ]),
+    resendFamily(liveCatalog.catalogue, health),
     ...slotMetrics.families(slots.statuses()),
   ];
   const pages = {
     '/metrics': () => exposition(families()),
-    ...routePages(parts.dataDir, () => offer.catalogue, health),
+    ...routePages(parts.dataDir, () => liveCatalog.catalogue, health),
   };
   const admin = parent === undefined ? await openAdmin(pages, config.admin) : noAdmin;
   const descriptors = new DescriptorWatch(log);
@@ -244,14 +247,14 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       { name: 'renew-journal', everyMs: 5_000, run: () => settlements.renew() },
       ...(watch === null
         ? []
-        : [{ name: 'check-replication', everyMs: 1_000, run: () => books.keptSegments.check() }]),
+        : [{ name: 'check-replication', everyMs: 1_000, run: () => accounting.keptSegments.check() }]),
       { name: 'measure-clock', everyMs: 60_000, run: () => skew.measure() },
       { name: 'watch-descriptors', everyMs: 5_000, run: () => descriptors.check() },
       { name: 'release-memory', everyMs: releaseEveryMs, run: async () => release.check() },
       { name: 'beat', everyMs: beatEveryMs, run: () => nodes.beat() },
-      { name: 'give-back-shares', everyMs: 1_000, run: () => shares.giveBackIdle() },
+      { name: 'give-back-shares', everyMs: 1_000, run: () => leases.releaseIdle() },
       { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },
-      { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshDoubtful() },
+      { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshStale() },
       {
         name: 'read-alarms',
         everyMs: 2_000,
@@ -259,7 +262,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
           alarms = await readAlarms(database);
         },
       },
-      { name: 'forget-idle', everyMs: 250, run: async () => books.forgetIdle() },
+      { name: 'forget-idle', everyMs: 250, run: async () => accounting.forgetIdle() },
       { name: 'forget-old-changes', everyMs: 3_600_000, run: () => forgetOldChanges(database) },
       { name: 'expire-credit', everyMs: 1_000, run: () => expireDueCredit(database) },
       { name: 'ensure-partitions', everyMs: 3_600_000, run: (nowMs) => ensurePartitions(database, nowMs) },
@@ -281,13 +284,13 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     health,
     routes,
     async reload(next) {
-      await offer.change(next, () => slots.prepare(ownSlots(next, parts)));
-      health.keepOnly(labelsOf(offer.catalogue));
+      await liveCatalog.apply(next, () => slots.prepare(ownSlots(next, parts)));
+      health.keepOnly(labelsOf(liveCatalog.catalogue));
       budgetLimits = memoryLimits(limits(), parent?.workers ?? 1);
     },
-    async close(hurry) {
+    async close(abort) {
       isStopping = true;
-      await drain(server, limits().drainTimeoutMs, clock, hurry);
+      await drain(server, limits().drainTimeoutMs, clock, abort);
       jobs.close();
       await datasetSync.close();
       await server.close();
@@ -295,10 +298,10 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       await parser.close();
       await admin.close();
       await slots.close();
-      const settled = books.refusals.close().then(() => settlements.drained());
+      const settled = accounting.refusals.close().then(() => settlements.drained());
       await within(clock, settleOnCloseMs, settled, undefined);
-      await books.close();
-      await offer.close();
+      await accounting.close();
+      await liveCatalog.close();
       await engines.close();
     },
   };
@@ -319,9 +322,9 @@ function healthLimits({ routing }: Config): HealthLimits {
   return {
     failures: routing.circuitFailures,
     openMs: routing.circuitOpenMs,
-    longestOpenMs: routing.longestCircuitOpenMs,
+    maxOpenMs: routing.maxCircuitOpenMs,
     coolDownMs: routing.coolDownMs,
-    longestCoolDownMs: routing.longestCoolDownMs,
+    maxCoolDownMs: routing.maxCoolDownMs,
   };
 }
 
@@ -332,16 +335,16 @@ function labelsOf({ models }: Catalogue): ReadonlySet<string> {
 
 /** The engines have one owner: a worker has none of its own. */
 function ownSlots(config: Config, { parent }: GatewayParts): SlotsSettings {
-  return slotsOf(parent === undefined ? config : { ...config, slots: [], gpus: [] });
+  return slotSettings(parent === undefined ? config : { ...config, slots: [], gpus: [] });
 }
 
-async function drain(server: Served, limitMs: number, clock: Clock, hurry: AbortSignal): Promise<void> {
+async function drain(server: Served, limitMs: number, clock: Clock, abort: AbortSignal): Promise<void> {
   const drained = server.drain();
   const cut = (): void => server.abort(new ServerStopping('the server is stopping'));
   const timer = clock.after(limitMs, cut);
-  if (hurry.aborted) cut();
-  hurry.addEventListener('abort', cut, { once: true });
+  if (abort.aborted) cut();
+  abort.addEventListener('abort', cut, { once: true });
   await drained;
   timer.cancel();
-  hurry.removeEventListener('abort', cut);
+  abort.removeEventListener('abort', cut);
 }

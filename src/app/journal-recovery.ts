@@ -6,7 +6,7 @@ import { KeptSegments } from '../ledger/kept-segments.ts';
 import { Retention } from '../ledger/segment-retention.ts';
 import { Settlements } from '../ledger/settlements.ts';
 import type { Log } from '../log/log.ts';
-import { nodeHome } from '../nodes/node-dir.ts';
+import { nodeDir } from '../nodes/node-dir.ts';
 import { untilIdentityIsFree } from '../nodes/node-identity.ts';
 import { removeHome } from '../nodes/nodes-sql.ts';
 import { systemProcessMarks } from '../nodes/process-mark.ts';
@@ -15,20 +15,20 @@ import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
 import { systemClock } from '../time/clock.ts';
 import { keepsSettled, reportJournal } from './accounting.ts';
-import { holdHome } from './workers/worker-dir.ts';
+import { lockWorkerDir } from './workers/worker-dir.ts';
 
 /** How long a start waits for the standbys to have what it settled. Nothing looks again before the next start. */
 const coverWithinMs = 2_000;
 
 /** What settling a journal takes. */
-export interface LeftoverParts {
+export interface JournalRecoveryParts {
   readonly database: Database;
   readonly config: Pick<Config, 'database' | 'settlement'>;
   readonly log: Log;
 }
 
 /** The homes of workers in a data directory, of this start or of an earlier one, by number. */
-export function workerHomes(dataDir: string): readonly string[] {
+export function workerDirs(dataDir: string): readonly string[] {
   const folder = join(dataDir, 'workers');
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
@@ -42,13 +42,13 @@ export function workerHomes(dataDir: string): readonly string[] {
  * What the database refuses stays in the journal and is told to `log.error`; what was charged, to the nodes that serve. Throws
  * `NodeIdentityTaken` when another process serves with the identity of the home: it settles its own requests.
  */
-export async function settleJournalOf(
+export async function settleJournal(
   home: string,
-  { database, config, log }: LeftoverParts,
+  { database, config, log }: JournalRecoveryParts,
 ): Promise<{ readonly finals: number; readonly orphans: number }> {
   const dir = join(home, 'journal');
   if (!existsSync(dir)) return { finals: 0, orphans: 0 };
-  const id = nodeHome(home);
+  const id = nodeDir(home);
   const owner = { database: await readDatabaseId(database), home: id };
   await untilIdentityIsFree({ database, clock: systemClock, marks: systemProcessMarks() }, id);
   const journal = await Journal.open({
@@ -80,7 +80,7 @@ export async function settleJournalOf(
   } finally {
     await settlements.close();
     await forgetCovered(journal, database);
-    await tellNodes(database, charged);
+    await notifyNodes(database, charged);
   }
 }
 
@@ -97,7 +97,7 @@ async function forgetCovered(journal: Journal, database: Database): Promise<void
 }
 
 /** A node that is alone asks nobody what was spent: it must hear of what was, by whoever is no node. */
-export async function tellNodes(
+export async function notifyNodes(
   database: Database,
   charged: Readonly<Record<'account' | 'key', ReadonlySet<number>>>,
 ): Promise<void> {
@@ -112,16 +112,16 @@ export async function tellNodes(
  * Settles the journals of processes that this start has no successor for (fewer workers than the last one, or none), before
  * anything is served, and takes them out of the list of nodes.
  */
-export async function settleLeftHomes(
+export async function settleAbandonedDirs(
   homes: readonly { readonly dir: string; readonly isHeld: boolean }[],
-  parts: LeftoverParts,
+  parts: JournalRecoveryParts,
 ): Promise<void> {
   for (const { dir, isHeld } of homes) {
-    const lock = isHeld ? null : await holdHome(dir);
+    const lock = isHeld ? null : await lockWorkerDir(dir);
     try {
-      const recovered = await settleJournalOf(dir, parts);
+      const recovered = await settleJournal(dir, parts);
       if (recovered.finals + recovered.orphans > 0) parts.log.info('recovered', { home: dir, ...recovered });
-      if (existsSync(join(dir, 'node-id'))) await removeHome(parts.database, nodeHome(dir));
+      if (existsSync(join(dir, 'node-id'))) await removeHome(parts.database, nodeDir(dir));
     } finally {
       lock?.release();
     }

@@ -9,14 +9,14 @@ import type { Clock } from '../time/clock.ts';
 import { openProvider, type Provider } from '../upstreams/providers.ts';
 
 /** What an offer is made with. */
-export interface OfferParts {
+export interface LiveCatalogParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** What is offered right now: the catalogue with its published prices, and the providers behind it. Replaced as a whole. */
-export class Offer {
+export class LiveCatalog {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -28,7 +28,7 @@ export class Offer {
   #changed: Promise<void> = Promise.resolve();
 
   private constructor(
-    { database, clock, log }: OfferParts,
+    { database, clock, log }: LiveCatalogParts,
     { config, catalogue, providers }: { config: Config; catalogue: Catalogue; providers: Providers },
   ) {
     this.#database = database;
@@ -40,11 +40,11 @@ export class Offer {
   }
 
   /** Publishes the prices of a configuration and opens its providers. */
-  static async open(parts: OfferParts, config: Config): Promise<Offer> {
+  static async open(parts: LiveCatalogParts, config: Config): Promise<LiveCatalog> {
     const providers = openProviders(config);
     const { catalogue, changes } = await publishCatalogue(config, parts.database, parts.clock.now());
-    tell(parts.log, changes);
-    return new Offer(parts, { config, catalogue, providers });
+    report(parts.log, changes);
+    return new LiveCatalog(parts, { config, catalogue, providers });
   }
 
   get catalogue(): Catalogue {
@@ -66,8 +66,8 @@ export class Offer {
    * the configuration ready for it; what it resolves with is called in the moment in which the offer changes. One change at a time: a
    * worker may be told of another one while it takes the one that it missed.
    */
-  change(config: Config, prepare: () => Promise<() => void>): Promise<void> {
-    const turn = this.#changed.then(() => this.#change(config, prepare));
+  apply(config: Config, prepare: () => Promise<() => void>): Promise<void> {
+    const turn = this.#changed.then(() => this.#apply(config, prepare));
     this.#changed = turn.catch(() => {});
     return turn;
   }
@@ -77,7 +77,7 @@ export class Offer {
     await closeAll([...this.#providers.values(), ...this.#retiring]);
   }
 
-  async #change(config: Config, prepare: () => Promise<() => void>): Promise<void> {
+  async #apply(config: Config, prepare: () => Promise<() => void>): Promise<void> {
     for (const part of ['listen', 'admin', 'database', 'keys', 'settlement', 'edge', 'routing'] as const) {
       if (!isSame(this.#config[part], config[part]))
         throw new Error(`\`${part}\` changed: that takes a restart; nothing was changed`);
@@ -85,7 +85,7 @@ export class Offer {
     const follow = await prepare();
     const providers = openProviders(config);
     const { catalogue, changes } = await this.#publish(config, providers);
-    tell(this.#log, changes);
+    report(this.#log, changes);
     const before = this.#providers;
     this.#providers = providers;
     this.#catalogue = catalogue;
@@ -117,11 +117,11 @@ export class Offer {
 type Providers = ReadonlyMap<string, Provider>;
 
 /** No price changes in silence, wherever it comes from. Won per prompt token / completion token. */
-function tell(log: Log, changes: readonly CatalogueChange[]): void {
-  const words = (price: PriceRow | undefined): string | null =>
+function report(log: Log, changes: readonly CatalogueChange[]): void {
+  const message = (price: PriceRow | undefined): string | null =>
     price === undefined ? null : `${rateText(price.prompt)}/${rateText(price.completion)}`;
   for (const { change, model, candidate, before, after } of changes) {
-    const prices = { before: words(before?.price), after: words(after?.price) };
+    const prices = { before: message(before?.price), after: message(after?.price) };
     log.info('catalogue_changed', { change, model, candidate, ...prices });
   }
 }

@@ -18,8 +18,8 @@ export function memoryLimits(limits: Config['limits'], processes: number): Budge
     limits.memoryBytes === null
       ? defaultBudgetBytes({ heapBytes, machineBytes }, processes)
       : Math.floor(limits.memoryBytes / processes);
-  const leastBytes = copiesOfBody * limits.bodyBytes;
-  const totalBytes = Math.max(wantedBytes, leastBytes);
-  const clientBytes = Math.max(Math.floor((totalBytes * limits.clientMemoryPercent) / 100), leastBytes);
+  const minBytes = copiesOfBody * limits.bodyBytes;
+  const totalBytes = Math.max(wantedBytes, minBytes);
+  const clientBytes = Math.max(Math.floor((totalBytes * limits.clientMemoryPercent) / 100), minBytes);
   return { totalBytes, clientBytes };
 }

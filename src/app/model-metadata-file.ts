@@ -1,25 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { FactsTaken } from '../config/model-metadata/apply-metadata.ts';
-import type { FactsSource } from '../config/model-metadata/metadata.ts';
+import type { AppliedMetadata } from '../config/model-metadata/apply-metadata.ts';
+import type { ModelMetadataSource } from '../config/model-metadata/metadata.ts';
 import { shippedFacts } from '../config/model-metadata/shipped.ts';
 import { makeFolder } from '../store/make-folder.ts';
 
 /** Where the operator's copy of the public facts is, unless the configuration names another place. */
-export function factsCopyOf(dataDir: string): string {
+export function metadataFileOf(dataDir: string): string {
   return join(dataDir, 'model-facts.json');
 }
 
 /** The operator's copy, or what came with Naru while there is none. */
-export function usualFacts(dataDir: string): FactsSource {
-  const path = factsCopyOf(dataDir);
+export function defaultMetadata(dataDir: string): ModelMetadataSource {
+  const path = metadataFileOf(dataDir);
   return existsSync(path) ? { read: () => readFileSync(path, 'utf8'), origin: path } : shippedFacts;
 }
 
 /** Makes the copy if what was taken came with Naru; a copy that is there stays, even one that is made at the same moment. */
-export function keepFacts(dataDir: string, taken: FactsTaken): void {
-  const path = factsCopyOf(dataDir);
+export function storeMetadata(dataDir: string, taken: AppliedMetadata): void {
+  const path = metadataFileOf(dataDir);
   if (taken.origin !== shippedFacts.origin || existsSync(path)) return;
   writeBeside(path, shippedFacts.read(), (beside) => {
     if (!existsSync(path)) linkSync(beside, path);

@@ -5,7 +5,7 @@ import { OperatorError } from '../errors/operator-error.ts';
 import { explainRoute, queryOf, type RouteQuestion } from '../inference/explain-route.ts';
 import type { Explanation, Knowledge } from '../routing/explain-plan.ts';
 import type { CandidateReport } from '../routing/health-report.ts';
-import { unmeasured } from '../upstreams/health-status.ts';
+import { noHealthData } from '../upstreams/health-status.ts';
 import type { CliPaths } from './cli-options.ts';
 import { readConfig, settingsOf } from './config-source.ts';
 import type { ProcessContext } from './process-context.ts';
@@ -37,16 +37,16 @@ export interface AdminHealth {
 export async function explainServerRoute(
   places: CliPaths,
   question: RouteQuestion,
-  around: ProcessContext,
+  proc: ProcessContext,
 ): Promise<RouteAnswer> {
-  const settings = settingsOf(places, around);
-  const config = readConfig(settings, around);
+  const settings = settingsOf(places, proc);
+  const config = readConfig(settings, proc);
   const live = await ask<AdminRoute>(config, settings.dataDir, `/route?${queryOf(question)}`);
   if (live !== null) return { knowledge: 'live', explanation: live.explanation, worker: live.worker ?? null };
   try {
     const known = {
       catalogue: buildCatalogue(config, () => 0),
-      health: unmeasured,
+      health: noHealthData,
       knowledge: 'none',
     } as const;
     return { knowledge: 'none', explanation: explainRoute(question, known), worker: null };
@@ -59,10 +59,10 @@ export async function explainServerRoute(
 /** How the candidates of the running server do; null when none runs. */
 export async function readRouteHealth(
   places: CliPaths,
-  around: ProcessContext,
+  proc: ProcessContext,
 ): Promise<readonly CandidateReport[] | null> {
-  const settings = settingsOf(places, around);
-  const config = readConfig(settings, around);
+  const settings = settingsOf(places, proc);
+  const config = readConfig(settings, proc);
   return (await ask<AdminHealth>(config, settings.dataDir, '/route/health'))?.candidates ?? null;
 }
 

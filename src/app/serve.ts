@@ -6,14 +6,14 @@ import { createProcesses } from '../slots/drivers/processes.ts';
 import { migrate } from '../store/migrate.ts';
 import { systemClock } from '../time/clock.ts';
 import type { UpOptions } from './cli-options.ts';
-import { Reloading } from './config-reloader.ts';
+import { ConfigReloader } from './config-reloader.ts';
 import { readConfig, readConfigToPublish, rememberConfig, settingsOf } from './config-source.ts';
 import { guardAgainstCrash } from './crash-guard.ts';
 import { holdAfterCommands, openOwnDatabase, warnOfUnsafeServer } from './database.ts';
 import { createDemoAccount } from './demo-account.ts';
 import { type FoundEngine, findEngines } from './engine-discovery.ts';
 import type { Gateway, GatewayParts } from './gateway.ts';
-import { settleLeftHomes, workerHomes } from './journal-recovery.ts';
+import { settleAbandonedDirs, workerDirs } from './journal-recovery.ts';
 import { aboutAddress, assertListenable } from './listen-address.ts';
 import { batchedSink } from './logging/batched-sink.ts';
 import { openLogFile } from './logging/log-file.ts';
@@ -23,34 +23,34 @@ import { urlOf, welcome, welcomeRow } from './startup-banner.ts';
 import { type Serving, serveWithWorkers } from './workers/primary.ts';
 
 /** `naru up`: serves until it is told to stop; resolves with the exit code. Throws a `OperatorError` for what the operator can mend. */
-export async function up(options: UpOptions, around: ProcessContext): Promise<number> {
-  const settings = settingsOf(options, around);
-  const say = (line: string): void => around.err(`naru: ${line}\n`);
+export async function up(options: UpOptions, proc: ProcessContext): Promise<number> {
+  const settings = settingsOf(options, proc);
+  const logLine = (line: string): void => proc.err(`naru: ${line}\n`);
   // Read before anything is touched: a file with faults leaves no trace.
-  let config = readConfig(settings, around);
-  const lock = await holdAfterCommands(settings.dataDir, { pid: around.pid, describe: 'naru up' });
+  let config = readConfig(settings, proc);
+  const lock = await holdAfterCommands(settings.dataDir, { pid: proc.pid, describe: 'naru up' });
   try {
     if (settings.configFile === null) {
       const found = await findEngines(settings.dataDir);
-      for (const engine of found) say(foundWords(engine));
-      if (found.length > 0) config = readConfig(settings, around);
+      for (const engine of found) logLine(foundMessage(engine));
+      if (found.length > 0) config = readConfig(settings, proc);
     } else {
-      config = readConfigToPublish(settings, around);
+      config = readConfigToPublish(settings, proc);
     }
     config = withAddress(config, options);
     await assertListenable(config);
     rememberConfig(settings);
     const serving = {
       config,
-      readAgain: () => withAddress(readConfigToPublish(settings, around), options),
+      readAgain: () => withAddress(readConfigToPublish(settings, proc), options),
       dataDir: settings.dataDir,
       lock,
-      say,
-      around,
+      logLine: logLine,
+      proc,
       json: options.json,
     };
     if (options.workers === 1) return await serveUntilStopped(serving);
-    const roots = runtimeFolders(around);
+    const roots = runtimeFolders(proc);
     return await serveWithWorkers({ ...serving, size: options.workers, roots, ...openSink(serving) });
   } finally {
     lock.release();
@@ -58,60 +58,62 @@ export async function up(options: UpOptions, around: ProcessContext): Promise<nu
 }
 
 async function serveUntilStopped(serving: Serving): Promise<number> {
-  const { config, dataDir, lock, say, around, json } = serving;
+  const { config, dataDir, lock, logLine, proc, json } = serving;
   const stop = Promise.withResolvers<void>();
-  const hurry = new AbortController();
+  const abort = new AbortController();
   let exitCode = 0;
   let asked = 0;
-  const forget = around.onStop(() => {
+  const forget = proc.onStop(() => {
     asked += 1;
     if (asked === 1) stop.resolve();
-    else hurry.abort();
+    else abort.abort();
   });
   const { sink, flush, note, close: closeLog } = openSink(serving);
   const log = createLog(sink, config.log.level, systemClock.now);
   let current: Pick<Gateway, 'limits'> = config;
   const guard = guardAgainstCrash({
-    around,
+    proc,
     clock: systemClock,
     log,
     flush,
     drainMs: () => current.limits.crashDrainTimeoutMs,
     stop: stop.resolve,
-    cut: () => hurry.abort(),
+    cut: () => abort.abort(),
   });
   // The gateway's code is loaded while the database starts.
   const loading = import('./gateway.ts');
-  const { database, close } = await openOwnDatabase(config, dataDir, around, say);
+  const { database, close } = await openOwnDatabase(config, dataDir, proc, logLine);
   try {
     const { startGateway } = await loading;
     if (asked > 0) return guard.exitCode();
-    const left = workerHomes(dataDir).map((dir) => ({ dir, isHeld: false }));
+    const left = workerDirs(dataDir).map((dir) => ({ dir, isHeld: false }));
     if (left.length > 0) {
       await migrate(database);
-      await settleLeftHomes(left, { database, config, log });
+      await settleAbandonedDirs(left, { database, config, log });
     }
-    const parts = { database, dataDir, clock: systemClock, log, processes: createProcesses(around.kill) };
-    const reloading = new Reloading((gateway: Gateway, atStart) => reload(serving, gateway, atStart));
+    const parts = { database, dataDir, clock: systemClock, log, processes: createProcesses(proc.kill) };
+    const reloading = new ConfigReloader((gateway: Gateway, atStart) => reload(serving, gateway, atStart));
     const gateway = await startAt(startGateway, {
       ...parts,
       config,
       onPublished: () => reloading.ask(),
       onSuperseded(error) {
-        say(error.message);
+        logLine(error.message);
         exitCode = 1;
         stop.resolve();
       },
       onHistoryChanged() {
-        say('the database is another one after a failover: this server ends, for another one to take over');
+        logLine(
+          'the database is another one after a failover: this server ends, for another one to take over',
+        );
         guard.restart();
       },
     });
     current = gateway;
-    await warnOfUnsafeServer(config, database, log, say);
+    await warnOfUnsafeServer(config, database, log, logLine);
     const control = await serveControl({
       dataDir,
-      roots: runtimeFolders(around),
+      roots: runtimeFolders(proc),
       answer: async (method, path, query) => {
         if (path[0] !== 'settlements') return answerSlots(gateway.slots, method, path, query);
         // For a backup: what the journal holds is to be in its snapshot.
@@ -123,25 +125,27 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     const { port } = gateway.server;
     const url = urlOf(config.listen.host, port);
     lock.describe(`naru up, listening on ${url}`);
-    const office = createOperatorService(database, {
+    const operator = createOperatorService(database, {
       clock: systemClock,
       keyPrefix: config.keys.prefix,
       close: async () => {},
     });
-    const demo = await createDemoAccount(office, database);
-    if (demo !== null) await around.out(json ? row(welcomeRow(demo)) : welcome(demo, config, port));
-    if (note !== null) say(note);
+    const demo = await createDemoAccount(operator, database);
+    if (demo !== null) await proc.out(json ? row(welcomeRow(demo)) : welcome(demo, config, port));
+    if (note !== null) logLine(note);
     const listening = { event: 'listening', url, admin_port: gateway.admin.port };
-    await around.out(json ? row(listening) : `listening on ${url}\n`);
-    around.reportServing();
+    await proc.out(json ? row(listening) : `listening on ${url}\n`);
+    proc.reportServing();
     reloading.begin(gateway);
-    const ignore = around.onReload(() => reloading.ask());
+    const ignore = proc.onReload(() => reloading.ask());
     await stop.promise;
     ignore();
     await reloading.end();
     const inFlight = gateway.server.inFlight();
-    say(inFlight === 0 ? 'stopping' : `stopping when ${inFlight} requests have ended; once more to cut them`);
-    await gateway.close(hurry.signal);
+    logLine(
+      inFlight === 0 ? 'stopping' : `stopping when ${inFlight} requests have ended; once more to cut them`,
+    );
+    await gateway.close(abort.signal);
     await control?.close();
     return Math.max(exitCode, guard.exitCode());
   } finally {
@@ -159,13 +163,13 @@ function runtimeFolders({ env, uid }: ProcessContext): readonly string[] {
 }
 
 /** Takes over a changed configuration; a bad one is refused and the old one stays (spec:operator/2.3). Never throws. */
-async function reload({ readAgain, say }: Serving, gateway: Gateway, atStart: boolean): Promise<void> {
+async function reload({ readAgain, logLine }: Serving, gateway: Gateway, atStart: boolean): Promise<void> {
   try {
     await gateway.reload(readAgain());
     // A start hears of the last publications again, and must: one may have come after it had read the file.
-    if (!atStart) say('reloaded: models, prices, providers, slots and limits are those of the file now');
+    if (!atStart) logLine('reloaded: models, prices, providers, slots and limits are those of the file now');
   } catch (error) {
-    say(
+    logLine(
       `not reloaded, everything stays as it was: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
@@ -175,18 +179,18 @@ async function reload({ readAgain, say }: Serving, gateway: Gateway, atStart: bo
  * Where the log goes. A person who watches sees what concerns him, in words, and finds the rest in a file; a program or a file
  * that stderr leads to gets every line as JSON.
  */
-function openSink({ around, dataDir, say }: Serving): {
+function openSink({ proc, dataDir, logLine }: Serving): {
   readonly sink: LogSink;
   /** Writes what has gathered. */
   readonly flush: () => void;
   readonly note: string | null;
   readonly close: () => void;
 } {
-  if (!around.isWatched) {
-    const { sink, flush } = batchedSink(around.err, systemClock);
+  if (!proc.isWatched) {
+    const { sink, flush } = batchedSink(proc.err, systemClock);
     return { sink, flush, note: null, close: flush };
   }
-  const { path, sink, close } = openLogFile(dataDir, say);
+  const { path, sink, close } = openLogFile(dataDir, logLine);
   return { sink, flush: () => {}, note: `every request is in ${path}; Ctrl-C stops`, close };
 }
 
@@ -207,7 +211,7 @@ function withAddress(config: Config, options: UpOptions): Config {
   return { ...config, listen };
 }
 
-function foundWords({ title, baseUrl, models }: FoundEngine): string {
+function foundMessage({ title, baseUrl, models }: FoundEngine): string {
   const ids = models.slice(0, 5).map((model) => model.id);
   const more = models.length > ids.length ? ` and ${models.length - ids.length} more` : '';
   return `found ${title} at ${baseUrl}; it serves as ${ids.join(', ')}${more}`;

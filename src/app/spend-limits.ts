@@ -1,19 +1,19 @@
 import type { Account } from '../accounts/account.ts';
-import type { AccountBook } from '../accounts/account-cache.ts';
+import type { AccountCache } from '../accounts/account-cache.ts';
 import type { Admission, Admissions } from '../inference/inference.ts';
 import type { Key } from '../keys/key.ts';
-import type { KeyRing } from '../keys/key-cache.ts';
+import type { KeyCache } from '../keys/key-cache.ts';
 import type { Krw } from '../money/krw.ts';
-import type { Spender, SpendShares } from '../nodes/credit-leases.ts';
-import type { SpendLines, SpendRequest } from '../nodes/reservation-queue.ts';
+import type { CreditLeases, SpendSubject } from '../nodes/credit-leases.ts';
+import type { ReservationOrder, ReservationQueues } from '../nodes/reservation-queue.ts';
 import type { Sql } from '../store/sql.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 
 /** What the accounts and keys of this process are to the other nodes. */
-export interface FundsParts {
-  readonly accounts: AccountBook;
-  readonly keys: KeyRing;
+export interface SpendLimitsParts {
+  readonly accounts: AccountCache;
+  readonly keys: KeyCache;
   readonly clock: Clock;
   /** Positive; of the moment. */
   readonly debtFloor: () => Krw;
@@ -23,15 +23,15 @@ export interface FundsParts {
 const unlimited = 10n ** 24n;
 
 /** Ties the rooms that know accounts and keys to the one that shares them out. */
-export class Funds {
-  readonly #parts: FundsParts;
+export class SpendLimits {
+  readonly #parts: SpendLimitsParts;
 
-  constructor(parts: FundsParts) {
+  constructor(parts: SpendLimitsParts) {
     this.#parts = parts;
   }
 
   /** What a request of this key spends of, in the order of its refusals. */
-  of(account: Account, key: Key): readonly Spender[] {
+  of(account: Account, key: Key): readonly SpendSubject[] {
     const ofAccount = this.account(account.id);
     return key.limit === null ? [ofAccount] : [ofAccount, this.key(key.row.id)];
   }
@@ -42,18 +42,18 @@ export class Funds {
   }
 
   /** Everything that this process may be spending of. */
-  *all(): Iterable<Spender> {
+  *all(): Iterable<SpendSubject> {
     for (const { id } of this.#parts.accounts.all()) yield this.account(id);
     for (const key of this.#parts.keys.all()) if (key.limit !== null) yield this.key(key.row.id);
   }
 
   /** The credit of an account. */
-  account(id: number): Spender {
+  account(id: number): SpendSubject {
     return new AccountCredit(id, this.#parts);
   }
 
   /** What is left below the limit of a key. */
-  key(id: number): Spender {
+  key(id: number): SpendSubject {
     return new KeyAllowance(id, this.#parts);
   }
 }
@@ -62,62 +62,62 @@ export class Funds {
  * Credit down to the floor. A share outlives the requests it was asked for, so it goes by the number: an account that is forgotten has
  * nothing in flight, and may be another object afterwards.
  */
-class AccountCredit implements Spender {
+class AccountCredit implements SpendSubject {
   readonly kind = 'account';
   readonly id: number;
-  readonly #parts: FundsParts;
+  readonly #parts: SpendLimitsParts;
 
-  constructor(id: number, parts: FundsParts) {
+  constructor(id: number, parts: SpendLimitsParts) {
     this.id = id;
     this.#parts = parts;
   }
 
-  get exposure(): bigint {
-    return this.#parts.accounts.peek(this.id)?.exposure ?? 0n;
+  get outstanding(): bigint {
+    return this.#parts.accounts.getCached(this.id)?.outstanding ?? 0n;
   }
 
   get held(): bigint {
-    return this.#parts.accounts.peek(this.id)?.held ?? 0n;
+    return this.#parts.accounts.getCached(this.id)?.held ?? 0n;
   }
 
   get left(): bigint {
     const { accounts, debtFloor } = this.#parts;
-    return (accounts.peek(this.id)?.committedBalance ?? 0n) + debtFloor();
+    return (accounts.getCached(this.id)?.committedBalance ?? 0n) + debtFloor();
   }
 
-  async readLeft(sql: Sql): Promise<bigint> {
+  async readRemaining(sql: Sql): Promise<bigint> {
     const { accounts, debtFloor } = this.#parts;
     return (await accounts.readIn(sql, this.id)).committedBalance + debtFloor();
   }
 }
 
 /** What is left below a key's limit in its period; usage at the limit is refused (spec:money/6.3). By the number, likewise. */
-class KeyAllowance implements Spender {
+class KeyAllowance implements SpendSubject {
   readonly kind = 'key';
   readonly id: number;
-  readonly #parts: FundsParts;
+  readonly #parts: SpendLimitsParts;
 
-  constructor(id: number, parts: FundsParts) {
+  constructor(id: number, parts: SpendLimitsParts) {
     this.id = id;
     this.#parts = parts;
   }
 
-  get exposure(): bigint {
-    return this.#parts.keys.peekId(this.id)?.exposure ?? 0n;
+  get outstanding(): bigint {
+    return this.#parts.keys.getCachedById(this.id)?.outstanding ?? 0n;
   }
 
   get held(): bigint {
-    return this.#parts.keys.peekId(this.id)?.held ?? 0n;
+    return this.#parts.keys.getCachedById(this.id)?.held ?? 0n;
   }
 
   get left(): bigint {
-    const key = this.#parts.keys.peekId(this.id);
+    const key = this.#parts.keys.getCachedById(this.id);
     if (key === undefined || key.limit === null) return unlimited;
     // A charge on its way that belongs to another period is no part of the usage of this one.
-    return key.limit - key.usageAt(this.#today()) + key.exposure - key.held;
+    return key.limit - key.usageAt(this.#today()) + key.outstanding - key.held;
   }
 
-  async readLeft(sql: Sql): Promise<bigint> {
+  async readRemaining(sql: Sql): Promise<bigint> {
     const key = await this.#parts.keys.readIn(sql, this.id);
     return key.limit === null ? unlimited : key.limit - key.committedUsageAt(this.#today());
   }
@@ -128,13 +128,13 @@ class KeyAllowance implements Spender {
 }
 
 /** A request as the lines see it. */
-class FundedRequest implements SpendRequest {
+class LimitedRequest implements ReservationOrder {
   readonly #request: Admission;
-  readonly #funds: Funds;
+  readonly #spendLimits: SpendLimits;
 
-  constructor(request: Admission, funds: Funds) {
+  constructor(request: Admission, spendLimits: SpendLimits) {
     this.#request = request;
-    this.#funds = funds;
+    this.#spendLimits = spendLimits;
   }
 
   get accountId(): number {
@@ -154,37 +154,38 @@ class FundedRequest implements SpendRequest {
   }
 
   /** As they are now: the key may be given a limit, or lose it, while the request waits. */
-  get spenders(): readonly Spender[] {
-    return this.#funds.of(this.#request.account, this.#request.key);
+  get subjects(): readonly SpendSubject[] {
+    return this.#spendLimits.of(this.#request.account, this.#request.key);
   }
 
   get isKnown(): boolean {
-    return this.#funds.isKnown(this.#request.account, this.#request.key);
+    return this.#spendLimits.isKnown(this.#request.account, this.#request.key);
   }
 
   refusal(): Error | null {
     return this.#request.refusal();
   }
 
-  place(): void {
-    this.#request.place();
+  reserve(): void {
+    this.#request.reserve();
   }
 }
 
 /** What admissions are made of. */
 export interface AdmissionsParts {
-  readonly funds: Funds;
-  readonly shares: SpendShares;
-  readonly lines: SpendLines;
+  readonly spendLimits: SpendLimits;
+  readonly leases: CreditLeases;
+  readonly lines: ReservationQueues;
 }
 
 /** Where requests are admitted: at once while there is room for their estimates, otherwise after those in front of them in line. */
-export function admissionsOf({ funds, shares, lines }: AdmissionsParts): Admissions {
+export function admissionsOf({ spendLimits, leases, lines }: AdmissionsParts): Admissions {
   return {
-    enter: (request) => lines.enter(new FundedRequest(request, funds)),
+    enter: (request) => lines.enter(new LimitedRequest(request, spendLimits)),
     released(account, key) {
       lines.wake(account.id);
-      if (shares.isAnyWanted) for (const spender of funds.of(account, key)) void shares.released(spender);
+      if (leases.isAnyWanted)
+        for (const subject of spendLimits.of(account, key)) void leases.released(subject);
     },
   };
 }

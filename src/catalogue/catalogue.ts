@@ -1,5 +1,5 @@
 import type { CandidateConfig, Config, Modality, ModelConfig, ProviderConfig } from '../config/config.ts';
-import { type TakenBy, takenParameters } from '../dialects/accepted-parameters.ts';
+import { type AcceptedBy, acceptedParameters } from '../dialects/accepted-parameters.ts';
 import { variantOfUrl } from '../dialects/openai/providers.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { echoed } from '../errors/echo.ts';
@@ -86,7 +86,7 @@ function modelOf(model: ModelConfig, candidates: readonly Candidate[]): Model {
     inputModalities: model.inputModalities,
     outputModalities: model.outputModalities,
     supportedParameters: model.supportedParameters ?? [
-      ...new Set(candidates.flatMap(({ takenParameters: taken }) => taken)),
+      ...new Set(candidates.flatMap(({ acceptedParameters: taken }) => taken)),
     ],
     defaultParameters: model.defaultParameters,
     price: model.price,
@@ -124,7 +124,7 @@ function candidateOf(
     inputs: new Set<Modality>(candidate.inputModalities),
     supportedParameters:
       candidate.supportedParameters === null ? null : new Set(candidate.supportedParameters),
-    takenParameters: (candidate.supportedParameters ?? takenParameters(to)).filter(
+    acceptedParameters: (candidate.supportedParameters ?? acceptedParameters(to)).filter(
       (name) => overrides[name] !== 'drop',
     ),
     variant: to.variant,
@@ -142,7 +142,7 @@ function destinationOf(
   { slots }: Config,
   { target }: CandidateConfig,
   { provider, modelId }: { readonly provider: ProviderConfig | undefined; readonly modelId: string },
-): TakenBy {
+): AcceptedBy {
   if (target.kind === 'slot' || provider === undefined) {
     const slot = slots.find(({ name }) => target.kind === 'slot' && name === target.slot);
     return { dialect: 'openai', variant: slot?.variant ?? 'engine', model: slot?.model ?? modelId, modelId };

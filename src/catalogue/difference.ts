@@ -2,7 +2,7 @@ import type { StatedPrice } from '../config/config.ts';
 import type { PriceRow, PriceVersion } from './prices-sql.ts';
 
 /** One candidate of one model, as a configuration offers it. */
-export interface Offered {
+export interface ConfiguredPrice {
   readonly model: string;
   /** Unique within the model. */
   readonly candidate: string;
@@ -16,7 +16,7 @@ export interface CatalogueChange {
   readonly model: string;
   readonly candidate: string;
   readonly before: PriceVersion | null;
-  readonly after: Offered | null;
+  readonly after: ConfiguredPrice | null;
 }
 
 /**
@@ -25,7 +25,7 @@ export interface CatalogueChange {
  */
 export function differenceOf(
   published: readonly PriceVersion[],
-  offered: readonly Offered[],
+  offered: readonly ConfiguredPrice[],
 ): readonly CatalogueChange[] {
   const before = new Map(published.map((version) => [offerKey(version), version]));
   const after = new Set(offered.map(offerKey));
@@ -34,7 +34,7 @@ export function differenceOf(
   for (const offer of offered) {
     const { model, candidate } = offer;
     const version = before.get(offerKey(offer)) ?? null;
-    if (version !== null && saysTheSame(version, offer)) continue;
+    if (version !== null && isSamePrice(version, offer)) continue;
     const added = oldModels.has(model) ? 'candidate_added' : 'model_added';
     const change = version === null ? added : 'price_changed';
     changes.push({ change, model, candidate, before: version, after: offer });
@@ -49,7 +49,7 @@ export function differenceOf(
 }
 
 /** Whether a published version is this price: the same won, and if they come from dollars, from the same rate and margin. */
-export function saysTheSame({ price, stated }: PriceVersion, offer: Offered): boolean {
+export function isSamePrice({ price, stated }: PriceVersion, offer: ConfiguredPrice): boolean {
   const sameRates =
     price.prompt === offer.price.prompt &&
     price.completion === offer.price.completion &&

@@ -1,5 +1,5 @@
 import type { Agent, request } from 'undici';
-import { FactsFault, largestFactsBytes } from '../config/model-metadata/metadata.ts';
+import { ModelMetadataError, maxMetadataBytes } from '../config/model-metadata/metadata.ts';
 
 /** How long and how large an answer may be, and how often it may send us elsewhere. */
 export interface ListingLimits {
@@ -10,18 +10,18 @@ export interface ListingLimits {
   readonly redirects: number;
 }
 
-const usualLimits: ListingLimits = {
+const defaultLimits: ListingLimits = {
   connectMs: 10_000,
   wholeMs: 60_000,
-  bodyBytes: largestFactsBytes,
+  bodyBytes: maxMetadataBytes,
   redirects: 3,
 };
 
 /**
  * The text of a listing of models at a URL that the operator named. Sends no credential and keeps nothing. Follows a few redirects,
- * never from https to http. Throws a `FactsFault` that says what went wrong.
+ * never from https to http. Throws a `ModelMetadataError` that says what went wrong.
  */
-export async function fetchListing(url: string, limits: ListingLimits = usualLimits): Promise<string> {
+export async function fetchListing(url: string, limits: ListingLimits = defaultLimits): Promise<string> {
   // Loaded here, since what serves never comes here, and it takes several megabytes.
   const { Agent, request } = await import('undici');
   const agent = new Agent({ connect: { timeout: limits.connectMs } });
@@ -29,23 +29,23 @@ export async function fetchListing(url: string, limits: ListingLimits = usualLim
   try {
     return await follow(addressOf(url, null), { request, agent, signal, limits });
   } catch (error) {
-    if (error instanceof FactsFault) throw error;
-    if (signal.aborted) throw new FactsFault(`no whole answer within ${limits.wholeMs} ms`);
-    if (error instanceof TypeError) throw new FactsFault('the answer is not UTF-8');
-    throw new FactsFault(error instanceof Error ? error.message || error.name : String(error));
+    if (error instanceof ModelMetadataError) throw error;
+    if (signal.aborted) throw new ModelMetadataError(`no whole answer within ${limits.wholeMs} ms`);
+    if (error instanceof TypeError) throw new ModelMetadataError('the answer is not UTF-8');
+    throw new ModelMetadataError(error instanceof Error ? error.message || error.name : String(error));
   } finally {
     await agent.destroy();
   }
 }
 
-interface Asking {
+interface Lookup {
   readonly request: typeof request;
   readonly agent: Agent;
   readonly signal: AbortSignal;
   readonly limits: ListingLimits;
 }
 
-async function follow(first: URL, { request, agent, signal, limits }: Asking): Promise<string> {
+async function follow(first: URL, { request, agent, signal, limits }: Lookup): Promise<string> {
   let url = first;
   for (let hops = 0; hops <= limits.redirects; hops += 1) {
     const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'naru' };
@@ -62,20 +62,21 @@ async function follow(first: URL, { request, agent, signal, limits }: Asking): P
       url = addressOf(location, url);
       continue;
     }
-    if (answer.statusCode !== 200) throw new FactsFault(`the answer is ${answer.statusCode}`);
+    if (answer.statusCode !== 200) throw new ModelMetadataError(`the answer is ${answer.statusCode}`);
     const encoding = answer.headers['content-encoding'] ?? 'identity';
-    if (encoding !== 'identity') throw new FactsFault('the answer is compressed, which was not asked for');
+    if (encoding !== 'identity')
+      throw new ModelMetadataError('the answer is compressed, which was not asked for');
     return textOf(answer.body, limits.bodyBytes);
   }
-  throw new FactsFault(`it leads elsewhere more than ${limits.redirects} times`);
+  throw new ModelMetadataError(`it leads elsewhere more than ${limits.redirects} times`);
 }
 
-async function textOf(body: AsyncIterable<Buffer>, mostBytes: number): Promise<string> {
+async function textOf(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of body) {
     bytes += piece.length;
-    if (bytes > mostBytes) throw new FactsFault(`the answer has more than ${mostBytes} bytes`);
+    if (bytes > maxBytes) throw new ModelMetadataError(`the answer has more than ${maxBytes} bytes`);
     pieces.push(piece);
   }
   return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
@@ -84,10 +85,10 @@ async function textOf(body: AsyncIterable<Buffer>, mostBytes: number): Promise<s
 function addressOf(text: string, from: URL | null): URL {
   const url = URL.parse(text, from?.href);
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new FactsFault('it leads to no http or https address');
+    throw new ModelMetadataError('it leads to no http or https address');
   if (url.username !== '' || url.password !== '')
-    throw new FactsFault('the address carries a user or a password');
+    throw new ModelMetadataError('the address carries a user or a password');
   if (from?.protocol === 'https:' && url.protocol !== 'https:')
-    throw new FactsFault('it leads from https to http');
+    throw new ModelMetadataError('it leads from https to http');
   return url;
 }

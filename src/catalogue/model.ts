@@ -26,7 +26,7 @@ export interface Candidate {
   /** Null when nothing is declared: then every known parameter is taken to be understood. */
   readonly supportedParameters: ReadonlySet<string> | null;
   /** What is passed on: what is declared, else what its API takes. */
-  readonly takenParameters: readonly string[];
+  readonly acceptedParameters: readonly string[];
   /** Which API it is, where its dialect has several. */
   readonly variant: Variant;
   /** What becomes of single parameters, whatever that API takes. */

@@ -77,7 +77,7 @@ export async function readPricedModels(sql: Sql): Promise<readonly string[]> {
   return rows.map((row) => row.model);
 }
 
-/** Adds a version and returns its id. The caller holds the catalogue (`holdCatalogue`). */
+/** Adds a version and returns its id. The caller holds the catalogue (`lockCatalogue`). */
 export async function insertPrice(
   sql: Sql,
   { model, candidate, price, stated, publishedAtMs }: Omit<PriceVersion, 'id'> & { stated: StatedPrice },

@@ -2,16 +2,16 @@ import { editionTextSql } from '../store/digests.ts';
 import type { Sql } from '../store/sql.ts';
 
 /** One candidate of one model, as an edition of the catalogue offers it. */
-export interface EditionOffer {
+export interface PublishedCandidate {
   readonly model: string;
   readonly candidate: string;
   readonly priceVersion: number;
 }
 
 /** What the catalogue offers from an instant on. Editions only grow; the last one is current. */
-export interface Edition {
+export interface PricePublication {
   readonly id: number;
-  readonly offers: readonly EditionOffer[];
+  readonly offers: readonly PublishedCandidate[];
   readonly publishedAtMs: number;
 }
 
@@ -19,12 +19,12 @@ export interface Edition {
 const catalogueLock = 7_236_482_618;
 
 /** Holds the catalogue until the transaction ends: whoever publishes next sees what this one published. */
-export async function holdCatalogue(sql: Sql): Promise<void> {
+export async function lockCatalogue(sql: Sql): Promise<void> {
   await sql.query('SELECT pg_advisory_xact_lock($1)', [catalogueLock]);
 }
 
 /** The current edition; null before the first. */
-export async function lastEdition(sql: Sql): Promise<Edition | null> {
+export async function lastPublication(sql: Sql): Promise<PricePublication | null> {
   const [row] = await sql.query<{ id: bigint; offers: readonly RawOffer[]; published_at: number }>(
     'SELECT id, offers, published_at FROM catalogue_edition ORDER BY id DESC LIMIT 1',
   );
@@ -38,9 +38,9 @@ export async function lastEdition(sql: Sql): Promise<Edition | null> {
 }
 
 /** Adds an edition and returns its id. The caller holds the catalogue. */
-export async function insertEdition(
+export async function insertPublication(
   sql: Sql,
-  offers: readonly EditionOffer[],
+  offers: readonly PublishedCandidate[],
   atMs: number,
 ): Promise<number> {
   const raw = offers.map(

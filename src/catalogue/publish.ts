@@ -2,7 +2,13 @@ import type { CandidateConfig, Config } from '../config/config.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql } from '../store/sql.ts';
-import { type CatalogueChange, differenceOf, type Offered, offerKey, saysTheSame } from './difference.ts';
+import {
+  type CatalogueChange,
+  type ConfiguredPrice,
+  differenceOf,
+  isSamePrice,
+  offerKey,
+} from './difference.ts';
 import {
   insertPrice,
   latestPrices,
@@ -11,7 +17,12 @@ import {
   readPriceHistory,
   readPrices,
 } from './prices-sql.ts';
-import { type EditionOffer, holdCatalogue, insertEdition, lastEdition } from './publications-sql.ts';
+import {
+  insertPublication,
+  lastPublication,
+  lockCatalogue,
+  type PublishedCandidate,
+} from './publications-sql.ts';
 
 /** What publishing a configuration came to. */
 export interface Publication {
@@ -34,12 +45,12 @@ export async function publishPrices(
 ): Promise<Publication> {
   const offered = offeredBy(config);
   return database.transaction(async (sql) => {
-    await holdCatalogue(sql);
-    const current = await lastEdition(sql);
+    await lockCatalogue(sql);
+    const current = await lastPublication(sql);
     const changes = differenceOf(await offersOf(sql, current?.offers ?? []), offered);
     const offers = await versionsFor(sql, offered, atMs);
     const isSame = current !== null && sameOffers(current.offers, offers);
-    const edition = isSame ? current.id : await insertEdition(sql, offers, atMs);
+    const edition = isSame ? current.id : await insertPublication(sql, offers, atMs);
     if (announce) await recordChange(sql, 'catalogue', edition);
     return {
       edition,
@@ -56,7 +67,7 @@ export async function differenceTo(database: Database, config: Config): Promise<
 
 /** What is published now, in the order of the catalogue. */
 export async function readPublished(database: Database): Promise<readonly PriceVersion[]> {
-  return offersOf(database, (await lastEdition(database))?.offers ?? []);
+  return offersOf(database, (await lastPublication(database))?.offers ?? []);
 }
 
 /**
@@ -71,7 +82,7 @@ export async function readHistory(
 }
 
 /** What a configuration offers, candidate by candidate. */
-export function offeredBy(config: Config): readonly Offered[] {
+export function offeredBy(config: Config): readonly ConfiguredPrice[] {
   return config.models.flatMap((model) =>
     model.candidates.map((candidate) => ({
       model: model.id,
@@ -89,28 +100,28 @@ export function labelOf({ target }: CandidateConfig): string {
 
 async function versionsFor(
   sql: Sql,
-  offered: readonly Offered[],
+  offered: readonly ConfiguredPrice[],
   publishedAtMs: number,
-): Promise<readonly EditionOffer[]> {
+): Promise<readonly PublishedCandidate[]> {
   const latest = new Map((await latestPrices(sql)).map((version) => [offerKey(version), version]));
-  const offers: EditionOffer[] = [];
+  const offers: PublishedCandidate[] = [];
   for (const offer of offered) {
     const before = latest.get(offerKey(offer));
-    const isSame = before !== undefined && saysTheSame(before, offer);
+    const isSame = before !== undefined && isSamePrice(before, offer);
     const priceVersion = isSame ? before.id : await insertPrice(sql, { ...offer, publishedAtMs });
     offers.push({ model: offer.model, candidate: offer.candidate, priceVersion });
   }
   return offers;
 }
 
-async function offersOf(sql: Sql, offers: readonly EditionOffer[]): Promise<readonly PriceVersion[]> {
+async function offersOf(sql: Sql, offers: readonly PublishedCandidate[]): Promise<readonly PriceVersion[]> {
   const ids = offers.map((offer) => offer.priceVersion);
   const versions = new Map((await readPrices(sql, ids)).map((version) => [version.id, version]));
   return ids.flatMap((id) => versions.get(id) ?? []);
 }
 
-function sameOffers(before: readonly EditionOffer[], after: readonly EditionOffer[]): boolean {
-  const text = (offers: readonly EditionOffer[]): string =>
+function sameOffers(before: readonly PublishedCandidate[], after: readonly PublishedCandidate[]): boolean {
+  const text = (offers: readonly PublishedCandidate[]): string =>
     JSON.stringify(offers.map((offer) => [offer.model, offer.candidate, offer.priceVersion]));
   return text(before) === text(after);
 }

@@ -123,11 +123,11 @@ export function words(text: string): string {
 }
 
 /** What a bigint of micro-won holds. */
-const largestStored = 2n ** 63n - 1n;
+const maxStored = 2n ** 63n - 1n;
 
 function exactKrw(text: string): Krw {
   const amount = krwFromDecimal(text);
-  if (amount === null || amount > largestStored || amount < -largestStored)
+  if (amount === null || amount > maxStored || amount < -maxStored)
     throw new InvalidArgumentError(
       'must be an amount in won such as 5000 or 0.5, at most 9223372036854.775807.',
     );

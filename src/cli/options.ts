@@ -39,8 +39,8 @@ export function cliPaths(options: CommonOptions): CliPaths {
 }
 
 /** Throws a `OperatorError` when there is no such account. */
-export async function assertAccount(office: OperatorService, accountId: number): Promise<void> {
-  if ((await office.readAccount(accountId)) === null) throw noAccount(accountId);
+export async function assertAccount(operator: OperatorService, accountId: number): Promise<void> {
+  if ((await operator.readAccount(accountId)) === null) throw noAccount(accountId);
 }
 
 /** The error of a command for an account that does not exist. */
@@ -52,7 +52,7 @@ export function noAccount(accountId: number): OperatorError {
 export async function withOperatorService(
   cli: CliContext,
   options: CommonOptions,
-  work: (office: OperatorService, output: Output) => Promise<void>,
+  work: (operator: OperatorService, output: Output) => Promise<void>,
 ): Promise<void> {
   const office = await cli.openOperatorService(cliPaths(options));
   try {

@@ -1,5 +1,5 @@
 import type { LimitsConfig, ProviderConfig } from './config.ts';
-import { besideConfig, type Outside } from './interpolate.ts';
+import { type Outside, relativeToConfig } from './interpolate.ts';
 import type { ParsedFile } from './schema.ts';
 import type { SlotSettings } from './slot.ts';
 
@@ -85,7 +85,12 @@ function driverOf(slot: ParsedFile['slots'][number], outside: Outside): SlotSett
   if (slot.k8s !== undefined) return scaledDriverOf(slot.k8s, outside);
   if (slot.command === undefined) throw new Error(`the slot ${slot.name} has no command`);
   const env = { ...inherited(outside.env), ...visibleGpus(slot.gpus), ...slot.env };
-  return { kind: 'process', command: slot.command, env, cwd: besideConfig(slot.cwd ?? '.', outside.path) };
+  return {
+    kind: 'process',
+    command: slot.command,
+    env,
+    cwd: relativeToConfig(slot.cwd ?? '.', outside.path),
+  };
 }
 
 /** Where every pod finds the credential of its service account, and the certificates of its cluster. */
@@ -111,7 +116,7 @@ function scaledDriverOf(
       replicas,
       manage,
       token,
-      tokenFile: token_file === undefined ? ownToken : besideConfig(token_file, outside.path),
+      tokenFile: token_file === undefined ? ownToken : relativeToConfig(token_file, outside.path),
       ca: ca ?? null,
       caFile: isOwn && ca === undefined ? `${accountFolder}/ca.crt` : null,
     },

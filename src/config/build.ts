@@ -2,7 +2,7 @@ import { type BuiltPrice, buildPrice } from './build-price.ts';
 import { buildProvider, buildSlot } from './build-upstreams.ts';
 import type { Address, CandidateConfig, Config, ExchangeConfig, ModelConfig } from './config.ts';
 import type { Outside } from './interpolate.ts';
-import type { FactsTaken } from './model-metadata/apply-metadata.ts';
+import type { AppliedMetadata } from './model-metadata/apply-metadata.ts';
 import type { ParsedFile } from './schema.ts';
 import { instantOf } from './schema-models.ts';
 
@@ -10,7 +10,7 @@ type ParsedModel = ParsedFile['models'][number];
 type ParsedCandidate = NonNullable<ParsedModel['candidates']>[number];
 
 /** The configuration that a file without faults means: names of ours, money as integers, what is inherited written out. */
-export function buildConfig(file: ParsedFile, outside: Outside, facts: FactsTaken | null): Config {
+export function buildConfig(file: ParsedFile, outside: Outside, facts: AppliedMetadata | null): Config {
   const exchange: ExchangeConfig | null =
     file.exchange === undefined
       ? null
@@ -69,7 +69,7 @@ function buildLimits(limits: ParsedFile['limits']): Config['limits'] {
 }
 
 /** The day of the facts that the model's price was taken from; null when the file states it. */
-function factsPriceDay(id: string, facts: FactsTaken | null): string | null {
+function factsPriceDay(id: string, facts: AppliedMetadata | null): string | null {
   const taken = facts?.models.find((one) => one.id === id && one.members.includes('price'));
   return facts === null || taken === undefined ? null : facts.asOf;
 }
@@ -78,9 +78,9 @@ function buildRouting(routing: ParsedFile['routing']): Config['routing'] {
   return {
     circuitFailures: routing.circuit_failures,
     circuitOpenMs: routing.circuit_open_ms,
-    longestCircuitOpenMs: Math.max(routing.circuit_open_ms, routing.longest_circuit_open_ms),
+    maxCircuitOpenMs: Math.max(routing.circuit_open_ms, routing.longest_circuit_open_ms),
     coolDownMs: routing.cool_down_ms,
-    longestCoolDownMs: Math.max(routing.cool_down_ms, routing.longest_cool_down_ms),
+    maxCoolDownMs: Math.max(routing.cool_down_ms, routing.longest_cool_down_ms),
   };
 }
 

@@ -92,11 +92,11 @@ export interface RoutingConfig {
   /** Failures in a row that open a candidate's circuit. */
   readonly circuitFailures: number;
   readonly circuitOpenMs: number;
-  readonly longestCircuitOpenMs: number;
+  readonly maxCircuitOpenMs: number;
   /** After a 429 that does not say for how long. */
   readonly coolDownMs: number;
   /** The longest `Retry-After` that is believed. */
-  readonly longestCoolDownMs: number;
+  readonly maxCoolDownMs: number;
 }
 
 /** Decimal text as the file states it, so that the rate can be recorded and recomputed exactly. */

@@ -9,7 +9,7 @@ import { Secret } from './secret.ts';
 export type Field<T> = z.ZodType<T, string>;
 
 /** Why a text is not a value of its kind: ends the sentence "limits.burst …". */
-class Problem {
+class Invalid {
   readonly message: string;
 
   constructor(message: string) {
@@ -26,7 +26,7 @@ export function integer(description: string, least: number, most: number): Field
   const json = { type: ['integer', 'string'], minimum: least, maximum: most, pattern: outside };
   return field(description, json, (text) => {
     const value = /^[+-]?\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-    return value >= least && value <= most ? value : new Problem(range);
+    return value >= least && value <= most ? value : new Invalid(range);
   });
 }
 
@@ -35,7 +35,7 @@ export function number(description: string, least: number, most: number): Field<
   const json = { type: ['number', 'string'], minimum: least, maximum: most, pattern: outside };
   return field(description, json, (text) => {
     const value = decimalText.test(text) ? Number(text) : Number.NaN;
-    return value >= least && value <= most ? value : new Problem(`must be a number from ${least} to ${most}`);
+    return value >= least && value <= most ? value : new Invalid(`must be a number from ${least} to ${most}`);
   });
 }
 
@@ -45,7 +45,7 @@ const decimalText = /^[+-]?(\d{1,100}(\.\d{0,100})?|\.\d{1,100})([eE][+-]?\d{1,3
 export function flag(description: string): Field<boolean> {
   const json = { type: ['boolean', 'string'], pattern: outside };
   return field(description, json, (text) =>
-    text === 'true' || text === 'false' ? text === 'true' : new Problem('must be true or false'),
+    text === 'true' || text === 'false' ? text === 'true' : new Invalid('must be true or false'),
   );
 }
 
@@ -57,7 +57,7 @@ export function decimal(description: string, least: 'zero' | 'above zero' = 'zer
   return field(description, json, (text) => {
     const zero = !/[1-9]/.test(text.replace(/[eE].*$/, ''));
     const negative = text.startsWith('-');
-    return decimalText.test(text) && !negative && (least === 'zero' || !zero) ? text : new Problem(wanted);
+    return decimalText.test(text) && !negative && (least === 'zero' || !zero) ? text : new Invalid(wanted);
   });
 }
 
@@ -66,9 +66,9 @@ export function won(description: string): Field<Krw> {
   return field(description, { type: ['number', 'string'], minimum: 0, maximum: 1e15 }, (text) => {
     const amount = decimalText.test(text) ? krwFromDecimal(text) : null;
     if (amount === null || amount < 0n)
-      return new Problem('must be an amount in won, 0 or more and at most 10^15');
+      return new Invalid('must be an amount in won, 0 or more and at most 10^15');
     return isFinerThanMicroWon(text)
-      ? new Problem('has more than six decimals; a micro-won is the smallest amount')
+      ? new Invalid('has more than six decimals; a micro-won is the smallest amount')
       : amount;
   });
 }
@@ -81,7 +81,7 @@ export function text(description: string): Field<string> {
 /** Text of a form; `wanted` ends the sentence "slots[0].name …". */
 export function shaped(description: string, form: RegExp, wanted: string): Field<string> {
   return field(description, { type: ['string', 'number'] }, (value) =>
-    form.test(value) ? value : new Problem(wanted),
+    form.test(value) ? value : new Invalid(wanted),
   );
 }
 
@@ -92,7 +92,7 @@ export function shaped(description: string, form: RegExp, wanted: string): Field
 export function checked(description: string, check: (value: string) => string | null): Field<string> {
   return unquotedField(description, (value) => {
     const message = check(value);
-    return message === null ? value : new Problem(message);
+    return message === null ? value : new Invalid(message);
   });
 }
 
@@ -101,7 +101,7 @@ export function secret(description: string): Field<Secret> {
   return unquotedField(description, (value) =>
     /^[\x20-\x7e]{1,8192}$/.test(value)
       ? new Secret(value)
-      : new Problem('is empty, too long, or has characters that no HTTP header can carry'),
+      : new Invalid('is empty, too long, or has characters that no HTTP header can carry'),
   );
 }
 
@@ -111,7 +111,7 @@ export function secretOrNothing(description: string): Field<Secret | null> {
     if (value === '') return null;
     return /^[\x20-\x7e]{1,8192}$/.test(value)
       ? new Secret(value)
-      : new Problem('is too long or has characters that no HTTP header can carry');
+      : new Invalid('is too long or has characters that no HTTP header can carry');
   });
 }
 
@@ -120,18 +120,21 @@ export function databaseUrl(description: string): Field<'embedded' | Secret> {
   return unquotedField(description, (value) => {
     if (value === 'embedded') return value;
     const isUrl = /^postgres(ql)?:\/\/./.test(value) && URL.canParse(value);
-    return isUrl ? new Secret(value) : new Problem('must be embedded or a postgres:// URL');
+    return isUrl ? new Secret(value) : new Invalid('must be embedded or a postgres:// URL');
   });
 }
 
 /** One of a few words. */
-export function choice<const W extends string>(description: string, words: readonly W[]) {
-  const json = { anyOf: [{ enum: words }, { type: 'string', pattern: outside }] };
-  return z.enum(words).meta({ description, json: { ...json, description } });
+export function choice<const W extends string>(description: string, message: readonly W[]) {
+  const json = { anyOf: [{ enum: message }, { type: 'string', pattern: outside }] };
+  return z.enum(message).meta({ description, json: { ...json, description } });
 }
 
 /** A member that may be left out, and the text that then stands for it. */
-export function orElse<S extends z.ZodType<unknown, string>>(schema: S, standIn: string): z.ZodPrefault<S> {
+export function withDefault<S extends z.ZodType<unknown, string>>(
+  schema: S,
+  standIn: string,
+): z.ZodPrefault<S> {
   const meta = schema.meta();
   const json = meta?.['json'] as { readonly type?: string | readonly string[] } | undefined;
   const [kind] = [json?.type].flat();
@@ -145,7 +148,7 @@ export function orElse<S extends z.ZodType<unknown, string>>(schema: S, standIn:
 }
 
 /** A mapping with these members and no others. */
-export function section<const S extends z.core.$ZodLooseShape>(
+export function object<const S extends z.core.$ZodLooseShape>(
   description: string,
   shape: S,
   extra: object = {},
@@ -165,25 +168,25 @@ function knownMembers(code: string | undefined, shape: object): string | undefin
   return code === 'unrecognized_keys' ? Object.keys(shape).join(' ') : undefined;
 }
 
-function field<T>(description: string, json: object, read: (text: string) => T | Problem): Field<T> {
+function field<T>(description: string, json: object, read: (text: string) => T | Invalid): Field<T> {
   return fieldOf(description, json, read, true);
 }
 
-function unquotedField<T>(description: string, read: (text: string) => T | Problem): Field<T> {
+function unquotedField<T>(description: string, read: (text: string) => T | Invalid): Field<T> {
   return fieldOf(description, { type: 'string' }, read, false);
 }
 
 function fieldOf<T>(
   description: string,
   json: object,
-  read: (text: string) => T | Problem,
+  read: (text: string) => T | Invalid,
   mayQuote: boolean,
 ): Field<T> {
   return z
     .string()
     .transform((value, context): T => {
       const result = read(value);
-      if (!(result instanceof Problem)) return result;
+      if (!(result instanceof Invalid)) return result;
       context.addIssue({ code: 'custom', message: result.message, params: { mayQuote } });
       return z.NEVER;
     })

@@ -14,7 +14,7 @@ export type Interpolated =
   | { readonly ok: true; readonly text: string; readonly fromOutside: boolean }
   | { readonly ok: false; readonly message: string };
 
-const largestFile = 65_536;
+const maxFileBytes = 65_536;
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it speaks of our own variables, not of JavaScript's
 const misspelt = 'a variable is written ${NAME}, in letters, digits and _; write $${ for a plain ${';
 
@@ -29,7 +29,7 @@ export function interpolate(source: string, outside: Outside): Interpolated {
 }
 
 /** A path of the file, seen from the folder of the file. */
-export function besideConfig(path: string, configPath: string): string {
+export function relativeToConfig(path: string, configPath: string): string {
   return isAbsolute(path) ? path : join(dirname(configPath), path);
 }
 
@@ -54,10 +54,10 @@ function withVariables(source: string, outside: Outside): Interpolated {
 
 function withFile(path: string, outside: Outside): Interpolated {
   if (path === '') return { ok: false, message: 'file: needs a path after it' };
-  const resolved = besideConfig(path, outside.path);
+  const resolved = relativeToConfig(path, outside.path);
   try {
     const text = outside.readFile(resolved);
-    if (text.length > largestFile) return { ok: false, message: `the file ${resolved} is above 64 KiB` };
+    if (text.length > maxFileBytes) return { ok: false, message: `the file ${resolved} is above 64 KiB` };
     return { ok: true, text: text.trim(), fromOutside: true };
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';

@@ -29,10 +29,10 @@ export function jsonSchema(): JsonSchema {
 
 /** The reader takes every scalar as text; an editor sees numbers and booleans, and is told of those. */
 function forEditors(schema: Record<string, unknown>): void {
-  const told = schema['json'];
-  if (told !== undefined) {
+  const described = schema['json'];
+  if (described !== undefined) {
     for (const name of Object.keys(schema)) delete schema[name];
-    Object.assign(schema, told);
+    Object.assign(schema, described);
   }
   const standIn = schema['default'];
   // A section that may be left out shows the defaults of its members, not an empty mapping.

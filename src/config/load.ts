@@ -2,9 +2,9 @@ import { buildConfig } from './build.ts';
 import type { Config } from './config.ts';
 import type { Fault } from './fault.ts';
 import { freezeDeep } from './freeze.ts';
-import { besideConfig, type Outside } from './interpolate.ts';
-import { type FactsTaken, fillFromFacts } from './model-metadata/apply-metadata.ts';
-import type { FactsSource } from './model-metadata/metadata.ts';
+import { type Outside, relativeToConfig } from './interpolate.ts';
+import { type AppliedMetadata, applyMetadata } from './model-metadata/apply-metadata.ts';
+import type { ModelMetadataSource } from './model-metadata/metadata.ts';
 import { readYaml, type Tree } from './read-yaml.ts';
 import { addReferenceFaults } from './references.ts';
 import { rootSchema } from './schema.ts';
@@ -15,12 +15,12 @@ import { memberOf, membersOf, textOf } from './tree.ts';
 export interface ConfigSource extends Outside {
   readonly text: string;
   /** Where public facts are when the file does not say; absent: nowhere. */
-  readonly facts?: FactsSource;
+  readonly facts?: ModelMetadataSource;
 }
 
 /** A configuration without a fault, or every fault of the file, from its top to its end. */
 export type LoadedConfig =
-  | { readonly ok: true; readonly config: Config; readonly facts: FactsTaken | null }
+  | { readonly ok: true; readonly config: Config; readonly facts: AppliedMetadata | null }
   | { readonly ok: false; readonly faults: readonly Fault[] };
 
 /**
@@ -28,30 +28,30 @@ export type LoadedConfig =
  * No message quotes what came from an environment variable or a file, or a credential. Never throws.
  */
 export function loadConfig(source: ConfigSource): LoadedConfig {
-  const { tree: read, places } = readYaml(source.text, source);
+  const { tree: read, sourceMap } = readYaml(source.text, source);
   if (read !== null) {
-    const { tree, facts, taken } = fillFromFacts(read, factsSourceOf(read, source), places);
+    const { tree, facts, applied: taken } = applyMetadata(read, factsSourceOf(read, source), sourceMap);
     const parsed = rootSchema.safeParse(tree);
-    if (!parsed.success) addSchemaFaults(parsed.error.issues, tree, places);
-    addReferenceFaults(tree, places, { facts, taken });
-    if (parsed.success && places.faults().length === 0) {
+    if (!parsed.success) addSchemaFaults(parsed.error.issues, tree, sourceMap);
+    addReferenceFaults(tree, sourceMap, { facts, applied: taken });
+    if (parsed.success && sourceMap.faults().length === 0) {
       return { ok: true, config: freezeDeep(buildConfig(parsed.data, source, taken)), facts: taken };
     }
   }
-  return { ok: false, faults: places.faults() };
+  return { ok: false, faults: sourceMap.faults() };
 }
 
 /** The path of the file of facts that a text names (`facts.file`); null when it names none, or is not YAML. */
 export function factsFileOf(source: ConfigSource): string | null {
   const { tree } = readYaml(source.text, source);
   const named = textOf(membersOf(memberOf(membersOf(tree), 'facts')), 'file');
-  return named === undefined ? null : besideConfig(named, source.path);
+  return named === undefined ? null : relativeToConfig(named, source.path);
 }
 
-function factsSourceOf(tree: Tree, source: ConfigSource): FactsSource | null {
+function factsSourceOf(tree: Tree, source: ConfigSource): ModelMetadataSource | null {
   const named = textOf(membersOf(memberOf(membersOf(tree), 'facts')), 'file');
   if (named === undefined) return source.facts ?? null;
-  const path = besideConfig(named, source.path);
+  const path = relativeToConfig(named, source.path);
   return { read: () => source.readFile(path), origin: path };
 }
 

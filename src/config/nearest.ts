@@ -5,13 +5,13 @@ export function hint(word: string, known: Iterable<string>): string {
 }
 
 /** Longer words are not compared letter by letter: no member or name is that long by mistake. */
-const longestWord = 80;
+const maxWordLength = 80;
 
 function nearest(word: string, known: Iterable<string>): string | null {
   const plain = plainOf(word);
   let best: string | null = null;
   let bestDistance = Math.max(1, Math.floor(plain.length / 3)) + 1;
-  if (plain.length > longestWord) return null;
+  if (plain.length > maxWordLength) return null;
   for (const candidate of known) {
     const distance = distanceBetween(plain, plainOf(candidate));
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];

@@ -1,14 +1,14 @@
 import { type Document, type LineCounter, parseDocument, type Scalar, type YAMLError } from 'yaml';
-import type { Places } from './source-map.ts';
+import type { SourceMap } from './source-map.ts';
 
 const tooDeep = 'the file is nested too deeply';
 
 /** The text as YAML, every scalar a text; null when it is not YAML, and then `places` has the faults. Fills `lines`. */
-export function parseYaml(text: string, lines: LineCounter, places: Places): Document.Parsed | null {
+export function parseYaml(text: string, lines: LineCounter, sourceMap: SourceMap): Document.Parsed | null {
   const document = documentOf(hideVariables(text), lines);
-  if (document === null) places.addAt(0, [], tooDeep);
-  else addSyntaxFaults([...document.errors, ...document.warnings], lines, places);
-  return places.faults().length === 0 ? document : null;
+  if (document === null) sourceMap.addAt(0, [], tooDeep);
+  else addSyntaxFaults([...document.errors, ...document.warnings], lines, sourceMap);
+  return sourceMap.faults().length === 0 ? document : null;
 }
 
 /** The characters of a scalar as they stand in the file, without quotes and escapes. */
@@ -32,12 +32,12 @@ function documentOf(text: string, lineCounter: LineCounter): Document.Parsed | n
 }
 
 /** One fault for a line: what follows on it is mostly the parser's confusion about the first. */
-function addSyntaxFaults(errors: readonly YAMLError[], lines: LineCounter, places: Places): void {
-  const told = new Set<number>();
+function addSyntaxFaults(errors: readonly YAMLError[], lines: LineCounter, sourceMap: SourceMap): void {
+  const reported = new Set<number>();
   for (const error of errors) {
     const { line } = lines.linePos(error.pos[0]);
-    if (!told.has(line)) places.addAt(error.pos[0], [], wordsOf(error));
-    told.add(line);
+    if (!reported.has(line)) sourceMap.addAt(error.pos[0], [], messageOf(error));
+    reported.add(line);
   }
 }
 
@@ -53,7 +53,7 @@ function showVariables(text: string): string {
   return text.replaceAll(/\$\uE000([A-Za-z_]\w*)\uE001/g, (_all, name: string) => `$\{${name}}`);
 }
 
-function wordsOf(error: YAMLError): string {
+function messageOf(error: YAMLError): string {
   switch (error.code) {
     case 'TAB_AS_INDENT':
       return 'a tab cannot indent in YAML: use spaces';

@@ -1,29 +1,29 @@
 import type { ExchangeConfig } from './config.ts';
 import type { Path } from './fault.ts';
-import { isFactPrice, type KnownFacts } from './model-metadata/faults.ts';
-import { highestRate, plainDecimal, rateOf, unitsOf } from './rates.ts';
-import type { Places } from './source-map.ts';
+import { isFactPrice, type KnownMetadata } from './model-metadata/faults.ts';
+import { maxRate, plainDecimal, rateOf, unitsOf } from './rates.ts';
+import type { SourceMap } from './source-map.ts';
 import { has, itemsOf, type Members, memberOf, membersOf, textOf } from './tree.ts';
 
 /** Says which candidates have no price, and which prices cannot be had in won (spec:money/2.3). */
-export function addPriceFaults(file: Members, places: Places, known: KnownFacts): void {
+export function addPriceFaults(file: Members, sourceMap: SourceMap, known: KnownMetadata): void {
   const exchange = exchangeOf(file);
   for (const [index, model] of itemsOf(file, 'models')) {
     const path = ['models', index];
     const fromFacts = isFactPrice(model, known);
     if (fromFacts && exchange === 'unstated') {
-      const words = 'comes in USD from the public facts, but the file states no exchange: { usd_krw: … }';
-      places.add([...path, 'price'], words);
-    } else addRateFaults(model, path, exchange, places);
+      const message = 'comes in USD from the public facts, but the file states no exchange: { usd_krw: … }';
+      sourceMap.add([...path, 'price'], message);
+    } else addRateFaults(model, path, exchange, sourceMap);
     for (const [position, candidate] of itemsOf(model, 'candidates')) {
       const at = [...path, 'candidates', position];
       if (!has(candidate, 'price') && !has(model, 'price')) {
-        places.add(
+        sourceMap.add(
           [...at, 'price'],
           'is missing, and the model has none either: what has no price cannot be served',
         );
       }
-      addRateFaults(candidate, at, exchange, places);
+      addRateFaults(candidate, at, exchange, sourceMap);
     }
   }
 }
@@ -43,12 +43,12 @@ function addRateFaults(
   owner: Members,
   path: Path,
   exchange: ExchangeConfig | 'unstated' | 'faulty',
-  places: Places,
+  sourceMap: SourceMap,
 ): void {
   const price = membersOf(memberOf(owner, 'price'));
   const inUsd = textOf(price, 'currency') === 'USD';
   if (inUsd && exchange === 'unstated') {
-    places.add([...path, 'price', 'currency'], 'is USD, but the file states no exchange: { usd_krw: … }');
+    sourceMap.add([...path, 'price', 'currency'], 'is USD, but the file states no exchange: { usd_krw: … }');
   }
   if (inUsd && typeof exchange === 'string') return;
   const per = textOf(price, 'per') ?? 'token';
@@ -57,11 +57,11 @@ function addRateFaults(
   for (const name of ['prompt', 'completion', 'request', 'cache_read', 'cache_write']) {
     const text = textOf(price, name) ?? '0';
     const rate = rateOf(text, name === 'request' ? 1n : unitsOf[per], rates);
-    if (rate !== null && rate > highestRate) {
-      places.add([...path, 'price', name], 'is above a million won per unit');
+    if (rate !== null && rate > maxRate) {
+      sourceMap.add([...path, 'price', name], 'is above a million won per unit');
     }
     if (rate === 0n && plainDecimal(text) !== '0') {
-      places.add(
+      sourceMap.add(
         [...path, 'price', name],
         'rounds to 0, since a rate has 12 decimals of a won per unit: what is free is written as 0',
       );

@@ -1,26 +1,26 @@
 import type { Path } from './fault.ts';
-import type { Places } from './source-map.ts';
+import type { SourceMap } from './source-map.ts';
 import { has, type Members, textOf } from './tree.ts';
 
 const awsMembers = ['region', 'access_key_id', 'secret_access_key', 'session_token'];
 
 /** Says which of a provider's members its dialect demands, and which mean nothing to it. */
-export function addProviderFaults(provider: Members, path: Path, places: Places): void {
+export function addProviderFaults(provider: Members, path: Path, sourceMap: SourceMap): void {
   if (textOf(provider, 'dialect') !== 'openai' && has(provider, 'variant'))
-    places.add([...path, 'variant'], 'means something for the dialect openai only', 'name');
+    sourceMap.add([...path, 'variant'], 'means something for the dialect openai only', 'name');
   if (textOf(provider, 'dialect') !== 'bedrock') {
     for (const name of awsMembers) {
       if (has(provider, name))
-        places.add([...path, name], 'means something for the dialect bedrock only', 'name');
+        sourceMap.add([...path, name], 'means something for the dialect bedrock only', 'name');
     }
     return;
   }
-  if (!has(provider, 'region')) places.add(path, 'needs region: bedrock is reached by region');
+  if (!has(provider, 'region')) sourceMap.add(path, 'needs region: bedrock is reached by region');
   const hasId = has(provider, 'access_key_id');
   if (hasId !== has(provider, 'secret_access_key'))
-    places.add(path, `needs ${hasId ? 'secret_access_key' : 'access_key_id'}: the two are one credential`);
+    sourceMap.add(path, `needs ${hasId ? 'secret_access_key' : 'access_key_id'}: the two are one credential`);
   if (hasId === has(provider, 'api_key'))
-    places.add(path, `needs ${hasId ? 'only one of' : 'one of'} api_key and access_key_id`);
+    sourceMap.add(path, `needs ${hasId ? 'only one of' : 'one of'} api_key and access_key_id`);
   if (has(provider, 'session_token') && !hasId)
-    places.add([...path, 'session_token'], 'needs access_key_id: it belongs to that', 'name');
+    sourceMap.add([...path, 'session_token'], 'needs access_key_id: it belongs to that', 'name');
 }

@@ -6,7 +6,7 @@ import type { ExchangeConfig } from './config.ts';
 export const unitsOf = { token: 1n, '1K': 1000n, '1M': 1_000_000n } as const;
 
 /** The highest rate: a million won per unit. It fits a PostgreSQL bigint of pico-won nine times over. */
-export const highestRate = rateOfPico(10n ** 18n);
+export const maxRate = rateOfPico(10n ** 18n);
 const picoPerWon = 10n ** 12n;
 
 /** A decimal number as it is: `digits` / 10^`decimals`. */
@@ -18,7 +18,7 @@ interface Exact {
 /**
  * The rate that a price states, in pico-won per unit: computed as a fraction and rounded once, half up, at 12 decimals of a
  * won (spec:money/2.4). In USD when there is an exchange: `usd × usd_krw × (1 + margin / 100)`.
- * Null when the text, or one of the exchange's, is no decimal number from 0 up. May be above `highestRate`.
+ * Null when the text, or one of the exchange's, is no decimal number from 0 up. May be above `maxRate`.
  */
 export function rateOf(text: string, units: bigint, exchange: ExchangeConfig | null): Rate | null {
   const amount = exactOf(text);

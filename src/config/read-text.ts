@@ -2,8 +2,8 @@ import { closeSync, openSync, readSync } from 'node:fs';
 
 const partBytes = 262_144;
 
-/** The text of a file. Throws what the file system says, and `EFBIG` above `largestBytes`: a device such as `/dev/zero` has no end. */
-export function readText(path: string, largestBytes: number): string {
+/** The text of a file. Throws what the file system says, and `EFBIG` above `maxConfigBytes`: a device such as `/dev/zero` has no end. */
+export function readText(path: string, maxBytes: number): string {
   const file = openSync(path, 'r');
   try {
     const parts: Buffer[] = [];
@@ -12,8 +12,8 @@ export function readText(path: string, largestBytes: number): string {
       const read = readSync(file, part);
       if (read === 0) return Buffer.concat(parts).toString('utf8');
       bytes += read;
-      if (bytes > largestBytes)
-        throw Object.assign(new Error(`it has more than ${largestBytes} bytes`), { code: 'EFBIG' });
+      if (bytes > maxBytes)
+        throw Object.assign(new Error(`it has more than ${maxBytes} bytes`), { code: 'EFBIG' });
       parts.push(part.subarray(0, read));
     }
   } finally {

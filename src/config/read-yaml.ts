@@ -11,7 +11,7 @@ import {
 import type { Path } from './fault.ts';
 import { interpolate, type Outside } from './interpolate.ts';
 import { parseYaml, sourceOf } from './parse-yaml.ts';
-import { Places } from './source-map.ts';
+import { SourceMap } from './source-map.ts';
 
 /**
  * What a YAML text says, with every scalar as the characters that stand in the file: a number is not read here, so none
@@ -22,51 +22,51 @@ export type Tree = string | null | readonly Tree[] | { readonly [member: string]
 /** A parsed text. `tree` is null when the text could not be understood at all; then there are faults. */
 export interface ReadYaml {
   readonly tree: Tree;
-  readonly places: Places;
+  readonly sourceMap: SourceMap;
 }
 
-const largestBytes = 1_048_576;
+const maxBytes = 1_048_576;
 /** An alias that stands for aliases multiplies; a hundred uses are more than a file of people's needs. */
-const mostAliases = 100;
+const maxAliases = 100;
 const deepest = 20;
 
 /** Parses a configuration text and puts in what it takes from outside. Never throws. */
 export function readYaml(text: string, outside: Outside): ReadYaml {
   const lines = new LineCounter();
-  const places = new Places(lines);
-  const read = { tree: null, places };
-  if (Buffer.byteLength(text) > largestBytes) {
-    places.addAt(0, [], 'the file is above 1 MiB');
+  const sourceMap = new SourceMap(lines);
+  const read = { tree: null, sourceMap };
+  if (Buffer.byteLength(text) > maxBytes) {
+    sourceMap.addAt(0, [], 'the file is above 1 MiB');
     return read;
   }
-  const document = parseYaml(text.replace(/^\uFEFF/, ''), lines, places);
+  const document = parseYaml(text.replace(/^\uFEFF/, ''), lines, sourceMap);
   if (document === null) return read;
-  return { tree: new Reader(document, places, outside).root(), places };
+  return { tree: new Reader(document, sourceMap, outside).root(), sourceMap };
 }
 
 class Reader {
   readonly #document: Document.Parsed;
-  readonly #places: Places;
+  readonly #sourceMap: SourceMap;
   readonly #outside: Outside;
   #aliases = 0;
 
-  constructor(document: Document.Parsed, places: Places, outside: Outside) {
+  constructor(document: Document.Parsed, sourceMap: SourceMap, outside: Outside) {
     this.#document = document;
-    this.#places = places;
+    this.#sourceMap = sourceMap;
     this.#outside = outside;
   }
 
   root(): Tree {
     const contents = this.#document.contents;
-    this.#places.record([], contents?.range[0] ?? 0);
+    this.#sourceMap.record([], contents?.range[0] ?? 0);
     const tree = this.#value(contents, []) ?? {};
-    return this.#aliases > mostAliases ? null : tree;
+    return this.#aliases > maxAliases ? null : tree;
   }
 
   #value(node: unknown, path: Path): Tree {
     if (isAlias(node)) return this.#alias(node.resolve(this.#document), path);
     if (isCollection(node) && path.length >= deepest) {
-      this.#places.addUnknown(path, 'is nested too deeply');
+      this.#sourceMap.addUnknown(path, 'is nested too deeply');
       return null;
     }
     if (isMap(node)) return this.#members(node, path);
@@ -76,19 +76,19 @@ class Reader {
 
   #alias(target: unknown, path: Path): Tree {
     if (target === undefined) {
-      this.#places.addUnknown(path, 'is an alias of nothing: no anchor before it has that name');
+      this.#sourceMap.addUnknown(path, 'is an alias of nothing: no anchor before it has that name');
       return null;
     }
     this.#aliases += 1;
-    if (this.#aliases <= mostAliases) return this.#value(target, path);
-    if (this.#aliases === mostAliases + 1) {
-      this.#places.addUnknown(path, `the file uses aliases (*name) more than ${mostAliases} times`);
+    if (this.#aliases <= maxAliases) return this.#value(target, path);
+    if (this.#aliases === maxAliases + 1) {
+      this.#sourceMap.addUnknown(path, `the file uses aliases (*name) more than ${maxAliases} times`);
     }
     return null;
   }
 
   #item(node: unknown, path: Path): Tree {
-    this.#places.record(path, startOf(node) ?? 0);
+    this.#sourceMap.record(path, startOf(node) ?? 0);
     return this.#value(node, path);
   }
 
@@ -99,7 +99,7 @@ class Reader {
       const name = isScalar(key) ? sourceOf(key) : null;
       const at = startOf(key) ?? startOf(map) ?? 0;
       if (name === null || name === '__proto__') {
-        this.#places.addAt(
+        this.#sourceMap.addAt(
           at,
           path,
           name === null ? "a member's name must be a word" : `unknown member "${name}"`,
@@ -109,12 +109,12 @@ class Reader {
       const inner = [...path, name];
       const before = offsets.get(name);
       if (before !== undefined) {
-        this.#places.addAt(at, inner, `stands here twice, first on line ${this.#places.lineOf(inner)}`);
+        this.#sourceMap.addAt(at, inner, `stands here twice, first on line ${this.#sourceMap.lineOf(inner)}`);
         continue;
       }
       offsets.set(name, at);
       const empty = value === null || isNull(value);
-      this.#places.record(inner, empty ? at : (startOf(value) ?? at), at);
+      this.#sourceMap.record(inner, empty ? at : (startOf(value) ?? at), at);
       const read = empty ? null : this.#value(value, inner);
       if (read !== null) members.set(name, read);
     }
@@ -125,10 +125,10 @@ class Reader {
     if (isNull(node)) return null;
     const text = interpolate(sourceOf(node), this.#outside);
     if (!text.ok) {
-      this.#places.addUnknown(path, text.message);
+      this.#sourceMap.addUnknown(path, text.message);
       return '';
     }
-    if (text.fromOutside) this.#places.markFromOutside(path);
+    if (text.fromOutside) this.#sourceMap.markFromOutside(path);
     return text.text;
   }
 }

@@ -2,28 +2,29 @@ import type { z } from 'zod';
 import type { Path } from './fault.ts';
 import { hint } from './nearest.ts';
 import type { Tree } from './read-yaml.ts';
-import type { Places } from './source-map.ts';
+import type { SourceMap } from './source-map.ts';
 
 type Issue = z.core.$ZodIssue;
 
 /** Says in words, and at its place in the file, what the schema did not accept of the tree. */
-export function addSchemaFaults(issues: readonly Issue[], tree: Tree, places: Places): void {
+export function addSchemaFaults(issues: readonly Issue[], tree: Tree, sourceMap: SourceMap): void {
   for (const issue of issues) {
     const path = issue.path.filter((step) => typeof step !== 'symbol');
     const value = valueAt(tree, path);
     if (issue.code === 'unrecognized_keys') {
       const known = issue.message.split(' ');
       for (const name of issue.keys) {
-        places.add([...path, name], `unknown member${hint(name, known)}`, 'name');
+        sourceMap.add([...path, name], `unknown member${hint(name, known)}`, 'name');
       }
-    } else if (value === undefined) places.add(path, missing(path));
-    else places.add(path, `${wordsOf(issue, value)}${quote(issue, value, path, places)}`, atOf(issue));
+    } else if (value === undefined) sourceMap.add(path, missing(path));
+    else
+      sourceMap.add(path, `${messageOf(issue, value)}${quote(issue, value, path, sourceMap)}`, atOf(issue));
   }
 }
 
 /** What a text reads as in a message, unless nobody may see it. */
-export function quoted(value: string, path: Path, places: Places): string {
-  if (places.isFromOutside(path)) return '';
+export function quoted(value: string, path: Path, sourceMap: SourceMap): string {
+  if (sourceMap.isFromOutside(path)) return '';
   return `, not ${JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)}`;
 }
 
@@ -35,7 +36,7 @@ function missing(path: Path): string {
   return path.length === 0 ? 'the file is empty' : 'is missing';
 }
 
-function wordsOf(issue: Issue, value: Tree): string {
+function messageOf(issue: Issue, value: Tree): string {
   switch (issue.code) {
     case 'invalid_type':
       return value === null ? 'is empty' : `must be ${kindWanted(issue.expected)}, not ${kindOf(value)}`;
@@ -50,14 +51,14 @@ function wordsOf(issue: Issue, value: Tree): string {
   }
 }
 
-function oneOf(words: readonly string[], value: Tree): string {
-  return `must be ${words.length === 1 ? '' : 'one of '}${words.join(', ')}${typeof value === 'string' ? hint(value, words) : ''}`;
+function oneOf(message: readonly string[], value: Tree): string {
+  return `must be ${message.length === 1 ? '' : 'one of '}${message.join(', ')}${typeof value === 'string' ? hint(value, message) : ''}`;
 }
 
-function quote(issue: Issue, value: Tree, path: Path, places: Places): string {
+function quote(issue: Issue, value: Tree, path: Path, sourceMap: SourceMap): string {
   const mayQuote =
     issue.code === 'invalid_value' || (issue.code === 'custom' && issue.params?.['mayQuote'] === true);
-  return mayQuote && typeof value === 'string' ? quoted(value, path, places) : '';
+  return mayQuote && typeof value === 'string' ? quoted(value, path, sourceMap) : '';
 }
 
 function kindWanted(expected: string): string {

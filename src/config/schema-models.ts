@@ -7,31 +7,31 @@ import {
   integer,
   list,
   number,
-  orElse,
-  section,
+  object,
   shaped,
   text,
+  withDefault,
 } from './fields.ts';
 import { parameterOverrides } from './schema-upstreams.ts';
 import { modelId } from './validators.ts';
 
-const mostTokens = 1_000_000_000;
+const maxTokens = 1_000_000_000;
 /** What goes into or comes out of a model. */
 export const modalities = ['text', 'image', 'file', 'audio', 'video'] as const;
 // biome-ignore format: one word a line says no more
 const quantizations = ['int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32', 'unknown'] as const;
 
 /** What tokens cost. */
-const price = section(
+const price = object(
   'What tokens cost. Exact decimals; won per token are rounded half up at 12 decimals.',
   {
     prompt: decimal('For prompt tokens.'),
     completion: decimal('For completion tokens, reasoning included.'),
-    request: orElse(decimal('For a request, whatever its size; `per` does not apply.'), '0'),
+    request: withDefault(decimal('For a request, whatever its size; `per` does not apply.'), '0'),
     cache_read: decimal('For prompt tokens read from a cache; without it `prompt`.').optional(),
     cache_write: decimal('For prompt tokens written to a cache; without it `prompt`.').optional(),
-    currency: orElse(choice('The currency; USD needs `exchange`.', ['KRW', 'USD']), 'KRW'),
-    per: orElse(choice('How many tokens the prices are for.', ['token', '1K', '1M']), 'token'),
+    currency: withDefault(choice('The currency; USD needs `exchange`.', ['KRW', 'USD']), 'KRW'),
+    per: withDefault(choice('How many tokens the prices are for.', ['token', '1K', '1M']), 'token'),
   },
   { id: 'price' },
 );
@@ -39,14 +39,14 @@ const price = section(
 const parameterName = shaped('A parameter.', /^[a-z][a-z0-9_]{0,63}$/, 'must be a name such as top_p');
 
 /** One way to serve a model. */
-const candidate = section(
+const candidate = object(
   'A way to serve the model: a `slot` or a `provider`. What it does not state is as the model states it.',
   {
     slot: text('The name of a slot.').optional(),
     provider: text('The slug of a provider.').optional(),
     model: text("The provider's name for the model; without it the model's id.").optional(),
-    context_length: integer('Prompt and completion together, in tokens.', 1, mostTokens).optional(),
-    max_completion_tokens: integer('The longest completion.', 1, mostTokens).optional(),
+    context_length: integer('Prompt and completion together, in tokens.', 1, maxTokens).optional(),
+    max_completion_tokens: integer('The longest completion.', 1, maxTokens).optional(),
     input_modalities: list('What it takes.', choice('A modality.', modalities), 1).optional(),
     supported_parameters: list('The parameters it understands.', parameterName).optional(),
     parameters: parameterOverrides,
@@ -64,7 +64,7 @@ const candidate = section(
   },
 );
 
-const defaultParameters = section(
+const defaultParameters = object(
   'What the model uses for parameters that a request leaves out. Shown in the listing.',
   {
     temperature: number('Of sampling.', 0, 2).optional(),
@@ -77,10 +77,10 @@ const defaultParameters = section(
 );
 
 /** One model of the catalogue. */
-export const model = section('A model that clients may ask for.', {
+export const model = object('A model that clients may ask for.', {
   id: checked('`author/slug`: what clients ask for, matched exactly.', modelId),
   name: text('The name that people read, such as "Author: Model"; without it the id.').optional(),
-  description: orElse(shaped('What it is good for.', /^[^\0]{0,20000}$/su, 'must be text'), ''),
+  description: withDefault(shaped('What it is good for.', /^[^\0]{0,20000}$/su, 'must be text'), ''),
   created: checked(
     'The day it appeared, YYYY-MM-DD, or an instant with its offset.',
     isDayOrInstant,
@@ -88,12 +88,12 @@ export const model = section('A model that clients may ask for.', {
   context_length: integer(
     'Prompt and completion together, in tokens. Required where no public fact states it.',
     1,
-    mostTokens,
+    maxTokens,
   ).optional(),
   max_completion_tokens: integer(
     'The longest completion; without it only the context limits it.',
     1,
-    mostTokens,
+    maxTokens,
   ).optional(),
   input_modalities: list('What it takes.', choice('A modality.', modalities), 1).prefault(['text']),
   output_modalities: list('What it gives.', choice('A modality.', modalities), 1).prefault(['text']),
@@ -116,7 +116,7 @@ export const model = section('A model that clients may ask for.', {
   model: text(
     "With `provider`: its name for the model; without it the maker's own name where the provider's slug is the id's author, else the id.",
   ).optional(),
-  facts: orElse(flag('Whether public facts fill in what this row leaves out.'), 'true'),
+  facts: withDefault(flag('Whether public facts fill in what this row leaves out.'), 'true'),
 });
 
 /** Epoch milliseconds of `YYYY-MM-DD` (midnight in UTC) or of an instant that states its offset; null for anything else. */

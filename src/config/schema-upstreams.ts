@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checked, choice, flag, integer, list, orElse, secret, section, shaped, text } from './fields.ts';
+import { checked, choice, flag, integer, list, object, secret, shaped, text, withDefault } from './fields.ts';
 import { httpUrl, kubeUrl, pageUrl, urlPath } from './validators.ts';
 import { engineVariants, providerVariants } from './variants.ts';
 
@@ -27,7 +27,7 @@ export const parameterOverrides = z
   .prefault({});
 
 /** One upstream. */
-export const provider = section('An upstream.', {
+export const provider = object('An upstream.', {
   slug: shaped(
     'The name that candidates and requests choose it by.',
     /^[a-z0-9][a-z0-9._-]{0,62}(?:\/[a-z0-9][a-z0-9._-]{0,62})?$/,
@@ -66,14 +66,14 @@ function gpuId(description: string) {
   return shaped(description, /^[\w.:-]{1,80}$/, 'must be the number or the name of a GPU');
 }
 
-const external = section('A server that somebody else runs; Naru only looks at its health.', {
+const external = object('A server that somebody else runs; Naru only looks at its health.', {
   base_url: checked('The root of the server; `base_path` and `health_path` are appended to it.', httpUrl),
-  health_path: orElse(checked('Answers 200 while the server can serve.', urlPath), '/health'),
+  health_path: withDefault(checked('Answers 200 while the server can serve.', urlPath), '/health'),
 });
 
 const dnsLabel = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 
-const k8s = section(
+const k8s = object(
   'An engine in a Kubernetes Deployment, which Naru scales up for a start and to zero for a stop.',
   {
     namespace: shaped(
@@ -90,12 +90,12 @@ const k8s = section(
       'The root of the Service in front of its pods; `base_path` and `health_path` are appended to it.',
       httpUrl,
     ),
-    health_path: orElse(checked('Answers 200 while the engine can serve.', urlPath), '/health'),
-    replicas: orElse(
+    health_path: withDefault(checked('Answers 200 while the engine can serve.', urlPath), '/health'),
+    replicas: withDefault(
       integer('The pods of a start. More of them, when somebody else wants them, are left alone.', 1, 10_000),
       '1',
     ),
-    manage: orElse(
+    manage: withDefault(
       flag(
         'Whether Naru scales it. With false something else does, such as KEDA by `slot_demand`, and Naru only looks at its health.',
       ),
@@ -114,26 +114,26 @@ const k8s = section(
     ).optional(),
   },
 );
-const sleep = section('How an engine that can sleep is put to sleep instead of being stopped.', {
-  sleep_path: orElse(
+const sleep = object('How an engine that can sleep is put to sleep instead of being stopped.', {
+  sleep_path: withDefault(
     checked('A POST to it, from the root of the server, makes it free its memory.', urlPath),
     '/sleep?level=1',
   ),
-  wake_path: orElse(checked('A POST to it wakes the engine.', urlPath), '/wake_up'),
-  vram_mb: orElse(
+  wake_path: withDefault(checked('A POST to it wakes the engine.', urlPath), '/wake_up'),
+  vram_mb: withDefault(
     integer('What it keeps of the memory of each of its GPUs meanwhile, in MiB.', 0, 100_000_000),
     '0',
   ),
 });
 
 /** What the slots may use of one GPU. */
-export const gpu = section('A GPU that slots share. One that is not listed has no limit.', {
+export const gpu = object('A GPU that slots share. One that is not listed has no limit.', {
   id: gpuId('The GPU, as `gpus` of the slots name it.'),
   vram_mb: integer('The memory that the slots may use together, in MiB.', 1, 100_000_000),
 });
 
 /** One local engine. */
-export const slot = section('A local engine. It has one of `command`, `external` and `k8s`.', {
+export const slot = object('A local engine. It has one of `command`, `external` and `k8s`.', {
   name: shaped(
     'The name that candidates and `naru slot` choose it by.',
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/,
@@ -162,17 +162,17 @@ export const slot = section('A local engine. It has one of `command`, `external`
   external: external.optional(),
   k8s: k8s.optional(),
   variant: choice('Which engine it is, for what it takes; see providers.md.', engineVariants).optional(),
-  base_path: orElse(checked('Where its OpenAI API begins.', urlPath), '/v1'),
+  base_path: withDefault(checked('Where its OpenAI API begins.', urlPath), '/v1'),
   model: text(
     'The name by which the engine knows its model; without it the engine is not told one.',
   ).optional(),
-  ready_path: orElse(checked('Answers 200 once a started engine can serve.', urlPath), '/health'),
-  start_budget_ms: orElse(integer('A start that is not ready by then has failed.', 1, dayMs), '120000'),
-  idle_stop_ms: orElse(
+  ready_path: withDefault(checked('Answers 200 once a started engine can serve.', urlPath), '/health'),
+  start_budget_ms: withDefault(integer('A start that is not ready by then has failed.', 1, dayMs), '120000'),
+  idle_stop_ms: withDefault(
     integer('Stopped after this long without a request; 0: never.', 0, 30 * dayMs),
     '900000',
   ),
-  max_concurrency: orElse(
+  max_concurrency: withDefault(
     integer('Requests it works on at once; others queue, without error.', 1, 10_000),
     '4',
   ),
@@ -180,23 +180,23 @@ export const slot = section('A local engine. It has one of `command`, `external`
     'The GPUs it runs on, as the driver numbers or names them. Put into CUDA_VISIBLE_DEVICES unless `env` has one.',
     gpuId('A GPU.'),
   ).prefault([]),
-  vram_mb: orElse(
+  vram_mb: withDefault(
     integer('What it takes of the memory of each of its GPUs, in MiB; 0: unknown.', 0, 100_000_000),
     '0',
   ),
-  replicas: orElse(
+  replicas: withDefault(
     integer('Engines at most, started as they are needed. The GPUs are dealt out evenly among them.', 1, 64),
     '1',
   ),
-  min_resident_ms: orElse(
+  min_resident_ms: withDefault(
     integer('A ready engine is left this long before another slot may have its memory.', 0, dayMs),
     '30000',
   ),
-  stall_ms: orElse(
+  stall_ms: withDefault(
     integer('A ready engine that gave no sign of life for this long is asked for one; 0: never.', 0, dayMs),
     '60000',
   ),
-  warm_up_ms: orElse(
+  warm_up_ms: withDefault(
     integer('The longest first request, which Naru makes before clients come; 0: none.', 0, dayMs),
     '0',
   ),

@@ -1,15 +1,15 @@
 import type { LineCounter } from 'yaml';
 import { type Fault, type Path, pathText } from './fault.ts';
 
-interface Place {
+interface SourcePosition {
   readonly nameOffset: number;
   readonly valueOffset: number;
 }
 
 /** Where every value of one file stands, and what is wrong with it. */
-export class Places {
+export class SourceMap {
   readonly #lines: LineCounter;
-  readonly #places = new Map<string, Place>();
+  readonly #sourceMap = new Map<string, SourcePosition>();
   readonly #fromOutside = new Set<string>();
   readonly #unknown = new Set<string>();
   readonly #faults: Fault[] = [];
@@ -20,7 +20,7 @@ export class Places {
 
   /** Records where a value and its name begin, as offsets into the text. An item of a list has no name of its own. */
   record(path: Path, valueOffset: number, nameOffset = valueOffset): void {
-    this.#places.set(pathText(path), { nameOffset, valueOffset });
+    this.#sourceMap.set(pathText(path), { nameOffset, valueOffset });
   }
 
   /** Marks a value that came out of an environment variable or a file: no message may quote it. */
@@ -68,9 +68,9 @@ export class Places {
     return this.#lines.linePos(this.#nearest(path).nameOffset).line;
   }
 
-  #nearest(path: Path): Place {
+  #nearest(path: Path): SourcePosition {
     for (let steps = path.length; steps >= 0; steps--) {
-      const place = this.#places.get(pathText(path.slice(0, steps)));
+      const place = this.#sourceMap.get(pathText(path.slice(0, steps)));
       if (place !== undefined) return place;
     }
     return { nameOffset: 0, valueOffset: 0 };

@@ -23,7 +23,7 @@ export interface ControlCall {
 }
 
 /** A list of slots is short; whatever is longer comes from something else. */
-const largestAnswer = 16 * 1024 * 1024;
+const maxResponseBytes = 16 * 1024 * 1024;
 
 const reasons = new Map<unknown, ControlUnreachable['why']>([
   ['ENOENT', 'none'],
@@ -57,7 +57,7 @@ function ask(
       let bytes = 0;
       response.on('data', (piece: Buffer) => {
         bytes += piece.length;
-        if (bytes > largestAnswer) asked.destroy(new Error('the answer is too long'));
+        if (bytes > maxResponseBytes) asked.destroy(new Error('the answer is too long'));
         else pieces.push(piece);
       });
       response.on('error', reject);

@@ -38,7 +38,7 @@ export interface ControlServer {
 export async function serveControl(options: ControlOptions): Promise<ControlServer | null> {
   const { dataDir, roots, log } = options;
   const server = createServer(listener(options));
-  let trouble: unknown = null;
+  let fault: unknown = null;
   try {
     prepareFolder(dataDir);
     for (const path of placesToTry(dataDir, roots)) {
@@ -49,15 +49,15 @@ export async function serveControl(options: ControlOptions): Promise<ControlServ
         server.on('error', (thrown) => log.error('control.accept_failed', { error: describeError(thrown) }));
         return { path, close: () => closeServer(server, () => removePlace(dataDir, path)) };
       } catch (thrown) {
-        trouble = thrown;
+        fault = thrown;
         removePlace(dataDir, path);
       }
     }
   } catch (thrown) {
-    trouble = thrown;
+    fault = thrown;
   }
   server.close();
-  log.error('control.unavailable', { data_dir: dataDir, error: describeError(trouble) });
+  log.error('control.unavailable', { data_dir: dataDir, error: describeError(fault) });
   return null;
 }
 

@@ -17,7 +17,7 @@ export interface SlotRow {
 }
 
 /** The longest drain that a stop may ask for. */
-const mostDrainMs = 24 * 3_600_000;
+const maxDrainMs = 24 * 3_600_000;
 
 /**
  * Answers `GET /slots`, `GET /slots/NAME`, `POST /slots/NAME/start` (which does not wait) and `POST /slots/NAME/stop?drain_ms=N`
@@ -44,7 +44,7 @@ export async function answerSlots(
     case 'stop': {
       const drain = query.get('drain_ms');
       const drainMs = drain === null ? undefined : Number(drain);
-      if (drainMs !== undefined && !(drainMs >= 0 && drainMs <= mostDrainMs))
+      if (drainMs !== undefined && !(drainMs >= 0 && drainMs <= maxDrainMs))
         return refused(400, 'drain_ms must be a number of milliseconds, at most a day');
       await slots.stop(name, drainMs);
       break;

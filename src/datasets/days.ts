@@ -7,9 +7,9 @@ const dayMs = 86_400_000;
 /** The source's datasets begin here. */
 export const firstDay: Day = 20_089; // 2025-01-01
 /** A window that states no beginning has this many days before its end. */
-export const usualSpan = 30;
+export const defaultSpan = 30;
 /** The longest window of the model ranking, both ends counted. */
-export const longestWindow = 366;
+export const maxWindowDays = 366;
 
 /** The day of `YYYY-MM-DD`; null for any other form and for days that no calendar has. */
 export function parseDay(text: string): Day | null {

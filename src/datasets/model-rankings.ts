@@ -4,12 +4,12 @@ import { isoDay } from '../time/period.ts';
 import type { DatasetAnswer, DatasetParts } from './app-rankings.ts';
 import {
   type Day,
+  defaultSpan,
   firstDay,
   instantOf,
   lastCompletedDay,
-  longestWindow,
+  maxWindowDays,
   monthStart,
-  usualSpan,
   weekStart,
 } from './days.ts';
 import { attributionOf, noAttribution } from './licence.ts';
@@ -60,10 +60,10 @@ export async function modelRankings(parts: DatasetParts, query: ModelQuery): Pro
 function windowOf(query: ModelQuery, lastDay: Day): Window {
   const end = query.endDay ?? lastDay;
   if (end < firstDay) throw refuse('invalid_request', '`end_date` must be on or after 2025-01-01.');
-  const start = Math.max(firstDay, query.startDay ?? end - usualSpan);
+  const start = Math.max(firstDay, query.startDay ?? end - defaultSpan);
   if (start > end) throw refuse('invalid_request', '`start_date` must not be after `end_date`.');
-  if (end - start + 1 > longestWindow)
-    throw refuse('invalid_request', `The window must have at most ${longestWindow} days.`);
+  if (end - start + 1 > maxWindowDays)
+    throw refuse('invalid_request', `The window must have at most ${maxWindowDays} days.`);
   return { start, end };
 }
 

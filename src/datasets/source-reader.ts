@@ -12,15 +12,15 @@ export interface Pace {
   /** How long to wait before the second, third … try of one request. */
   readonly backoffMs: readonly number[];
   /** A longer `Retry-After` is not waited for: the whole sync is tried again after it. */
-  readonly longestWaitMs: number;
+  readonly maxWaitMs: number;
 }
 
 /** 28 requests a minute and 450 a day leave room for whoever else uses the key. */
-export const usualPace: Pace = {
+export const defaultPace: Pace = {
   spacingMs: 2_100,
   requestsPerDay: 450,
   backoffMs: [2_000, 15_000, 60_000],
-  longestWaitMs: 120_000,
+  maxWaitMs: 120_000,
 };
 
 /** The source is held this long after a request: longer than any wait between two. */
@@ -64,7 +64,7 @@ export class SourceReader {
         if (!(error instanceof SourceFault) || error.kind === 'refused') throw error;
         const backoffMs = pace.backoffMs[tries];
         const waitMs = Math.max(backoffMs ?? 0, error.retryAfterMs ?? 0);
-        if (backoffMs === undefined || waitMs > pace.longestWaitMs) throw error;
+        if (backoffMs === undefined || waitMs > pace.maxWaitMs) throw error;
         await pause(clock, waitMs, signal);
       }
     }

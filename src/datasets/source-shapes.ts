@@ -26,7 +26,7 @@ export interface ModelPage extends SourceMeta {
   readonly rows: readonly ModelRow[];
 }
 
-const largestTokens = 10n ** 30n - 1n;
+const maxTokens = 10n ** 30n - 1n;
 /** Text that the database can hold: no NUL, no half of a surrogate pair. */
 const text = z.string().transform((value) => value.replaceAll('\0', '').toWellFormed());
 const count = z.int().min(0);
@@ -34,7 +34,7 @@ const count = z.int().min(0);
 const tokens = z.union([
   z.string().regex(/^(0|[1-9]\d{0,29})$/),
   count.transform(String),
-  z.bigint().min(0n).max(largestTokens).transform(String),
+  z.bigint().min(0n).max(maxTokens).transform(String),
 ]);
 const day = z.string().transform((value, context) => parsed(parseDay(value), context, 'not a day'));
 const instant = z

@@ -39,7 +39,7 @@ export interface SourceLimits {
 }
 
 /** A window of 92 days has about 500 KB and takes seconds. */
-export const usualSourceLimits: SourceLimits = {
+export const defaultSourceLimits: SourceLimits = {
   connectMs: 10_000,
   wholeMs: 60_000,
   bodyBytes: 32 * 1024 * 1024,
@@ -49,7 +49,7 @@ export const usualSourceLimits: SourceLimits = {
 export function openSource(
   settings: Config['datasets'],
   clock: Clock,
-  limits: SourceLimits = usualSourceLimits,
+  limits: SourceLimits = defaultSourceLimits,
 ): Source | null {
   const { syncKey, baseUrl } = settings;
   if (syncKey === null) return null;
@@ -129,8 +129,8 @@ function asFault(error: unknown, path: string, late: boolean): SourceFault {
     return new SourceFault(error.kind, `${path}: ${error.message}`, error.retryAfterMs);
   if (late) return new SourceFault('broken', `${path}: no whole answer within the limit`);
   if (error instanceof SyntaxError) return new SourceFault('unreadable', `${path}: the answer is not JSON`);
-  const words = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return error instanceof TypeError
-    ? new SourceFault('unreadable', `${path}: the answer is not UTF-8 (${words})`)
-    : new SourceFault('broken', `${path}: ${words}`);
+    ? new SourceFault('unreadable', `${path}: the answer is not UTF-8 (${message})`)
+    : new SourceFault('broken', `${path}: ${message}`);
 }

@@ -8,7 +8,7 @@ import { dropStagedPages, readStagedPages, stagePage } from './sync-sql.ts';
 
 const dataset = 'app-rankings';
 /** The source skips at most this many rows (spec:compat/11.5), so it shows ranks up to 200. */
-const largestOffset = 100;
+const maxOffset = 100;
 /** How often the pages are read anew when they do not fit together, before it is a fault. */
 const readings = 3;
 /** Pages of before are gone on from as long as they are younger; the source's numbers settle within hours. */
@@ -48,7 +48,7 @@ async function readPages(
 ): Promise<AppPeriod> {
   const pages = [...staged];
   let rows = assembled(pages);
-  while (rows.length <= largestOffset) {
+  while (rows.length <= maxOffset) {
     const page = await reader.read(`/datasets/${dataset}`, queryAfter(pages, rows.length), appPageOf);
     // A short page is no sign of the end: only an empty one is.
     if (page.rows.length === 0) break;

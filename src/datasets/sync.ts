@@ -6,7 +6,7 @@ import { type Clock, isoOf } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import { instantOf, utcDayAt } from './days.ts';
 import { openSource, type Source, SourceFault, type SourceLimits } from './source.ts';
-import { BudgetSpent, holdMs, type Pace, SourceLost, SourceReader, usualPace } from './source-reader.ts';
+import { BudgetSpent, defaultPace, holdMs, type Pace, SourceLost, SourceReader } from './source-reader.ts';
 import { syncApps } from './sync-apps.ts';
 import { syncBenchmarks } from './sync-benchmarks.ts';
 import { syncModels } from './sync-models.ts';
@@ -27,7 +27,7 @@ export type SyncOutcome = { readonly dataset: DatasetName } & (
 const hourMs = 3_600_000;
 const syncAtMs = 10 * hourMs;
 const firstRetryMs = 60_000;
-const longestRetryMs = hourMs;
+const maxRetryMs = hourMs;
 
 const syncs = { 'app-rankings': syncApps, benchmarks: syncBenchmarks, 'rankings-daily': syncModels };
 
@@ -89,7 +89,7 @@ export class DatasetSync {
 
   /** Runs `work` if nobody else talks to the source. False if somebody does. */
   async #whileHolding(work: (reader: SourceReader) => Promise<void>): Promise<boolean> {
-    const { database, clock, pace = usualPace } = this.#parts;
+    const { database, clock, pace = defaultPace } = this.#parts;
     if (this.#source === null) return false;
     const nowMs = clock.now();
     const held = await database.transaction((sql) => holdSource(sql, this.#holder, nowMs, nowMs + holdMs));
@@ -148,7 +148,7 @@ function scheduledDay(nowMs: number): number {
 
 function retryDelayMs(error: unknown, failures: number, nowMs: number): number {
   if (error instanceof BudgetSpent) return instantOf(utcDayAt(nowMs) + 1) - nowMs;
-  const backoffMs = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 10));
+  const backoffMs = Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 10));
   const askedMs = error instanceof SourceFault ? (error.retryAfterMs ?? 0) : 0;
   return Math.max(backoffMs, Math.min(askedMs, 24 * hourMs));
 }

@@ -1,5 +1,5 @@
 import type { ParameterOverrides, Variant } from '../config/variants.ts';
-import type { AnswerChunk, Ask } from '../wire/chat.ts';
+import type { AnswerChunk, CompletionRequest } from '../wire/chat.ts';
 import type { ParameterChange } from './parameter-change.ts';
 
 /** What a dialect needs to know of the candidate it writes for. */
@@ -22,7 +22,7 @@ export interface Destination {
 export const maxReasonLength = 4_000;
 
 /** A request in the upstream's words. */
-export interface WrittenAsk {
+export interface EncodedRequest {
   /** Appended to the provider's base URL, such as `/chat/completions`. */
   readonly path: string;
   /** Headers of this request alone, names in small letters; those of the connection stand beside them. */
@@ -31,11 +31,11 @@ export interface WrittenAsk {
 }
 
 /** What an upstream's words turned out to be: a piece of the answer, an error said in an answer's place, or nothing to say. */
-export type Heard =
+export type DecodedEvent =
   | { readonly kind: 'chunk'; readonly chunk: AnswerChunk }
   | { readonly kind: 'done' }
   | { readonly kind: 'error'; readonly status: number | null; readonly reason: string }
-  | { readonly kind: 'garbage'; readonly reason: string };
+  | { readonly kind: 'malformed'; readonly reason: string };
 
 /** Where the bytes of a streamed answer come from: what has arrived and was not taken, null at the end. Rejects when it broke off. */
 export interface Bytes {
@@ -43,24 +43,24 @@ export interface Bytes {
 }
 
 /** What is understood of a stream, as its bytes come: the next words, null at the end. Rejects as its bytes do, and with `RangeError`. */
-export interface Hearing {
-  next(): Promise<readonly Heard[] | null>;
+export interface StreamDecoder {
+  next(): Promise<readonly DecodedEvent[] | null>;
 }
 
 /** One request to an upstream, and the reader of what it answers: as a whole or as a stream, one of the two, once. */
-export interface Exchange {
-  readonly request: WrittenAsk;
+export interface UpstreamCodec {
+  readonly request: EncodedRequest;
   /** What became of parameters that were not sent as the client said them. */
   readonly changes: readonly ParameterChange[];
   /** The content type of a streamed answer, any other answer being a whole one; null when only a whole one can be read. */
   readonly streamType: string | null;
-  readWhole(body: Buffer): Heard | Promise<Heard>;
+  readWhole(body: Buffer): DecodedEvent | Promise<DecodedEvent>;
   /** `answerId` is how the answer's headers name it, should the stream itself not do so. */
-  readStream(bytes: Bytes, answerId: string | null): Hearing;
+  readStream(bytes: Bytes, answerId: string | null): StreamDecoder;
 }
 
 /** The dialect has no words for a request, so no candidate that speaks it can take the request. */
-export class Unsayable extends Error {
+export class UnsupportedRequest extends Error {
   override readonly name = 'Unsayable';
 }
 
@@ -71,7 +71,7 @@ export class Unsayable extends Error {
 export interface Dialect {
   readonly name: string;
   /** Puts a request into the upstream's words. Throws `Unsayable` when it has none for it. */
-  begin(ask: Ask, to: Destination): Exchange | Promise<Exchange>;
+  encode(ask: CompletionRequest, to: Destination): UpstreamCodec | Promise<UpstreamCodec>;
   /** The upstream's words for why it refused, for the log only. */
-  readReason(body: string): string;
+  parseErrorMessage(body: string): string;
 }

@@ -5,7 +5,7 @@ import { reasoningParameters } from './reasoning.ts';
 const always = new Set(['max_tokens', 'max_completion_tokens', 'stop', 'n', 'user']);
 
 /** The parameters that the destination understands, all of them when it declares nothing, but for those that the operator drops. */
-export function understood(
+export function knownParameters(
   parameters: Readonly<Record<string, unknown>>,
   to: Destination,
 ): Record<string, unknown> {

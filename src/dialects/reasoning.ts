@@ -2,7 +2,7 @@
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
 /** What a request says of thinking. */
-export interface ReasoningWish {
+export interface ReasoningOptions {
   /** Whether it says anything at all. */
   readonly stated: boolean;
   readonly effort: Effort | null;
@@ -24,7 +24,7 @@ const shares: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
   max: 0.95,
 };
 /** The least that thinking takes where it is given a budget. */
-const leastBudget = 1024;
+const minBudget = 1024;
 
 /** The parameters that say how a model is to think. */
 export const reasoningParameters = [
@@ -36,7 +36,7 @@ export const reasoningParameters = [
 ] as const;
 
 /** Reads `reasoning`, the two parameters that it replaced, and the two that other APIs have for it. */
-export function readReasoning(parameters: Readonly<Record<string, unknown>>): ReasoningWish {
+export function readReasoning(parameters: Readonly<Record<string, unknown>>): ReasoningOptions {
   const { reasoning, reasoning_effort: oldEffort, include_reasoning: include, thinking } = parameters;
   const said = (reasoning ?? {}) as {
     readonly effort?: unknown;
@@ -65,12 +65,12 @@ export function readReasoning(parameters: Readonly<Record<string, unknown>>): Re
 /**
  * The same wish with a budget that leaves room for an answer within `maxTokens`; without thinking when there is not room enough.
  */
-export function withinTokens(wish: ReasoningWish, maxTokens: number): ReasoningWish {
-  const share = wish.effort === null || wish.effort === 'none' ? shares.medium : shares[wish.effort];
-  const wanted = Math.max(leastBudget, wish.budget ?? Math.floor(maxTokens * share));
+export function withinTokens(options: ReasoningOptions, maxTokens: number): ReasoningOptions {
+  const share = options.effort === null || options.effort === 'none' ? shares.medium : shares[options.effort];
+  const wanted = Math.max(minBudget, options.budget ?? Math.floor(maxTokens * share));
   const budget = Math.min(wanted, maxTokens - 1);
-  if (budget < leastBudget) return { ...wish, effort: 'none', budget: null };
-  return { ...wish, effort: null, budget };
+  if (budget < minBudget) return { ...options, effort: 'none', budget: null };
+  return { ...options, effort: null, budget };
 }
 
 function switchOf(type: unknown): boolean | undefined {

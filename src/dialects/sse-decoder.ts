@@ -1,32 +1,34 @@
 import { SseDecoder } from '../wire/sse.ts';
-import type { Bytes, Heard, Hearing } from './dialect.ts';
+import type { Bytes, DecodedEvent, StreamDecoder } from './dialect.ts';
 
 /** Hears a stream of server-sent events, each of which means something by itself. */
-export class EventHearing implements Hearing {
+export class SseStreamDecoder implements StreamDecoder {
   readonly #bytes: Bytes;
-  readonly #read: (data: string) => Heard;
+  readonly #read: (data: string) => DecodedEvent;
   readonly #decoder = new SseDecoder();
   #ended = false;
 
-  constructor(bytes: Bytes, read: (data: string) => Heard) {
+  constructor(bytes: Bytes, read: (data: string) => DecodedEvent) {
     this.#bytes = bytes;
     this.#read = read;
   }
 
-  next(): Promise<readonly Heard[] | null> {
-    return this.#ended ? Promise.resolve(null) : this.#bytes.next().then((pieces) => this.#hear(pieces));
+  next(): Promise<readonly DecodedEvent[] | null> {
+    return this.#ended
+      ? Promise.resolve(null)
+      : this.#bytes.next().then((pieces) => this.#decodeNext(pieces));
   }
 
-  #hear(pieces: readonly Buffer[] | null): readonly Heard[] {
-    const heard: Heard[] = [];
+  #decodeNext(pieces: readonly Buffer[] | null): readonly DecodedEvent[] {
+    const events: DecodedEvent[] = [];
     if (pieces === null) {
       this.#ended = true;
-      for (const data of this.#decoder.end()) heard.push(this.#read(data));
-      return heard;
+      for (const data of this.#decoder.end()) events.push(this.#read(data));
+      return events;
     }
-    for (const piece of pieces) for (const data of this.#decoder.push(piece)) heard.push(this.#read(data));
+    for (const piece of pieces) for (const data of this.#decoder.push(piece)) events.push(this.#read(data));
     // Last: the events before it are whole.
-    if (this.#decoder.isTooLong) heard.push({ kind: 'garbage', reason: 'an event that is too long' });
-    return heard;
+    if (this.#decoder.isTooLong) events.push({ kind: 'malformed', reason: 'an event that is too long' });
+    return events;
   }
 }

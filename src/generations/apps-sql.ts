@@ -12,9 +12,9 @@ export interface App {
 }
 
 /** An account has at most this many apps of its own; the usage of more is counted together, under `noApp`. */
-export const mostApps = 1_000;
+export const maxApps = 1_000;
 /** So many apps are known at once; then all are forgotten. */
-const mostKnown = 100_000;
+const maxKnown = 100_000;
 /** What usage of no app is counted under. */
 export const noApp = 0;
 
@@ -35,7 +35,7 @@ SELECT account_id, id, name, url, at
 FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY id) AS nth
       FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::timestamptz[]) n (account_id, id, name, url, at)) n
 LEFT JOIN (SELECT account_id, count(*) AS has FROM app WHERE account_id = ANY ($1::bigint[]) GROUP BY 1) h USING (account_id)
-WHERE nth <= ${mostApps} - coalesce(has, 0)
+WHERE nth <= ${maxApps} - coalesce(has, 0)
 ORDER BY account_id, id
 ON CONFLICT DO NOTHING`;
 
@@ -49,7 +49,7 @@ export class StoredApps {
   }
 
   add(accountId: number, id: number): void {
-    if (this.#size >= mostKnown) this.clear();
+    if (this.#size >= maxKnown) this.clear();
     const ids = this.#idsOf.get(accountId);
     if (ids === undefined) this.#idsOf.set(accountId, new Set([id]));
     else ids.add(id);

@@ -9,13 +9,13 @@ export interface Origin {
   readonly userAgent: string | null;
 }
 
-const longestName = 100;
-const longestUrl = 200;
-const longestRead = 1_000;
+const maxNameLength = 100;
+const maxUrlLength = 200;
+const maxReadLength = 1_000;
 /** Nearly all requests say what others said before: to look that up costs a tenth of the 5 µs that it takes to find it out. */
 const remembered = new Map<string, App | null>();
-const mostRemembered = 1_000;
-const longestRemembered = 500;
+const maxCached = 1_000;
+const maxCachedLength = 500;
 /** Everybody's machine has the same name: it tells nothing of an app. */
 const localHost = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/;
 const visible = /[\p{L}\p{N}\p{P}\p{S}]/u;
@@ -29,11 +29,11 @@ const unprintable = /[\p{Cc}\u{2028}\u{2029}\u{202a}-\u{202e}\u{2066}-\u{2069}]/
 export function resolveApp(origin: Origin): App | null {
   const { title, referer, userAgent } = origin;
   const asked = `${title?.length ?? 0} ${referer?.length ?? 0} ${title ?? ''}${referer ?? ''}${userAgent ?? ''}`;
-  if (asked.length > longestRemembered) return resolve(origin);
+  if (asked.length > maxCachedLength) return resolve(origin);
   const known = remembered.get(asked);
   if (known !== undefined) return known;
   const app = resolve(origin);
-  if (remembered.size >= mostRemembered) remembered.clear();
+  if (remembered.size >= maxCached) remembered.clear();
   remembered.set(asked, app);
   return app;
 }
@@ -52,13 +52,13 @@ function resolve({ title, referer, userAgent }: Origin): App | null {
  * repository, so that its spellings are one; of a very long one the origin. Null when it names none.
  */
 export function webAddress(referer: string | null): string | null {
-  const url = referer === null ? null : URL.parse(referer.slice(0, longestRead));
+  const url = referer === null ? null : URL.parse(referer.slice(0, maxReadLength));
   if (url === null || !/^https?:$/.test(url.protocol)) return null;
   const parts = url.pathname.split('/').filter((part) => part !== '');
   const last = parts.pop();
   if (last !== undefined) parts.push(last.replace(/(?<=[^.])(\.git)+$/, ''));
   const address = [url.origin, ...parts].join('/');
-  return [address, url.origin].find((text) => text.length <= longestUrl) ?? null;
+  return [address, url.origin].find((text) => text.length <= maxUrlLength) ?? null;
 }
 
 function identifying(url: string | null): string | null {
@@ -67,7 +67,7 @@ function identifying(url: string | null): string | null {
 
 /** A title as it may be shown: one line, printable, bounded; null when nothing is left of it. */
 function nameOf(title: string | null): string | null {
-  const text = (title ?? '').slice(0, 4 * longestName).toWellFormed();
+  const text = (title ?? '').slice(0, 4 * maxNameLength).toWellFormed();
   const name = shortened(text.replaceAll(unprintable, ' ').replaceAll(/\s+/gu, ' ').trim().normalize());
   return visible.test(name) ? name : null;
 }
@@ -76,7 +76,7 @@ function nameOf(title: string | null): string | null {
 function shortened(text: string): string {
   let end = 0;
   for (const character of text) {
-    if (end + character.length > longestName) break;
+    if (end + character.length > maxNameLength) break;
     end += character.length;
   }
   return text.slice(0, end).trimEnd();

@@ -65,17 +65,17 @@ const rows: readonly (readonly [name: string, url: string, ...products: readonly
 
 /** A bundler may have shortened the name of the class that the JavaScript SDK takes its product from: `ls/JS 5.23.2`. */
 const shortenedSdk = /^[\w$]{1,3}\/js$/;
-const longestRead = 500;
+const maxReadLength = 500;
 const ranks = new Map(
   rows.flatMap(([, , ...products], rank) => products.map((product) => [product, rank] as const)),
 );
 
 /** The program that a User-Agent names, or null when it names none that is known. */
 export function appOfUserAgent(userAgent: string): KnownApp | null {
-  const said = userAgent.slice(0, longestRead).toLowerCase();
-  const words = said.match(/[^\s();,]+/g) ?? [];
+  const said = userAgent.slice(0, maxReadLength).toLowerCase();
+  const message = said.match(/[^\s();,]+/g) ?? [];
   // Without a version behind it a word is prose, unless it is all there is.
-  const products = words.filter((word) => words.length === 1 || word.includes('/'));
+  const products = message.filter((word) => message.length === 1 || word.includes('/'));
   const found = products.flatMap((product) => {
     const [first = '', second = ''] = product.split('/', 2);
     const both = shortenedSdk.test(product) ? 'openai/js' : `${first}/${second}`;

@@ -21,7 +21,7 @@ export async function ensureGenerationPartition(
   if (found?.is_there === true) return;
   await sql.query('SELECT pg_advisory_xact_lock($1)', [partitionLock]);
   await sql.query(
-    `CREATE TABLE IF NOT EXISTS ${name} PARTITION OF generation FOR VALUES FROM ('${smallestIdAt(fromMs)}') TO ('${smallestIdAt(toMs)}')`,
+    `CREATE TABLE IF NOT EXISTS ${name} PARTITION OF generation FOR VALUES FROM ('${minIdAt(fromMs)}') TO ('${minIdAt(toMs)}')`,
   );
 }
 
@@ -31,7 +31,7 @@ export function partitionOf(month: string): string {
 }
 
 /** The smallest id that a generation of this instant can have. */
-export function smallestIdAt(epochMs: number): string {
+export function minIdAt(epochMs: number): string {
   const digits = epochMs.toString(16).padStart(12, '0');
   return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-000000000000`;
 }

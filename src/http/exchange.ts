@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { refuse } from '../errors/catalogue.ts';
-import { ClientLeft } from '../errors/request-aborted.ts';
+import { ClientDisconnected } from '../errors/request-aborted.ts';
 import { newRequestId, requestIdAt } from '../ids/request-id.ts';
 import type { LogFields } from '../log/log.ts';
 import type { MemoryBudget, MemoryClaim } from '../memory/budget.ts';
@@ -159,7 +159,9 @@ export class Exchange {
 
   /** Ends the exchange for lack of memory: with an answer, unless one is on its way. */
   #shed(): void {
-    this.leave(this.isAnswering ? new ClientLeft('the client took its answer too slowly') : overloaded());
+    this.leave(
+      this.isAnswering ? new ClientDisconnected('the client took its answer too slowly') : overloaded(),
+    );
     if (this.isAnswering) this.socket.destroy();
   }
 }

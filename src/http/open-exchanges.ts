@@ -8,13 +8,13 @@ export class OpenExchanges {
   readonly #open = new Set<Exchange>();
   /** Those that are answered, but whose clients have not taken all of it. */
   readonly #leaving = new Set<Exchange>();
-  readonly #hurry = Promise.withResolvers<void>();
+  readonly #abortAll = Promise.withResolvers<void>();
   #whenEmpty: (() => void)[] = [];
   #whenTaken: (() => void)[] = [];
   #lastEndMs = 0;
   #isStopping = false;
   /** Why everything is given up, once it is. */
-  #hurriedBy: Error | null = null;
+  #abortReason: Error | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -32,12 +32,12 @@ export class OpenExchanges {
   /** What comes behind `abort`, on a connection that was still open, is given up as well. */
   add(exchange: Exchange): void {
     this.#open.add(exchange);
-    if (this.#hurriedBy !== null) exchange.leave(this.#hurriedBy);
+    if (this.#abortReason !== null) exchange.leave(this.#abortReason);
   }
 
   /** It is answered, and stays until its client has taken that, unless nobody waits for clients any more. */
   answered(exchange: Exchange): void {
-    if (this.#hurriedBy !== null) this.delete(exchange);
+    if (this.#abortReason !== null) this.delete(exchange);
     else if (this.#open.has(exchange)) this.#leaving.add(exchange);
   }
 
@@ -53,8 +53,8 @@ export class OpenExchanges {
 
   /** Gives all of them up, and waits for no idle connection any more. */
   abort(reason: Error): void {
-    this.#hurriedBy = reason;
-    this.#hurry.resolve();
+    this.#abortReason = reason;
+    this.#abortAll.resolve();
     for (const exchange of this.#leaving) this.delete(exchange);
     for (const exchange of this.#open) exchange.leave(reason);
   }
@@ -69,13 +69,13 @@ export class OpenExchanges {
     this.#isStopping = true;
     this.#lastEndMs = this.#clock.monotonic();
     let isOver = false;
-    const over = Promise.race([noneLeft, this.#hurry.promise]).then(() => {
+    const over = Promise.race([noneLeft, this.#abortAll.promise]).then(() => {
       isOver = true;
     });
     for (;;) {
       await this.#empty();
       const restMs = this.#lastEndMs + idleMs - this.#clock.monotonic();
-      if (this.size === 0 && (isOver || this.#hurriedBy !== null || restMs <= 0)) return;
+      if (this.size === 0 && (isOver || this.#abortReason !== null || restMs <= 0)) return;
       if (this.size === 0) await within(this.#clock, restMs, over, undefined);
     }
   }

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { refuse } from '../errors/catalogue.ts';
-import { ClientLeft } from '../errors/request-aborted.ts';
+import { ClientDisconnected } from '../errors/request-aborted.ts';
 import type { Clock } from '../time/clock.ts';
-import { GatheredBytes } from '../wire/byte-collector.ts';
+import { ByteCollector } from '../wire/byte-collector.ts';
 import { type JsonFault, JsonGuard } from '../wire/json-guard.ts';
 import type { JsonBody } from '../wire/json-parser.ts';
 import type { BodyTurns } from './body-rate.ts';
@@ -15,7 +15,7 @@ export class BodyTooLarge extends Error {
 /** Each piece of a body costs the parser of HTTP some 1.5 µs, however small it is. */
 const freePieces = 8_192;
 /** Above `freePieces` the pieces of a body must have this many bytes on average. */
-const leastPieceBytes = 64;
+const minPieceBytes = 64;
 /** That is what so many bytes cost. */
 export const pieceBytes = 400;
 /** A body may come as slowly as it likes for this long. */
@@ -40,7 +40,7 @@ export interface BodyReading {
 
 /** Whether a body came in so many small pieces that it costs more than its bytes: chunks of one byte each, for example. */
 export function isShredded(pieces: number, bytes: number): boolean {
-  return pieces > freePieces + bytes / leastPieceBytes;
+  return pieces > freePieces + bytes / minPieceBytes;
 }
 
 /** The length that the head of a request declares for its body; null when it declares none. */
@@ -63,7 +63,7 @@ export function declaresTooLarge(request: IncomingMessage, maxBytes: number): bo
 export function readBody(request: IncomingMessage, reading: BodyReading): Promise<JsonBody> {
   const { maxBytes, signal, holding, turns } = reading;
   const guard = new JsonGuard();
-  const body = new GatheredBytes(declaredBytes(request) ?? maxBytes);
+  const body = new ByteCollector(declaredBytes(request) ?? maxBytes);
   let pieces = 0;
   return new Promise((resolve, reject) => {
     const stopWatch = watchPace(
@@ -105,7 +105,7 @@ export function readBody(request: IncomingMessage, reading: BodyReading): Promis
     };
     const onAbort = (): void => settle(() => reject(signal.reason));
     const onError = (): void =>
-      settle(() => reject(new ClientLeft('the client left while sending the body')));
+      settle(() => reject(new ClientDisconnected('the client left while sending the body')));
     if (signal.aborted) {
       stopWatch();
       turns?.end();
@@ -131,8 +131,8 @@ function watchPace(
     setImmediate(() => {
       if (isOver) return;
       allowedMs += ms === paceGraceMs ? 0 : ms;
-      const leastBytes = (minBytesPerSecond * allowedMs) / 1_000;
-      if (bytes() < leastBytes) return refuseWith(tooSlow(minBytesPerSecond));
+      const minBytes = (minBytesPerSecond * allowedMs) / 1_000;
+      if (bytes() < minBytes) return refuseWith(tooSlow(minBytesPerSecond));
       timer = clock.after(paceEveryMs, ring(paceEveryMs));
     });
   };
@@ -161,6 +161,6 @@ function refusalOf(fault: JsonFault | null, pieces: number, bytes: number): Erro
   if (!isShredded(pieces, bytes)) return null;
   return refuse(
     'invalid_request',
-    `The body came in too many small pieces: send at least ${leastPieceBytes} bytes in each chunk.`,
+    `The body came in too many small pieces: send at least ${minPieceBytes} bytes in each chunk.`,
   );
 }

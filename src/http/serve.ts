@@ -3,7 +3,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { finished } from 'node:stream';
 import { type Refusal, refuse } from '../errors/catalogue.ts';
 import { renderRefusal } from '../errors/error-body.ts';
-import { ClientLeft } from '../errors/request-aborted.ts';
+import { ClientDisconnected } from '../errors/request-aborted.ts';
 import { newRequestId } from '../ids/request-id.ts';
 import { describeError, type Log } from '../log/log.ts';
 import type { MemoryBudget } from '../memory/budget.ts';
@@ -14,7 +14,7 @@ import type { BodyRate } from './body-rate.ts';
 import { capConnections } from './cap-connections.ts';
 import { type ClientAddresses, limitedAs } from './client-ip.ts';
 import { DelayedClients, delayConnections } from './delay-connections.ts';
-import { untilAccepted } from './drain-accept-queue.ts';
+import { drainAcceptQueue } from './drain-accept-queue.ts';
 import { Exchange } from './exchange.ts';
 import { commonHeaders, flat, type HeaderList, preflightHeaders } from './headers.ts';
 import type { Metrics } from './metrics.ts';
@@ -50,7 +50,7 @@ export interface ServeParts {
 }
 
 /** How long a connection may take, milliseconds. */
-export interface Patience {
+export interface ConnectionTimeouts {
   /** For the head of a request, from its first byte. */
   readonly headersMs: number;
   /** For the whole request. */
@@ -61,7 +61,7 @@ export interface Patience {
   readonly checkEveryMs: number;
 }
 
-const usualPatience: Patience = {
+const defaultTimeouts: ConnectionTimeouts = {
   headersMs: 30_000,
   requestMs: 300_000,
   idleMs: 75_000,
@@ -113,7 +113,7 @@ class Request extends IncomingMessage {
 export async function serve(
   parts: ServeParts,
   address: { readonly host: string; readonly port: number },
-  patience: Patience = usualPatience,
+  cancellation: ConnectionTimeouts = defaultTimeouts,
 ): Promise<Served> {
   const open = new OpenExchanges(parts.clock);
   /** Connections that Node handed over with a CONNECT, or does not have yet: its server does not close them. */
@@ -128,10 +128,10 @@ export async function serve(
   };
   const server = createServer(
     {
-      keepAliveTimeout: patience.idleMs,
-      headersTimeout: patience.headersMs,
-      requestTimeout: patience.requestMs,
-      connectionsCheckingInterval: patience.checkEveryMs,
+      keepAliveTimeout: cancellation.idleMs,
+      headersTimeout: cancellation.headersMs,
+      requestTimeout: cancellation.requestMs,
+      connectionsCheckingInterval: cancellation.checkEveryMs,
       maxHeaderSize: maxHeadBytes,
       noDelay: true,
       // Node's own answer to a missing Host would not be in our shape.
@@ -179,7 +179,7 @@ export async function serve(
     port,
     inFlight: () => open.size,
     drain: async () => {
-      await untilAccepted(server, parts.clock);
+      await drainAcceptQueue(server, parts.clock);
       const noneLeft = new Promise<void>((resolve) => {
         // The HTTP server's own `close` would cut idle connections.
         NetServer.prototype.close.call(server, () => resolve());
@@ -235,7 +235,8 @@ async function handle(
   open.add(exchange);
   if (open.isStopping) response.shouldKeepAlive = false;
   response.on('close', () => {
-    if (!response.writableFinished) exchange.leave(new ClientLeft('the client closed the connection'));
+    if (!response.writableFinished)
+      exchange.leave(new ClientDisconnected('the client closed the connection'));
     exchange.memory?.release();
     open.delete(exchange);
   });
@@ -248,7 +249,7 @@ async function handle(
     if ('allow' in reply) sendHead(response, 204, exchange, preflightHeaders(reply.allow)).end();
     else if ('stream' in reply) await sendStream(parts, response, exchange, reply);
     else sendJson(parts, response, exchange, reply);
-    letGoWhenStalled(parts, response, exchange);
+    destroyWhenStalled(parts, response, exchange);
   } catch (thrown) {
     if (response.headersSent) response.destroy();
     else sendThrown(parts, response, exchange, thrown);
@@ -306,13 +307,14 @@ function sendJson(parts: ServeParts, response: ServerResponse, exchange: Exchang
 }
 
 /** An answer that the kernel did not take whole waits for its client, who has left when he takes nothing of it for too long. */
-function letGoWhenStalled(parts: ServeParts, response: ServerResponse, exchange: Exchange): void {
+function destroyWhenStalled(parts: ServeParts, response: ServerResponse, exchange: Exchange): void {
   const { socket } = response;
   if (response.writableLength === 0) return;
   // It waits for the answers of earlier requests on its connection.
-  if (socket === null) return void response.once('socket', () => letGoWhenStalled(parts, response, exchange));
+  if (socket === null)
+    return void response.once('socket', () => destroyWhenStalled(parts, response, exchange));
   const leave = (): void => {
-    exchange.leave(new ClientLeft('the client stopped reading'));
+    exchange.leave(new ClientDisconnected('the client stopped reading'));
     response.destroy();
   };
   // Of the socket, since each piece that it takes begins the time anew.
@@ -364,7 +366,7 @@ function drained(parts: ServeParts, response: ServerResponse, exchange: Exchange
   const { signal } = exchange;
   return new Promise((resolve) => {
     const stalled = parts.clock.after(parts.clientStallMs, () => {
-      exchange.leave(new ClientLeft('the client stopped reading'));
+      exchange.leave(new ClientDisconnected('the client stopped reading'));
       response.destroy();
     });
     const done = (): void => {
@@ -380,7 +382,7 @@ function drained(parts: ServeParts, response: ServerResponse, exchange: Exchange
 
 function sendThrown(parts: ServeParts, response: ServerResponse, exchange: Exchange, thrown: unknown): void {
   // A connection that was told why it ends has its own end.
-  if (thrown instanceof ClientLeft) return void (exchange.socket.writableEnded || response.destroy());
+  if (thrown instanceof ClientDisconnected) return void (exchange.socket.writableEnded || response.destroy());
   if (thrown instanceof BodyTooLarge) return void sendTooLarge(parts, response, exchange);
   const error = renderThrown(thrown, parts.log, exchange.requestId);
   exchange.logFields['error_type'] = error.body.error.metadata.error_type;
@@ -410,9 +412,9 @@ function endBehindBody(
   if (response.shouldKeepAlive) return void response.end(last);
   response.flushHeaders();
   response.write(last);
-  const patience = parts.clock.after(parts.clientStallMs, () => response.end());
+  const cancellation = parts.clock.after(parts.clientStallMs, () => response.end());
   finished(request, { writable: false }, () => {
-    patience.cancel();
+    cancellation.cancel();
     response.end();
   });
 }
@@ -476,10 +478,11 @@ function endUnreadable(parts: ServeParts, open: OpenExchanges, error: Error, soc
   const isAnswering = asked.some((exchange) => exchange.isAnswering);
   if (isAnswering) socket.destroy();
   else answerUnreadable(error, socket);
-  for (const exchange of asked) exchange.leave(new ClientLeft('the connection cannot be read any more'));
+  for (const exchange of asked)
+    exchange.leave(new ClientDisconnected('the connection cannot be read any more'));
   if (socket.destroyed) return;
-  const patience = parts.clock.after(parts.clientStallMs, () => socket.destroy());
-  socket.once('close', () => patience.cancel());
+  const cancellation = parts.clock.after(parts.clientStallMs, () => socket.destroy());
+  socket.once('close', () => cancellation.cancel());
 }
 
 /** What Node's parser could not make a request of: answered in our shape, then the connection is closed. */
@@ -495,8 +498,8 @@ function answerUnreadable(error: Error & { code?: string; rawPacket?: Buffer }, 
 function refuseConnection(parts: ServeParts, socket: Socket): void {
   const message = '연결이 너무 많습니다. Too many connections.';
   endWith(refuse('rate_limit_exceeded', message, { retry_after_sec: 1 }), socket);
-  const patience = parts.clock.after(refusedConnectionMs, () => socket.destroy());
-  socket.once('close', () => patience.cancel());
+  const cancellation = parts.clock.after(refusedConnectionMs, () => socket.destroy());
+  socket.once('close', () => cancellation.cancel());
 }
 
 const statusNames: ReadonlyMap<number, string> = new Map([

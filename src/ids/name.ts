@@ -1,4 +1,4 @@
-const longestName = 500;
+const maxNameLength = 500;
 
 /** Whether text has something to see in it: spaces, and signs without a shape of their own, are nothing. */
 export function showsSomething(text: string): boolean {
@@ -7,8 +7,8 @@ export function showsSomething(text: string): boolean {
 
 /** Whether the database can store text as a name: well-formed, without NUL, of at most 500 UTF-16 units. */
 export function isStorableName(text: string): boolean {
-  return text.length <= longestName && !text.includes('\0') && text.isWellFormed();
+  return text.length <= maxNameLength && !text.includes('\0') && text.isWellFormed();
 }
 
 /** What `isStorableName` asks for, in words. */
-export const storableName = `must be well-formed text of at most ${longestName} characters.`;
+export const storableName = `must be well-formed text of at most ${maxNameLength} characters.`;

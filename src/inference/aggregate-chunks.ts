@@ -10,7 +10,7 @@ import { joinDetails } from '../wire/reasoning-details.ts';
 import { ToolCalls } from './tool-calls.ts';
 
 /** A choice as far as it has been said. */
-interface Said {
+interface AggregatedChoice {
   readonly index: number;
   delta: { -readonly [K in keyof Delta]: Delta[K] };
   readonly calls: Map<number, ToolCallDelta>;
@@ -20,9 +20,9 @@ interface Said {
 }
 
 /** Folds the chunks of a stream into one whole answer, for upstreams that stream although they were asked not to. */
-export class Fold {
+export class ChunkAggregator {
   readonly #toolCalls = new ToolCalls(null);
-  readonly #choices = new Map<number, Said>();
+  readonly #choices = new Map<number, AggregatedChoice>();
   #usage: UsageClaim | null = null;
   #upstreamId: string | null = null;
   #systemFingerprint: string | null = null;
@@ -49,7 +49,7 @@ export class Fold {
 
   #add({ index, delta, finish_reason, native_finish_reason, logprobs }: ChunkChoice): void {
     const known = this.#choices.get(index);
-    const said: Said = known ?? {
+    const aggregated: AggregatedChoice = known ?? {
       index,
       delta: {},
       calls: new Map(),
@@ -57,9 +57,9 @@ export class Fold {
       native: null,
       logprobs: null,
     };
-    if (known === undefined) this.#choices.set(index, said);
+    if (known === undefined) this.#choices.set(index, aggregated);
     const { content, reasoning, refusal, tool_calls: calls, audio, ...lists } = delta;
-    const into = said.delta;
+    const into = aggregated.delta;
     if (content !== undefined) into.content = (into.content ?? '') + content;
     if (reasoning !== undefined) into.reasoning = (into.reasoning ?? '') + reasoning;
     if (refusal !== undefined) into.refusal = (into.refusal ?? '') + refusal;
@@ -71,15 +71,16 @@ export class Fold {
       const more = lists[name];
       if (more !== undefined) into[name] = [...(into[name] ?? []), ...more];
     }
-    for (const call of calls ?? []) said.calls.set(call.index, joined(said.calls.get(call.index), call));
-    said.finish = finish_reason ?? said.finish;
-    said.native = native_finish_reason ?? said.native;
+    for (const call of calls ?? [])
+      aggregated.calls.set(call.index, joined(aggregated.calls.get(call.index), call));
+    aggregated.finish = finish_reason ?? aggregated.finish;
+    aggregated.native = native_finish_reason ?? aggregated.native;
     if (logprobs !== null)
-      said.logprobs = longer(said.logprobs, logprobs as Readonly<Record<string, unknown>>);
+      aggregated.logprobs = longer(aggregated.logprobs, logprobs as Readonly<Record<string, unknown>>);
   }
 }
 
-function choiceOf({ index, delta, calls, finish, native, logprobs }: Said): ChunkChoice {
+function choiceOf({ index, delta, calls, finish, native, logprobs }: AggregatedChoice): ChunkChoice {
   return {
     index,
     delta: calls.size === 0 ? delta : { ...delta, tool_calls: [...calls.values()] },

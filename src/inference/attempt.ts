@@ -3,16 +3,16 @@ import { refuse } from '../errors/catalogue.ts';
 import type { AttemptRecord } from '../generations/generation.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
-import type { Ask } from '../wire/chat.ts';
+import type { CompletionRequest } from '../wire/chat.ts';
 import type { CallLimits, RequestLimit } from './call-cancellation.ts';
 import { tryCandidate } from './call-candidate.ts';
-import type { Answer, AttemptContext, Outcome } from './outcome.ts';
+import type { AttemptContext, CandidateResponse, Outcome } from './outcome.ts';
 import { timeoutOf } from './stream-error.ts';
-import type { Callers } from './upstream-target.ts';
+import type { TargetResolver } from './upstream-target.ts';
 
 /** What the chain needs: callers for candidates, the time, and the budget of spec:errors/8.1. */
 export interface Chain {
-  readonly callers: Callers;
+  readonly targets: TargetResolver;
   readonly clock: Clock;
   /** What becomes of each attempt is told here. */
   readonly health: Health;
@@ -41,9 +41,9 @@ const timerSlackMs = 5;
 export async function attempt(
   chain: Chain,
   candidates: readonly Candidate[],
-  ask: Ask,
+  ask: CompletionRequest,
   context: AttemptContext,
-): Promise<Answer> {
+): Promise<CandidateResponse> {
   const failed: Failure[] = [];
   let usedMs = 0;
   let tried = 0;
@@ -61,7 +61,7 @@ export async function attempt(
     let waitedMs: number;
     try {
       const onResend = (): void => chain.health.resent(candidate.label);
-      const tried = await tryCandidate(chain.callers, candidate, ask, { ...context, limits, onResend });
+      const tried = await tryCandidate(chain.targets, candidate, ask, { ...context, limits, onResend });
       ({ outcome, waitedMs } = tried);
       context.attempts.push(recordOf(candidate, tried, chain.clock.monotonic() - startedMs));
       if (failed.length === 0 || !wasCutShort(outcome, limits.budget.leftMs - waitedMs))
@@ -83,8 +83,8 @@ export async function attempt(
  * default, or more for one that was slow lately and answered all the same.
  */
 function fallbackMs(chain: Chain, { label }: Candidate, isStream: boolean): number {
-  const usualMs = isStream ? chain.fallbackStreamMs : chain.fallbackWholeMs;
-  return Math.max(usualMs, slowFactor * (chain.health.firstByteP99(label, isStream) ?? 0));
+  const defaultMs = isStream ? chain.fallbackStreamMs : chain.fallbackWholeMs;
+  return Math.max(defaultMs, slowFactor * (chain.health.firstByteP99(label, isStream) ?? 0));
 }
 
 /** Whether it had only the time that other candidates left. */
@@ -125,7 +125,7 @@ function note(
     case 'answered':
       health.answered(label, startedMs);
       health.firstByte(label, isStream, outcome.answer.firstByteMs);
-      if (outcome.answer.rest !== null) health.spoke(label, clock.monotonic() - outcome.answer.askedMs);
+      if (outcome.answer.rest !== null) health.responded(label, clock.monotonic() - outcome.answer.sentAtMs);
       return;
     case 'refused':
       health.failed(label, outcome.status, { isProbe, retryAfterMs: outcome.retryAfterMs ?? null });
@@ -135,14 +135,14 @@ function note(
       health.failed(label, null, { isProbe });
       return;
     case 'loading':
-    case 'unsayable':
+    case 'unsupported':
     case 'cancelled':
       return;
   }
 }
 
 function refusalOf(
-  ask: Ask,
+  ask: CompletionRequest,
   failed: readonly Failure[],
   { budgetMs, isBudgetSpent }: { readonly budgetMs: number; readonly isBudgetSpent: boolean },
 ): Error {
@@ -158,14 +158,14 @@ function refusalOf(
       },
     );
   }
-  if (failed.length > 0 && failed.every((outcome) => outcome.kind === 'unsayable')) {
+  if (failed.length > 0 && failed.every((outcome) => outcome.kind === 'unsupported')) {
     const message = `No endpoints found for ${ask.models.join(', ')}: a part of the request is not supported.`;
     return refuse('no_endpoints_found', message, { models: ask.models });
   }
   const last = failed.at(-1);
   if (last?.kind === 'timed_out') return timeoutOf(last.expired);
   if (isBudgetSpent) return timeoutOf({ kind: 'budget', limitMs: budgetMs });
-  const asked = failed.filter((outcome) => outcome.kind !== 'unsayable');
+  const asked = failed.filter((outcome) => outcome.kind !== 'unsupported');
   if (asked.length > 0 && asked.every(isRequestsFault)) {
     const message =
       '모든 후보가 이 요청을 거절했습니다. Every candidate rejected this request; sending it again will not help.';

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../time/clock.ts';
-import type { Patience } from '../upstreams/call.ts';
-import { type ExpiredLimit, UpstreamBroke } from './stream-error.ts';
+import type { Cancellation } from '../upstreams/call.ts';
+import { type ExpiredLimit, UpstreamStreamError } from './stream-error.ts';
 
 /** What is left of a limit of the whole request when a call begins. */
 export interface RequestLimit {
@@ -19,9 +19,9 @@ export interface CallLimits {
 }
 
 /** Everything that can end one call from outside: the client, the time limits, the loss of the engine. */
-export class CallScope implements Patience {
-  lost: Error | null = null;
-  onLost: ((reason: Error) => void) | null = null;
+export class CallScope implements Cancellation {
+  cancelReason: Error | null = null;
+  onCancel: ((reason: Error) => void) | null = null;
   /** The limit that ended the call; null when none did. */
   expired: ExpiredLimit | null = null;
   readonly #client: AbortSignal;
@@ -36,7 +36,7 @@ export class CallScope implements Patience {
     this.#client = client;
     this.#engine = engine;
     this.#onAbort = () =>
-      this.#lose(client.aborted ? errorOf(client.reason) : new UpstreamBroke('the engine was lost'));
+      this.#lose(client.aborted ? errorOf(client.reason) : new UpstreamStreamError('the engine was lost'));
     client.addEventListener('abort', this.#onAbort, { once: true });
     engine?.addEventListener('abort', this.#onAbort, { once: true });
     const { firstByteMs, budget, total } = limits;
@@ -73,14 +73,14 @@ export class CallScope implements Patience {
 
   #expire(limit: ExpiredLimit): void {
     this.expired ??= limit;
-    this.#lose(new UpstreamBroke('no answer in time', { expired: limit }));
+    this.#lose(new UpstreamStreamError('no answer in time', { expired: limit }));
   }
 
   /** The first reason stands. */
   #lose(reason: Error): void {
-    if (this.lost !== null) return;
-    this.lost = reason;
-    this.onLost?.(reason);
+    if (this.cancelReason !== null) return;
+    this.cancelReason = reason;
+    this.onCancel?.(reason);
   }
 }
 

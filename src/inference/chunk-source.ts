@@ -1,10 +1,10 @@
-import type { Exchange, Heard, Hearing } from '../dialects/dialect.ts';
-import { GivenUp } from '../errors/request-aborted.ts';
-import type { Tally } from '../metering/response-totals.ts';
+import type { DecodedEvent, StreamDecoder, UpstreamCodec } from '../dialects/dialect.ts';
+import { RequestAborted } from '../errors/request-aborted.ts';
+import type { ResponseTotals } from '../metering/response-totals.ts';
 import type { Clock } from '../time/clock.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
 import type { AnswerChunk } from '../wire/chat.ts';
-import { fellSilent, UpstreamBroke } from './stream-error.ts';
+import { idleTimeoutError, UpstreamStreamError } from './stream-error.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** How long an upstream may keep its connection after it said that it is done, before it is closed. */
@@ -19,43 +19,43 @@ const endGraceMs = 1_000;
  */
 export class ChunkSource {
   readonly #body: ByteStream;
-  readonly #hearing: Hearing;
+  readonly #decoder: StreamDecoder;
   readonly #clock: Clock;
   readonly #idle: Watchdog;
-  readonly #heard: () => void;
+  readonly #events: () => void;
   readonly #choices: number;
   #done = false;
   #ended = false;
   /** An error of the upstream behind the chunks that were returned last. */
-  #failure: UpstreamBroke | null = null;
+  #failure: UpstreamStreamError | null = null;
   /** Set while a complete answer waits for the end of its stream. */
   #grace: Watchdog | null = null;
 
   constructor(
     body: ByteStream,
     how: {
-      readonly exchange: Exchange;
+      readonly exchange: UpstreamCodec;
       readonly answerId: string | null;
       readonly clock: Clock;
       readonly idleTimeoutMs: number;
       /** How many choices were asked for. */
       readonly choices: number;
       /** Called when something came. */
-      readonly heard: () => void;
+      readonly events: () => void;
     },
   ) {
     this.#body = body;
     this.#clock = how.clock;
-    this.#hearing = how.exchange.readStream({ next: () => this.#read() }, how.answerId);
-    this.#heard = how.heard;
+    this.#decoder = how.exchange.readStream({ next: () => this.#read() }, how.answerId);
+    this.#events = how.events;
     this.#choices = how.choices;
     this.#idle = new Watchdog(how.clock, how.idleTimeoutMs, () => {
       // While the client is slow to take what came, the upstream is held back and cannot say anything.
-      if (body.isAwaited) body.cancel(fellSilent(how.idleTimeoutMs));
+      if (body.isAwaited) body.cancel(idleTimeoutError(how.idleTimeoutMs));
     });
   }
 
-  /** The next chunks, none when what came was a comment only; null at the end. Throws `UpstreamBroke`, or why the body was cancelled. */
+  /** The next chunks, none when what came was a comment only; null at the end. Throws `UpstreamStreamError`, or why the body was cancelled. */
   next(): Promise<readonly AnswerChunk[] | null> {
     return this.#next(null);
   }
@@ -65,56 +65,59 @@ export class ChunkSource {
    * was asked for is at its end: then an error, a broken connection and a silence are its end. Before that they fail it. A stream that
    * ends by itself is complete when every choice that was begun is.
    */
-  nextAfter(tally: Tally): Promise<readonly AnswerChunk[] | null> {
-    return this.#next(tally);
+  nextAfter(totals: ResponseTotals): Promise<readonly AnswerChunk[] | null> {
+    return this.#next(totals);
   }
 
   /** Not an `async` function: one that waits takes four times as much, and this waits in each of thousands of silent streams. */
-  #next(tally: Tally | null): Promise<readonly AnswerChunk[] | null> {
+  #next(totals: ResponseTotals | null): Promise<readonly AnswerChunk[] | null> {
     const failure = this.#failure;
-    if (failure !== null) return Promise.try(() => this.#break(failure, tally));
-    if (this.#done || this.#ended) return Promise.try(() => this.#end(tally));
-    if (this.#grace === null && tally?.hasUsageAtEnd === true && tally.hasFinished(this.#choices))
+    if (failure !== null) return Promise.try(() => this.#break(failure, totals));
+    if (this.#done || this.#ended) return Promise.try(() => this.#end(totals));
+    if (this.#grace === null && totals?.hasUsageAtEnd === true && totals.hasFinished(this.#choices))
       this.#grace = new Watchdog(this.#clock, endGraceMs, () => this.#endGrace());
-    return this.#hearing.next().then(
-      (heard) => this.#take(heard, tally),
-      (error: unknown) => this.#break(error, tally),
+    return this.#decoder.next().then(
+      (events) => this.#take(events, totals),
+      (error: unknown) => this.#break(error, totals),
     );
   }
 
-  #take(heard: readonly Heard[] | null, tally: Tally | null): readonly AnswerChunk[] | null {
-    this.#heard();
+  #take(
+    events: readonly DecodedEvent[] | null,
+    totals: ResponseTotals | null,
+  ): readonly AnswerChunk[] | null {
+    this.#events();
     const chunks: AnswerChunk[] = [];
-    for (const one of heard ?? []) {
+    for (const one of events ?? []) {
       if (this.#done || this.#failure !== null) break;
-      this.#hear(one, chunks);
+      this.#readNext(one, chunks);
     }
     if (chunks.length > 0) {
       this.#grace?.pat();
       return chunks;
     }
-    if (this.#failure !== null) return this.#break(this.#failure, tally);
-    return heard === null || this.#done ? this.#end(tally) : chunks;
+    if (this.#failure !== null) return this.#break(this.#failure, totals);
+    return events === null || this.#done ? this.#end(totals) : chunks;
   }
 
   /** Nothing more belongs to the answer: its end is taken as said. */
   #endGrace(): void {
     // While the client is slow to take what came, the upstream is held back and cannot send anything.
     if (this.#body.isAwaited)
-      this.#body.cancel(new UpstreamBroke('the upstream kept the stream open after its end'));
+      this.#body.cancel(new UpstreamStreamError('the upstream kept the stream open after its end'));
   }
 
-  #end(tally: Tally | null): null {
+  #end(totals: ResponseTotals | null): null {
     this.close();
-    if (tally !== null && !this.#done && !tally.isComplete)
-      throw new UpstreamBroke('the upstream ended the stream before the answer');
+    if (totals !== null && !this.#done && !totals.isComplete)
+      throw new UpstreamStreamError('the upstream ended the stream before the answer');
     return null;
   }
 
-  #break(error: unknown, tally: Tally | null): null {
+  #break(error: unknown, totals: ResponseTotals | null): null {
     const broke = brokenBy(error);
     this.#giveUp(broke);
-    if (broke instanceof UpstreamBroke && tally?.hasFinished(this.#choices)) return null;
+    if (broke instanceof UpstreamStreamError && totals?.hasFinished(this.#choices)) return null;
     throw broke;
   }
 
@@ -135,29 +138,29 @@ export class ChunkSource {
     return this.#body.next();
   }
 
-  #hear(heard: Heard, chunks: AnswerChunk[]): void {
-    switch (heard.kind) {
+  #readNext(events: DecodedEvent, chunks: AnswerChunk[]): void {
+    switch (events.kind) {
       case 'chunk':
-        chunks.push(heard.chunk);
+        chunks.push(events.chunk);
         return;
       case 'done':
         this.#done = true;
         return;
       case 'error':
-        this.#failure = new UpstreamBroke(heard.reason, { status: heard.status });
+        this.#failure = new UpstreamStreamError(events.reason, { status: events.status });
         return;
-      case 'garbage':
-        this.#failure = new UpstreamBroke(`the upstream sent ${heard.reason}`);
+      case 'malformed':
+        this.#failure = new UpstreamStreamError(`the upstream sent ${events.reason}`);
     }
   }
 
   /** Gives the upstream up, and throws why. */
-  fail(error: UpstreamBroke): never {
+  fail(error: UpstreamStreamError): never {
     this.#giveUp(error);
     throw error;
   }
 
-  #giveUp(error: UpstreamBroke | GivenUp): void {
+  #giveUp(error: UpstreamStreamError | RequestAborted): void {
     this.#idle.stop();
     this.#grace?.stop();
     this.#ended = true;
@@ -165,8 +168,8 @@ export class ChunkSource {
   }
 }
 
-function brokenBy(error: unknown): UpstreamBroke | GivenUp {
-  if (error instanceof UpstreamBroke || error instanceof GivenUp) return error;
-  if (error instanceof RangeError) return new UpstreamBroke('an event of the upstream is too long');
-  return new UpstreamBroke(`the upstream broke off: ${String(error)}`);
+function brokenBy(error: unknown): UpstreamStreamError | RequestAborted {
+  if (error instanceof UpstreamStreamError || error instanceof RequestAborted) return error;
+  if (error instanceof RangeError) return new UpstreamStreamError('an event of the upstream is too long');
+  return new UpstreamStreamError(`the upstream broke off: ${String(error)}`);
 }

@@ -4,7 +4,7 @@ import { type Explanation, explainPlan, type Knowledge } from '../routing/explai
 import { plan } from '../routing/plan.ts';
 import { seedOf } from '../routing/session-seed.ts';
 import type { HealthView } from '../upstreams/health-status.ts';
-import { readAsk } from './parse-request.ts';
+import { parseCompletionRequest } from './parse-request.ts';
 
 /** A request as far as its route depends on it. */
 export interface RouteQuestion {
@@ -31,7 +31,7 @@ export interface RouteKnowledge {
  * refusal that the request would get for what it asks, such as a model that does not exist; a chain of nobody is no refusal here.
  */
 export function explainRoute(question: RouteQuestion, known: RouteKnowledge): Explanation {
-  const ask = readAsk('chat', Buffer.from(bodyOf(question)), null);
+  const ask = parseCompletionRequest('chat', Buffer.from(bodyOf(question)), null);
   const models = known.catalogue.resolve(ask.models);
   const { promptTokens, accountId } = question;
   const given = { promptTokens, health: known.health, ...seedOf(ask, accountId, 'explain') };

@@ -1,5 +1,5 @@
 import type { Account } from '../accounts/account.ts';
-import type { AccountBook } from '../accounts/account-cache.ts';
+import type { AccountCache } from '../accounts/account-cache.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import type { Key } from '../keys/key.ts';
@@ -9,16 +9,16 @@ import type { Krw } from '../money/krw.ts';
 import { chainOf, countingLimit, type Plan, plan } from '../routing/plan.ts';
 import { seedOf } from '../routing/session-seed.ts';
 import type { Clock } from '../time/clock.ts';
-import type { Ask, AskKind } from '../wire/chat.ts';
+import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import { attempt, type Chain } from './attempt.ts';
 import type { CompletionSizes } from './completion-sizes.ts';
 import { readParsedAsk } from './parse-request.ts';
 import type { Refusals } from './refusals.ts';
-import type { Asked, Asker, StreamedAnswer, WholeAnswer } from './request-context.ts';
+import type { IdentifiedCaller, RequestContext, StreamedAnswer, WholeAnswer } from './request-context.ts';
 import { routeDetail } from './request-record.ts';
-import { assertFunded, estimate, refusalInLine, type Standing } from './reservations.ts';
-import { answerWhole } from './respond-json.ts';
-import { answerStream } from './respond-stream.ts';
+import { assertFunded, estimate, refusalInLine, type SpendStanding } from './reservations.ts';
+import { respondJson } from './respond-json.ts';
+import { respondStream } from './respond-stream.ts';
 import { Session } from './session.ts';
 
 /** A request that is about to be counted against its account and key. */
@@ -30,7 +30,7 @@ export interface Admission {
   /** Why it may not be admitted any more while it waits; null when it may. */
   readonly refusal: () => Error | null;
   /** Counts it, in the turn in which it is admitted. */
-  readonly place: () => void;
+  readonly reserve: () => void;
   readonly signal: AbortSignal;
   readonly maxWaitMs: number;
 }
@@ -48,7 +48,7 @@ export interface Admissions {
 
 /** What the path of a call needs. */
 export interface InferenceParts {
-  readonly accounts: AccountBook;
+  readonly accounts: AccountCache;
   readonly settlements: Settlements;
   /** The catalogue in force now. */
   readonly catalogue: () => Catalogue;
@@ -66,8 +66,8 @@ export interface InferenceParts {
 
 /** One request to a model, with its caller identified. */
 export interface InferenceCall {
-  readonly caller: Asker;
-  readonly exchange: Asked;
+  readonly caller: IdentifiedCaller;
+  readonly exchange: RequestContext;
 }
 
 /**
@@ -76,14 +76,14 @@ export interface InferenceCall {
  */
 export async function infer(
   parts: InferenceParts,
-  kind: AskKind,
+  kind: CompletionKind,
   { caller, exchange }: InferenceCall,
 ): Promise<WholeAnswer | StreamedAnswer> {
   const { key, accountId } = caller;
   const { settlements, clock, chain } = parts;
-  const account = parts.accounts.peek(accountId);
+  const account = parts.accounts.getCached(accountId);
   if (account === undefined) throw new Error('an identified caller has its account in memory');
-  const standing = (): Standing => ({ account, key, debtFloor: parts.debtFloor, nowMs: clock.now() });
+  const standing = (): SpendStanding => ({ account, key, debtFloor: parts.debtFloor, nowMs: clock.now() });
   try {
     assertFunded(standing());
   } catch (refusal) {
@@ -107,7 +107,7 @@ export async function infer(
       key,
       amount,
       refusal: () => refusalInLine(standing()),
-      place: () => session.hold.place(amount),
+      reserve: () => session.hold.reserve(amount),
       signal: exchange.signal,
       maxWaitMs: chain.budgetMs,
     });
@@ -123,7 +123,7 @@ export async function infer(
     // What was sent to the upstream is let go of; what was parsed stays.
     exchange.memory?.hold('body', body.bytes);
     const answering = { ...parts, health: chain.health, session, ask, answer, exchange };
-    return ask.stream ? answerStream(answering) : await answerWhole(answering);
+    return ask.stream ? respondStream(answering) : await respondJson(answering);
   } catch (thrown) {
     await session.fail(thrown);
     throw thrown;
@@ -143,7 +143,7 @@ async function waitInLine(waiting: Promise<void>, session: Session, clock: Clock
 /** Resolves and plans. The prompt is counted only when its size matters. */
 async function planFor(
   parts: InferenceParts,
-  ask: Ask,
+  ask: CompletionRequest,
   { uuid, accountId }: { readonly uuid: string; readonly accountId: number },
 ): Promise<Plan> {
   const models = parts.catalogue().resolve(ask.models);

@@ -6,10 +6,10 @@ import type { HeldMemory } from './request-context.ts';
 import type { ExpiredLimit } from './stream-error.ts';
 
 /** A candidate that has spoken. */
-export interface Answer {
+export interface CandidateResponse {
   readonly candidate: Candidate;
   /** Monotonic instant at which it was asked, after any wait for a lane. */
-  readonly askedMs: number;
+  readonly sentAtMs: number;
   /** What was said so far: the whole answer, or the chunks up to the first that means something. Who passes a stream on empties it. */
   first: readonly AnswerChunk[];
   /** The status of its response. */
@@ -24,7 +24,7 @@ export interface Answer {
 
 /** How one candidate ended. A failed one is a value: the chain steps over it. */
 export type Outcome =
-  | { readonly kind: 'answered'; readonly answer: Answer }
+  | { readonly kind: 'answered'; readonly answer: CandidateResponse }
   | {
       readonly kind: 'refused';
       readonly status: number | null;
@@ -35,7 +35,7 @@ export type Outcome =
       readonly clientMessage?: string | null;
     }
   /** Its dialect has no words for the request: it was not asked. */
-  | { readonly kind: 'unsayable'; readonly reason: string }
+  | { readonly kind: 'unsupported'; readonly reason: string }
   /** Not connected, or broken off; `status` is that of the head, if there was one. */
   | { readonly kind: 'unreachable'; readonly status: number | null; readonly reason: string }
   | { readonly kind: 'timed_out'; readonly reason: string; readonly expired: ExpiredLimit }

@@ -2,21 +2,25 @@ import { readReasoning } from '../dialects/reasoning.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { measureInput } from '../metering/prompt-size.ts';
 import { readPreferences } from '../routing/parse-preferences.ts';
-import type { Ask, AskKind } from '../wire/chat.ts';
+import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import { parametersOf } from '../wire/parameters.ts';
 import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
 /** More names than this are no list of fallbacks. */
-const mostModels = 16;
-const longestSessionId = 256;
+const maxModels = 16;
+const maxSessionIdLength = 256;
 /** Of members that have no effect, so many are put on record, and so much of their names. */
-const mostIgnored = 16;
-const longestName = 64;
+const maxIgnored = 16;
+const maxNameLength = 64;
 
 /** Reads the body of an inference request, as `readParsedAsk` does. */
-export function readAsk(kind: AskKind, bytes: Buffer, sessionHeader: string | null): Ask {
+export function parseCompletionRequest(
+  kind: CompletionKind,
+  bytes: Buffer,
+  sessionHeader: string | null,
+): CompletionRequest {
   return readParsedAsk(kind, { parsed: parseJson(bytes), bytes: bytes.length }, sessionHeader);
 }
 
@@ -25,10 +29,10 @@ export function readAsk(kind: AskKind, bytes: Buffer, sessionHeader: string | nu
  * schema (spec:errors/2.1).
  */
 export function readParsedAsk(
-  kind: AskKind,
+  kind: CompletionKind,
   { parsed, bytes }: { readonly parsed: ParsedJson; readonly bytes: number },
   sessionHeader: string | null,
-): Ask {
+): CompletionRequest {
   const body = objectOf(parsed);
   const models = readModels(body);
   const stream = optional(body, 'stream', 'boolean') ?? false;
@@ -50,7 +54,8 @@ export function readParsedAsk(
     ...measureInput(input, parameters, bytes),
     provider: readPreferences(provider, body['route']),
     user: optional(body, 'user', 'string'),
-    sessionId: (optional(body, 'session_id', 'string') ?? sessionHeader)?.slice(0, longestSessionId) ?? null,
+    sessionId:
+      (optional(body, 'session_id', 'string') ?? sessionHeader)?.slice(0, maxSessionIdLength) ?? null,
   };
 }
 
@@ -69,7 +74,7 @@ function readModels(body: Body): readonly string[] {
     throw invalid('`models` must be an array of strings.');
   const models = [...new Set([...(first === null ? [] : [first]), ...(more as string[])])];
   if (models.length === 0) throw invalid('`model` is missing.');
-  if (models.length > mostModels) throw invalid(`\`models\` must have ${mostModels} items or fewer.`);
+  if (models.length > maxModels) throw invalid(`\`models\` must have ${maxModels} items or fewer.`);
   return models;
 }
 
@@ -137,7 +142,7 @@ function readPrompt(body: Body): unknown {
 }
 
 /** Known parameters, checked; null means not sent. What is not known is dropped (spec:api/12.3). */
-function readParameters(kind: AskKind, body: Body): Readonly<Record<string, unknown>> {
+function readParameters(kind: CompletionKind, body: Body): Readonly<Record<string, unknown>> {
   const parameters: Record<string, unknown> = {};
   for (const [name, rule] of Object.entries(parametersOf[kind])) {
     const value = body[name];
@@ -165,7 +170,7 @@ function ignoredIn(body: Body, parameters: Readonly<Record<string, unknown>>): r
   const names = Object.keys(body).filter(
     (name) => body[name] !== null && !Object.hasOwn(parameters, name) && !otherMembers.has(name),
   );
-  return names.slice(0, mostIgnored).map((name) => name.slice(0, longestName));
+  return names.slice(0, maxIgnored).map((name) => name.slice(0, maxNameLength));
 }
 
 function optional(body: Body, name: string, type: 'string'): string | null;

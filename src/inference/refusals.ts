@@ -8,8 +8,8 @@ import { type SettlementRow, type Settlements, Unbillable } from '../ledger/sett
 import { zeroKrw } from '../money/krw.ts';
 import type { Clock, Timer } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
-import type { AskKind } from '../wire/chat.ts';
-import type { Asked } from './request-context.ts';
+import type { CompletionKind } from '../wire/chat.ts';
+import type { RequestContext } from './request-context.ts';
 import { requestDetail } from './request-record.ts';
 
 /** Refusals of one key for one cause within this time are one record. */
@@ -20,8 +20,8 @@ const maxFurtherIds = 32;
 /** A request of a known key that was refused before it became a request of its account. */
 export interface RefusedRequest {
   readonly key: Key;
-  readonly exchange: Pick<Asked, 'requestId' | 'header'>;
-  readonly endpoint: AskKind;
+  readonly exchange: Pick<RequestContext, 'requestId' | 'header'>;
+  readonly endpoint: CompletionKind;
   readonly refusal: Refusal;
 }
 

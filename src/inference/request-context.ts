@@ -7,12 +7,12 @@ import type { ParsedJson } from '../wire/parse-json.ts';
 export type HeldMemory = Pick<MemoryClaim, 'hold'>;
 
 /** A request as the path of a call needs it; the transport has one such for each. */
-export interface Asked {
+export interface RequestContext {
   /** Names the request and all of its candidate attempts (spec:api/4.2). */
   readonly requestId: string;
   /** Monotonic milliseconds of its arrival. */
   readonly startedMs: number;
-  /** Aborts when the client leaves, with `ClientLeft`, or when the server gives the request up. */
+  /** Aborts when the client leaves, with `ClientDisconnected`, or when the server gives the request up. */
   readonly signal: AbortSignal;
   /** What it holds of the memory of this process; null where that is not counted. */
   readonly memory: HeldMemory | null;
@@ -25,7 +25,7 @@ export interface Asked {
 }
 
 /** An identified caller. */
-export interface Asker {
+export interface IdentifiedCaller {
   readonly key: Key;
   readonly accountId: number;
 }

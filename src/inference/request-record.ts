@@ -2,22 +2,22 @@ import type { Candidate } from '../catalogue/model.ts';
 import { resolveApp } from '../generations/apps.ts';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
 import type { Plan } from '../routing/plan.ts';
-import type { Ask, AskKind } from '../wire/chat.ts';
-import type { Asked } from './request-context.ts';
+import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
+import type { RequestContext } from './request-context.ts';
 
-const longestStored = 500;
+const maxStoredLength = 500;
 
 /**
  * A client's or upstream's text in a form that every database takes: bounded, without NUL, without halves of surrogate pairs.
  */
 export function storable(text: string): string {
-  return text.slice(0, longestStored).toWellFormed().replaceAll('\0', '\u{fffd}');
+  return text.slice(0, maxStoredLength).toWellFormed().replaceAll('\0', '\u{fffd}');
 }
 
 /** What a record says of the request itself, before anything is known of an answer. */
 export function requestDetail(
-  exchange: Pick<Asked, 'requestId' | 'header'>,
-  endpoint: AskKind,
+  exchange: Pick<RequestContext, 'requestId' | 'header'>,
+  endpoint: CompletionKind,
 ): GenerationDetail {
   const title =
     exchange.header('x-service-title') ?? exchange.header('x-openrouter-title') ?? exchange.header('x-title');
@@ -35,7 +35,7 @@ export function requestDetail(
 }
 
 /** What a record says of what was asked. */
-export function askDetail(ask: Ask): Partial<GenerationDetail> {
+export function askDetail(ask: CompletionRequest): Partial<GenerationDetail> {
   return {
     requested_models: ask.models.map(storable),
     streamed: ask.stream,
@@ -52,15 +52,15 @@ export function attemptsDetail(attempts: readonly AttemptRecord[]): Partial<Gene
 }
 
 /** More candidates than this are not put on record, of each kind. */
-const mostNoted = 32;
+const maxNoted = 32;
 
 /**
  * Why the candidates were tried in this order, when that is more than the order of the configuration. A candidate is the number of
  * its model among those asked for, and its label: some 30 bytes each.
  */
 export function routeDetail(
-  { models }: Ask,
-  { chain, dropped, held, by }: Plan,
+  { models }: CompletionRequest,
+  { chain, rejected: dropped, demoted: held, orderedBy: by }: Plan,
 ): Pick<GenerationDetail, 'route'> {
   if (by === 'file' && dropped.length === 0 && held.length === 0) return {};
   const noted = ({ modelId, label }: Candidate): readonly [number, string] => [
@@ -70,9 +70,9 @@ export function routeDetail(
   return {
     route: {
       by,
-      chain: chain.slice(0, mostNoted).map(noted),
-      held: held.slice(0, mostNoted).map(({ candidate, why }) => [...noted(candidate), why] as const),
-      dropped: dropped.slice(0, mostNoted).map(({ candidate, why }) => [...noted(candidate), why] as const),
+      chain: chain.slice(0, maxNoted).map(noted),
+      held: held.slice(0, maxNoted).map(({ candidate, why }) => [...noted(candidate), why] as const),
+      dropped: dropped.slice(0, maxNoted).map(({ candidate, why }) => [...noted(candidate), why] as const),
     },
   };
 }

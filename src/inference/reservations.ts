@@ -6,11 +6,11 @@ import type { Key } from '../keys/key.ts';
 import { type Krw, krwToDecimal, zeroKrw } from '../money/krw.ts';
 import { costOf } from '../money/price.ts';
 import { seoulDayAt } from '../time/period.ts';
-import type { Ask } from '../wire/chat.ts';
+import type { CompletionRequest } from '../wire/chat.ts';
 import type { CompletionSizes } from './completion-sizes.ts';
 
 /** Prompt tokens that one image or recording may amount to. */
-const mostTokensPerMediaPart = 3_000;
+const maxTokensPerMediaPart = 3_000;
 /** The least that is expected of a completion whose size the request does not bound. */
 const minExpectedTokens = 1_024;
 
@@ -19,7 +19,7 @@ const minExpectedTokens = 1_024;
  * (spec:money/6.6). A later request waits in line while the holds leave no room for it, so whatever the concurrency, the floor is
  * overrun by one request at most. From its beginning to its end neither account nor key is forgotten.
  */
-export class Hold {
+export class Reservation {
   readonly #account: Account;
   readonly #key: Key;
   readonly #onEnd: () => void;
@@ -31,12 +31,12 @@ export class Hold {
     this.#account = account;
     this.#key = key;
     this.#onEnd = onEnd;
-    account.keep();
-    key.keep();
+    account.pin();
+    key.pin();
   }
 
   /** Counts the request with its estimate, in the same turn in which it was admitted again. */
-  place(amount: Krw): void {
+  reserve(amount: Krw): void {
     this.#amount = amount;
     this.#account.hold(amount);
     this.#key.hold(amount);
@@ -49,13 +49,13 @@ export class Hold {
     this.#account.release(this.#amount);
     this.#key.release(this.#amount);
     this.#onEnd();
-    this.#account.letGo();
-    this.#key.letGo();
+    this.#account.unpin();
+    this.#key.unpin();
   }
 }
 
 /** Whose money a request is admitted with, and what it is compared with. */
-export interface Standing {
+export interface SpendStanding {
   readonly account: Account;
   readonly key: Key;
   /** Positive. */
@@ -68,7 +68,7 @@ export interface Standing {
  * `key_limit_exceeded` when the key's spend in its period is at or above its limit (spec:money/6.3). What is in flight never causes a
  * refusal (spec:money/6.4).
  */
-export function assertFunded({ account, key, debtFloor, nowMs }: Standing): void {
+export function assertFunded({ account, key, debtFloor, nowMs }: SpendStanding): void {
   if (account.balance < -debtFloor) throw noCredit(account.balance);
   const { limit } = key;
   if (limit === null) return;
@@ -80,7 +80,7 @@ export function assertFunded({ account, key, debtFloor, nowMs }: Standing): void
  * Why a request that waits in line may not be admitted any more; null when it may. It has not been admitted yet, so it is refused for
  * whatever would refuse it now, an account without credit included.
  */
-export function refusalInLine(standing: Standing): Error | null {
+export function refusalInLine(standing: SpendStanding): Error | null {
   const { account, key, nowMs } = standing;
   try {
     assertMayCall(key, 'inference', nowMs, () => account.balance);
@@ -104,15 +104,15 @@ function limitReached(limit: Krw, usage: Krw): Error {
  * The most that any candidate of the chain is expected to cost for this request: the prompt, and the completion that it allows. Without
  * a `max_tokens` that is the completion which its model showed lately, 1,024 tokens at least (spec:money/6.10).
  */
-export function estimate(ask: Ask, chain: readonly Candidate[], sizes: CompletionSizes): Krw {
-  const promptTokens = ask.textBytes + ask.mediaParts * mostTokensPerMediaPart;
+export function estimate(ask: CompletionRequest, chain: readonly Candidate[], sizes: CompletionSizes): Krw {
+  const promptTokens = ask.textBytes + ask.mediaParts * maxTokensPerMediaPart;
   return chain
     .map((candidate) => costOf(candidate.price, unitsFor(ask, candidate, { promptTokens, sizes })))
     .reduce(larger, zeroKrw);
 }
 
 function unitsFor(
-  ask: Ask,
+  ask: CompletionRequest,
   { modelId, maxCompletionTokens }: Candidate,
   { promptTokens, sizes }: { readonly promptTokens: number; readonly sizes: CompletionSizes },
 ): Parameters<typeof costOf>[1] {

@@ -1,47 +1,47 @@
-import { priceAnswer } from '../metering/price-response.ts';
-import { Tally } from '../metering/response-totals.ts';
+import { priceResponse } from '../metering/price-response.ts';
+import { ResponseTotals } from '../metering/response-totals.ts';
 import { reasoningContent, type WholeChoice, wholeBody } from '../wire/answer.ts';
 import {
   type AnswerChunk,
   type ChunkChoice,
-  saysSomething,
+  hasContent,
   type ToolCallDelta,
   withoutThoughts,
 } from '../wire/chat.ts';
 import { usageBody } from '../wire/usage.ts';
 import type { WholeAnswer } from './request-context.ts';
-import { type Answering, answerHeaders, envelopeOf, noteEnd } from './response-context.ts';
+import { envelopeOf, noteEnd, type ResponseContext, responseHeaders } from './response-context.ts';
 import { callIdOf, reasonFor } from './tool-calls.ts';
 
 /** Answers a whole request: priced, settled durably, then sent (spec:money/5.1). A client that has left pays nothing. */
-export async function answerWhole(answering: Answering): Promise<WholeAnswer> {
+export async function respondJson(answering: ResponseContext): Promise<WholeAnswer> {
   const { session, answer, ask, exchange } = answering;
-  const tally = new Tally();
+  const totals = new ResponseTotals();
   const chunks: readonly AnswerChunk[] = answer.first;
-  for (const chunk of chunks) tally.take(chunk);
+  for (const chunk of chunks) totals.take(chunk);
   answer.release();
-  const { usage, source, bill } = await priceAnswer(ask, answer.candidate, tally, answering.count);
-  noteEnd(answering, usage, tally.finishReason === 'error');
+  const { usage, source, bill } = await priceResponse(ask, answer.candidate, totals, answering.count);
+  noteEnd(answering, usage, totals.finishReason === 'error');
   if (exchange.signal.aborted) throw exchange.signal.reason;
   await session.end({
     status: 200,
     errorType: null,
     candidate: answer.candidate,
-    tally,
+    totals,
     usage,
     usageSource: source,
     cost: bill.cost,
     cancelled: false,
   });
   return {
-    headers: answerHeaders(answering),
+    headers: responseHeaders(answering),
     body: wholeBody(envelopeOf(answering), {
       choices: chunks
         .flatMap((chunk) => chunk.choices)
         .map((choice) => wholeChoice(ask.hidesThoughts ? withoutThoughts(choice) : choice, session.id)),
       usage: usageBody(usage, bill),
-      systemFingerprint: tally.systemFingerprint,
-      serviceTier: tally.serviceTier,
+      systemFingerprint: totals.systemFingerprint,
+      serviceTier: totals.serviceTier,
     }),
   };
 }
@@ -64,7 +64,7 @@ function wholeChoice(choice: ChunkChoice, generationId: string): WholeChoice {
       ...rest,
     },
     // Words are complete when they came whole; nothing for no reason stays nothing.
-    finishReason: finish_reason ?? (saysSomething(delta) ? reasonFor(calls !== undefined) : null),
+    finishReason: finish_reason ?? (hasContent(delta) ? reasonFor(calls !== undefined) : null),
     nativeFinishReason: native_finish_reason,
     logprobs,
   };

@@ -1,31 +1,31 @@
 import { type Refusal, refuse } from '../errors/catalogue.ts';
 import { renderRefusal } from '../errors/error-body.ts';
-import { ClientLeft } from '../errors/request-aborted.ts';
-import { type Priced, priceAnswer } from '../metering/price-response.ts';
-import { longestAfterEnd, Tally } from '../metering/response-totals.ts';
+import { ClientDisconnected } from '../errors/request-aborted.ts';
+import { type Priced, priceResponse } from '../metering/price-response.ts';
+import { maxAfterEnd, ResponseTotals } from '../metering/response-totals.ts';
 import { zeroKrw } from '../money/krw.ts';
 import { ChunkWriter } from '../wire/answer.ts';
-import type { Ask } from '../wire/chat.ts';
+import type { CompletionRequest } from '../wire/chat.ts';
 import { doneData, sseEvent, sseKeepAlive } from '../wire/sse.ts';
 import { usageBody } from '../wire/usage.ts';
-import type { Answer } from './outcome.ts';
+import type { CandidateResponse } from './outcome.ts';
 import type { AnswerSink, StreamedAnswer } from './request-context.ts';
-import { type Answering, answerHeaders, envelopeOf, noteEnd } from './response-context.ts';
-import { timeoutOf, UpstreamBroke } from './stream-error.ts';
+import { envelopeOf, noteEnd, type ResponseContext, responseHeaders } from './response-context.ts';
+import { timeoutOf, UpstreamStreamError } from './stream-error.ts';
 import { reasonFor, ToolCalls } from './tool-calls.ts';
 import { Watchdog } from './watchdog.ts';
 
 const done = sseEvent(doneData);
 
 /** Answers a streamed request. From here on every error is an event of the stream (spec:errors/6). */
-export function answerStream(answering: Answering): StreamedAnswer {
-  return { headers: answerHeaders(answering), stream: (sink) => relay(answering, sink) };
+export function respondStream(answering: ResponseContext): StreamedAnswer {
+  return { headers: responseHeaders(answering), stream: (sink) => relay(answering, sink) };
 }
 
 /** Passes the answer on and settles it, however it ends. Never throws. */
-async function relay(answering: Answering, sink: AnswerSink): Promise<void> {
+async function relay(answering: ResponseContext, sink: AnswerSink): Promise<void> {
   const { answer, clock, keepAliveMs } = answering;
-  const tally = new Tally();
+  const totals = new ResponseTotals();
   const [opening] = answer.first;
   const writer = new ChunkWriter(envelopeOf(answering), {
     systemFingerprint: opening?.systemFingerprint ?? null,
@@ -34,16 +34,16 @@ async function relay(answering: Answering, sink: AnswerSink): Promise<void> {
   });
   const silence = new Watchdog(clock, keepAliveMs, () => void sink.write(sseKeepAlive));
   const toolCalls = new ToolCalls(answering.session.id);
-  const passing: Passing = { tally, writer, toolCalls, sink, silence, held: '' };
+  const passing: Passing = { totals, writer, toolCalls, sink, silence, held: '' };
   let end: string;
   try {
     await pass(answering, passing);
     end = await complete(answering, passing);
   } catch (thrown) {
     end =
-      thrown instanceof ClientLeft
-        ? await left(answering, tally)
-        : await broke(answering, { tally, writer, thrown });
+      thrown instanceof ClientDisconnected
+        ? await left(answering, totals)
+        : await broke(answering, { totals, writer, thrown });
   } finally {
     silence.stop();
     answer.rest?.close();
@@ -57,7 +57,7 @@ const freeText = 65_536;
 
 /** What an answer needs while it passes. */
 interface Passing {
-  readonly tally: Tally;
+  readonly totals: ResponseTotals;
   readonly writer: ChunkWriter;
   readonly toolCalls: ToolCalls;
   readonly sink: AnswerSink;
@@ -70,64 +70,64 @@ interface Passing {
  * Passes chunks on as they come. A stream waits in here for nearly all of its life, and thousands do: nothing of what has passed
  * is kept.
  */
-async function pass({ answer, ask, exchange }: Answering, passing: Passing): Promise<void> {
+async function pass({ answer, ask, exchange }: ResponseContext, passing: Passing): Promise<void> {
   let full = put(answer, ask, passing, answer.first);
   answer.first = [];
   for (;;) {
     if (full !== undefined) await full;
     if (exchange.signal.aborted) throw exchange.signal.reason;
-    let chunks: Answer['first'] | null = null;
+    let chunks: CandidateResponse['first'] | null = null;
     try {
-      chunks = answer.rest === null ? null : await answer.rest.nextAfter(passing.tally);
+      chunks = answer.rest === null ? null : await answer.rest.nextAfter(passing.totals);
     } catch (error) {
       // Who gave the request up is why it ended, not the upstream that was cut off for it.
       throw exchange.signal.aborted ? exchange.signal.reason : error;
     }
     if (chunks === null) return;
-    if (passing.tally.text.length > freeText) exchange.memory?.hold('answer', passing.tally.text.length);
+    if (passing.totals.text.length > freeText) exchange.memory?.hold('answer', passing.totals.text.length);
     full = put(answer, ask, passing, chunks);
   }
 }
 
 /** Writes chunks that arrived together together. Returns what to wait for when the client is slow. */
 function put(
-  answer: Answer,
-  { choices }: Ask,
+  answer: CandidateResponse,
+  { choices }: CompletionRequest,
   passing: Passing,
-  chunks: Answer['first'],
+  chunks: CandidateResponse['first'],
 ): Promise<void> | undefined {
-  const { tally, writer, toolCalls, sink, silence } = passing;
+  const { totals, writer, toolCalls, sink, silence } = passing;
   let out = '';
   let isTooMuch = false;
   for (const chunk of chunks) {
-    tally.take(chunk);
+    totals.take(chunk);
     const event = writer.chunk(toolCalls.ordered(chunk));
-    const isHeld = tally.hasFinished(choices);
+    const isHeld = totals.hasFinished(choices);
     if (isHeld) passing.held += event;
-    isTooMuch = tally.isTooLong || passing.held.length > longestAfterEnd;
+    isTooMuch = totals.isTooLong || passing.held.length > maxAfterEnd;
     if (isTooMuch) break;
     if (!isHeld) out += event;
   }
   if (out !== '') silence.pat();
   const full = out === '' ? undefined : sink.write(out);
   // What came before belongs to the client, also when one read brought it and what was too much.
-  if (isTooMuch) answer.rest?.fail(new UpstreamBroke('the upstream sent too much'));
+  if (isTooMuch) answer.rest?.fail(new UpstreamStreamError('the upstream sent too much'));
   return full;
 }
 
 /** Settles a complete answer; its last events come after that is durable. */
-async function complete(answering: Answering, said: Passing): Promise<string> {
+async function complete(answering: ResponseContext, said: Passing): Promise<string> {
   const { answer, ask } = answering;
-  const { tally, writer, held } = said;
-  const priced = await priceAnswer(ask, answer.candidate, tally, answering.count);
-  noteEnd(answering, priced.usage, tally.finishReason === 'error');
-  await settle(answering, tally, priced, { errorType: null, cancelled: false });
+  const { totals, writer, held } = said;
+  const priced = await priceResponse(ask, answer.candidate, totals, answering.count);
+  noteEnd(answering, priced.usage, totals.finishReason === 'error');
+  await settle(answering, totals, priced, { errorType: null, cancelled: false });
   return `${held}${missingEnds(said)}${writer.usage(usageBody(priced.usage, priced.bill))}${done}`;
 }
 
 /** An upstream may be done without a reason, but a client may not take a choice without one: OpenAI's own throws the answer away. */
-function missingEnds({ tally, writer, toolCalls }: Passing): string {
-  const choices = tally.unfinished.map((index) => ({
+function missingEnds({ totals, writer, toolCalls }: Passing): string {
+  const choices = totals.unfinished.map((index) => ({
     index,
     delta: {},
     finish_reason: reasonFor(toolCalls.hasCalls(index)),
@@ -138,11 +138,11 @@ function missingEnds({ tally, writer, toolCalls }: Passing): string {
 }
 
 /** The client left (spec:money/4.4): what was generated is billed, unless not one word was sent. Nobody reads the end. */
-async function left(answering: Answering, tally: Tally): Promise<string> {
-  const priced = await priceAnswer(answering.ask, answering.answer.candidate, tally, answering.count);
+async function left(answering: ResponseContext, totals: ResponseTotals): Promise<string> {
+  const priced = await priceResponse(answering.ask, answering.answer.candidate, totals, answering.count);
   const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
   noteEnd(answering, priced.usage, false);
-  await settle(answering, tally, tally.spoke ? priced : free, {
+  await settle(answering, totals, totals.hasContent ? priced : free, {
     errorType: null,
     cancelled: true,
   }).catch(() => {});
@@ -151,16 +151,16 @@ async function left(answering: Answering, tally: Tally): Promise<string> {
 
 /** The upstream failed in the middle, or the answer cannot be billed (spec:money/4.3): an error event, zero cost. */
 async function broke(
-  answering: Answering,
-  said: { tally: Tally; writer: ChunkWriter; thrown: unknown },
+  answering: ResponseContext,
+  said: { totals: ResponseTotals; writer: ChunkWriter; thrown: unknown },
 ): Promise<string> {
-  const { tally, writer, thrown } = said;
+  const { totals, writer, thrown } = said;
   const refusal = refusalOf(thrown, answering.answer.status);
-  const priced = await priceAnswer(answering.ask, answering.answer.candidate, tally, answering.count);
+  const priced = await priceResponse(answering.ask, answering.answer.candidate, totals, answering.count);
   const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
   const { error } = renderRefusal(refusal).body;
-  if (thrown instanceof UpstreamBroke) noteEnd(answering, priced.usage, true);
-  await settle(answering, tally, free, { errorType: error.metadata.error_type, cancelled: false }).catch(
+  if (thrown instanceof UpstreamStreamError) noteEnd(answering, priced.usage, true);
+  await settle(answering, totals, free, { errorType: error.metadata.error_type, cancelled: false }).catch(
     () => {},
   );
   return `${writer.error({ ...error, metadata: inStream(error.metadata) })}${done}`;
@@ -168,7 +168,7 @@ async function broke(
 
 /** `status` is that of the response: what the candidate returned, unless it named another for its error. */
 function refusalOf(thrown: unknown, status: number): Refusal {
-  if (!(thrown instanceof UpstreamBroke))
+  if (!(thrown instanceof UpstreamStreamError))
     return refuse('server', '서버 내부 오류입니다. Internal server error.');
   if (thrown.expired !== null) return timeoutOf(thrown.expired);
   return refuse('provider_error', '업스트림이 응답 도중 끊겼습니다. The upstream failed while answering.', {
@@ -183,15 +183,15 @@ function inStream(metadata: Readonly<Record<string, unknown>>): object {
 }
 
 function settle(
-  { session, answer }: Answering,
-  tally: Tally,
+  { session, answer }: ResponseContext,
+  totals: ResponseTotals,
   priced: Priced,
   how: { readonly errorType: string | null; readonly cancelled: boolean },
 ): Promise<void> {
   return session.end({
     status: 200,
     candidate: answer.candidate,
-    tally,
+    totals,
     usage: priced.usage,
     usageSource: priced.source,
     cost: priced.bill.cost,

@@ -2,19 +2,19 @@ import type { CountTexts } from '../metering/count-tokens.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
 import type { Envelope } from '../wire/answer.ts';
-import type { Ask } from '../wire/chat.ts';
+import type { CompletionRequest } from '../wire/chat.ts';
 import type { Usage } from '../wire/usage.ts';
 import type { CompletionSizes } from './completion-sizes.ts';
-import type { Answer } from './outcome.ts';
-import type { Asked } from './request-context.ts';
+import type { CandidateResponse } from './outcome.ts';
+import type { RequestContext } from './request-context.ts';
 import type { Session } from './session.ts';
 
 /** A request that has its answer in hand and is about to pass it on. */
-export interface Answering {
+export interface ResponseContext {
   readonly session: Session;
-  readonly ask: Ask;
-  readonly answer: Answer;
-  readonly exchange: Asked;
+  readonly ask: CompletionRequest;
+  readonly answer: CandidateResponse;
+  readonly exchange: RequestContext;
   readonly clock: Clock;
   readonly health: Health;
   readonly sizes: CompletionSizes;
@@ -24,7 +24,7 @@ export interface Answering {
 }
 
 /** The headers of a successful answer (spec:api/4.3): the candidate that answered, and the generation's id. */
-export function answerHeaders({ session, answer }: Answering): Readonly<Record<string, string>> {
+export function responseHeaders({ session, answer }: ResponseContext): Readonly<Record<string, string>> {
   return {
     'X-Service-Generation-Id': session.id,
     'X-Generation-Id': session.id,
@@ -39,7 +39,7 @@ function inAscii(id: string): string {
 }
 
 /** What every object of the answer says of itself. */
-export function envelopeOf({ session, ask, answer }: Answering): Envelope {
+export function envelopeOf({ session, ask, answer }: ResponseContext): Envelope {
   return {
     kind: ask.kind,
     id: session.id,
@@ -51,12 +51,12 @@ export function envelopeOf({ session, ask, answer }: Answering): Envelope {
 
 /** Tells how the answer of the candidate ended; once for each. `broken`: the upstream failed, or said that it did. */
 export function noteEnd(
-  { answer, ask, clock, health, sizes }: Answering,
+  { answer, ask, clock, health, sizes }: ResponseContext,
   { completionTokens }: Usage,
   broken: boolean,
 ): void {
   // An answer that broke off says nothing of how long answers are.
   if (!broken) sizes.note(answer.candidate.modelId, Math.ceil(completionTokens / ask.choices));
-  const tookMs = clock.monotonic() - answer.askedMs;
+  const tookMs = clock.monotonic() - answer.sentAtMs;
   health.ended(answer.candidate.label, { broken, tokens: completionTokens, tookMs });
 }

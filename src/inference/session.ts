@@ -2,21 +2,21 @@ import type { Account } from '../accounts/account.ts';
 import type { Candidate } from '../catalogue/model.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import { errorTypeOf, statusOf } from '../errors/error-body.ts';
-import { ClientLeft } from '../errors/request-aborted.ts';
+import { ClientDisconnected } from '../errors/request-aborted.ts';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
 import { type GenerationUuid, generationIdOf, newGenerationUuid } from '../ids/generation-id.ts';
 import { generationOfRequest } from '../ids/request-id.ts';
 import type { Key } from '../keys/key.ts';
 import { type Opened, type SettlementRow, type Settlements, Unbillable } from '../ledger/settlements.ts';
-import type { Tally } from '../metering/response-totals.ts';
+import type { ResponseTotals } from '../metering/response-totals.ts';
 import { type Krw, zeroKrw } from '../money/krw.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
-import type { Ask, AskKind } from '../wire/chat.ts';
+import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import { noUsage, type Usage } from '../wire/usage.ts';
-import type { Asked } from './request-context.ts';
+import type { RequestContext } from './request-context.ts';
 import { askDetail, attemptsDetail, requestDetail, storableOr } from './request-record.ts';
-import { Hold } from './reservations.ts';
+import { Reservation } from './reservations.ts';
 
 /** What is on record for a client that left before it was answered; nobody is ever sent it. */
 const clientClosedRequest = 499;
@@ -26,7 +26,7 @@ export interface Ending {
   readonly status: number;
   readonly errorType: string | null;
   readonly candidate: Candidate | null;
-  readonly tally: Tally | null;
+  readonly totals: ResponseTotals | null;
   readonly usage: Usage;
   readonly usageSource: GenerationDetail['usage_source'];
   readonly cost: Krw;
@@ -37,8 +37,8 @@ export interface Ending {
 export interface SessionParts {
   readonly account: Account;
   readonly key: Key;
-  readonly exchange: Asked;
-  readonly endpoint: AskKind;
+  readonly exchange: RequestContext;
+  readonly endpoint: CompletionKind;
   readonly settlements: Settlements;
   readonly clock: Clock;
   /** The request is in flight no more. */
@@ -55,9 +55,9 @@ export class Session {
   readonly id: string;
   readonly createdAtMs: number;
   readonly attempts: AttemptRecord[] = [];
-  readonly hold: Hold;
+  readonly hold: Reservation;
   /** Set once the body has been read. */
-  ask: Ask | null = null;
+  ask: CompletionRequest | null = null;
   /** Set once the candidates have been put in order: what is to be on record of that. */
   route: Pick<GenerationDetail, 'route'> = {};
   /** How long it waited in line to be admitted; null when it did not. */
@@ -86,7 +86,7 @@ export class Session {
       app: this.#detail.app ?? null,
     };
     this.#opened = parts.settlements.open(record);
-    this.hold = new Hold(parts.account, parts.key, parts.onReleased);
+    this.hold = new Reservation(parts.account, parts.key, parts.onReleased);
   }
 
   /**
@@ -119,13 +119,13 @@ export class Session {
   async fail(thrown: unknown): Promise<void> {
     if (this.#ended) return;
     const failure = thrown instanceof Refusal ? thrown.failure : 'server';
-    const left = thrown instanceof ClientLeft;
+    const left = thrown instanceof ClientDisconnected;
     try {
       await this.end({
         status: left ? clientClosedRequest : statusOf(failure),
         errorType: left ? null : errorTypeOf(failure),
         candidate: null,
-        tally: null,
+        totals: null,
         usage: noUsage,
         usageSource: undefined,
         cost: zeroKrw,
@@ -141,7 +141,7 @@ export class Session {
     const { clock, key, exchange } = this.#parts;
     const settledAtMs = clock.now();
     const nowMs = clock.monotonic();
-    const { candidate, tally, usage } = ending;
+    const { candidate, totals, usage } = ending;
     const detail: GenerationDetail = {
       ...this.#detail,
       ...(this.ask === null ? {} : askDetail(this.ask)),
@@ -149,9 +149,9 @@ export class Session {
       ...this.route,
       ...(this.admissionWaitMs === null ? {} : { admission_wait_ms: Math.round(this.admissionWaitMs) }),
       cancelled: ending.cancelled,
-      upstream_id: storableOr(tally?.upstreamId ?? null),
-      native_finish_reason: storableOr(tally?.nativeFinishReason ?? null),
-      service_tier: storableOr(tally?.serviceTier ?? null),
+      upstream_id: storableOr(totals?.upstreamId ?? null),
+      native_finish_reason: storableOr(totals?.nativeFinishReason ?? null),
+      service_tier: storableOr(totals?.serviceTier ?? null),
       reasoning_tokens: usage.reasoningTokens,
       cache_read_tokens: usage.cacheReadTokens,
       cache_write_tokens: usage.cacheWriteTokens,
@@ -170,7 +170,7 @@ export class Session {
       errorType: ending.errorType,
       model: candidate?.modelId ?? null,
       provider: candidate?.providerName ?? null,
-      finishReason: tally?.finishReason ?? null,
+      finishReason: totals?.finishReason ?? null,
       promptTokens: usage.promptTokens,
       completionTokens: usage.completionTokens,
       cost: ending.cost,

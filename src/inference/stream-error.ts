@@ -8,8 +8,8 @@ export interface ExpiredLimit {
 }
 
 /** An upstream that had begun to answer stopped being one: it broke off, fell silent, said an error or nonsense. */
-export class UpstreamBroke extends Error {
-  override readonly name = 'UpstreamBroke';
+export class UpstreamStreamError extends Error {
+  override readonly name = 'UpstreamStreamError';
   /** The status that it named for it; null when there was none. */
   readonly status: number | null;
   /** The limit that ended it; null when none did. */
@@ -26,8 +26,8 @@ export class UpstreamBroke extends Error {
 }
 
 /** An upstream that sent nothing for so long. */
-export function fellSilent(limitMs: number): UpstreamBroke {
-  return new UpstreamBroke('the upstream fell silent', { expired: { kind: 'idle', limitMs } });
+export function idleTimeoutError(limitMs: number): UpstreamStreamError {
+  return new UpstreamStreamError('the upstream fell silent', { expired: { kind: 'idle', limitMs } });
 }
 
 /** The refusal of a request that a limit ended (spec:errors/3.7): `timeout_sec` is that limit. */

@@ -11,7 +11,7 @@ export function reasonFor(hasCalls: boolean): FinishReason {
 }
 
 /** A tool call as far as it has been told. */
-interface Told {
+interface SentCall {
   readonly index: number;
   readonly id: string | null;
   args: string;
@@ -25,7 +25,7 @@ interface Told {
 export class ToolCalls {
   readonly #generationId: string | null;
   /** The latest call at each index of the upstream, by choice. */
-  #latest: Map<string, Told> | null = null;
+  #latest: Map<string, SentCall> | null = null;
   /** How many calls each choice has. */
   #counts: Map<number, number> | null = null;
 
@@ -82,7 +82,7 @@ export class ToolCalls {
 }
 
 /** Whether a delta at the index of a known call begins another: it is named, and has another id or follows complete arguments. */
-function isAnother(known: Told, { id, function: called }: ToolCallDelta): boolean {
+function isAnother(known: SentCall, { id, function: called }: ToolCallDelta): boolean {
   if (called.name === undefined) return false;
   if (id !== undefined && known.id !== null) return id !== known.id;
   return isJson(known.args);

@@ -2,20 +2,20 @@
  * Why the journal refuses: `failed`, the disk refused a write, a sync or a new segment; `full`, the segments have reached
  * `maxBytes`; `slow`, the disk has not finished a new segment and the waiting records already fill it; `closed`.
  */
-export type JournalTrouble = 'failed' | 'full' | 'slow' | 'closed';
+export type JournalFault = 'failed' | 'full' | 'slow' | 'closed';
 
 /** The journal cannot take or keep a record. Its `cause` is the error of the disk, when there was one. */
 export class JournalUnavailable extends Error {
   override readonly name = 'JournalUnavailable';
-  readonly reason: JournalTrouble;
+  readonly reason: JournalFault;
 
-  constructor(reason: JournalTrouble, cause?: unknown) {
+  constructor(reason: JournalFault, cause?: unknown) {
     super(messages[reason], cause === undefined ? undefined : { cause });
     this.reason = reason;
   }
 }
 
-const messages: Readonly<Record<JournalTrouble, string>> = {
+const messages: Readonly<Record<JournalFault, string>> = {
   failed: 'the disk refused to keep a record of the journal',
   full: 'the journal has reached its size limit: its records are not being settled',
   slow: 'the disk is too slow to give the journal another segment',

@@ -92,7 +92,7 @@ export class Journal {
    */
   static async open(options: JournalOptions): Promise<Journal> {
     const journal = new Journal(options);
-    await journal.#writer.shelf.open();
+    await journal.#writer.pool.open();
     return journal;
   }
 
@@ -121,7 +121,7 @@ export class Journal {
   release(ticket: Ticket): void {
     const segment = this.#live(ticket);
     segment.live -= 1;
-    this.#writer.putAway(segment);
+    this.#writer.releaseSegment(segment);
   }
 
   /**
@@ -130,7 +130,7 @@ export class Journal {
    */
   bytesSince(ticket: Ticket): number {
     let bytes = 0;
-    for (const segment of this.#writer.shelf.segments) if (segment.number > ticket) bytes += segment.bytes;
+    for (const segment of this.#writer.pool.segments) if (segment.number > ticket) bytes += segment.bytes;
     return bytes;
   }
 
@@ -141,7 +141,7 @@ export class Journal {
   *replay(): Generator<ReplayedRecord> {
     if (this.#replayed) throw new Error('a journal is replayed once');
     this.#replayed = true;
-    for (const segment of [...this.#writer.shelf.segments]) {
+    for (const segment of [...this.#writer.pool.segments]) {
       if (segment.state !== 'old') continue;
       // The walk holds the segment itself, or releasing its first record would delete it under the second.
       segment.live += 1;
@@ -156,17 +156,17 @@ export class Journal {
 
   /** The settled segments that are kept, by number, oldest first. */
   get kept(): readonly number[] {
-    return [...this.#writer.shelf.segments].filter(({ kept }) => kept).map(({ number }) => number);
+    return [...this.#writer.pool.segments].filter(({ kept }) => kept).map(({ number }) => number);
   }
 
   /** Deletes kept segments; works after `close` too. Resolves when they are gone. */
   forget(numbers: Iterable<number>): Promise<void> {
-    const { shelf } = this.#writer;
+    const { pool } = this.#writer;
     for (const number of numbers) {
-      const segment = shelf.get(number);
-      if (segment?.kept === true) shelf.retire(segment);
+      const segment = pool.get(number);
+      if (segment?.kept === true) pool.retire(segment);
     }
-    return shelf.deleted();
+    return pool.deleted();
   }
 
   /**
@@ -174,17 +174,17 @@ export class Journal {
    * segment there is; what is behind one that cannot be deleted yet stays. Resolves when they are gone.
    */
   expire(numbers: ReadonlySet<number>): Promise<void> {
-    const { shelf } = this.#writer;
-    shelf.expire(numbers);
-    return shelf.deleted();
+    const { pool } = this.#writer;
+    pool.expire(numbers);
+    return pool.deleted();
   }
 
   /** The state now, and counts since `open`. */
   stats(): JournalStats {
-    const { shelf, counts } = this.#writer;
+    const { pool, counts } = this.#writer;
     let liveRecords = 0;
-    for (const segment of shelf.segments) liveRecords += segment.live;
-    const { count: segments, bytes, keptBytes, foreign, blockage } = shelf;
+    for (const segment of pool.segments) liveRecords += segment.live;
+    const { count: segments, bytes, keptBytes, foreign, blockage } = pool;
     return { segments, bytes, keptBytes, liveRecords, foreign, blocked: blockage?.reason ?? null, ...counts };
   }
 
@@ -197,7 +197,7 @@ export class Journal {
   }
 
   #live(ticket: Ticket): Segment {
-    const segment = this.#writer.shelf.get(ticket);
+    const segment = this.#writer.pool.get(ticket);
     if (segment === undefined || segment.live === 0)
       throw new Error(`ticket ${ticket} stands for no live record`);
     return segment;

@@ -6,7 +6,7 @@ import type { JournalEvent } from './errors.ts';
 import { createSegment, type JournalOwner, type Segment, segmentOf, syncDirectory } from './segment.ts';
 
 /** What the shelf needs to know. */
-export interface ShelfOptions {
+export interface SegmentPoolOptions {
   readonly disk: Disk;
   readonly dir: string;
   readonly segmentBytes: number;
@@ -33,8 +33,8 @@ const retryMs = 1000;
 const noSpace: readonly unknown[] = ['ENOSPC', 'EDQUOT'];
 
 /** The segment files of one directory: it keeps one more ready than is in use, and deletes those that nobody needs. */
-export class Shelf {
-  readonly #options: ShelfOptions;
+export class SegmentPool {
+  readonly #options: SegmentPoolOptions;
   readonly #segments = new Map<number, Segment>();
   #highest = 0;
   #bytes = 0;
@@ -49,7 +49,7 @@ export class Shelf {
   #closed = false;
 
   /** Takes the directory, and removes the unfinished segments in it. Throws the file system's error when it cannot. */
-  constructor(options: ShelfOptions) {
+  constructor(options: SegmentPoolOptions) {
     this.#options = options;
     const { disk, dir } = options;
     disk.makePrivateDirectory(dir);

@@ -2,10 +2,10 @@ import { Batch } from './batch.ts';
 import { JournalUnavailable } from './errors.ts';
 import { framingBytes, type RecordType } from './record.ts';
 import { firstRecordAt, type Segment, writeAll } from './segment.ts';
-import { Shelf, type ShelfOptions } from './segment-pool.ts';
+import { SegmentPool, type SegmentPoolOptions } from './segment-pool.ts';
 
 /** The shelf's needs, less what the writer sees to itself. */
-type WriterOptions = Omit<ShelfOptions, 'onReady' | 'onFailed'> & {
+type WriterOptions = Omit<SegmentPoolOptions, 'onReady' | 'onFailed'> & {
   readonly sync: boolean;
   /** Settled segments are kept until they are forgotten. */
   readonly keepsSettled: boolean;
@@ -18,7 +18,7 @@ type WriterOptions = Omit<ShelfOptions, 'onReady' | 'onFailed'> & {
  * goes on in a new one: after a failed fdatasync the kernel may have dropped the pages and call the next one good.
  */
 export class Writer {
-  readonly shelf: Shelf;
+  readonly pool: SegmentPool;
   readonly #options: WriterOptions;
   readonly #largestRecord: number;
   readonly #batch = new Batch();
@@ -41,15 +41,15 @@ export class Writer {
   constructor(options: WriterOptions) {
     this.#options = options;
     this.#largestRecord = options.segmentBytes - firstRecordAt;
-    this.shelf = new Shelf({
+    this.pool = new SegmentPool({
       ...options,
       onReady: () => {
-        if (!this.#closed) this.#current ??= this.shelf.take();
+        if (!this.#closed) this.#current ??= this.pool.take();
         this.#turn();
       },
       onFailed: (segment) => {
         if (segment === this.#current) this.#fail(segment.cause);
-        else this.putAway(segment);
+        else this.releaseSegment(segment);
       },
     });
   }
@@ -86,12 +86,12 @@ export class Writer {
   }
 
   /** Closes a segment that is not written any more, and has it deleted once its records are released. */
-  putAway(segment: Segment): void {
+  releaseSegment(segment: Segment): void {
     if (segment === this.#current || segment.syncing || segment.state === 'preparing' || segment.kept) return;
     if (segment.live === 0) {
       this.#dirty.delete(segment);
-      if (this.#options.keepsSettled && segment.hasRecords && !segment.foreign) this.shelf.keep(segment);
-      else this.shelf.retire(segment);
+      if (this.#options.keepsSettled && segment.hasRecords && !segment.foreign) this.pool.keep(segment);
+      else this.pool.retire(segment);
     } else if (segment.fd >= 0 && !this.#dirty.has(segment)) {
       this.#options.disk.close(segment.fd);
       segment.fd = -1;
@@ -106,10 +106,11 @@ export class Writer {
       await this.settled();
     } finally {
       await this.#syncing?.promise.catch(() => {});
-      await this.shelf.close();
+      await this.pool.close();
       this.#current = undefined;
-      for (const segment of [...this.shelf.segments]) if (segment.state !== 'old') this.putAway(segment);
-      await this.shelf.close();
+      for (const segment of [...this.pool.segments])
+        if (segment.state !== 'old') this.releaseSegment(segment);
+      await this.pool.close();
     }
   }
 
@@ -119,14 +120,14 @@ export class Writer {
     if (full !== undefined) {
       if (full.written + this.#batch.length + bytes <= full.bytes) return full;
       if (full.state === 'preparing') throw new JournalUnavailable('slow');
-      if (this.shelf.hasNext) {
+      if (this.pool.hasNext) {
         this.#flush();
-        if (this.#current === full) this.#current = this.shelf.take();
-        this.putAway(full);
+        if (this.#current === full) this.#current = this.pool.take();
+        this.releaseSegment(full);
         if (this.#current !== undefined) return this.#current;
       }
     }
-    const { reason, error } = this.shelf.blockage ?? {
+    const { reason, error } = this.pool.blockage ?? {
       reason: full === undefined ? 'failed' : 'slow',
       error: undefined,
     };
@@ -193,7 +194,7 @@ export class Writer {
       callers?.reject(new JournalUnavailable('failed', failed.reason));
     }
     this.#underWay = [];
-    for (const segment of segments) this.putAway(segment);
+    for (const segment of segments) this.releaseSegment(segment);
     if (this.#waiting !== undefined) this.#schedule();
   }
 
@@ -216,9 +217,9 @@ export class Writer {
     this.#dirty.clear();
     this.#batch.clear();
     this.#done = this.#appended;
-    this.#current = this.shelf.take();
+    this.#current = this.pool.take();
     this.#waiting?.reject(new JournalUnavailable('failed', error));
     this.#waiting = undefined;
-    for (const segment of lost) this.putAway(segment);
+    for (const segment of lost) this.releaseSegment(segment);
   }
 }

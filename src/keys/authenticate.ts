@@ -8,7 +8,7 @@ import type { Key } from './key.ts';
 export type Credential = 'none' | KeyKind | 'either';
 
 /** Longer tokens than this are no keys of ours; they are not even hashed. */
-const longestToken = 256;
+const maxTokenLength = 256;
 
 /**
  * The hash of the key in an `Authorization` header. Refuses with `401 invalid_api_key` when the header is missing, is no bearer
@@ -16,7 +16,7 @@ const longestToken = 256;
  */
 export function hashOfBearer(header: string | undefined, keyPrefix: string): KeyHash {
   const token = header === undefined ? null : /^Bearer ([\x21-\x7e]+)$/i.exec(header)?.[1];
-  if (token == null || token.length > longestToken || !token.startsWith(keyPrefix)) throw invalidKey();
+  if (token == null || token.length > maxTokenLength || !token.startsWith(keyPrefix)) throw invalidKey();
   return hashKey(token);
 }
 

@@ -1,6 +1,6 @@
 import type { KeyHash } from '../ids/api-key.ts';
 import type { Krw } from '../money/krw.ts';
-import { type MemoryParts, Remembered } from '../store/clock-cache.ts';
+import { ClockCache, type ClockCacheParts } from '../store/clock-cache.ts';
 import type { Sql } from '../store/sql.ts';
 import { seoulDayAt } from '../time/period.ts';
 import { Key } from './key.ts';
@@ -21,43 +21,45 @@ const rememberedUnknown = 10_000;
  * The keys this process has met and not forgotten. Answered from memory, kept true by settlements and change events. A key that is
  * forgotten is read again at its next use, as one that was never met.
  */
-export class KeyRing {
-  readonly #parts: MemoryParts;
+export class KeyCache {
+  readonly #parts: ClockCacheParts;
   readonly #byHash = new Map<KeyHash, Key>();
   readonly #byId = new Map<number, Key>();
-  readonly #remembered: Remembered<Key>;
+  readonly #cache: ClockCache<Key>;
   readonly #unknown = new Set<KeyHash>();
   readonly #loading = new Map<KeyHash, Promise<Key | null>>();
   /** Charges that the database has, but not what was read of it, by key. */
-  readonly #doubtful = new Map<number, { readonly day: number; readonly cost: Krw }[]>();
+  readonly #stale = new Map<number, { readonly day: number; readonly cost: Krw }[]>();
 
-  constructor(parts: MemoryParts) {
+  constructor(parts: ClockCacheParts) {
     this.#parts = parts;
-    this.#remembered = new Remembered(parts.kept, ({ row }) => {
+    this.#cache = new ClockCache(parts.capacity, ({ row }) => {
       this.#byHash.delete(row.hash);
       this.#byId.delete(row.id);
       // A doubt about money would still be charged here, and the key needed.
-      this.#doubtful.delete(row.id);
+      this.#stale.delete(row.id);
     });
   }
 
   /** The key if it is known, null if it is known not to exist, undefined if the database must be asked. */
-  peek(hash: KeyHash): Key | null | undefined {
+  getCached(hash: KeyHash): Key | null | undefined {
     const known = this.#byHash.get(hash);
     if (known === undefined) return this.#unknown.has(hash) ? null : undefined;
     known.isUsed = true;
-    return known.knows(this.#today()) ? known : undefined;
+    return known.isCurrentFor(this.#today()) ? known : undefined;
   }
 
   /** The key with this id if it is known. */
-  peekId(keyId: number): Key | undefined {
+  getCachedById(keyId: number): Key | undefined {
     return this.#byId.get(keyId);
   }
 
   /** Whether memory has everything that was spent with the key, while nobody else spends. */
   isKnown(keyId: number): boolean {
     const known = this.#byId.get(keyId);
-    return known !== undefined && known.askedMs >= this.#parts.knownSince() && known.knows(this.#today());
+    return (
+      known !== undefined && known.askedMs >= this.#parts.knownSince() && known.isCurrentFor(this.#today())
+    );
   }
 
   /** Reads what keys of one account have spent, where memory may not know that; those that were never met are left out. */
@@ -80,22 +82,22 @@ export class KeyRing {
 
   /** Every key that is known. */
   all(): Iterable<Key> {
-    return this.#remembered;
+    return this.#cache;
   }
 
   /** How many keys are known. */
   get size(): number {
-    return this.#remembered.size;
+    return this.#cache.size;
   }
 
   /** Forgets some of the keys that were not used lately, where more are known than are kept. */
   forgetIdle(): void {
-    this.#remembered.forgetIdle();
+    this.#cache.forgetIdle();
   }
 
   /** The key with this hash in any state, read from the database when it is not known; null when there is none. */
   load(hash: KeyHash): Promise<Key | null> {
-    const known = this.peek(hash);
+    const known = this.getCached(hash);
     if (known !== undefined) return Promise.resolve(known);
     const running = this.#loading.get(hash);
     if (running !== undefined) return running;
@@ -112,7 +114,7 @@ export class KeyRing {
   /** The same for many keys: two questions in all. */
   async refreshAll(keyIds: readonly number[]): Promise<void> {
     if (keyIds.length === 0) return;
-    await this.#parts.database.line.run(async (sql) => {
+    await this.#parts.database.serial.run(async (sql) => {
       const maybeKnown = this.#unknown.size > 0 ? keyIds : keyIds.filter((id) => this.#byId.has(id));
       if (maybeKnown.length === 0) return;
       const found = await findKeysById(sql, maybeKnown);
@@ -121,7 +123,7 @@ export class KeyRing {
       const day = this.#today();
       const askedMs = this.#parts.clock.monotonic();
       const spends = await readKeySpends(sql, rows, day);
-      for (const row of rows) this.#learn(row, { ...noSpend(day), ...spends.get(row.id) }, askedMs);
+      for (const row of rows) this.#addLoaded(row, { ...noSpend(day), ...spends.get(row.id) }, askedMs);
     });
   }
 
@@ -134,17 +136,17 @@ export class KeyRing {
 
   /**
    * Notes that the database has had a charge for a while, so that nobody knows whether what was last read of the key contains it:
-   * it stays charged here until the key is read again, with `refreshDoubtful` or otherwise. Rather twice for a moment than never.
+   * it stays charged here until the key is read again, with `refreshStale` or otherwise. Rather twice for a moment than never.
    */
-  doubt(keyId: number, day: number, cost: Krw): void {
-    const doubts = this.#doubtful.get(keyId) ?? [];
-    this.#doubtful.set(keyId, doubts);
+  markStale(keyId: number, day: number, cost: Krw): void {
+    const doubts = this.#stale.get(keyId) ?? [];
+    this.#stale.set(keyId, doubts);
     doubts.push({ day, cost });
   }
 
   /** Reads every doubted key again; one that cannot be read stays doubted. */
-  async refreshDoubtful(): Promise<void> {
-    await this.refreshAll([...this.#doubtful.keys()]);
+  async refreshStale(): Promise<void> {
+    await this.refreshAll([...this.#stale.keys()]);
   }
 
   #today(): number {
@@ -165,10 +167,10 @@ export class KeyRing {
     const { clock } = this.#parts;
     const day = this.#today();
     const askedMs = clock.monotonic();
-    return this.#learn(row, { day, ...(await readKeySpend(sql, row, day)) }, askedMs);
+    return this.#addLoaded(row, { day, ...(await readKeySpend(sql, row, day)) }, askedMs);
   }
 
-  #learn(row: KeyRow, spend: Spend, askedMs: number): Key {
+  #addLoaded(row: KeyRow, spend: Spend, askedMs: number): Key {
     this.#unknown.delete(row.hash);
     const known = this.#byId.get(row.id);
     if (known !== undefined) {
@@ -178,14 +180,14 @@ export class KeyRing {
     const key = new Key(row, spend, askedMs);
     this.#byHash.set(row.hash, key);
     this.#byId.set(row.id, key);
-    this.#remembered.add(key);
+    this.#cache.add(key);
     return key;
   }
 
   /** Takes over what was read of a known key: it contains what was in doubt. */
   #renew(key: Key, row: KeyRow, spend: Spend, askedMs: number): void {
     key.update(row, spend, askedMs);
-    for (const { day, cost } of this.#doubtful.get(row.id) ?? []) key.uncharge(day, cost);
-    this.#doubtful.delete(row.id);
+    for (const { day, cost } of this.#stale.get(row.id) ?? []) key.uncharge(day, cost);
+    this.#stale.delete(row.id);
   }
 }

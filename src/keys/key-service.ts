@@ -1,7 +1,7 @@
 import type { KeyHash } from '../ids/api-key.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
-import type { KeyRing } from './key-cache.ts';
+import type { KeyCache } from './key-cache.ts';
 import {
   changeOwnKey,
   createKey,
@@ -26,22 +26,22 @@ export interface KeyWithSpend {
  * The keys of one account as its management keys handle them. Every change is true in this process's memory before it is
  * answered; other processes follow within a second.
  */
-export class KeyDesk {
+export class KeyService {
   readonly #database: Database;
-  readonly #ring: KeyRing;
+  readonly #cache: KeyCache;
   readonly #clock: Clock;
   readonly #prefix: string;
   readonly #maxPerAccount: number;
 
   constructor(parts: {
     readonly database: Database;
-    readonly ring: KeyRing;
+    readonly cache: KeyCache;
     readonly clock: Clock;
     readonly keyPrefix: string;
     readonly maxPerAccount: number;
   }) {
     this.#database = parts.database;
-    this.#ring = parts.ring;
+    this.#cache = parts.cache;
     this.#clock = parts.clock;
     this.#prefix = parts.keyPrefix;
     this.#maxPerAccount = parts.maxPerAccount;
@@ -66,17 +66,17 @@ export class KeyDesk {
 
   async page(accountId: number, offset: number, includeDisabled: boolean): Promise<readonly KeyWithSpend[]> {
     const rows = await readKeyPage(this.#database, { accountId, offset, includeDisabled });
-    await this.#ring.catchUp(
+    await this.#cache.catchUp(
       accountId,
       rows.map(({ id }) => id),
     );
     const nowMs = this.#clock.now();
-    const known = rows.map(({ id }) => this.#ring.peekId(id));
-    const strangers = rows.filter((_, at) => known[at] === undefined).map(({ id }) => id);
-    const spendOf = await readSpends(this.#database, accountId, strangers, nowMs);
+    const known = rows.map(({ id }) => this.#cache.getCachedById(id));
+    const unknown = rows.filter((_, at) => known[at] === undefined).map(({ id }) => id);
+    const spendOf = await readSpends(this.#database, accountId, unknown, nowMs);
     return rows.map((row, at) => {
       // One that was known may have been forgotten meanwhile, and then nothing was spent with it.
-      const key = this.#ring.peekId(row.id) ?? known[at];
+      const key = this.#cache.getCachedById(row.id) ?? known[at];
       return { row, spend: key?.spendOn(nowMs) ?? spendOf(row.id) };
     });
   }
@@ -84,7 +84,7 @@ export class KeyDesk {
   async change(accountId: number, hash: KeyHash, change: KeyChange): Promise<KeyWithSpend | null> {
     const row = await changeOwnKey(this.#database, accountId, hash, change, this.#clock.now());
     if (row === null) return null;
-    await this.#ring.refresh(row.id);
+    await this.#cache.refresh(row.id);
     return this.#withSpend(row);
   }
 
@@ -93,13 +93,13 @@ export class KeyDesk {
     const row = await readOwnKey(this.#database, accountId, hash);
     if (row === null) return false;
     if (row.revokedAtMs === null) await revokeKey(this.#database, hash, this.#clock.now());
-    await this.#ring.refresh(row.id);
+    await this.#cache.refresh(row.id);
     return true;
   }
 
   async #withSpend(row: KeyRow): Promise<KeyWithSpend> {
-    await this.#ring.catchUp(row.accountId, [row.id]);
-    const known = this.#ring.peekId(row.id);
+    await this.#cache.catchUp(row.accountId, [row.id]);
+    const known = this.#cache.getCachedById(row.id);
     const nowMs = this.#clock.now();
     return {
       row,

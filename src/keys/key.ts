@@ -36,7 +36,7 @@ export class Key {
    * Whether this process knows what was spent in the periods that contain the Seoul day. After the civil clock was set back, and again
    * when it comes to where it was, only the database does.
    */
-  knows(day: number): boolean {
+  isCurrentFor(day: number): boolean {
     const { day: known } = this.#committed;
     return day === known || (day > known && known === this.#lastDay);
   }
@@ -71,10 +71,10 @@ export class Key {
   }
 
   /** What this process may still add to the committed usage: charges on their way, of whatever day, and holds. */
-  get exposure(): Krw {
-    let exposure = this.#held;
-    if (this.#pending !== null) for (const amount of this.#pending.values()) exposure += amount;
-    return krwOfMicro(exposure);
+  get outstanding(): Krw {
+    let outstanding = this.#held;
+    if (this.#pending !== null) for (const amount of this.#pending.values()) outstanding += amount;
+    return krwOfMicro(outstanding);
   }
 
   /** The spend limit; null when there is none. */
@@ -83,26 +83,26 @@ export class Key {
   }
 
   /** Whether anything counts on this very object: another one for the same key would know of none of it. */
-  get isNeeded(): boolean {
+  get isPinned(): boolean {
     return this.#users > 0 || this.#pending !== null || this.#held !== 0n;
   }
 
   /** Keeps this object from being forgotten until as many `letGo` follow. */
-  keep(): void {
+  pin(): void {
     this.#users += 1;
   }
 
-  letGo(): void {
+  unpin(): void {
     this.#users -= 1;
   }
 
   /** Keeps this object from being forgotten until the work is done. */
-  async during<T>(work: Promise<T>): Promise<T> {
-    this.keep();
+  async withPin<T>(work: Promise<T>): Promise<T> {
+    this.pin();
     try {
       return await work;
     } finally {
-      this.letGo();
+      this.unpin();
     }
   }
 

@@ -9,7 +9,7 @@ interface Note {
   readonly tickets: Ticket[];
   /** The last attempt, which is under way or was called lost: it may be found at a replay all the same. */
   last: Ticket | null;
-  isBeingSaid: boolean;
+  isBeingWritten: boolean;
 }
 
 /**
@@ -27,9 +27,9 @@ export class FailureNotes {
 
   /** Takes a failure, with the tickets that are released once it is in the database. */
   add(failed: SettlementRow, tickets: Ticket[]): void {
-    const note: Note = { failed, tickets, last: null, isBeingSaid: false };
+    const note: Note = { failed, tickets, last: null, isBeingWritten: false };
     this.#notes.set(failed.uuid, note);
-    this.#say(note);
+    this.#write(note);
   }
 
   /** The database has the failure of this request, or never will. */
@@ -38,11 +38,11 @@ export class FailureNotes {
   }
 
   /** Journals what the journal has refused before. */
-  sayAgain(): void {
-    for (const note of this.#notes.values()) if (!note.isBeingSaid) this.#say(note);
+  rewrite(): void {
+    for (const note of this.#notes.values()) if (!note.isBeingWritten) this.#write(note);
   }
 
-  #say(note: Note): void {
+  #write(note: Note): void {
     const { failed, tickets } = note;
     let ticket: Ticket;
     try {
@@ -57,11 +57,11 @@ export class FailureNotes {
       this.#journal.release(note.last);
     }
     note.last = ticket;
-    note.isBeingSaid = true;
+    note.isBeingWritten = true;
     this.#journal.durable(ticket).then(
       () => this.forget(failed.uuid),
       () => {
-        note.isBeingSaid = false;
+        note.isBeingWritten = false;
       },
     );
   }

@@ -4,7 +4,7 @@ import { decodeFinal, decodeOpen, finalType, type OpenRecord, openType } from '.
 import type { SettlementRow } from './settlement-sql.ts';
 
 /** What an earlier process left in the journal. Every ticket is to be released when its request is settled. */
-export interface Leftovers {
+export interface OrphanedRecords {
   readonly settled: readonly { readonly row: SettlementRow; readonly tickets: readonly Ticket[] }[];
   /** Admitted requests without a settlement. Those that were settled and released may be among them. */
   readonly orphans: readonly { readonly record: OpenRecord; readonly tickets: readonly Ticket[] }[];
@@ -23,9 +23,9 @@ interface Traces {
  * Reads the journal that an earlier process left, request by request. A long one was journaled as admitted more than once; of two
  * settlements, of which the first was given up, the later is the truth.
  */
-export function readLeftovers(
+export function readOrphanedRecords(
   records: Iterable<{ readonly type: number; readonly payload: Buffer; readonly ticket: Ticket }>,
-): Leftovers {
+): OrphanedRecords {
   const requests = new Map<string, Traces>();
   const unknown: Ticket[] = [];
   const tracesOf = (uuid: string, ticket: Ticket): Traces => {
@@ -55,7 +55,7 @@ export function readLeftovers(
 }
 
 /** Naru died with the request in hand (spec:money/4.7): failed, recorded, free. */
-export function failureOfOrphan(record: OpenRecord, nowMs: number): SettlementRow {
+export function orphanFailure(record: OpenRecord, nowMs: number): SettlementRow {
   return {
     ...record,
     settledAtMs: nowMs,

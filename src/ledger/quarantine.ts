@@ -13,7 +13,7 @@ import { type SettlementRow, settleBatch } from './settlement-sql.ts';
 import { mayPass } from './settler.ts';
 
 /** Longer reasons say nothing more. */
-const longestReason = 2_000;
+const maxReasonLength = 2_000;
 
 /** A refused settlement on its way into the quarantine. */
 interface Refused {
@@ -69,7 +69,7 @@ export class Quarantine {
         storeQuarantined(sql, {
           ...row,
           record: Buffer.from(encodeFinal(row)),
-          reason: reason.replaceAll('\0', '').slice(0, longestReason),
+          reason: reason.replaceAll('\0', '').slice(0, maxReasonLength),
         }),
       );
       this.#refused.delete(row.uuid);
@@ -106,7 +106,7 @@ export async function retryQuarantined(database: Database, only: string | null):
 async function settleEntry(database: Database, entry: QuarantinedEntry): Promise<string | null> {
   const row = decodeFinal(entry.record.toString());
   try {
-    await database.line.run((_sql, client) => settleBatch(client, [row], { isLeftover: true }));
+    await database.serial.run((_sql, client) => settleBatch(client, [row], { isLeftover: true }));
   } catch (error) {
     if (mayPass(error)) throw error;
     const reason = describeError(error);

@@ -1,4 +1,4 @@
-import { partitionLock, partitionOf, smallestIdAt } from '../generations/partitions-sql.ts';
+import { minIdAt, partitionLock, partitionOf } from '../generations/partitions-sql.ts';
 import { generationDigestSql, prunedMonthDigestSql } from '../store/digests.ts';
 import type { Sql } from '../store/sql.ts';
 
@@ -64,7 +64,7 @@ export async function dropMonth(
      SELECT m.*, ${prunedMonthDigestSql}
      FROM (VALUES ($1::date, $2::uuid, $3::uuid, $4::bigint, $5::bigint, to_timestamp($6::float8 / 1000)))
           m (month, from_id, to_id, records, cost, pruned_at)`,
-    [month, smallestIdAt(startMs), smallestIdAt(endMs), sums.records, sums.costMicro, nowMs],
+    [month, minIdAt(startMs), minIdAt(endMs), sums.records, sums.costMicro, nowMs],
   );
   await detach(sql, partition);
   await sql.query(`DROP TABLE ${partition}`);

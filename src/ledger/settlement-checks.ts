@@ -3,19 +3,19 @@ import type { Sql } from '../store/sql.ts';
 import type { SettlementRow } from './settlement-sql.ts';
 
 /** What may stand in the way of a settlement that was left behind, by generation. */
-export interface LeftoverChecks {
+export interface RecoveryChecks {
   /** Those that were written off: they are not to come back with a journal. */
   readonly writtenOff: ReadonlySet<string>;
   /**
    * Those whose key is not in the database, or is another account's, in words: the books were restored from before it was made, and
    * would charge an account that is not there, or a later one of the same number.
    */
-  readonly strangers: ReadonlyMap<string, string>;
+  readonly unknownKeys: ReadonlyMap<string, string>;
 }
 
 /** Looks at settlements that an earlier process left, before they are settled. */
-export async function checkLeftovers(sql: Sql, rows: readonly SettlementRow[]): Promise<LeftoverChecks> {
-  if (rows.length === 0) return { writtenOff: new Set(), strangers: new Map() };
+export async function checkRecovered(sql: Sql, rows: readonly SettlementRow[]): Promise<RecoveryChecks> {
+  if (rows.length === 0) return { writtenOff: new Set(), unknownKeys: new Map() };
   const writtenOff = await sql.query<{ id: string }>(
     "SELECT generation_id AS id FROM quarantined_settlement WHERE resolution = 'written off' AND generation_id = ANY($1::text[])",
     [rows.map(({ uuid }) => uuid)],
@@ -24,13 +24,13 @@ export async function checkLeftovers(sql: Sql, rows: readonly SettlementRow[]): 
   const accountOf = new Map(keys.map((key) => [key.id, key.accountId]));
   return {
     writtenOff: new Set(writtenOff.map(({ id }) => id)),
-    strangers: new Map(
+    unknownKeys: new Map(
       rows.flatMap(({ uuid, keyId, accountId }) => {
         const account = accountOf.get(keyId);
         if (account === accountId) return [];
-        const words =
+        const message =
           account === undefined ? `there is no key ${keyId}` : `key ${keyId} is of account ${account}`;
-        return [[uuid, `${words}, and account ${accountId} was to pay`]];
+        return [[uuid, `${message}, and account ${accountId} was to pay`]];
       }),
     ),
   };

@@ -1,7 +1,7 @@
 import type { Client, QueryResult } from 'pg';
 import { type BalanceRow, balanceOf, type RawBalance } from '../accounts/accounts-sql.ts';
 import { type App, countedApps, type StoredApps } from '../generations/apps-sql.ts';
-import { type ShareRow, spendShares } from '../nodes/credit-leases-sql.ts';
+import { type CreditLeaseRow, spendLeases } from '../nodes/credit-leases-sql.ts';
 import { isDuplicate } from '../store/connection.ts';
 import { generationDigest } from '../store/digests.ts';
 import type { GenerationRow } from '../store/generation-row.ts';
@@ -126,7 +126,7 @@ function sendMoves(
     sent.send(entries(bills, digestOf));
   }
   for (const addition of usageAdditions(fresh, { appIdOf, digestOf })) sent.send(addition);
-  if (billed.length > 0 && nodeId !== null) sent.send(spendShares(nodeId, spentOf(billed)));
+  if (billed.length > 0 && nodeId !== null) sent.send(spendLeases(nodeId, spentOf(billed)));
   if (others.size > 0) balances.push(sent.ask(readBalances([...others])));
   return balances;
 }
@@ -156,7 +156,7 @@ function accountsOf(late: readonly LateUsage[]): readonly number[] {
 }
 
 /** What a batch takes of its accounts and keys, each once. */
-function spentOf(billed: readonly SettlementRow[]): readonly ShareRow[] {
+function spentOf(billed: readonly SettlementRow[]): readonly CreditLeaseRow[] {
   const accounts = new Map<number, bigint>();
   const keys = new Map<number, bigint>();
   for (const { accountId, keyId, cost } of billed) {

@@ -5,9 +5,9 @@ import { type Clock, within } from '../time/clock.ts';
 import { FailureNotes } from './failure-notes.ts';
 import { encodeFinal, finalType, type OpenRecord } from './journal-records.ts';
 import { type Opened, OpenRequests } from './open-requests.ts';
-import { failureOfOrphan, readLeftovers } from './orphaned-requests.ts';
+import { orphanFailure, readOrphanedRecords } from './orphaned-requests.ts';
 import { Quarantine } from './quarantine.ts';
-import { checkLeftovers } from './settlement-checks.ts';
+import { checkRecovered } from './settlement-checks.ts';
 import type { SettlementResult, SettlementRow } from './settlement-sql.ts';
 import { type SettlementOutcome, Settler } from './settler.ts';
 
@@ -53,7 +53,7 @@ export class Settlements {
   readonly #failures: FailureNotes;
   readonly #quarantine: Quarantine;
   /** Settled here, not yet in the database: readable all the same. */
-  readonly #onTheWay = new Map<string, SettlementRow>();
+  readonly #pending = new Map<string, SettlementRow>();
 
   constructor(parts: SettlementsParts) {
     this.#parts = parts;
@@ -91,7 +91,7 @@ export class Settlements {
    * (`OpenRequests`), and failures that it refused (`FailureNotes`); and stores what of the quarantine could not be stored. Returns how many requests.
    */
   renew(bytes = renewAfterBytes): Promise<number> {
-    this.#failures.sayAgain();
+    this.#failures.rewrite();
     void this.#quarantine.storeAgain();
     return this.#open.renew(bytes);
   }
@@ -120,7 +120,7 @@ export class Settlements {
 
   /** The record of a generation that is settled but not yet in the database. */
   find(uuid: string): SettlementRow | undefined {
-    return this.#onTheWay.get(uuid);
+    return this.#pending.get(uuid);
   }
 
   /** Settlements that are not yet in the database. */
@@ -139,7 +139,7 @@ export class Settlements {
    */
   async recover(): Promise<{ readonly finals: number; readonly orphans: number }> {
     const { journal } = this.#parts;
-    const { settled, orphans, unknown } = readLeftovers(journal.replay());
+    const { settled, orphans, unknown } = readOrphanedRecords(journal.replay());
     for (const ticket of unknown) journal.release(ticket);
     const storing: Promise<void>[] = [];
     const settle = (row: SettlementRow, tickets: readonly Ticket[]): void =>
@@ -150,14 +150,14 @@ export class Settlements {
         },
       });
     const nowMs = this.#parts.clock.now();
-    const failed = orphans.map(({ record, tickets }) => ({ row: failureOfOrphan(record, nowMs), tickets }));
+    const failed = orphans.map(({ record, tickets }) => ({ row: orphanFailure(record, nowMs), tickets }));
     const left = [...settled, ...failed];
-    const checks = await checkLeftovers(
+    const checks = await checkRecovered(
       this.#parts.database,
       left.map(({ row }) => row),
     );
     for (const { row, tickets } of left) {
-      const stranger = checks.strangers.get(row.uuid);
+      const stranger = checks.unknownKeys.get(row.uuid);
       if (checks.writtenOff.has(row.uuid)) for (const ticket of tickets) journal.release(ticket);
       else if (stranger === undefined) settle(row, tickets);
       else storing.push(this.#setAside(row, stranger, tickets));
@@ -180,7 +180,7 @@ export class Settlements {
   /** Stops; what the database has not taken stays in the journal for the next start. */
   async close(): Promise<void> {
     this.#settler.stop();
-    this.#failures.sayAgain();
+    this.#failures.rewrite();
     await this.#parts.journal.close();
   }
 
@@ -209,9 +209,9 @@ export class Settlements {
     tickets: readonly Ticket[],
     { done, isLeftover }: { done: (how: SettlementOutcome, reason: string) => void; isLeftover?: boolean },
   ): void {
-    this.#onTheWay.set(row.uuid, row);
+    this.#pending.set(row.uuid, row);
     const finished = (outcome: SettlementOutcome, reason: string): void => {
-      this.#onTheWay.delete(row.uuid);
+      this.#pending.delete(row.uuid);
       this.#failures.forget(row.uuid);
       // A quarantined row keeps its place in the journal until the quarantine has it: it is money that a person must look at.
       if (outcome === 'committed') for (const ticket of tickets) this.#parts.journal.release(ticket);
@@ -222,8 +222,8 @@ export class Settlements {
 
   /** Waits for the database for a while, then gives the settlement up for a record of the failure. */
   async #committedInTime(row: SettlementRow, tickets: Ticket[], outcome: Promise<Ended>): Promise<void> {
-    for (let patienceMs = databasePatienceMs; ; patienceMs = commitPatienceMs) {
-      const first = await within(this.#parts.clock, patienceMs, outcome, null);
+    for (let maxWaitMs = databasePatienceMs; ; maxWaitMs = commitPatienceMs) {
+      const first = await within(this.#parts.clock, maxWaitMs, outcome, null);
       if (first?.how === 'committed') return;
       if (first?.how === 'quarantined') {
         this.#recordFailure(row, tickets);
@@ -243,7 +243,7 @@ export class Settlements {
   #giveUp(row: SettlementRow, tickets: Ticket[]): boolean {
     const failed = failureOf(row);
     if (!this.#settler.replace(row.uuid, failed)) return false;
-    this.#onTheWay.set(row.uuid, failed);
+    this.#pending.set(row.uuid, failed);
     this.#failures.add(failed, tickets);
     return true;
   }

@@ -7,7 +7,7 @@ import { type SettlementResult, type SettlementRow, settleBatch } from './settle
 
 /** Settlements wait this long for company; batches of hundreds cost little more than single ones. */
 const gatherMs = 20;
-const largestBatch = 500;
+const maxBatch = 500;
 const retryAtLeastMs = 50;
 const retryAtMostMs = 1_000;
 
@@ -109,14 +109,14 @@ export class Settler {
     let retryMs = retryAtLeastMs;
     await this.#wait(gatherMs);
     while (this.#queue.length > 0 && !this.#stopped) {
-      const batch = this.#queue.slice(0, largestBatch);
+      const batch = this.#queue.slice(0, maxBatch);
       this.#inHand = batch.length;
       try {
         await this.#settle(batch);
         this.#inHand = 0;
         this.#failing = false;
         retryMs = retryAtLeastMs;
-        if (this.#queue.length > 0 && this.#queue.length < largestBatch) await this.#wait(gatherMs);
+        if (this.#queue.length > 0 && this.#queue.length < maxBatch) await this.#wait(gatherMs);
       } catch (error) {
         this.#inHand = 0;
         this.#failing = true;
@@ -140,7 +140,7 @@ export class Settler {
     let result: SettlementResult;
     let askedMs = 0;
     try {
-      result = await this.#parts.database.line.run((_sql, client) => {
+      result = await this.#parts.database.serial.run((_sql, client) => {
         askedMs = this.#parts.clock.monotonic();
         return settleBatch(client, rows, {
           nodeId: this.#parts.spendingNode(),

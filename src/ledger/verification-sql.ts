@@ -253,7 +253,7 @@ export async function freezeView(sql: Sql): Promise<void> {
 }
 
 /** How many differences of one check are told. */
-const mostDifferences = 100;
+const maxDifferences = 100;
 
 /**
  * Runs every check in the transaction at hand; at most 100 differences of each. Nothing when the books agree. `anchors`: where the chains
@@ -266,13 +266,13 @@ export async function findDifferences(
   const found: Difference[] = [];
   for (const row of checks) {
     const differences = await sql.query<{ subject: string; expected: string; found: string }>(
-      `${row.sql} LIMIT ${mostDifferences}`,
+      `${row.sql} LIMIT ${maxDifferences}`,
     );
     found.push(...differences.map((difference) => ({ check: row.check, ...difference })));
   }
   for (const chain of headedChains) found.push(...(await walkHeaded(sql, chain)));
   const byCheck = Map.groupBy(await walkLedger(sql, anchors), (difference) => difference.check);
-  for (const differences of byCheck.values()) found.push(...differences.slice(0, mostDifferences));
+  for (const differences of byCheck.values()) found.push(...differences.slice(0, maxDifferences));
   return found;
 }
 
@@ -286,8 +286,8 @@ async function walkHeaded(
   const [found] = await sql.query<{ count: bigint; chain: Buffer }>(head);
   if (found?.count === BigInt(texts.length) && found.chain.equals(chain)) return [];
   const expected = `${texts.length} rows, ${chain.toString('hex')}`;
-  const told = found === undefined ? 'none' : `${found.count} rows, ${found.chain.toString('hex')}`;
-  return [{ check, subject, expected, found: told }];
+  const reported = found === undefined ? 'none' : `${found.count} rows, ${found.chain.toString('hex')}`;
+  return [{ check, subject, expected, found: reported }];
 }
 
 /** How much the books hold, for the report beside a verdict. */

@@ -9,10 +9,10 @@ export interface ProcessMemory {
 /** What is held is in the heap as strings or beside it as bytes, and briefly twice; collecting it takes as much again. */
 const shareOfMemory = 4;
 /** More than this is of no use: what is held waits for someone. */
-const mostBytes = 1024 ** 3;
+const maxBytes = 1024 ** 3;
 
 /** How much the requests of one process may hold when the configuration does not say, with so many processes on the machine. */
 export function defaultBudgetBytes({ heapBytes, machineBytes }: ProcessMemory, processes: number): number {
   const share = Math.min(heapBytes, machineBytes / processes) / shareOfMemory;
-  return Math.floor(Math.min(share, mostBytes / processes));
+  return Math.floor(Math.min(share, maxBytes / processes));
 }

@@ -1,4 +1,4 @@
-import type { Ask } from '../wire/chat.ts';
+import type { CompletionRequest } from '../wire/chat.ts';
 import { countedElsewhere, promptTexts } from './prompt-size.ts';
 
 /** Counts the tokens of a text as a common modern tokenizer (o200k) would. */
@@ -30,7 +30,7 @@ export type CountTexts = (texts: Iterable<string>, enough?: number) => Promise<n
 
 /** Our own count of a prompt; stops early once it is above `enough`. Lets other requests run in between. */
 export async function countPrompt(
-  ask: Ask,
+  ask: CompletionRequest,
   enough = Number.POSITIVE_INFINITY,
   count: CountTexts = countTexts,
 ): Promise<number> {

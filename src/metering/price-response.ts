@@ -2,34 +2,34 @@ import type { Candidate } from '../catalogue/model.ts';
 import { reasoningParameters } from '../dialects/reasoning.ts';
 import { zeroKrw } from '../money/krw.ts';
 import { costOf, promptCostOf } from '../money/price.ts';
-import type { Ask } from '../wire/chat.ts';
+import type { CompletionRequest } from '../wire/chat.ts';
 import type { Bill, Usage } from '../wire/usage.ts';
 import type { CountTexts } from './count-tokens.ts';
-import { type Believed, believe } from './reconcile-usage.ts';
-import type { Tally } from './response-totals.ts';
+import { type ReconciledUsage, reconcileUsage } from './reconcile-usage.ts';
+import type { ResponseTotals } from './response-totals.ts';
 
 /** What an answer used and what that costs. */
-export interface Priced extends Believed {
+export interface Priced extends ReconciledUsage {
   readonly bill: Bill;
 }
 
 /** Prices what passed: the upstream's claim as far as it is believable, at the price version of the candidate that answered. */
-export async function priceAnswer(
-  ask: Ask,
+export async function priceResponse(
+  ask: CompletionRequest,
   candidate: Candidate,
-  tally: Tally,
+  totals: ResponseTotals,
   count: CountTexts,
 ): Promise<Priced> {
   const received = {
-    texts: [tally.text],
+    texts: [totals.text],
     messages: ask.choices,
-    mediaParts: tally.mediaParts,
-    mostHiddenTokens: mayReason(candidate) ? candidate.maxCompletionTokens * ask.choices : 0,
+    mediaParts: totals.mediaParts,
+    maxHiddenTokens: mayReason(candidate) ? candidate.maxCompletionTokens * ask.choices : 0,
   };
-  const believed = await believe(tally.claim, ask, received, count);
+  const believed = await reconcileUsage(totals.claim, ask, received, count);
   return {
     ...believed,
-    bill: isFree(tally, believed.usage)
+    bill: isFree(totals, believed.usage)
       ? { cost: zeroKrw, promptCost: zeroKrw }
       : billOf(candidate, believed.usage),
   };
@@ -39,9 +39,9 @@ export async function priceAnswer(
  * An answer that is none costs nothing (spec:money/4.6): nothing said, no tokens and no reason for it, or an error for a reason. A
  * picture is something said although it has no tokens.
  */
-function isFree(tally: Tally, usage: Usage): boolean {
-  const isEmpty = !tally.spoke && usage.completionTokens === 0 && tally.finishReason === null;
-  return tally.finishReason === 'error' || isEmpty;
+function isFree(totals: ResponseTotals, usage: Usage): boolean {
+  const isEmpty = !totals.hasContent && usage.completionTokens === 0 && totals.finishReason === null;
+  return totals.finishReason === 'error' || isEmpty;
 }
 
 function billOf(candidate: Candidate, usage: Usage): Bill {

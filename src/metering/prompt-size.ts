@@ -1,6 +1,6 @@
-import type { Ask, InputModality } from '../wire/chat.ts';
+import type { CompletionRequest, InputModality } from '../wire/chat.ts';
 
-type Measured = Pick<Ask, 'inputs' | 'mediaParts' | 'textBytes'>;
+type Measured = Pick<CompletionRequest, 'inputs' | 'mediaParts' | 'textBytes'>;
 
 /** A map: a client may call a part `constructor`. */
 const modalityOfPart: ReadonlyMap<string, InputModality> = new Map([

@@ -1,10 +1,10 @@
-import type { Ask, UsageClaim } from '../wire/chat.ts';
+import type { CompletionRequest, UsageClaim } from '../wire/chat.ts';
 import type { Usage } from '../wire/usage.ts';
 import { type CountTexts, countPrompt, countTexts } from './count-tokens.ts';
 import { countedElsewhere, promptTexts } from './prompt-size.ts';
 
 /** Counts that may be billed, and where they come from. */
-export interface Believed {
+export interface ReconciledUsage {
   readonly usage: Usage;
   readonly source: 'upstream' | 'counted' | 'rejected';
 }
@@ -12,7 +12,7 @@ export interface Believed {
 /** What a chat template may put around one message (spec:money/4.8). */
 const maxTokensPerMessage = 64;
 /** What one image or recording may cost at the most expensive upstream; only raises what is believed. */
-const mostTokensPerMediaPart = 3_000;
+const maxTokensPerMediaPart = 3_000;
 
 /** What the answer consisted of, as far as its tokens can be checked. */
 export interface Received {
@@ -22,23 +22,23 @@ export interface Received {
   /** Images and recordings of the answer. */
   readonly mediaParts: number;
   /** Tokens that the model may have thought without showing them; 0 when it does not reason. */
-  readonly mostHiddenTokens: number;
+  readonly maxHiddenTokens: number;
 }
 
 /**
  * What to bill of what an upstream claims: the claim itself when it is possible; our own count where it is missing, zero for
  * something, negative, no number, or above what any tokenizer could make of the text (docs/decisions/believing-usage.md).
  */
-export async function believe(
+export async function reconcileUsage(
   claim: UsageClaim | null,
-  ask: Ask,
+  ask: CompletionRequest,
   received: Received,
   count: CountTexts = countTexts,
-): Promise<Believed> {
-  const prompt = await believePrompt(claim, ask, count);
-  const reasoningTokens = Math.min(countOr(claim?.reasoningTokens, 0), received.mostHiddenTokens);
-  const hidden = claim?.uncountedThoughts === true ? received.mostHiddenTokens : reasoningTokens;
-  const completion = await believeCompletion(claim, received, { hidden, count });
+): Promise<ReconciledUsage> {
+  const prompt = await reconcilePrompt(claim, ask, count);
+  const reasoningTokens = Math.min(countOr(claim?.reasoningTokens, 0), received.maxHiddenTokens);
+  const hidden = claim?.uncountedThoughts === true ? received.maxHiddenTokens : reasoningTokens;
+  const completion = await reconcileCompletion(claim, received, { hidden, count });
   const cacheReadTokens = Math.min(countOr(claim?.cacheReadTokens, 0), prompt.tokens);
   const sources = [prompt.source, completion.source];
   return {
@@ -55,19 +55,23 @@ export async function believe(
 
 interface Part {
   readonly tokens: number;
-  readonly source: Believed['source'];
+  readonly source: ReconciledUsage['source'];
 }
 
-async function believePrompt(claim: UsageClaim | null, ask: Ask, count: CountTexts): Promise<Part> {
+async function reconcilePrompt(
+  claim: UsageClaim | null,
+  ask: CompletionRequest,
+  count: CountTexts,
+): Promise<Part> {
   const claimed = countOr(claim?.promptTokens, 0);
   const { tokenIds, messages } = countedElsewhere(ask.input);
   const bytes = bytesOf(promptTexts(ask.input, ask.parameters));
-  const most = tokenIds + mostTokens({ bytes, messages, mediaParts: ask.mediaParts });
+  const most = tokenIds + maxTokens({ bytes, messages, mediaParts: ask.mediaParts });
   if (claimed > 0 && claimed <= most) return { tokens: claimed, source: 'upstream' };
   return { tokens: await countPrompt(ask, undefined, count), source: claimed === 0 ? 'counted' : 'rejected' };
 }
 
-async function believeCompletion(
+async function reconcileCompletion(
   claim: UsageClaim | null,
   received: Received,
   { hidden, count }: { readonly hidden: number; readonly count: CountTexts },
@@ -76,18 +80,18 @@ async function believeCompletion(
   const bytes = bytesOf(received.texts);
   // Without a word received, zero is the truth whether it was claimed or not.
   if (claimed === 0 && bytes === 0) return { tokens: 0, source: claim === null ? 'counted' : 'upstream' };
-  if (claimed > 0 && claimed <= mostTokens({ bytes, ...received }) + hidden)
+  if (claimed > 0 && claimed <= maxTokens({ bytes, ...received }) + hidden)
     return { tokens: claimed, source: 'upstream' };
   return { tokens: await count(received.texts), source: claimed === 0 ? 'counted' : 'rejected' };
 }
 
 /** No byte-level tokenizer makes more tokens of a text than it has bytes. */
-function mostTokens(of: {
+function maxTokens(of: {
   readonly bytes: number;
   readonly messages: number;
   readonly mediaParts: number;
 }): number {
-  return of.bytes + of.messages * maxTokensPerMessage + of.mediaParts * mostTokensPerMediaPart;
+  return of.bytes + of.messages * maxTokensPerMessage + of.mediaParts * maxTokensPerMediaPart;
 }
 
 function bytesOf(texts: Iterable<string>): number {

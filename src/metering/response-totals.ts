@@ -1,12 +1,12 @@
-import { type AnswerChunk, type FinishReason, saysSomething, type UsageClaim } from '../wire/chat.ts';
+import { type AnswerChunk, type FinishReason, hasContent, type UsageClaim } from '../wire/chat.ts';
 
 /** Words beyond this, in UTF-16 units, are no answer: some eight million tokens. */
-const longestAnswer = 32 * 1024 * 1024;
+const maxResponseLength = 32 * 1024 * 1024;
 /** What is said after the end is part of the answer up to this length. */
-export const longestAfterEnd = 1024 * 1024;
+export const maxAfterEnd = 1024 * 1024;
 
 /** Keeps account of an answer as it passes, so that one cut short can still be priced. */
-export class Tally {
+export class ResponseTotals {
   /** What the upstream said it used, the last time it said so; null until then, which may be for ever. */
   claim: UsageClaim | null = null;
   finishReason: FinishReason | null = null;
@@ -17,7 +17,7 @@ export class Tally {
   /** Every word that passed: contents, thoughts, refusals and the arguments of tool calls. */
   text = '';
   /** Whether anything was said beside the end: then a client that leaves is not served for nothing. */
-  spoke = false;
+  hasContent = false;
   /** Images of the answer, and one for its recording. */
   mediaParts = 0;
   #hasAudio = false;
@@ -34,7 +34,7 @@ export class Tally {
     this.systemFingerprint ??= chunk.systemFingerprint;
     for (const { index, delta, finish_reason, native_finish_reason } of chunk.choices) {
       this.#seen.add(index);
-      this.spoke ||= saysSomething(delta);
+      this.hasContent ||= hasContent(delta);
       this.mediaParts += (delta.images?.length ?? 0) + Number(delta.audio !== undefined && !this.#hasAudio);
       this.#hasAudio ||= delta.audio !== undefined;
       if (delta.content !== undefined) this.text += delta.content;
@@ -54,7 +54,7 @@ export class Tally {
 
   /** Whether more was said than belongs to any answer. */
   get isTooLong(): boolean {
-    return this.text.length > (this.#endedAt === null ? longestAnswer : this.#endedAt + longestAfterEnd);
+    return this.text.length > (this.#endedAt === null ? maxResponseLength : this.#endedAt + maxAfterEnd);
   }
 
   /** Whether the usage came with the end of the answer or after it. */

@@ -12,16 +12,16 @@ export interface CountJob {
 /** Texts from this length on are counted in a thread: 256 kB are about 60 ms of work. */
 const longLength = 262_144;
 /** More characters than this are not kept waiting for the thread: the rest is counted here, in turns. */
-const mostWaiting = 64 * 1024 * 1024;
+const maxWaiting = 64 * 1024 * 1024;
 /** A thread that has had nothing to do for this long is ended: it holds some 60 MB of tokenizer. */
 const idleMs = 60_000;
 /** The longest token of the tokenizer is 128 spaces; what is longer is more than one. */
-const longestToken = 128;
+const maxTokenLength = 128;
 
 /** As much of the texts as cannot be `enough` tokens or fewer: a prompt that is far too long is not copied to the thread as a whole. */
 function* shortened(texts: Iterable<string>, enough: number): Generator<string> {
   // A window of the count ends where it ends, be it in the middle of a token.
-  let left = Math.max(0, enough + 1) * longestToken;
+  let left = Math.max(0, enough + 1) * maxTokenLength;
   for (const text of texts) {
     yield text.length <= left ? text : text.slice(0, left);
     left -= text.length;
@@ -33,7 +33,7 @@ function* shortened(texts: Iterable<string>, enough: number): Generator<string> 
  * Counts tokens: short texts in this thread, long ones in another, so that requests beside them never wait. The thread begins with
  * the first long text. When it dies, or has too much to do, the count is made here all the same: nothing ever fails for it.
  */
-export class TokenCounts {
+export class TokenizerPool {
   readonly #thread: JobThread<CountJob, number>;
   #waitingLength = 0;
 
@@ -65,7 +65,7 @@ export class TokenCounts {
 
   /** Null when the thread cannot or did not do it. */
   async #elsewhere(texts: readonly string[], length: number, enough: number): Promise<number | null> {
-    if (this.#waitingLength + length > mostWaiting) return null;
+    if (this.#waitingLength + length > maxWaiting) return null;
     this.#waitingLength += length;
     try {
       return await this.#thread.ask({ texts, enough });

@@ -11,7 +11,7 @@ const microPerWon = 1_000_000n;
 export const zeroKrw = 0n as Krw;
 
 /** The largest amount that an entry point takes: 10^15 won. A PostgreSQL bigint of micro-won ends at 9.2 × 10^12 won: limits are stored as numeric. */
-export const largestKrw = (10n ** 15n * microPerWon) as Krw;
+export const maxKrw = (10n ** 15n * microPerWon) as Krw;
 
 /** Marks a number of micro-won, as read from storage, as money. */
 export function krwOfMicro(micro: bigint): Krw {
@@ -41,7 +41,7 @@ export function krwToNumber(amount: Krw): number {
  */
 export function krwFromDecimal(text: string): Krw | null {
   const micro = decimalToScaled(text, 6);
-  if (micro === null || micro > largestKrw || micro < -largestKrw) return null;
+  if (micro === null || micro > maxKrw || micro < -maxKrw) return null;
   return micro as Krw;
 }
 

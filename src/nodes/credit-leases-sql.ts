@@ -4,26 +4,26 @@ import type { Sql } from '../store/sql.ts';
 import { nodeLives } from './nodes-sql.ts';
 
 /** What a share is of: an account's credit, or what is left below a key's limit. */
-export type ShareKind = 'account' | 'key';
+export type CreditLeaseKind = 'account' | 'key';
 
 /** One share. */
-export interface ShareRow {
-  readonly kind: ShareKind;
+export interface CreditLeaseRow {
+  readonly kind: CreditLeaseKind;
   readonly subject: number;
   /** Micro-won, never negative. */
   readonly amount: bigint;
 }
 
-const kindNumbers: Readonly<Record<ShareKind, number>> = { account: 1, key: 2 };
+const kindNumbers: Readonly<Record<CreditLeaseKind, number>> = { account: 1, key: 2 };
 
 /** The locks under which what is left and who has a share of it are read together. */
-const locks: Readonly<Record<ShareKind, string>> = {
+const locks: Readonly<Record<CreditLeaseKind, string>> = {
   account: 'SELECT 1 FROM account_balance WHERE account_id = $1 FOR UPDATE',
   key: 'SELECT 1 FROM api_key WHERE id = $1 FOR UPDATE',
 };
 
 /** Keeps every other node from changing its share of one subject until the transaction ends. */
-export async function lockShares(sql: Sql, kind: ShareKind, subject: number): Promise<void> {
+export async function lockLeases(sql: Sql, kind: CreditLeaseKind, subject: number): Promise<void> {
   await sql.query(locks[kind], [subject]);
 }
 
@@ -39,7 +39,7 @@ export interface OthersClaims {
 export async function claimsOfOthers(
   sql: Sql,
   nodeId: number,
-  kind: ShareKind,
+  kind: CreditLeaseKind,
   subject: number,
 ): Promise<OthersClaims> {
   const [row] = await sql.query<{ amount: bigint; waits_since: number | null; now: number }>(
@@ -55,7 +55,7 @@ export async function claimsOfOthers(
 
 /** A node's ticket for a subject: since when its first request waits for room; null: none waits. */
 export interface TicketRow {
-  readonly kind: ShareKind;
+  readonly kind: CreditLeaseKind;
   readonly subject: number;
   /** Epoch milliseconds of the database's clock. */
   readonly waitsSinceMs: number | null;
@@ -79,39 +79,43 @@ export async function writeTickets(sql: Sql, nodeId: number, tickets: readonly T
 }
 
 /** Puts shares in the place of those that the node had of the same subjects. */
-export async function writeShares(sql: Sql, nodeId: number, shares: readonly ShareRow[]): Promise<void> {
+export async function writeLeases(
+  sql: Sql,
+  nodeId: number,
+  leases: readonly CreditLeaseRow[],
+): Promise<void> {
   await sql.query(
     `INSERT INTO spend_share (kind, subject, node_id, amount)
      SELECT kind, subject, $4, amount FROM unnest($1::int[], $2::bigint[], $3::bigint[]) s (kind, subject, amount)
      ON CONFLICT (kind, subject, node_id) DO UPDATE SET amount = excluded.amount`,
-    [...columnsOf(inOrder(shares)), nodeId],
+    [...columnsOf(inOrder(leases)), nodeId],
   );
 }
 
 /** Gives shares back. */
-export async function dropShares(
+export async function dropLeases(
   sql: Sql,
   nodeId: number,
-  shares: readonly Omit<ShareRow, 'amount'>[],
+  leases: readonly Omit<CreditLeaseRow, 'amount'>[],
 ): Promise<void> {
   await sql.query(
     `DELETE FROM spend_share s USING unnest($1::int[], $2::bigint[]) d (kind, subject)
      WHERE s.node_id = $3 AND s.kind = d.kind AND s.subject = d.subject`,
     [
-      int4Array(shares.map(({ kind }) => kindNumbers[kind])),
-      int8ArrayOfNumbers(shares.map(({ subject }) => subject)),
+      int4Array(leases.map(({ kind }) => kindNumbers[kind])),
+      int8ArrayOfNumbers(leases.map(({ subject }) => subject)),
       nodeId,
     ],
   );
 }
 
 /** Gives back everything that the node has. */
-export async function dropAllShares(sql: Sql, nodeId: number): Promise<void> {
+export async function dropAllLeases(sql: Sql, nodeId: number): Promise<void> {
   await sql.query('DELETE FROM spend_share WHERE node_id = $1', [nodeId]);
 }
 
 /** Takes what a settlement spends out of the node's shares, in the settlement's own transaction: spent is no longer to be spent. */
-export function spendShares(nodeId: number, spent: readonly ShareRow[]): Statement {
+export function spendLeases(nodeId: number, spent: readonly CreditLeaseRow[]): Statement {
   return {
     name: 'spend-shares',
     text: `UPDATE spend_share s SET amount = greatest(0, s.amount - d.amount)
@@ -122,14 +126,14 @@ export function spendShares(nodeId: number, spent: readonly ShareRow[]): Stateme
 }
 
 /** The order in which every transaction locks them. */
-function inOrder<Row extends Pick<ShareRow, 'kind' | 'subject'>>(rows: readonly Row[]): readonly Row[] {
+function inOrder<Row extends Pick<CreditLeaseRow, 'kind' | 'subject'>>(rows: readonly Row[]): readonly Row[] {
   return [...rows].sort((a, b) => kindNumbers[a.kind] - kindNumbers[b.kind] || a.subject - b.subject);
 }
 
-function columnsOf(shares: readonly ShareRow[]): readonly Buffer[] {
+function columnsOf(leases: readonly CreditLeaseRow[]): readonly Buffer[] {
   return [
-    int4Array(shares.map(({ kind }) => kindNumbers[kind])),
-    int8ArrayOfNumbers(shares.map(({ subject }) => subject)),
-    int8Array(shares.map(({ amount }) => amount)),
+    int4Array(leases.map(({ kind }) => kindNumbers[kind])),
+    int8ArrayOfNumbers(leases.map(({ subject }) => subject)),
+    int8Array(leases.map(({ amount }) => amount)),
   ];
 }

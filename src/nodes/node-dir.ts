@@ -8,7 +8,7 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * The name of a data directory, made at its first use. A node that starts in it knows by this name which registered node was its
  * predecessor. The caller holds the directory.
  */
-export function nodeHome(dataDir: string): string {
+export function nodeDir(dataDir: string): string {
   const file = join(dataDir, 'node-id');
   const known = readOr(file, '').trim();
   if (uuidForm.test(known)) return known;

@@ -19,7 +19,7 @@ import { type ProcessMarks, systemProcessMarks } from './process-mark.ts';
 /** How often a node says that it lives. */
 export const beatEveryMs = 500;
 /** How long a node that starts waits for the others to reckon with it: one that is slower admits nothing, its memory being stale. */
-const acquaintedWithinMs = 1_500;
+const seenWithinMs = 1_500;
 const lookEveryMs = 25;
 /** What a node had that has been lost for an hour is dropped, and the node with it when its journal holds no charges. */
 const forgottenAfterMs = 3_600_000;
@@ -29,7 +29,7 @@ export interface NodeRegistryParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
-  /** Names the data directory; see `nodeHome`. */
+  /** Names the data directory; see `nodeDir`. */
   readonly home: string;
   readonly address: string;
   /** Its journal may hold charges that the database does not have; true unless told. */
@@ -51,9 +51,9 @@ export class NodeRegistry {
   #knows = 0;
   #others: readonly NodeRow[] = [];
   #aloneSinceMs = Number.NEGATIVE_INFINITY;
-  #company: () => Promise<void> = async () => {};
+  #otherNodes: () => Promise<void> = async () => {};
   #beating: Promise<void> = Promise.resolve();
-  #acquaintance: Promise<void> | null = null;
+  #untilSeen: Promise<void> | null = null;
   #hasLeft = false;
   /** When this node was last seen to live, by its own monotonic clock, read before the database was told. */
   #seenMs: number;
@@ -73,7 +73,7 @@ export class NodeRegistry {
     const { database, clock } = parts;
     registry.#id = await claimAtStart({ database, clock, marks: registry.#marks }, registry.#claim);
     await registry.beat();
-    await registry.#acquaint();
+    await registry.#waitUntilSeen();
     return registry;
   }
 
@@ -83,8 +83,8 @@ export class NodeRegistry {
   }
 
   /** Pending while the others may not reckon with this node yet: it admits nothing then. Null otherwise. Never rejects. */
-  get acquaintance(): Promise<void> | null {
-    return this.#acquaintance;
+  get untilSeen(): Promise<void> | null {
+    return this.#untilSeen;
   }
 
   /** This node's number: later nodes have higher ones. */
@@ -121,8 +121,8 @@ export class NodeRegistry {
   }
 
   /** `company` is run when this node is alone no more, before the newcomer is told that it is reckoned with. */
-  onCompany(company: () => Promise<void>): void {
-    this.#company = company;
+  onCompany(otherNodes: () => Promise<void>): void {
+    this.#otherNodes = otherNodes;
   }
 
   /** Says that this node lives and looks who else does. One look at a time; rejects when the database is away, and after `leave`. */
@@ -173,7 +173,7 @@ export class NodeRegistry {
     this.#others = others;
     if (wasAlone && !this.isAlone) {
       try {
-        await this.#company();
+        await this.#otherNodes();
       } catch (error) {
         this.#others = [];
         throw error;
@@ -198,8 +198,8 @@ export class NodeRegistry {
       throw this.#supersede(new NodeIdentityTaken(this.#parts.home, outcome.holder));
     this.#id = outcome.id;
     log.warn('node_joined_again', { node: this.#id });
-    const published = this.#company();
-    void this.#acquaint(published.catch(() => {}));
+    const published = this.#otherNodes();
+    void this.#waitUntilSeen(published.catch(() => {}));
     await published;
     this.#seenMs = beganMs;
   }
@@ -213,19 +213,19 @@ export class NodeRegistry {
   }
 
   /** Begins at once, and ends when the others reckon with this node `after` they could. */
-  #acquaint(after: Promise<void> = Promise.resolve()): Promise<void> {
-    const acquaintance = after
+  #waitUntilSeen(after: Promise<void> = Promise.resolve()): Promise<void> {
+    const untilSeen = after
       .then(() => this.#untilAcquainted())
       .finally(() => {
-        if (this.#acquaintance === acquaintance) this.#acquaintance = null;
+        if (this.#untilSeen === untilSeen) this.#untilSeen = null;
       });
-    this.#acquaintance = acquaintance;
-    return acquaintance;
+    this.#untilSeen = untilSeen;
+    return untilSeen;
   }
 
   async #untilAcquainted(): Promise<void> {
     const { clock } = this.#parts;
-    const endMs = clock.monotonic() + acquaintedWithinMs;
+    const endMs = clock.monotonic() + seenWithinMs;
     while (clock.monotonic() < endMs) {
       if (await this.#isKnown()) return;
       await pause(clock, lookEveryMs, new AbortController().signal);

@@ -1,6 +1,6 @@
 import { refuse } from '../errors/catalogue.ts';
 import type { Clock, Timer } from '../time/clock.ts';
-import type { Demand, QueuedDemand, Spender, SpendShares } from './credit-leases.ts';
+import type { CreditLeases, QueuedReservation, ReservationRequest, SpendSubject } from './credit-leases.ts';
 
 /**
  * A line is looked at again when a request ends and when a change is heard of. What nobody reports (a period that ends, a node that
@@ -10,7 +10,7 @@ const firstLookMs = 5;
 const maxLookMs = 320;
 
 /** A request that asks to be admitted. */
-export interface SpendRequest extends Demand {
+export interface ReservationOrder extends ReservationRequest {
   readonly accountId: number;
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;
@@ -19,22 +19,22 @@ export interface SpendRequest extends Demand {
 }
 
 /** What lines are made of. */
-export interface SpendLinesParts {
+export interface ReservationQueuesParts {
   readonly clock: Clock;
-  readonly shares: Pick<SpendShares, 'coverAtOnce' | 'cover' | 'plead' | 'departed'>;
+  readonly leases: Pick<CreditLeases, 'reserveNow' | 'reserve' | 'requestRelease' | 'departed'>;
 }
 
 /**
  * Requests that wait until enough of those in flight have settled (spec:money/6.6): first come, first served per account and per
- * key, here and beside the lines of other nodes (`SpendShares`). A request that waits for its key's limit lets the account's other keys
+ * key, here and beside the lines of other nodes (`CreditLeases`). A request that waits for its key's limit lets the account's other keys
  * pass; one that waits for the account lets nobody pass.
  * While nobody waits an account has no line, and a request pays one look at a map for that.
  */
-export class SpendLines {
-  readonly #parts: SpendLinesParts;
-  readonly #lines = new Map<number, Line>();
+export class ReservationQueues {
+  readonly #parts: ReservationQueuesParts;
+  readonly #lines = new Map<number, ReservationQueue>();
 
-  constructor(parts: SpendLinesParts) {
+  constructor(parts: ReservationQueuesParts) {
     this.#parts = parts;
   }
 
@@ -49,11 +49,11 @@ export class SpendLines {
    * Admits a request whose refusal is null. Undefined: it is placed. Otherwise resolves once it is placed, and rejects with its refusal,
    * the reason of its signal, `408 timeout`, or what the database throws.
    */
-  enter(request: SpendRequest): Promise<void> | undefined {
+  enter(request: ReservationOrder): Promise<void> | undefined {
     const line = this.#lines.get(request.accountId);
     // What costs nothing overspends nothing.
-    if (request.amount === 0n) request.place();
-    else if (line !== undefined || this.#parts.shares.coverAtOnce(request)?.kind !== 'placed')
+    if (request.amount === 0n) request.reserve();
+    else if (line !== undefined || this.#parts.leases.reserveNow(request)?.kind !== 'placed')
       return this.#wait(request, line ?? this.#begin(request.accountId));
     return undefined;
   }
@@ -68,7 +68,7 @@ export class SpendLines {
     for (const line of this.#lines.values()) line.wake(true);
   }
 
-  #wait(request: SpendRequest, line: Line): Promise<void> {
+  #wait(request: ReservationOrder, line: ReservationQueue): Promise<void> {
     const { clock } = this.#parts;
     const { signal, maxWaitMs } = request;
     const end = Promise.withResolvers<void>();
@@ -77,7 +77,7 @@ export class SpendLines {
     const waiter = new Waiter(request, line, clock.monotonic(), (error) => {
       line.waiters.delete(waiter);
       line.departures += 1;
-      void this.#parts.shares.departed(waiter);
+      void this.#parts.leases.departed(waiter);
       timer.cancel();
       signal.removeEventListener('abort', onAbort);
       if (error === null) end.resolve();
@@ -93,8 +93,8 @@ export class SpendLines {
     return end.promise;
   }
 
-  #begin(accountId: number): Line {
-    const line = new Line(this.#parts.clock);
+  #begin(accountId: number): ReservationQueue {
+    const line = new ReservationQueue(this.#parts.clock);
     this.#lines.set(accountId, line);
     // The first one gets in line before the line is looked at.
     queueMicrotask(() => void this.#serve(line, accountId));
@@ -102,7 +102,7 @@ export class SpendLines {
   }
 
   /** Looks at a line until nobody is in it. Never rejects. */
-  async #serve(line: Line, accountId: number): Promise<void> {
+  async #serve(line: ReservationQueue, accountId: number): Promise<void> {
     let lookMs = firstLookMs;
     let pleaMs = this.#parts.clock.monotonic();
     for (let isThorough = true; line.waiters.size > 0; ) {
@@ -113,7 +113,7 @@ export class SpendLines {
       lookMs = line.departures > before ? firstLookMs : Math.min(2 * lookMs, maxLookMs);
       if (wanted.length > 0 && this.#parts.clock.monotonic() >= pleaMs) {
         pleaMs = this.#parts.clock.monotonic() + lookMs;
-        for (const spender of wanted) void this.#parts.shares.plead(spender).catch(() => {});
+        for (const subject of wanted) void this.#parts.leases.requestRelease(subject).catch(() => {});
       }
       isThorough = await line.sleep(lookMs);
     }
@@ -124,9 +124,9 @@ export class SpendLines {
    * Admits and refuses from the first to the last in line. Returns what other nodes have a share of and someone waits for. Behind one
    * that waits for the account nobody is admitted, and only a thorough pass looks who is refused.
    */
-  async #pass(line: Line, isThorough: boolean): Promise<readonly Spender[]> {
-    const blocked = new Map<string, Spender>();
-    const wanted: Spender[] = [];
+  async #pass(line: ReservationQueue, isThorough: boolean): Promise<readonly SpendSubject[]> {
+    const blocked = new Map<string, SpendSubject>();
+    const wanted: SpendSubject[] = [];
     line.isBlocked = false;
     for (const waiter of line.waiters) {
       if (line.isBlocked && !isThorough) break;
@@ -135,14 +135,14 @@ export class SpendLines {
         if (refusal !== null) waiter.leave(refusal);
         else if (
           !line.isBlocked &&
-          !waiter.request.spenders.some((spender) => blocked.has(nameOf(spender)))
+          !waiter.request.subjects.some((subject) => blocked.has(nameOf(subject)))
         ) {
           const by = await this.#admit(waiter);
-          waiter.waitsFor = by?.spender ?? null;
+          waiter.waitsFor = by?.subject ?? null;
           if (by === null) continue;
-          blocked.set(nameOf(by.spender), by.spender);
-          if (by.isShared) wanted.push(by.spender);
-          line.isBlocked = by.spender.kind === 'account';
+          blocked.set(nameOf(by.subject), by.subject);
+          if (by.isShared) wanted.push(by.subject);
+          line.isBlocked = by.subject.kind === 'account';
         }
       } catch (error) {
         // It fails for this request alone; the others stay in line.
@@ -153,11 +153,13 @@ export class SpendLines {
   }
 
   /** Admits or refuses one request; null unless it has to wait. */
-  async #admit(waiter: Waiter): Promise<{ readonly spender: Spender; readonly isShared: boolean } | null> {
-    const { shares } = this.#parts;
+  async #admit(
+    waiter: Waiter,
+  ): Promise<{ readonly subject: SpendSubject; readonly isShared: boolean } | null> {
+    const { leases } = this.#parts;
     try {
-      const covered = shares.coverAtOnce(waiter) ?? (await shares.cover(waiter));
-      if (covered.kind === 'blocked') return { spender: covered.by, isShared: covered.isShared };
+      const covered = leases.reserveNow(waiter) ?? (await leases.reserve(waiter));
+      if (covered.kind === 'blocked') return { subject: covered.by, isShared: covered.isShared };
       waiter.leave(covered.kind === 'refused' ? covered.error : null);
     } catch (error) {
       waiter.leave(error);
@@ -167,16 +169,21 @@ export class SpendLines {
 }
 
 /** One request in line. Once it has left it is never placed. */
-class Waiter implements QueuedDemand {
-  readonly request: SpendRequest;
+class Waiter implements QueuedReservation {
+  readonly request: ReservationOrder;
   readonly arrivedMs: number;
-  waitsFor: Spender | null = null;
-  readonly #line: Line;
+  waitsFor: SpendSubject | null = null;
+  readonly #line: ReservationQueue;
   readonly #number: number;
   readonly #onEnd: (error: unknown) => void;
   #hasLeft = false;
 
-  constructor(request: SpendRequest, line: Line, arrivedMs: number, onEnd: (error: unknown) => void) {
+  constructor(
+    request: ReservationOrder,
+    line: ReservationQueue,
+    arrivedMs: number,
+    onEnd: (error: unknown) => void,
+  ) {
     this.request = request;
     this.arrivedMs = arrivedMs;
     this.#line = line;
@@ -189,20 +196,20 @@ class Waiter implements QueuedDemand {
     return this.#hasLeft;
   }
 
-  next(spender: Spender): Waiter | null {
-    const name = nameOf(spender);
+  next(subject: SpendSubject): Waiter | null {
+    const name = nameOf(subject);
     const awaited = new Set<string>();
     for (const waiter of this.#line.waiters) {
       if (waiter.waitsFor !== null) awaited.add(nameOf(waiter.waitsFor));
-      const names = waiter.spenders.map(nameOf);
+      const names = waiter.subjects.map(nameOf);
       const waitsForOther = names.some((one) => one !== name && awaited.has(one));
       if (waiter.#number > this.#number && !waitsForOther && names.includes(name)) return waiter;
     }
     return null;
   }
 
-  get spenders(): readonly Spender[] {
-    return this.request.spenders;
+  get subjects(): readonly SpendSubject[] {
+    return this.request.subjects;
   }
 
   get amount(): bigint {
@@ -217,8 +224,8 @@ class Waiter implements QueuedDemand {
     return this.#hasLeft ? new Error('the request has left the line') : this.request.refusal();
   }
 
-  place(): void {
-    this.request.place();
+  reserve(): void {
+    this.request.reserve();
   }
 
   /** Null: it was placed. The first end stands. */
@@ -230,7 +237,7 @@ class Waiter implements QueuedDemand {
 }
 
 /** Those of one account who wait, in the order of their arrival. */
-class Line {
+class ReservationQueue {
   readonly waiters = new Set<Waiter>();
   arrivals = 0;
   /** How many have left it, admitted or not. */
@@ -274,6 +281,6 @@ function tooLate(maxWaitMs: number): Error {
   );
 }
 
-function nameOf({ kind, id }: Spender): string {
+function nameOf({ kind, id }: SpendSubject): string {
   return `${kind}/${id}`;
 }

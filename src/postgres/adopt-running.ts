@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readControl } from './control-file.ts';
-import { EmbeddedError, troubleFrom } from './errors.ts';
-import { askWho, connectionIn } from './identity.ts';
-import { occupantOf, type PidFile, readPidFile, removeEmptyPidFile } from './pid-file.ts';
-import { launchPostmaster, type Running, type Site } from './postmaster.ts';
+import { EmbeddedError, embeddedError } from './errors.ts';
+import { connectionIn, identifyServer } from './identity.ts';
+import { findRunningServer, type PidFile, readPidFile, removeEmptyPidFile } from './pid-file.ts';
+import { type ClusterContext, launchPostmaster, type Running } from './postmaster.ts';
 import { type ProcessIdentity, stillRuns } from './process-identity.ts';
-import { sayWhenSlow } from './progress.ts';
+import { reportWhenSlow } from './progress.ts';
 import { runCommand } from './run-command.ts';
 
 /**
@@ -13,7 +13,7 @@ import { runCommand } from './run-command.ts';
  * death, and to be gone. A shutdown gets little: a server told to stop while it recovers from the death of one of its processes
  * waits for ever (seen with PostgreSQL 18), and what SIGQUIT spares is a checkpoint, which the next start makes up for.
  */
-const patienceMs = {
+const maxWaitMs = {
   starting: 15 * 60_000,
   silent: 60_000,
   busy: 5_000,
@@ -27,29 +27,29 @@ const patienceMs = {
  * Brings the server up: takes over the one that an earlier Naru left, after it has proved that it is ours, or waits until that
  * one is gone and starts another. Throws an `EmbeddedError`, or the signal's reason when that comes first.
  */
-export async function bringUp(site: Site, signal: AbortSignal): Promise<Running> {
-  const { clock, progress } = site;
+export async function ensureRunning(context: ClusterContext, signal: AbortSignal): Promise<Running> {
+  const { clock, progress } = context;
   let occupiedSince: number | null = null;
   for (;;) {
     signal.throwIfAborted();
-    const occupant = await occupantOf(site.clusterDir, site.user, site.env);
+    const occupant = await findRunningServer(context.clusterDir, context.user, context.env);
     if (occupant.kind === 'postmaster') {
       const waiting = `waiting for the earlier PostgreSQL (process ${occupant.identity.pid})`;
-      const work = takeOverOrOutlive(site, occupant.identity, signal);
-      const running = await sayWhenSlow(work, waiting, progress, clock);
+      const work = adoptOrWait(context, occupant.identity, signal);
+      const running = await reportWhenSlow(work, waiting, progress, clock);
       if (running !== null) return running;
       continue;
     }
-    removeEmptyPidFile(site.clusterDir, clock);
-    if (occupiedSince === null && !readControl(site.clusterDir).cleanlyShutDown)
+    removeEmptyPidFile(context.clusterDir, clock);
+    if (occupiedSince === null && !readControl(context.clusterDir).cleanlyShutDown)
       progress('PostgreSQL did not shut down cleanly: everything that was committed is being recovered');
-    const work = launchPostmaster(site, occupant.stalePid, signal);
-    const launch = await sayWhenSlow(work, 'waiting for PostgreSQL to be ready', progress, clock);
+    const work = launchPostmaster(context, occupant.stalePid, signal);
+    const launch = await reportWhenSlow(work, 'waiting for PostgreSQL to be ready', progress, clock);
     if (launch.kind === 'ready') return launch.running;
     occupiedSince ??= clock.monotonic();
-    if (clock.monotonic() - occupiedSince > patienceMs.occupied)
-      throw troubleFrom(`an earlier PostgreSQL still uses ${site.clusterDir}`, launch.output);
-    if (clock.monotonic() - occupiedSince > patienceMs.orphans) await endOrphans(site);
+    if (clock.monotonic() - occupiedSince > maxWaitMs.occupied)
+      throw embeddedError(`an earlier PostgreSQL still uses ${context.clusterDir}`, launch.output);
+    if (clock.monotonic() - occupiedSince > maxWaitMs.orphans) await endOrphans(context);
     await sleep(100, undefined, { signal });
   }
 }
@@ -59,48 +59,48 @@ export async function bringUp(site: Site, signal: AbortSignal): Promise<Running>
  * not, and keeps the cluster occupied. SIGQUIT ends it at once, as a crash would: nothing committed is lost. Asked as the
  * server's own user, who can hit nobody else's; without /proc it finds nobody.
  */
-async function endOrphans(site: Site): Promise<void> {
+async function endOrphans(context: ClusterContext): Promise<void> {
   const script = `for d in /proc/[0-9]*; do
     if [ "$(readlink "$d/cwd")" = "$1" ] && [ "$(cat "$d/comm")" = postgres ]; then kill -s QUIT "\${d#/proc/}"; fi
   done 2>/dev/null`;
-  const args = ['-c', script, 'naru', site.clusterDir];
-  await runCommand('/bin/sh', args, { user: site.user, env: site.env, timeoutMs: 10_000 });
+  const args = ['-c', script, 'naru', context.clusterDir];
+  await runCommand('/bin/sh', args, { user: context.user, env: context.env, timeoutMs: 10_000 });
 }
 
 /** Null when the process is gone. It is told to go when it can neither be used nor ends by itself. */
-async function takeOverOrOutlive(
-  site: Site,
+async function adoptOrWait(
+  context: ClusterContext,
   earlier: ProcessIdentity,
   signal: AbortSignal,
 ): Promise<Running | null> {
-  let since = site.clock.monotonic();
-  let status = readPidFile(site.clusterDir)?.status;
-  let told: 'nothing' | 'SIGINT' | 'SIGQUIT' = 'nothing';
-  while (await stillRuns(earlier, site.env)) {
-    const file = readPidFile(site.clusterDir);
-    const answer = file === null ? 'busy' : await askWho(file, site.clusterDir);
-    if (file !== null && answer === 'ours') return adopted(site, earlier, file);
+  let since = context.clock.monotonic();
+  let status = readPidFile(context.clusterDir)?.status;
+  let reported: 'nothing' | 'SIGINT' | 'SIGQUIT' = 'nothing';
+  while (await stillRuns(earlier, context.env)) {
+    const file = readPidFile(context.clusterDir);
+    const answer = file === null ? 'busy' : await identifyServer(file, context.clusterDir);
+    if (file !== null && answer === 'ours') return adopted(context, earlier, file);
     if (answer === 'other')
       throw new EmbeddedError(
-        `process ${earlier.pid} holds ${site.clusterDir} but does not answer as its server: end it, and start Naru again`,
+        `process ${earlier.pid} holds ${context.clusterDir} but does not answer as its server: end it, and start Naru again`,
       );
-    if (file?.status !== status) since = site.clock.monotonic();
+    if (file?.status !== status) since = context.clock.monotonic();
     status = file?.status;
-    const waitedMs = site.clock.monotonic() - since;
+    const waitedMs = context.clock.monotonic() - since;
     const limitMs = limitOf(status);
-    if (waitedMs > limitMs + patienceMs.quitting)
+    if (waitedMs > limitMs + maxWaitMs.quitting)
       throw new EmbeddedError(`an earlier PostgreSQL (process ${earlier.pid}) does not end: end it by hand`);
-    if (waitedMs > limitMs && told !== 'SIGQUIT') {
-      told = 'SIGQUIT';
-      await tell(site, earlier, told);
+    if (waitedMs > limitMs && reported !== 'SIGQUIT') {
+      reported = 'SIGQUIT';
+      await report(context, earlier, reported);
     } else if (
       answer === 'silent' &&
       status === 'ready' &&
-      waitedMs > patienceMs.busy &&
-      told === 'nothing'
+      waitedMs > maxWaitMs.busy &&
+      reported === 'nothing'
     ) {
-      told = 'SIGINT';
-      await tell(site, earlier, told);
+      reported = 'SIGINT';
+      await report(context, earlier, reported);
     }
     await sleep(25, undefined, { signal });
   }
@@ -108,15 +108,15 @@ async function takeOverOrOutlive(
 }
 
 function limitOf(status: string | undefined): number {
-  if (status === 'starting') return patienceMs.starting;
-  return status === 'stopping' ? patienceMs.stopping : patienceMs.silent;
+  if (status === 'starting') return maxWaitMs.starting;
+  return status === 'stopping' ? maxWaitMs.stopping : maxWaitMs.silent;
 }
 
 /** A server that is not our child: its end is seen by looking. */
-function adopted(site: Site, earlier: ProcessIdentity, file: PidFile): Running {
+function adopted(context: ClusterContext, earlier: ProcessIdentity, file: PidFile): Running {
   const ended = new Promise<string>((resolve) => {
     const look = async (): Promise<void> => {
-      if (await stillRuns(earlier, site.env)) site.clock.after(200, () => void look());
+      if (await stillRuns(earlier, context.env)) context.clock.after(200, () => void look());
       else resolve(`process ${earlier.pid} is gone`);
     };
     void look();
@@ -125,12 +125,16 @@ function adopted(site: Site, earlier: ProcessIdentity, file: PidFile): Running {
     pid: earlier.pid,
     connection: connectionIn(file.socketDir, file.port),
     ended,
-    signal: (name) => void tell(site, earlier, name),
+    signal: (name) => void report(context, earlier, name),
   };
 }
 
-async function tell(site: Site, earlier: ProcessIdentity, name: 'SIGINT' | 'SIGQUIT'): Promise<void> {
-  if (!(await stillRuns(earlier, site.env))) return;
+async function report(
+  context: ClusterContext,
+  earlier: ProcessIdentity,
+  name: 'SIGINT' | 'SIGQUIT',
+): Promise<void> {
+  if (!(await stillRuns(earlier, context.env))) return;
   const script = `kill -s ${name.slice(3)} ${earlier.pid}`;
-  await runCommand('/bin/sh', ['-c', script], { user: site.user, env: site.env, timeoutMs: 5_000 });
+  await runCommand('/bin/sh', ['-c', script], { user: context.user, env: context.env, timeoutMs: 5_000 });
 }

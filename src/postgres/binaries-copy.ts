@@ -57,8 +57,8 @@ export async function privateCopy(root: string, options: CopyOptions): Promise<s
       JSON.stringify(Object.fromEntries(copyTree(options.native, copy, ''))),
     );
     renameSync(join(fresh, manifestName), join(copy, manifestName));
-    const trouble = await options.probe(join(copy, 'bin'));
-    if (trouble !== null) throw new Error(`its programs do not run in ${root}: ${trouble}`);
+    const fault = await options.probe(join(copy, 'bin'));
+    if (fault !== null) throw new Error(`its programs do not run in ${root}: ${fault}`);
     install(copy, target, fresh, options.uid);
   } finally {
     rmSync(fresh, { recursive: true, force: true });

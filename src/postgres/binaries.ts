@@ -36,12 +36,12 @@ export async function findBinaries(options: BinariesOptions): Promise<Binaries> 
   const packaged = await fromPackage(options, refused);
   if (packaged !== null) return packaged;
   for (const binDir of systemFolders(options.env)) {
-    const { major, trouble } = await askVersion(binDir, options);
+    const { major, fault } = await askVersion(binDir, options);
     if (major !== null && fits(major, options.needMajor)) {
       options.progress(`PostgreSQL ${major} of this machine is used; ${refused.join('; ')}`);
       return { binDir, major };
     }
-    refused.push(`${binDir}: ${trouble ?? `is PostgreSQL ${major}`}`);
+    refused.push(`${binDir}: ${fault ?? `is PostgreSQL ${major}`}`);
   }
   const wanted = options.needMajor === null ? 'PostgreSQL 15 or newer' : `PostgreSQL ${options.needMajor}`;
   throw new EmbeddedError(
@@ -83,7 +83,7 @@ async function fromPackage(options: BinariesOptions, refused: string[]): Promise
     refused.push(`${name}: is PostgreSQL ${major}`);
     return null;
   }
-  const probe = async (binDir: string): Promise<string | null> => (await askVersion(binDir, options)).trouble;
+  const probe = async (binDir: string): Promise<string | null> => (await askVersion(binDir, options)).fault;
   for (const root of copyRoots(options)) {
     try {
       const binDir = await privateCopy(root, { ...options, native: join(home, 'native'), version, probe });
@@ -140,13 +140,11 @@ function versioned(root: string, pattern: RegExp, bin = 'bin'): string[] {
 async function askVersion(
   binDir: string,
   options: BinariesOptions,
-): Promise<{ readonly major: number | null; readonly trouble: string | null }> {
+): Promise<{ readonly major: number | null; readonly fault: string | null }> {
   const { ok, output } = await runCommand(join(binDir, 'postgres'), ['--version'], {
     ...options,
     timeoutMs: 10_000,
   });
   const major = ok ? /PostgreSQL\) (\d+)/.exec(output)?.[1] : undefined;
-  return major === undefined
-    ? { major: null, trouble: output.trim() }
-    : { major: Number(major), trouble: null };
+  return major === undefined ? { major: null, fault: output.trim() } : { major: Number(major), fault: null };
 }

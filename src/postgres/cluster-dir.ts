@@ -45,7 +45,7 @@ export function placeCluster(
   const pointed = pointerOf(dataDir);
   if (pointed !== null) return adoptPointed(dataDir, pointed);
   const inside = join(dataDir, 'postgres');
-  if (user === null || letIn(dataDir, user)) return inside;
+  if (user === null || grantAccess(dataDir, user)) return inside;
   const closed = barrier(dataDir, user) ?? dataDir;
   if (existsSync(inside))
     throw new EmbeddedError(
@@ -58,7 +58,7 @@ export function placeCluster(
   return outside;
 }
 
-function letIn(dataDir: string, user: ServerUser): boolean {
+function grantAccess(dataDir: string, user: ServerUser): boolean {
   if (barrier(dataDir, user) === null) return true;
   if (barrier(dirname(dataDir), user) !== null) return false;
   const { uid, gid, mode } = statSync(dataDir);

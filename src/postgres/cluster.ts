@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, renameSync,
 import { basename, dirname, join } from 'node:path';
 import type { Binaries } from './binaries.ts';
 import { syncDir } from './cluster-dir.ts';
-import { codeOf, EmbeddedError, troubleFrom } from './errors.ts';
+import { codeOf, EmbeddedError, embeddedError } from './errors.ts';
 import { databaseUser } from './identity.ts';
 import { type Environment, runCommand } from './run-command.ts';
 import type { ServerUser } from './server-user.ts';
@@ -48,7 +48,7 @@ export async function createCluster(
   });
   if (!made.ok) {
     rmSync(fresh, { recursive: true, force: true });
-    throw troubleFrom(`the database could not be created in ${home}`, made.output);
+    throw embeddedError(`the database could not be created in ${home}`, made.output);
   }
   renameSync(fresh, clusterDir);
   syncDir(home);

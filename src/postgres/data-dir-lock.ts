@@ -32,7 +32,7 @@ export interface DataDirLock {
 }
 
 /** The directory belongs to another process, which the message names. `pid` is null when that is not known. */
-export class DataDirHeld extends EmbeddedError {
+export class DataDirLockedError extends EmbeddedError {
   readonly pid: number | null;
 
   constructor(message: string, pid: number | null) {
@@ -49,7 +49,7 @@ const sqliteBusy = 5;
 const held = new Set<DatabaseSync>();
 
 /**
- * Creates the directory (0700) if it is not there and takes it for this process alone; throws `DataDirHeld` when another has it. One
+ * Creates the directory (0700) if it is not there and takes it for this process alone; throws `DataDirLockedError` when another has it. One
  * of our own that everybody may write to is closed to them; one of another user is refused, unless root's or asked for by root.
  *
  * What excludes others is a lock of the kernel (fcntl, which Node reaches through its SQLite only): it ends with its holder, so
@@ -57,7 +57,7 @@ const held = new Set<DatabaseSync>();
  * share a volume, whose pids mean nothing to each other. The file with pid and start time beside it only tells who it is.
  * Nobody may open and close `naru.lock` inside the holder: by the rules of fcntl that would give the lock away.
  */
-export async function holdDataDir(
+export async function lockDataDir(
   dataDir: string,
   info: DataDirHolder,
   clock: Clock = systemClock,
@@ -130,17 +130,17 @@ function assertOurs(dataDir: string): void {
 }
 
 /** The holder writes its name a moment after it has the lock; until then a dead one's may stand there. */
-async function heldBy(dataDir: string): Promise<DataDirHeld> {
+async function heldBy(dataDir: string): Promise<DataDirLockedError> {
   for (let tries = 0; tries < 40; tries += 1) {
     const found = readHolder(dataDir);
     if (found !== null && (await identify(found.pid))?.born === found.born)
-      return new DataDirHeld(
+      return new DataDirLockedError(
         `${dataDir} is in use by process ${found.pid} (${found.describe}) since ${found.since}: stop it first, or choose another data directory`,
         found.pid,
       );
     await sleep(25);
   }
-  return new DataDirHeld(
+  return new DataDirLockedError(
     `${dataDir} is in use by another process, perhaps in another container: stop it first, or choose another data directory`,
     null,
   );

@@ -2,15 +2,15 @@ import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, systemClock } from '../time/clock.ts';
-import { bringUp } from './adopt-running.ts';
+import { ensureRunning } from './adopt-running.ts';
 import { findBinaries } from './binaries.ts';
 import { clusterMajor, createCluster } from './cluster.ts';
 import { clusterDirOf, placeCluster } from './cluster-dir.ts';
-import { codeOf, EmbeddedError, messageOf, troubleFrom } from './errors.ts';
-import { askWho, connectionIn, type EmbeddedConnection } from './identity.ts';
+import { codeOf, EmbeddedError, embeddedError, messageOf } from './errors.ts';
+import { connectionIn, type EmbeddedConnection, identifyServer } from './identity.ts';
 import { readPidFile } from './pid-file.ts';
-import type { Site } from './postmaster.ts';
-import { type Progress, sayWhenSlow } from './progress.ts';
+import type { ClusterContext } from './postmaster.ts';
+import { type Progress, reportWhenSlow } from './progress.ts';
 import { type Environment, runCommand, which } from './run-command.ts';
 import { rotateLog } from './server-log.ts';
 import { type ServerUser, serverUser } from './server-user.ts';
@@ -22,7 +22,7 @@ export type { EmbeddedConnection } from './identity.ts';
 
 /** What the embedded database is started with. */
 export interface EmbeddedOptions {
-  /** Naru's data directory, which exists and is held (`holdDataDir`). The cluster is `<dataDir>/postgres`, the log `<dataDir>/postgres.log`. */
+  /** Naru's data directory, which exists and is held (`lockDataDir`). The cluster is `<dataDir>/postgres`, the log `<dataDir>/postgres.log`. */
   readonly dataDir: string;
   /** The user id that Naru runs as. */
   readonly uid: number;
@@ -52,13 +52,13 @@ export interface EmbeddedServer {
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   try {
-    const site = await prepare(options);
-    const running = await bringUp(site, new AbortController().signal);
-    return new Supervisor(site, running, options.onExit ?? (() => {}));
+    const context = await prepare(options);
+    const running = await ensureRunning(context, new AbortController().signal);
+    return new Supervisor(context, running, options.onExit ?? (() => {}));
   } catch (thrown) {
     throw codeOf(thrown) === null
       ? thrown
-      : troubleFrom(`the database in ${options.dataDir} cannot be used`, messageOf(thrown));
+      : embeddedError(`the database in ${options.dataDir} cannot be used`, messageOf(thrown));
   }
 }
 
@@ -72,7 +72,7 @@ export async function attachEmbedded(dataDir: string): Promise<EmbeddedConnectio
     for (let waitedMs = 0; waitedMs < 10_000; waitedMs += 50) {
       const file = readPidFile(clusterDir);
       if (file === null) return null;
-      const answer = await askWho(file, clusterDir);
+      const answer = await identifyServer(file, clusterDir);
       if (answer === 'ours') return connectionIn(file.socketDir, file.port);
       if (answer !== 'busy') return null;
       await sleep(50);
@@ -87,7 +87,7 @@ export async function attachEmbedded(dataDir: string): Promise<EmbeddedConnectio
   }
 }
 
-async function prepare(options: EmbeddedOptions): Promise<Site> {
+async function prepare(options: EmbeddedOptions): Promise<ClusterContext> {
   const { uid, env, progress, clock = systemClock } = options;
   const dataDir = realpathSync(options.dataDir);
   const user = serverUser(uid, clusterDirOf(dataDir));
@@ -98,7 +98,7 @@ async function prepare(options: EmbeddedOptions): Promise<Site> {
     findBinaries({ uid, user, env, dataDir, needMajor, progress }),
     findSetpriv(user, env),
   ]);
-  const [binaries, setpriv] = await sayWhenSlow(
+  const [binaries, setpriv] = await reportWhenSlow(
     finding,
     'preparing the programs of PostgreSQL',
     progress,
@@ -106,7 +106,7 @@ async function prepare(options: EmbeddedOptions): Promise<Site> {
   );
   if (needMajor === null) {
     const creating = createCluster(clusterDir, binaries, user, env);
-    await sayWhenSlow(creating, 'creating the database', progress, clock);
+    await reportWhenSlow(creating, 'creating the database', progress, clock);
   }
   const logPath = join(dataDir, 'postgres.log');
   rotateLog(logPath);
@@ -117,7 +117,7 @@ async function prepare(options: EmbeddedOptions): Promise<Site> {
 /** A container may run root without the right to become anybody else; said at once, and not as the failure of something else. */
 async function tryUser(user: ServerUser, env: Environment): Promise<void> {
   const tried = await runCommand('/bin/sh', ['-c', 'exit 0'], { user, env, timeoutMs: 5_000 });
-  if (!tried.ok) throw troubleFrom(`nothing can be run as ${user.name}`, tried.output);
+  if (!tried.ok) throw embeddedError(`nothing can be run as ${user.name}`, tried.output);
 }
 
 async function findSetpriv(user: ServerUser | null, env: Environment): Promise<string | null> {

@@ -32,12 +32,12 @@ const remedies: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** An error that says what failed, the remedy where the output of PostgreSQL betrays it, and the last lines of that output. */
-export function troubleFrom(what: string, output: string): EmbeddedError {
+export function embeddedError(what: string, output: string): EmbeddedError {
   const remedy = remedies.find(([pattern]) => pattern.test(output))?.[1];
   const lines = output.trimEnd().split('\n').slice(-12);
-  const told = lines.map((line) => `  ${line}`).join('\n');
+  const reported = lines.map((line) => `  ${line}`).join('\n');
   return new EmbeddedError(
-    `${what}${remedy === undefined ? '' : `: ${remedy}`}${told.trim() === '' ? '' : `\n${told}`}`,
+    `${what}${remedy === undefined ? '' : `: ${remedy}`}${reported.trim() === '' ? '' : `\n${reported}`}`,
   );
 }
 

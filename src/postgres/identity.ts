@@ -29,10 +29,10 @@ const answerWithinMs = 3_000;
  * `ours`: it answered with our data directory and our system identifier. `other`: it answered with something else. `busy`: it is
  * starting, recovering or shutting down. `silent`: nobody answers.
  */
-export type Answer = 'ours' | 'other' | 'busy' | 'silent';
+export type ServerIdentity = 'ours' | 'other' | 'busy' | 'silent';
 
 /** Asks the server that a pid file names who it is. Throws when this user may not connect to it. */
-export async function askWho(file: PidFile, clusterDir: string): Promise<Answer> {
+export async function identifyServer(file: PidFile, clusterDir: string): Promise<ServerIdentity> {
   if (file.socketDir === '' || !(file.port > 0)) return 'busy';
   try {
     const client = await connect(connectionIn(file.socketDir, file.port), answerWithinMs);

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from './errors.ts';
 import { readPidFile } from './pid-file.ts';
-import type { Running, Site } from './postmaster.ts';
+import type { ClusterContext, Running } from './postmaster.ts';
 
 const lookEveryMs = 500;
 
@@ -11,7 +11,7 @@ const lookEveryMs = 500;
  * `signal` aborts first. A server that got SIGTERM is such a one: a smart shutdown waits for the sessions that it has, and ours stay. So is
  * one whose socket or pid file was deleted: its clients cannot find it.
  */
-export function lockoutOf(site: Site, running: Running, signal: AbortSignal): Promise<string> {
+export function lockoutOf(context: ClusterContext, running: Running, signal: AbortSignal): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const { host, port } = running.connection;
   const socketPath = join(host, `.s.PGSQL.${port}`);
@@ -20,12 +20,12 @@ export function lockoutOf(site: Site, running: Running, signal: AbortSignal): Pr
   const look = (): void => {
     if (isOver) return;
     const reason = reasonNow();
-    if (reason === null) timer = site.clock.after(lookEveryMs, look);
+    if (reason === null) timer = context.clock.after(lookEveryMs, look);
     else resolve(reason);
   };
   const reasonNow = (): string | null => {
     try {
-      const file = readPidFile(site.clusterDir);
+      const file = readPidFile(context.clusterDir);
       if (file?.pid !== running.pid) return 'its pid file was deleted or replaced';
       if (file.status === 'stopping') return 'it was told to shut down, and not by Naru';
       const inode = inodeOf(socketPath);
@@ -36,7 +36,7 @@ export function lockoutOf(site: Site, running: Running, signal: AbortSignal): Pr
       return null;
     }
   };
-  let timer = site.clock.after(lookEveryMs, look);
+  let timer = context.clock.after(lookEveryMs, look);
   const end = (): void => {
     isOver = true;
     timer.cancel();

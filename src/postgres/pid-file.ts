@@ -16,7 +16,7 @@ export interface PidFile {
 }
 
 /** Who uses a cluster: a live postmaster, or nobody. Then `stalePid` is what an old pid file still says, if there is one. */
-export type Occupant =
+export type RunningServer =
   | { readonly kind: 'postmaster'; readonly identity: ProcessIdentity }
   | { readonly kind: 'nobody'; readonly stalePid: number | null };
 
@@ -55,11 +55,11 @@ export function removeEmptyPidFile(clusterDir: string, clock: Clock): void {
  * Tells a postmaster of this cluster from a stranger that was given the pid of a dead one. PostgreSQL itself cannot: it would
  * refuse to start as long as the stranger runs.
  */
-export async function occupantOf(
+export async function findRunningServer(
   clusterDir: string,
   user: ServerUser | null,
   env: Environment,
-): Promise<Occupant> {
+): Promise<RunningServer> {
   const file = readPidFile(clusterDir);
   if (file === null || !(file.pid > 0)) return { kind: 'nobody', stalePid: null };
   const identity = await identify(file.pid, env);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../time/clock.ts';
 import type { Binaries } from './binaries.ts';
-import { troubleFrom } from './errors.ts';
-import { askWho, connectionIn, type EmbeddedConnection } from './identity.ts';
+import { embeddedError } from './errors.ts';
+import { connectionIn, type EmbeddedConnection, identifyServer } from './identity.ts';
 import { readPidFile } from './pid-file.ts';
 import type { Progress } from './progress.ts';
 import { type Environment, identityOf, postgresEnvironment } from './run-command.ts';
@@ -15,7 +15,7 @@ import { serverArguments, socketPort } from './settings.ts';
 import { prepareSocketDir } from './socket-dir.ts';
 
 /** Everything that a start of the server needs; the same from one start to the next. */
-export interface Site {
+export interface ClusterContext {
   readonly clusterDir: string;
   readonly socketDir: string;
   readonly logPath: string;
@@ -55,37 +55,37 @@ const startLimitMs = 15 * 60_000;
  * Throws what the server said when it ended instead, and the signal's reason when that comes first.
  */
 export async function launchPostmaster(
-  site: Site,
+  context: ClusterContext,
   stalePid: number | null,
   signal: AbortSignal,
 ): Promise<Launch> {
-  prepareSocketDir(site.socketDir, site.user);
-  const logFrom = sizeOf(site.logPath);
-  const child = spawnPostmaster(site, stalePid);
-  const ended = endOf(child, site.logPath);
+  prepareSocketDir(context.socketDir, context.user);
+  const logFrom = sizeOf(context.logPath);
+  const child = spawnPostmaster(context, stalePid);
+  const ended = endOf(child, context.logPath);
   let end: string | null = null;
   void ended.then((reason) => {
     end = reason;
   });
-  const beganAt = site.clock.monotonic();
+  const beganAt = context.clock.monotonic();
   while (end === null) {
-    const waitedMs = site.clock.monotonic() - beganAt;
+    const waitedMs = context.clock.monotonic() - beganAt;
     if (signal.aborted || waitedMs > startLimitMs) {
       child.kill(signal.aborted ? 'SIGINT' : 'SIGQUIT');
-      const impatience = site.clock.after(fastShutdownMs, () => child.kill('SIGQUIT'));
+      const impatience = context.clock.after(fastShutdownMs, () => child.kill('SIGQUIT'));
       await ended;
       impatience.cancel();
       signal.throwIfAborted();
-      throw troubleFrom('PostgreSQL was not ready after 15 minutes', readFrom(site.logPath, logFrom));
+      throw embeddedError('PostgreSQL was not ready after 15 minutes', readFrom(context.logPath, logFrom));
     }
-    const file = readPidFile(site.clusterDir);
+    const file = readPidFile(context.clusterDir);
     if (
       file?.pid === child.pid &&
       file?.status === 'ready' &&
-      (await askWho(file, site.clusterDir)) === 'ours'
+      (await identifyServer(file, context.clusterDir)) === 'ours'
     ) {
       child.unref();
-      const connection = connectionIn(site.socketDir, socketPort);
+      const connection = connectionIn(context.socketDir, socketPort);
       return {
         kind: 'ready',
         running: { pid: file.pid, connection, ended, signal: (name) => child.kill(name) },
@@ -93,10 +93,10 @@ export async function launchPostmaster(
     }
     await sleep(waitedMs < 1_000 ? 5 : 50);
   }
-  const output = readFrom(site.logPath, logFrom);
+  const output = readFrom(context.logPath, logFrom);
   if (/lock file "[^"]*" already exists|pre-existing shared memory block/.test(output))
     return { kind: 'occupied', output };
-  throw troubleFrom(`PostgreSQL did not start on ${site.clusterDir} (${end})`, output);
+  throw embeddedError(`PostgreSQL did not start on ${context.clusterDir} (${end})`, output);
 }
 
 /**
@@ -104,18 +104,18 @@ export async function launchPostmaster(
  * When Naru dies the kernel sends it SIGINT: what is committed is durable with any signal, and this one leaves nothing to
  * recover. setpriv runs as the dropped user, because a change of credentials would clear the death signal.
  */
-function spawnPostmaster(site: Site, stalePid: number | null): ChildProcess {
-  const postgres = join(site.binaries.binDir, 'postgres');
-  const args = serverArguments(site.clusterDir, site.socketDir, site.binaries.major);
+function spawnPostmaster(context: ClusterContext, stalePid: number | null): ChildProcess {
+  const postgres = join(context.binaries.binDir, 'postgres');
+  const args = serverArguments(context.clusterDir, context.socketDir, context.binaries.major);
   const [file, before] =
-    site.setpriv === null ? [postgres, []] : [site.setpriv, ['--pdeathsig', 'INT', postgres]];
-  const log = openSync(site.logPath, 'a', 0o600);
+    context.setpriv === null ? [postgres, []] : [context.setpriv, ['--pdeathsig', 'INT', postgres]];
+  const log = openSync(context.logPath, 'a', 0o600);
   try {
     return spawn(file, [...before, ...args], {
-      ...identityOf(site.user),
+      ...identityOf(context.user),
       cwd: '/',
       env: {
-        ...postgresEnvironment(site.env),
+        ...postgresEnvironment(context.env),
         ...(stalePid === null ? {} : { PG_GRANDPARENT_PID: String(stalePid) }),
       },
       detached: true,

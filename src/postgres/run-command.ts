@@ -27,7 +27,7 @@ export function runCommand(
 ): Promise<CommandResult> {
   return new Promise((resolve) => {
     let output = '';
-    const hear = (chunk: Buffer): void => {
+    const collect = (chunk: Buffer): void => {
       output = (output + chunk.toString('utf8')).slice(-65_536);
     };
     try {
@@ -39,8 +39,8 @@ export function runCommand(
         timeout: options.timeoutMs,
         killSignal: 'SIGKILL',
       });
-      child.stdout.on('data', hear);
-      child.stderr.on('data', hear);
+      child.stdout.on('data', collect);
+      child.stderr.on('data', collect);
       child.on('error', (error) => resolve({ ok: false, output: `${output}${error.message}` }));
       child.on('close', (code, signal) => {
         if (signal !== null) output += `\nended by ${signal}`;

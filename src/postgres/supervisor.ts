@@ -1,10 +1,10 @@
 import { pause } from '../time/clock.ts';
-import { bringUp } from './adopt-running.ts';
+import { ensureRunning } from './adopt-running.ts';
 import { messageOf } from './errors.ts';
 import type { EmbeddedConnection } from './identity.ts';
 import { lockoutOf } from './lockout.ts';
-import { fastShutdownMs, type Running, type Site } from './postmaster.ts';
-import { sayWhenSlow } from './progress.ts';
+import { type ClusterContext, fastShutdownMs, type Running } from './postmaster.ts';
+import { reportWhenSlow } from './progress.ts';
 import { removeSocketDir } from './socket-dir.ts';
 
 const backoffMs = { first: 100, last: 5_000, forgottenAfter: 60_000 };
@@ -12,16 +12,16 @@ const backoffMs = { first: 100, last: 5_000, forgottenAfter: 60_000 };
 /** Keeps a server running, and open to new connections, until it is stopped. Its connection stays the same from one server to the next. */
 export class Supervisor {
   readonly connection: EmbeddedConnection;
-  readonly #site: Site;
+  readonly #context: ClusterContext;
   readonly #onExit: (reason: string) => void;
   readonly #stopping = new AbortController();
   readonly #watching: Promise<void>;
   #running: Running | null;
   #stopped: Promise<void> | null = null;
 
-  constructor(site: Site, running: Running, onExit: (reason: string) => void) {
+  constructor(context: ClusterContext, running: Running, onExit: (reason: string) => void) {
     this.connection = running.connection;
-    this.#site = { ...site, socketDir: running.connection.host };
+    this.#context = { ...context, socketDir: running.connection.host };
     this.#onExit = onExit;
     this.#running = running;
     this.#watching = this.#watch(running);
@@ -37,22 +37,22 @@ export class Supervisor {
     this.#stopping.abort(new Error('the server is being stopped'));
     if (this.#running !== null) await this.#end(this.#running);
     await this.#watching;
-    removeSocketDir(this.#site.socketDir, this.#site.clusterDir);
+    removeSocketDir(this.#context.socketDir, this.#context.clusterDir);
   }
 
   async #end(running: Running): Promise<void> {
-    const { clock, progress } = this.#site;
+    const { clock, progress } = this.#context;
     // The child and the timers of a clock do not keep Naru alive, and this wait must be waited for.
     const alive = setInterval(() => {}, 1_000);
     const impatience = clock.after(fastShutdownMs, () => running.signal('SIGQUIT'));
     running.signal('SIGINT');
-    await sayWhenSlow(running.ended, 'waiting for PostgreSQL to shut down', progress, clock);
+    await reportWhenSlow(running.ended, 'waiting for PostgreSQL to shut down', progress, clock);
     impatience.cancel();
     clearInterval(alive);
   }
 
   async #watch(first: Running): Promise<void> {
-    const { clock, progress } = this.#site;
+    const { clock, progress } = this.#context;
     const { signal } = this.#stopping;
     let delayMs = backoffMs.first;
     for (let running = first; ; ) {
@@ -76,10 +76,10 @@ export class Supervisor {
   /** Resolves with why the server ended. One that takes no new connections any more is ended first. */
   async #endOf(running: Running): Promise<string> {
     const { signal } = this.#stopping;
-    const lockout = lockoutOf(this.#site, running, signal);
+    const lockout = lockoutOf(this.#context, running, signal);
     const reason = await Promise.race([running.ended.then(() => null), lockout]);
     if (reason === null || signal.aborted) return running.ended;
-    this.#site.progress(`PostgreSQL takes no new connections, ${reason}: it is restarted`);
+    this.#context.progress(`PostgreSQL takes no new connections, ${reason}: it is restarted`);
     await this.#end(running);
     return `${reason}; ${await running.ended}`;
   }
@@ -89,8 +89,8 @@ export class Supervisor {
     const { signal } = this.#stopping;
     for (let delayMs = firstDelayMs; ; delayMs = Math.min(delayMs * 2, backoffMs.last)) {
       try {
-        await pause(this.#site.clock, delayMs, signal);
-        return await bringUp(this.#site, signal);
+        await pause(this.#context.clock, delayMs, signal);
+        return await ensureRunning(this.#context, signal);
       } catch (thrown) {
         if (signal.aborted) return null;
         this.#onExit(messageOf(thrown));

@@ -2,17 +2,17 @@ import type { Candidate, Model } from '../catalogue/model.ts';
 import { type Rate, rateOfPico, rateToDecimal } from '../money/price.ts';
 import { isoOf } from '../time/clock.ts';
 import { halfAnHourMs } from '../upstreams/health.ts';
-import type { Standing } from '../upstreams/health-status.ts';
-import type { Ask } from '../wire/chat.ts';
-import { type Dropped, droppedWords, isAt } from './filter.ts';
-import type { Basis, Circumstances, Plan } from './plan.ts';
-import type { Held } from './rank.ts';
+import type { HealthStatus } from '../upstreams/health-status.ts';
+import type { CompletionRequest } from '../wire/chat.ts';
+import { isAt, type RejectReason, rejectMessages } from './filter.ts';
+import type { OrderingBasis, Plan, RoutingContext } from './plan.ts';
+import type { DemotionReason } from './rank.ts';
 import { sharesOf } from './weighted-order.ts';
 
 /** Why a request would be answered by whom: what `naru route explain` says. */
 export interface Explanation {
   readonly models: readonly string[];
-  readonly by: Basis;
+  readonly by: OrderingBasis;
   /** Those that are tried, in order, then those that are not. */
   readonly candidates: readonly ExplainedCandidate[];
 }
@@ -25,7 +25,7 @@ export interface ExplainedCandidate {
   readonly candidate: string;
   readonly provider: string;
   /** Why it is not tried, or tried later than its place says; null when neither. */
-  readonly reason: Dropped | Held | null;
+  readonly reason: RejectReason | DemotionReason | null;
   /** A whole sentence, without its full stop. */
   readonly why: string;
 }
@@ -35,36 +35,42 @@ export type Knowledge = 'live' | 'none';
 
 /** A plan in words: one sentence for each candidate, with the figures that decided. Pure. */
 export function explainPlan(
-  ask: Ask,
+  ask: CompletionRequest,
   models: readonly Model[],
   planned: Plan,
-  given: Circumstances & { readonly knowledge: Knowledge },
+  given: RoutingContext & { readonly knowledge: Knowledge },
 ): Explanation {
   const asked = { ask, models, planned, given };
-  const held = new Map(planned.held.map(({ candidate, why }) => [candidate, why] as const));
+  const held = new Map(planned.demoted.map(({ candidate, why }) => [candidate, why] as const));
   const kept = planned.chain.map((candidate, at) => {
     const reason = held.get(candidate) ?? null;
     const name = `${nameOf(asked, candidate)} ${ordinal(at + 1)}`;
-    const because = reason === null ? whyHere(asked, candidate, at) : whyBack(asked, candidate, reason);
+    const because =
+      reason === null ? orderReason(asked, candidate, at) : demotedReason(asked, candidate, reason);
     return rowOf(candidate, at + 1, reason, `${name}: ${because}`);
   });
-  const dropped = planned.dropped.map(({ candidate, why }) =>
-    rowOf(candidate, null, why, `${nameOf(asked, candidate)} is skipped: ${whyNever(asked, candidate, why)}`),
+  const dropped = planned.rejected.map(({ candidate, why }) =>
+    rowOf(
+      candidate,
+      null,
+      why,
+      `${nameOf(asked, candidate)} is skipped: ${rejectedReason(asked, candidate, why)}`,
+    ),
   );
-  return { models: ask.models, by: planned.by, candidates: [...kept, ...dropped] };
+  return { models: ask.models, by: planned.orderedBy, candidates: [...kept, ...dropped] };
 }
 
 interface Asked {
-  readonly ask: Ask;
+  readonly ask: CompletionRequest;
   readonly models: readonly Model[];
   readonly planned: Plan;
-  readonly given: Circumstances & { readonly knowledge: Knowledge };
+  readonly given: RoutingContext & { readonly knowledge: Knowledge };
 }
 
 function rowOf(
   { modelId: model, label: candidate, providerTag: provider }: Candidate,
   place: number | null,
-  reason: Dropped | Held | null,
+  reason: RejectReason | DemotionReason | null,
   why: string,
 ): ExplainedCandidate {
   return { place, model, candidate, provider, reason, why };
@@ -75,24 +81,24 @@ function nameOf({ models }: Asked, { label, modelId }: Candidate): string {
   return models.length > 1 ? `${label} (${modelId})` : label;
 }
 
-function whyHere(asked: Asked, candidate: Candidate, at: number): string {
-  return `${healthWords(asked, candidate)}, and ${placeWords(asked, candidate, at)}; ${priceWords(candidate)}`;
+function orderReason(asked: Asked, candidate: Candidate, at: number): string {
+  return `${healthText(asked, candidate)}, and ${placeText(asked, candidate, at)}; ${priceText(candidate)}`;
 }
 
 /** What its place goes by. */
-function placeWords(asked: Asked, candidate: Candidate, at: number): string {
+function placeText(asked: Asked, candidate: Candidate, at: number): string {
   const { ask, models, planned, given } = asked;
   const { chain } = planned;
   if (chain.length === 1) return 'it is the only one that may answer';
   const before = chain[at - 1];
   const isFirstOfModel = before?.modelId !== candidate.modelId;
-  switch (planned.by) {
+  switch (planned.orderedBy) {
     case 'order':
       return ask.provider.order?.some((name) => isAt(candidate, name)) === true
         ? '`provider.order` names it here'
         : '`provider.order` does not name it, so it is a fallback';
     case 'sort':
-      return sortWords(asked, candidate, at);
+      return sortText(asked, candidate, at);
     default: {
       if (at > 0 && isFirstOfModel) return `its model is asked for after ${before?.modelId ?? ''}`;
       const all = models.find(({ id }) => id === candidate.modelId)?.candidates ?? [];
@@ -109,7 +115,7 @@ function placeWords(asked: Asked, candidate: Candidate, at: number): string {
   }
 }
 
-function sortWords({ ask, given }: Asked, { label }: Candidate, at: number): string {
+function sortText({ ask, given }: Asked, { label }: Candidate, at: number): string {
   const seen = given.health.of(label);
   const by = ask.provider.sort ?? 'price';
   if (by === 'price') return at === 0 ? 'it is the cheapest' : 'it is the next by price';
@@ -121,12 +127,12 @@ function sortWords({ ask, given }: Asked, { label }: Candidate, at: number): str
   return by === 'throughput' ? `it is the fastest (${figure})` : `it is the quickest (${figure})`;
 }
 
-function healthWords({ given }: Asked, { label }: Candidate): string {
+function healthText({ given }: Asked, { label }: Candidate): string {
   if (given.knowledge === 'none') return 'its health is not known';
   const standing = given.health.standing(label);
-  if (standing.circuit === 'due') return `${circuitWords(standing)}, and the next request probes it`;
-  if (standing.circuit !== 'closed') return circuitWords(standing);
-  if (standing.coolingMs > 0) return coolingWords(standing);
+  if (standing.circuit === 'due') return `${circuitText(standing)}, and the next request probes it`;
+  if (standing.circuit !== 'closed') return circuitText(standing);
+  if (standing.coolingMs > 0) return coolingText(standing);
   const seen = given.health.of(label);
   const uptime = seen.uptime(halfAnHourMs);
   if (uptime === null) return 'nothing speaks against it (no attempt in 30 min)';
@@ -135,17 +141,17 @@ function healthWords({ given }: Asked, { label }: Candidate): string {
 }
 
 /** Why it stands further back than its place says. */
-function whyBack({ ask, given }: Asked, candidate: Candidate, reason: Held): string {
+function demotedReason({ ask, given }: Asked, candidate: Candidate, reason: DemotionReason): string {
   const standing = given.health.standing(candidate.label);
   switch (reason) {
     case 'circuit_open':
       return standing.circuit === 'probing'
-        ? `${circuitWords(standing)}, and a request probes it right now`
-        : `${circuitWords(standing)}, probe in ${seconds(standing.probeInMs)}`;
+        ? `${circuitText(standing)}, and a request probes it right now`
+        : `${circuitText(standing)}, probe in ${seconds(standing.probeInMs)}`;
     case 'cooling_down':
-      return coolingWords(standing);
+      return coolingText(standing);
     case 'too_slow':
-      return `it misses what the request prefers: ${speedWords(given, candidate)}`;
+      return `it misses what the request prefers: ${speedText(given, candidate)}`;
     case 'weight_zero':
       return 'its weight is 0: it is for when nothing else is left';
     case 'unsteady':
@@ -157,23 +163,23 @@ function whyBack({ ask, given }: Asked, candidate: Candidate, reason: Held): str
   }
 }
 
-function whyNever({ given }: Asked, candidate: Candidate, why: Dropped): string {
+function rejectedReason({ given }: Asked, candidate: Candidate, why: RejectReason): string {
   if (why === 'context_too_small')
     return `its context of ${number(candidate.contextLength)} is smaller than the prompt's ${number(given.promptTokens)} tokens`;
-  if (why === 'above_max_price') return `${priceWords(candidate)} is more than \`provider.max_price\` allows`;
-  return droppedWords[why];
+  if (why === 'above_max_price') return `${priceText(candidate)} is more than \`provider.max_price\` allows`;
+  return rejectMessages[why];
 }
 
-function circuitWords({ openedAtMs, failures }: Standing): string {
+function circuitText({ openedAtMs, failures }: HealthStatus): string {
   const since = openedAtMs === null ? '' : ` since ${seoulTime(openedAtMs)} KST`;
   return `its circuit is open${since} (${number(failures)} failures in a row)`;
 }
 
-function coolingWords({ coolingMs }: Standing): string {
+function coolingText({ coolingMs }: HealthStatus): string {
   return `it asked for fewer requests, ${seconds(coolingMs)} of its cool-down are left`;
 }
 
-function speedWords({ health }: Circumstances, { label }: Candidate): string {
+function speedText({ health }: RoutingContext, { label }: Candidate): string {
   const seen = health.of(label);
   const throughput = seen.throughput(halfAnHourMs)?.p50;
   const latency = seen.latency(halfAnHourMs)?.p50;
@@ -184,7 +190,7 @@ function speedWords({ health }: Circumstances, { label }: Candidate): string {
   return `${said.join(', ')} in the median`;
 }
 
-function priceWords({ price }: Candidate): string {
+function priceText({ price }: Candidate): string {
   return `₩${perThousand(price.prompt)} + ₩${perThousand(price.completion)} per 1,000 tokens`;
 }
 

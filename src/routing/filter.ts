@@ -1,10 +1,10 @@
 import type { Candidate } from '../catalogue/model.ts';
 import { isSupported } from '../dialects/known-parameters.ts';
-import type { Ask } from '../wire/chat.ts';
+import type { CompletionRequest } from '../wire/chat.ts';
 import type { MaxPrice } from '../wire/preferences.ts';
 
 /** Why a candidate is not tried. */
-export type Dropped =
+export type RejectReason =
   | 'not_in_only'
   | 'ignored'
   | 'quantization'
@@ -19,7 +19,7 @@ export type Dropped =
   | 'fallback_not_allowed';
 
 /** The same in words that end a sentence about it. */
-export const droppedWords: Readonly<Record<Dropped, string>> = {
+export const rejectMessages: Readonly<Record<RejectReason, string>> = {
   not_in_only: '`provider.only` does not name it',
   ignored: '`provider.ignore` names it',
   quantization: '`provider.quantizations` excludes it',
@@ -44,8 +44,12 @@ const wider: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Why this candidate cannot or must not take the request, whoever else there is; null when it may. Nothing is sent to find out. */
-export function whyNot(ask: Ask, candidate: Candidate, promptTokens: number): Dropped | null {
-  const unwanted = whyUnwanted(ask, candidate);
+export function rejectReason(
+  ask: CompletionRequest,
+  candidate: Candidate,
+  promptTokens: number,
+): RejectReason | null {
+  const unwanted = unwantedReason(ask, candidate);
   if (unwanted !== null) return unwanted;
   if (promptTokens > candidate.contextLength * contextMargin) return 'context_too_small';
   for (const input of ask.inputs) if (!candidate.inputs.has(input)) return 'input_not_supported';
@@ -56,7 +60,10 @@ export function whyNot(ask: Ask, candidate: Candidate, promptTokens: number): Dr
 }
 
 /** What the request itself says against a candidate. */
-function whyUnwanted({ provider: wanted, parameters }: Ask, candidate: Candidate): Dropped | null {
+function unwantedReason(
+  { provider: wanted, parameters }: CompletionRequest,
+  candidate: Candidate,
+): RejectReason | null {
   const { only, ignore, quantizations, maxPrice } = wanted;
   if (only !== null && !only.some((name) => isAt(candidate, name))) return 'not_in_only';
   if (ignore.some((name) => isAt(candidate, name))) return 'ignored';
@@ -85,8 +92,8 @@ export function isAt({ providerTag, providerName, label }: Candidate, name: stri
 }
 
 /** Whether a parameter is passed on: it is declared, or nothing is and the API takes it. */
-function isTaken({ supportedParameters: declared, takenParameters }: Candidate, name: string): boolean {
-  return declared === null ? takenParameters.includes(name) : isSupported(name, declared);
+function isTaken({ supportedParameters: declared, acceptedParameters }: Candidate, name: string): boolean {
+  return declared === null ? acceptedParameters.includes(name) : isSupported(name, declared);
 }
 
 function isQuantizedAs({ quantization }: Candidate, wanted: readonly string[]): boolean {

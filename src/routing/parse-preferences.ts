@@ -106,6 +106,6 @@ function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function invalid(member: string, words: string): Error {
-  return refuse('invalid_request', `\`provider.${member}\` ${words}.`);
+function invalid(member: string, message: string): Error {
+  return refuse('invalid_request', `\`provider.${member}\` ${message}.`);
 }

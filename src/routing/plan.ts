@@ -1,26 +1,26 @@
 import type { Candidate, Model } from '../catalogue/model.ts';
 import { refuse } from '../errors/catalogue.ts';
-import { type HealthView, unmeasured } from '../upstreams/health-status.ts';
-import type { Ask } from '../wire/chat.ts';
-import { contextMargin, type Dropped, droppedWords, isAt, whyNot } from './filter.ts';
-import { type Held, namedFirst, rankInChain, rankInModel, sorted, whyLater } from './rank.ts';
+import { type HealthView, noHealthData } from '../upstreams/health-status.ts';
+import type { CompletionRequest } from '../wire/chat.ts';
+import { contextMargin, isAt, type RejectReason, rejectMessages, rejectReason } from './filter.ts';
+import { type DemotionReason, demotionReason, namedFirst, rankInChain, rankInModel, sorted } from './rank.ts';
 import { balanced, isShared } from './weighted-order.ts';
 
 /** The candidates of a request in the order in which they are tried, those that are not, and why. Each is in exactly one. */
 export interface Plan {
   readonly chain: readonly Candidate[];
-  readonly dropped: readonly { readonly candidate: Candidate; readonly why: Dropped }[];
+  readonly rejected: readonly { readonly candidate: Candidate; readonly why: RejectReason }[];
   /** Candidates of the chain that stand further back than their place says. */
-  readonly held: readonly { readonly candidate: Candidate; readonly why: Held }[];
+  readonly demoted: readonly { readonly candidate: Candidate; readonly why: DemotionReason }[];
   /** What the order of the others goes by. */
-  readonly by: Basis;
+  readonly orderedBy: OrderingBasis;
 }
 
 /** `file`: the order of the configuration; `weights` and `session`: drawn by weight and price, anew or for a session. */
-export type Basis = 'file' | 'weights' | 'session' | 'order' | 'sort';
+export type OrderingBasis = 'file' | 'weights' | 'session' | 'order' | 'sort';
 
 /** What a plan goes by beside the request. */
-export interface Circumstances {
+export interface RoutingContext {
   /** Our count of the prompt, or any number that it is not above. */
   readonly promptTokens: number;
   readonly health: HealthView;
@@ -31,9 +31,9 @@ export interface Circumstances {
 }
 
 /** Of nothing but the request: nobody was measured. */
-export const noCircumstances: Circumstances = {
+export const noCircumstances: RoutingContext = {
   promptTokens: 0,
-  health: unmeasured,
+  health: noHealthData,
   seed: '',
   isSession: false,
 };
@@ -44,11 +44,11 @@ const nothing: readonly never[] = [];
  * Puts the candidates of the asked models in order and drops those that cannot take the request before anything is sent
  * (spec:errors/4.5; docs/decisions/order-of-candidates.md). Pure. Health never drops a candidate: it only lets others go first.
  */
-export function plan(ask: Ask, models: readonly Model[], given: Circumstances): Plan {
-  const dropped: { candidate: Candidate; why: Dropped }[] = [];
+export function plan(ask: CompletionRequest, models: readonly Model[], given: RoutingContext): Plan {
+  const dropped: { candidate: Candidate; why: RejectReason }[] = [];
   const groups = models.map(({ candidates: all }) => {
     const able = all.filter((candidate) => {
-      const why = whyNot(ask, candidate, given.promptTokens);
+      const why = rejectReason(ask, candidate, given.promptTokens);
       if (why !== null) dropped.push({ candidate, why });
       return why === null;
     });
@@ -57,14 +57,14 @@ export function plan(ask: Ask, models: readonly Model[], given: Circumstances): 
   const [first] = groups;
   // What most requests are: one candidate, with nothing to put in order.
   if (first !== undefined && groups.length === 1 && first.able.length <= 1 && ask.provider.order === null)
-    return { chain: first.able, dropped, held: nothing, by: 'file' };
+    return { chain: first.able, rejected: dropped, demoted: nothing, orderedBy: 'file' };
   return inOrder(ask, groups, given, dropped);
 }
 
 /** The chain of a plan; `404 no_endpoints_found` when every candidate was dropped. */
-export function chainOf(ask: Ask, planned: Plan): readonly Candidate[] {
+export function chainOf(ask: CompletionRequest, planned: Plan): readonly Candidate[] {
   if (planned.chain.length > 0) return planned.chain;
-  const reasons = [...new Set(planned.dropped.map(({ why }) => droppedWords[why]))].join(', ');
+  const reasons = [...new Set(planned.rejected.map(({ why }) => rejectMessages[why]))].join(', ');
   throw refuse('no_endpoints_found', `No endpoints found for ${ask.models.join(', ')}: ${reasons}.`, {
     models: ask.models,
   });
@@ -74,7 +74,7 @@ export function chainOf(ask: Ask, planned: Plan): readonly Candidate[] {
  * The count above which a prompt fits none of the models, so that counting may stop there; null when its bytes alone show that
  * it fits all of them and nothing needs to be counted.
  */
-export function countingLimit(ask: Ask, models: readonly Model[]): number | null {
+export function countingLimit(ask: CompletionRequest, models: readonly Model[]): number | null {
   let largest = 0;
   let fits = true;
   for (const { candidates } of models) {
@@ -92,23 +92,28 @@ interface Group {
 }
 
 function inOrder(
-  ask: Ask,
+  ask: CompletionRequest,
   groups: readonly Group[],
-  given: Circumstances,
-  dropped: Plan['dropped'][number][],
+  given: RoutingContext,
+  dropped: Plan['rejected'][number][],
 ): Plan {
   const { sort, sortAcrossModels, order, allowFallbacks } = ask.provider;
-  const reasons = new Map<Candidate, Held>();
+  const reasons = new Map<Candidate, DemotionReason>();
   for (const { able } of groups) {
     for (const candidate of able) {
-      const reason = whyLater(ask, candidate, given.health);
+      const reason = demotionReason(ask, candidate, given.health);
       if (reason !== null) reasons.set(candidate, reason);
     }
   }
   const asUsual = reasons.size === 0 && sort === null && order === null && allowFallbacks;
   if (asUsual && !groups.some(({ all }) => isShared(all)))
-    return { chain: groups.flatMap(({ able }) => able), dropped, held: nothing, by: 'file' };
-  const why = (candidate: Candidate): Held | null => reasons.get(candidate) ?? null;
+    return {
+      chain: groups.flatMap(({ able }) => able),
+      rejected: dropped,
+      demoted: nothing,
+      orderedBy: 'file',
+    };
+  const why = (candidate: Candidate): DemotionReason | null => reasons.get(candidate) ?? null;
   let isDrawn = false;
   const chain: Candidate[] = [];
   for (const { all, able } of sort !== null && sortAcrossModels ? [asOne(groups)] : groups) {
@@ -125,7 +130,12 @@ function inOrder(
     for (const candidate of ranked) if (!kept.includes(candidate)) dropped.push({ candidate, why: left });
   }
   chain.sort((a, b) => rankInChain(why(a)) - rankInChain(why(b)));
-  return { chain, dropped, held: heldOf(chain, why), by: basisOf(ask, isDrawn, given) };
+  return {
+    chain,
+    rejected: dropped,
+    demoted: demotedOf(chain, why),
+    orderedBy: basisOf(ask, isDrawn, given),
+  };
 }
 
 function asOne(groups: readonly Group[]): Group {
@@ -141,14 +151,21 @@ function withoutFallbacks(
   return ranked.filter((candidate) => order.some((name) => isAt(candidate, name)));
 }
 
-function heldOf(chain: readonly Candidate[], why: (candidate: Candidate) => Held | null): Plan['held'] {
+function demotedOf(
+  chain: readonly Candidate[],
+  why: (candidate: Candidate) => DemotionReason | null,
+): Plan['demoted'] {
   return chain.flatMap((candidate) => {
     const reason = why(candidate);
     return reason === null ? [] : [{ candidate, why: reason }];
   });
 }
 
-function basisOf({ provider }: Ask, isDrawn: boolean, { isSession }: Circumstances): Basis {
+function basisOf(
+  { provider }: CompletionRequest,
+  isDrawn: boolean,
+  { isSession }: RoutingContext,
+): OrderingBasis {
   if (provider.order !== null) return 'order';
   if (provider.sort !== null) return 'sort';
   if (!isDrawn) return 'file';

@@ -2,13 +2,13 @@ import type { Candidate } from '../catalogue/model.ts';
 import { fiveMinutesMs, halfAnHourMs } from '../upstreams/health.ts';
 import type { HealthView } from '../upstreams/health-status.ts';
 import type { Percentiles } from '../upstreams/percentiles.ts';
-import type { Ask } from '../wire/chat.ts';
+import type { CompletionRequest } from '../wire/chat.ts';
 import type { Cutoffs, Preferences, Sort } from '../wire/preferences.ts';
 import { isAt } from './filter.ts';
 import { costOfBoth } from './weighted-order.ts';
 
 /** Why a candidate that may be tried is tried later than its place says. */
-export type Held =
+export type DemotionReason =
   | 'parameters_not_supported'
   | 'max_tokens_above_cap'
   | 'unsteady'
@@ -18,7 +18,7 @@ export type Held =
   | 'circuit_open';
 
 /** The later, the higher. From `acrossModels` on a candidate also lets the models behind its own go first. */
-const ranks: Readonly<Record<Held, number>> = {
+const ranks: Readonly<Record<DemotionReason, number>> = {
   parameters_not_supported: 1,
   max_tokens_above_cap: 1,
   unsteady: 2,
@@ -30,10 +30,14 @@ const ranks: Readonly<Record<Held, number>> = {
 const acrossModels = 4;
 
 /** Parameters without which an answer is of another kind: who ignores them is tried after those who do not, as with OpenRouter. */
-const telling = ['response_format', 'structured_outputs', 'verbosity'];
+const reported = ['response_format', 'structured_outputs', 'verbosity'];
 
 /** Why this candidate is to be tried after the others; the strongest reason, or null. */
-export function whyLater(ask: Ask, candidate: Candidate, health: HealthView): Held | null {
+export function demotionReason(
+  ask: CompletionRequest,
+  candidate: Candidate,
+  health: HealthView,
+): DemotionReason | null {
   const standing = health.standing(candidate.label);
   if (standing.circuit === 'open' || standing.circuit === 'probing') return 'circuit_open';
   if (standing.coolingMs > 0) return 'cooling_down';
@@ -44,17 +48,17 @@ export function whyLater(ask: Ask, candidate: Candidate, health: HealthView): He
   if (ask.maxTokens !== null && ask.maxTokens > candidate.maxCompletionTokens) return 'max_tokens_above_cap';
   const known = candidate.supportedParameters;
   const lacks =
-    known !== null && telling.some((name) => ask.parameters[name] !== undefined && !known.has(name));
+    known !== null && reported.some((name) => ask.parameters[name] !== undefined && !known.has(name));
   return lacks ? 'parameters_not_supported' : null;
 }
 
 /** How far back a reason puts a candidate among those of its own model. */
-export function rankInModel(why: Held | null): number {
+export function rankInModel(why: DemotionReason | null): number {
   return why === null ? 0 : ranks[why];
 }
 
 /** How far back it puts it in the whole chain. */
-export function rankInChain(why: Held | null): number {
+export function rankInChain(why: DemotionReason | null): number {
   return why === null || ranks[why] < acrossModels ? 0 : ranks[why];
 }
 

@@ -1,5 +1,5 @@
-import type { Ask } from '../wire/chat.ts';
-import type { Circumstances } from './plan.ts';
+import type { CompletionRequest } from '../wire/chat.ts';
+import type { RoutingContext } from './plan.ts';
 
 /**
  * What draws the order of candidates that share a place: the session of an account, so that its requests meet the prompt cache that
@@ -7,10 +7,10 @@ import type { Circumstances } from './plan.ts';
  * `prompt_cache_key`; the sessions of two accounts are never one.
  */
 export function seedOf(
-  { sessionId, parameters }: Pick<Ask, 'sessionId' | 'parameters'>,
+  { sessionId, parameters }: Pick<CompletionRequest, 'sessionId' | 'parameters'>,
   accountId: number,
   fresh: string,
-): Pick<Circumstances, 'seed' | 'isSession'> {
+): Pick<RoutingContext, 'seed' | 'isSession'> {
   const session = sessionId ?? parameters['prompt_cache_key'];
   return typeof session === 'string' && session !== ''
     ? { seed: `${accountId}\0${session}`, isSession: true }

@@ -7,7 +7,7 @@ const cheapest = 0.01;
  * The place of each candidate of a model in the order of the file. Neighbours that state a `weight` have the same place, which they
  * share; one of weight 0 stands beside them and shares nothing.
  */
-function cliPaths(candidates: readonly Candidate[]): ReadonlyMap<Candidate, number> {
+function scaledPositions(candidates: readonly Candidate[]): ReadonlyMap<Candidate, number> {
   const places = new Map<Candidate, number>();
   let place = 0;
   let wasWeighted = false;
@@ -56,7 +56,7 @@ const scales = new WeakMap<readonly Candidate[], Scale>();
 function scaleOf(all: readonly Candidate[]): Scale {
   const known = scales.get(all);
   if (known !== undefined) return known;
-  const places = cliPaths(all);
+  const places = scaledPositions(all);
   const dearest = new Map<number | undefined, number>();
   for (const candidate of all) {
     if (candidate.weight === 0) continue;

@@ -8,14 +8,14 @@ export interface SlotLease {
   /** The name by which the engine knows its model; null: it does not care. */
   readonly model: string | null;
   /** Aborts when the engine is gone under the lease: it crashed, or was stopped. */
-  readonly lost: AbortSignal;
+  readonly cancelReason: AbortSignal;
   /**
    * Gives the lane back; any further call does nothing. The abort of `acquire`'s signal releases too. `unreachable` says that the
    * engine did not take the request at all; an external engine is then probed before the next lease.
    */
   release(outcome?: 'served' | 'unreachable'): void;
   /** The engine gave a sign of life, such as a piece of its answer: it is not asked whether it lives (slots/design.md, T). Cheap. */
-  heard(): void;
+  touch(): void;
 }
 
 /** No lane within the cold wait: the engine is starting or backing off. Its start is under way or will follow (spec:errors/10.2). */
@@ -71,7 +71,7 @@ export interface SlotStatus {
 }
 
 /** What a request needs of the slots, wherever they are. */
-export type Lanes = Pick<Slots, 'acquire'>;
+export type SlotAcquirer = Pick<Slots, 'acquire'>;
 
 /** The local engines, one per slot. Unknown names throw: the configuration was validated. */
 export interface Slots {

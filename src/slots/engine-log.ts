@@ -73,9 +73,9 @@ export function openEngineLog(path: string, onError: (thrown: unknown) => void):
       pending.push(chunk);
       pendingBytes += chunk.length;
       while (pendingBytes > pendingBytesMax) {
-        const oldestBytes = pending.shift()?.length ?? 0;
-        pendingBytes -= oldestBytes;
-        droppedBytes += oldestBytes;
+        const maxOldBytes = pending.shift()?.length ?? 0;
+        pendingBytes -= maxOldBytes;
+        droppedBytes += maxOldBytes;
       }
       pumping ??= pump();
     },

@@ -1,16 +1,16 @@
 import type { Clock, Timer } from '../time/clock.ts';
-import type { Slot } from './executor.ts';
-import { emptyFleet, type FleetEvent, type FleetHappening, reduce } from './scheduler/fleet.ts';
+import type { SlotExecutor } from './executor.ts';
+import { emptyFleet, type FleetEvent, reduce, type TimedFleetEvent } from './scheduler/fleet.ts';
 import type { FleetState, Member } from './scheduler/vram.ts';
 
 /** Timers of Node hold 31 bits of milliseconds. */
 const timerMaxMs = 2_000_000_000;
 
 /** The one owner of all slots: gives events to the reducer, one after the other, and has done what that decides (design.md, S). */
-export class Keeper {
+export class SlotEventLoop {
   readonly #clock: Clock;
-  readonly #hands = new Map<number, Slot>();
-  readonly #happenings: FleetHappening[] = [];
+  readonly #executor = new Map<number, SlotExecutor>();
+  readonly #happenings: FleetEvent[] = [];
   #fleet: FleetState = emptyFleet;
   #wakeAtMs = Number.POSITIVE_INFINITY;
   #deciding = false;
@@ -24,9 +24,13 @@ export class Keeper {
   }
 
   /** A slot and its hands: nothing happens to it before. */
-  join(slot: number, hands: Slot, member: Omit<Member, 'state'> & { history: readonly number[] }): void {
-    this.#hands.set(slot, hands);
-    this.happen({ kind: 'join', slot, ...member });
+  join(
+    slot: number,
+    executor: SlotExecutor,
+    member: Omit<Member, 'state'> & { history: readonly number[] },
+  ): void {
+    this.#executor.set(slot, executor);
+    this.dispatch({ kind: 'join', slot, ...member });
   }
 
   /** The slot as it is decided now; null when it is out. */
@@ -35,7 +39,7 @@ export class Keeper {
   }
 
   /** Lets something happen; what happens meanwhile waits for its turn. */
-  happen(happening: FleetHappening): void {
+  dispatch(happening: FleetEvent): void {
     this.#happenings.push(happening);
     if (this.#deciding) return;
     this.#deciding = true;
@@ -54,20 +58,20 @@ export class Keeper {
     this.#timer = null;
   }
 
-  #decide(happening: FleetHappening): void {
+  #decide(happening: FleetEvent): void {
     const before = this.#fleet;
-    const event = { ...happening, atMs: this.#clock.monotonic() } as FleetEvent;
+    const event = { ...happening, atMs: this.#clock.monotonic() } as TimedFleetEvent;
     const { fleet, effects, wakeAtMs } = reduce(before, event);
     this.#fleet = fleet;
     this.#wakeAtMs = wakeAtMs;
-    for (const effect of effects) this.#hands.get(effect.slot)?.perform(effect);
+    for (const effect of effects) this.#executor.get(effect.slot)?.perform(effect);
     for (const [slot, { state }] of fleet.members) {
       const was = before.members.get(slot);
-      if (was !== undefined && was.state !== state) this.#hands.get(slot)?.announce(was.state, state);
+      if (was !== undefined && was.state !== state) this.#executor.get(slot)?.announce(was.state, state);
     }
     for (const { kind, slot } of effects) {
       if (kind !== 'out') continue;
-      this.#hands.delete(slot);
+      this.#executor.delete(slot);
       this.#onOut(slot);
     }
   }
@@ -80,7 +84,7 @@ export class Keeper {
     const delayMs = Math.min(timerMaxMs, Math.max(0, Math.ceil(atMs - this.#clock.monotonic())));
     const timer = this.#clock.after(delayMs, () => {
       this.#timer = null;
-      this.happen({ kind: 'time' });
+      this.dispatch({ kind: 'time' });
     });
     this.#timer = { atMs, timer };
   }

@@ -4,7 +4,7 @@ import type { SlotLease, SlotLoading, SlotStatus } from './contract.ts';
 import type { Driver, Run } from './drivers/driver.ts';
 import type { SlotObserver } from './observer.ts';
 import type { FleetEffect } from './scheduler/fleet.ts';
-import type { SlotHappening, SlotState } from './scheduler/state.ts';
+import type { SlotEvent, SlotState } from './scheduler/state.ts';
 import { isIn } from './scheduler/transitions.ts';
 import { statusOfSlot } from './status.ts';
 
@@ -20,7 +20,7 @@ export interface SlotOptions {
   /** Keeps the start history. */
   readonly remember: (history: readonly number[]) => Promise<void>;
   /** Lets something happen to this slot. */
-  readonly happen: (happening: SlotHappening) => void;
+  readonly dispatch: (happening: SlotEvent) => void;
   /** The slot as it is decided now; null when it is out. */
   readonly state: () => SlotState | null;
   readonly observer: SlotObserver;
@@ -35,10 +35,10 @@ interface Request {
 }
 
 /** Signs of life are passed on this often at most: they are many, and none says more than the last one. */
-const heardEveryMs = 1000;
+const touchEveryMs = 1000;
 
 /** The hands of one slot: holds its requests and its engines, and does with them what was decided. Decides nothing itself. */
-export class Slot {
+export class SlotExecutor {
   readonly #options: SlotOptions;
   readonly #requests = new Map<number, Request>();
   /** By epoch, until nothing of the start is left. */
@@ -66,7 +66,7 @@ export class Slot {
       };
       signal.addEventListener('abort', left, { once: true });
       this.#requests.set(id, { resolve, end, lost: null });
-      this.#options.happen({ kind: 'acquire', id, accountId, coldWaitMs });
+      this.#options.dispatch({ kind: 'acquire', id, accountId, coldWaitMs });
     });
   }
 
@@ -78,14 +78,14 @@ export class Slot {
 
   /** Resolves when nothing of the present starts is left. */
   async stop(drainMs: number): Promise<void> {
-    this.#options.happen({ kind: 'stop', drainMs });
+    this.#options.dispatch({ kind: 'stop', drainMs });
     await this.#ended();
   }
 
   /** Uses what an earlier Naru left running; it is stopped when it is idle. */
   async adopt(): Promise<void> {
     for (const driver of this.#options.drivers)
-      if ((await driver.isUp?.()) === true) this.#options.happen({ kind: 'start' });
+      if ((await driver.isUp?.()) === true) this.#options.dispatch({ kind: 'start' });
   }
 
   /** Lets go of engines that outlive Naru. */
@@ -94,7 +94,7 @@ export class Slot {
   }
 
   async close(): Promise<void> {
-    this.#options.happen({ kind: 'close' });
+    this.#options.dispatch({ kind: 'close' });
     await this.#ended();
     await this.#remembering;
   }
@@ -104,7 +104,7 @@ export class Slot {
       case 'spawn': {
         const { epoch } = effect;
         const run = this.#options.drivers[effect.replica]?.start((report) =>
-          this.#options.happen({ ...report, epoch }),
+          this.#options.dispatch({ ...report, epoch }),
         );
         if (run !== undefined) this.#runs.set(epoch, run);
         return;
@@ -172,7 +172,7 @@ export class Slot {
   /** What an engine is asked, and what came of it. */
   async #ask(what: 'probe' | 'warm' | 'sleep' | 'wake' | 'reclaim', epoch: number): Promise<void> {
     const run = this.#runs.get(epoch);
-    const { happen } = this.#options;
+    const { dispatch: happen } = this.#options;
     const failed = (thrown: unknown): undefined => this.#complain(`slot.${what}_failed`, thrown);
     switch (what) {
       case 'probe':
@@ -197,20 +197,20 @@ export class Slot {
   #grant(id: number, epoch: number, baseUrl: string): void {
     const request = this.#requests.get(id);
     if (request === undefined) return;
-    const { clock, happen, model } = this.#options;
+    const { clock, dispatch: happen, model } = this.#options;
     const lost = new AbortController();
-    let heardMs = clock.monotonic();
+    let touchedMs = clock.monotonic();
     request.lost = lost;
     request.resolve({
       kind: 'lease',
       baseUrl,
       model,
-      lost: lost.signal,
+      cancelReason: lost.signal,
       release: (outcome = 'served') => this.#leave(id, outcome === 'unreachable'),
-      heard: () => {
+      touch: () => {
         const nowMs = clock.monotonic();
-        if (nowMs - heardMs < heardEveryMs) return;
-        heardMs = nowMs;
+        if (nowMs - touchedMs < touchEveryMs) return;
+        touchedMs = nowMs;
         happen({ kind: 'heard', epoch });
       },
     });
@@ -220,7 +220,7 @@ export class Slot {
     const request = this.#requests.get(id);
     if (request === undefined) return;
     request.end();
-    this.#options.happen({ kind: 'leave', id, unreachable });
+    this.#options.dispatch({ kind: 'leave', id, unreachable });
   }
 
   async #ended(): Promise<void> {

@@ -42,13 +42,13 @@ export async function memoryIsBack(
   clock: Clock,
 ): Promise<void> {
   const endMs = clock.monotonic() + reclaimLimitMs;
-  let leastMb = Number.POSITIVE_INFINITY;
+  let minMb = Number.POSITIVE_INFINITY;
   let fellMs = clock.monotonic();
   while (clock.monotonic() < endMs) {
     const mb = await memory.used(gpus);
     if (mb === null || mb <= beforeMb + slackMb) return;
-    if (mb < leastMb) {
-      leastMb = mb;
+    if (mb < minMb) {
+      minMb = mb;
       fellMs = clock.monotonic();
     } else if (clock.monotonic() - fellMs >= settledMs) return;
     await pause(clock, pollMs, new AbortController().signal);

@@ -53,10 +53,10 @@ export function observedDriver(driver: Driver, { slot, startBudgetMs, observer, 
       };
       if (crashed) observer.restarted(slot);
       crashed = false;
-      const run = driver.start((told) => {
-        if (told.kind === 'exited' && outcome === 'ready' && !asked) crashed = true;
-        if (told.kind === 'exited') end(told.collision ? 'collided' : 'failed');
-        report(told);
+      const run = driver.start((reported) => {
+        if (reported.kind === 'exited' && outcome === 'ready' && !asked) crashed = true;
+        if (reported.kind === 'exited') end(reported.collision ? 'collided' : 'failed');
+        report(reported);
       });
       // The run itself is dressed, not wrapped: whatever else it can do stays as it is.
       const { probe, terminate, kill } = run;

@@ -18,7 +18,7 @@ export interface LogLine {
 
 const chunkBytes = 64 * 1024;
 /** A line without an end is told in pieces of this size. */
-const longestLine = 256 * 1024;
+const maxLineLength = 256 * 1024;
 /** How often a followed log is looked at. */
 const lookEveryMs = 200;
 
@@ -134,7 +134,7 @@ class LogReader {
       const pieces = (this.#open + this.#decoder.write(chunk.subarray(0, bytesRead))).split('\n');
       this.#open = pieces.pop() ?? '';
       for (const line of pieces) yield this.#line(line);
-      if (this.#open.length < longestLine) continue;
+      if (this.#open.length < maxLineLength) continue;
       yield this.#line(this.#open);
       this.#open = '';
     }

@@ -48,7 +48,7 @@ export function foldersWithRecords(root: string): readonly string[] {
  * Kills what an earlier Naru left running in `dir` and waits until it is gone. Only a group whose leader or guard is provably the
  * one written down is touched. Throws when the Naru that wrote it is still alive, or when SIGKILL does not help.
  */
-export async function sweepLeftovers(
+export async function stopLeftovers(
   dir: string,
   processes: Processes,
   clock: Clock,

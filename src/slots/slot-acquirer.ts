@@ -1,61 +1,61 @@
 import { retryAfterSec, worthWaiting } from './scheduler/estimate.ts';
 import { dequeue, enqueue, rework } from './scheduler/queue.ts';
-import type { SlotEvent, SlotState } from './scheduler/state.ts';
-import { hurryMs, isIn, put, rejudge, type Turn } from './scheduler/transitions.ts';
+import type { SlotState, TimedSlotEvent } from './scheduler/state.ts';
+import { isIn, type ReducerContext, reschedule, shortGraceMs, withReplica } from './scheduler/transitions.ts';
 
 /** Takes a request into the queue, or tells it at once that it would wait in vain. */
 export function acquire(
   state: SlotState,
-  { id, accountId, coldWaitMs }: SlotEvent & { kind: 'acquire' },
-  turn: Turn,
+  { id, accountId, coldWaitMs }: TimedSlotEvent & { kind: 'acquire' },
+  turn: ReducerContext,
 ): SlotState {
-  const { nowMs, config, out } = turn;
+  const { nowMs, config, effects: out } = turn;
   const taken = state.retiringUntilMs === null || state.replicas.some((replica) => isIn(replica, 'READY'));
-  const asked = hurry({ ...state, askedMs: nowMs }, turn);
+  const asked = shortenGrace({ ...state, requestedAtMs: nowMs }, turn);
   if (state.closed || !taken || !worthWaiting(state, coldWaitMs, nowMs, config)) {
     out.push({ kind: 'refuse', id, retryAfterSec: retryAfterSec(state, nowMs, config) });
-    return { ...asked, wanted: !state.closed && taken };
+    return { ...asked, target: !state.closed && taken };
   }
   const deadlineMs = nowMs + coldWaitMs;
-  const queue = enqueue(state.queue, { id, accountId, askedMs: nowMs, coldWaitMs, deadlineMs });
+  const queue = enqueue(state.queue, { id, accountId, requestedAtMs: nowMs, coldWaitMs, deadlineMs });
   return { ...asked, queue, dueMs: Math.min(state.dueMs, deadlineMs) };
 }
 
 /** A request is over: as a waiter, or with its lane. */
 export function leave(
   state: SlotState,
-  { id, unreachable }: SlotEvent & { kind: 'leave' },
-  turn: Turn,
+  { id, unreachable }: TimedSlotEvent & { kind: 'leave' },
+  turn: ReducerContext,
 ): SlotState {
   const at = state.replicas.findIndex(({ leases }) => leases.includes(id));
   const replica = state.replicas[at];
   if (replica === undefined)
     return { ...state, queue: rework(state.queue, (waiter) => (waiter.id === id ? null : waiter)) };
-  const left = put(state, at, { leases: replica.leases.filter((lease) => lease !== id) });
+  const left = withReplica(state, at, { leases: replica.leases.filter((lease) => lease !== id) });
   if (!unreachable || !turn.config.external || replica.phase.kind !== 'READY') return left;
   const phase = { kind: 'STARTING', startedMs: turn.nowMs, probeAtMs: turn.nowMs } as const;
-  return rejudge(put(left, at, { phase, reason: 'did not take a request' }), true, turn);
+  return reschedule(withReplica(left, at, { phase, reason: 'did not take a request' }), true, turn);
 }
 
 /** Gives one lane to whose turn it is, at the least busy replica (Q1, Q4); the same object when there is none to give. */
-export function serve(state: SlotState, turn: Turn): SlotState {
+export function serve(state: SlotState, turn: ReducerContext): SlotState {
   if (state.queue.size === 0) return state;
   const free = [...state.replicas.entries()]
     .filter(([, { phase, leases }]) => phase.kind === 'READY' && leases.length < turn.config.maxConcurrency)
     .toSorted(([, a], [, b]) => a.leases.length - b.leases.length);
   for (const [at, { phase, leases, engine, epoch }] of free) {
     if (phase.kind !== 'READY') continue;
-    const next = dequeue(state.queue, ({ askedMs }) => askedMs < phase.yieldsFromMs);
+    const next = dequeue(state.queue, ({ requestedAtMs: askedMs }) => askedMs < phase.yieldsFromMs);
     if (next === null) continue;
     const { id } = next.item;
-    turn.out.push({ kind: 'grant', id, epoch, baseUrl: engine?.baseUrl ?? '' });
-    return { ...put(state, at, { leases: [...leases, id] }), queue: next.rest };
+    turn.effects.push({ kind: 'grant', id, epoch, baseUrl: engine?.baseUrl ?? '' });
+    return { ...withReplica(state, at, { leases: [...leases, id] }), queue: next.rest };
   }
   return state;
 }
 
 /** Answers those whose patience is over (Q2). */
-export function expire(state: SlotState, { nowMs, config, out }: Turn): SlotState {
+export function expire(state: SlotState, { nowMs, config, effects: out }: ReducerContext): SlotState {
   if (nowMs < state.dueMs || state.replicas.some((replica) => isIn(replica, 'READY'))) return state;
   let dueMs = Number.POSITIVE_INFINITY;
   const queue = rework(state.queue, (waiter) => {
@@ -71,10 +71,12 @@ export function expire(state: SlotState, { nowMs, config, out }: Turn): SlotStat
 }
 
 /** Cuts the grace of stopping engines, since somebody waits for a successor (X3). */
-export function hurry(state: SlotState, { nowMs }: Turn): SlotState {
+export function shortenGrace(state: SlotState, { nowMs }: ReducerContext): SlotState {
   let next = state;
   for (const [at, { phase }] of state.replicas.entries())
     if (phase.kind === 'STOPPING' && phase.killAtMs !== Number.POSITIVE_INFINITY)
-      next = put(next, at, { phase: { ...phase, killAtMs: Math.min(phase.killAtMs, nowMs + hurryMs) } });
+      next = withReplica(next, at, {
+        phase: { ...phase, killAtMs: Math.min(phase.killAtMs, nowMs + shortGraceMs) },
+      });
   return next;
 }

@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import type { SlotSettings } from '../config/slot.ts';
 import { configOf, driversOf, engineKey, type Machine } from './build-slot.ts';
 import type { SlotLease, SlotLoading, SlotStatus, Slots } from './contract.ts';
-import { Keeper } from './event-loop.ts';
-import { Slot } from './executor.ts';
+import { SlotEventLoop } from './event-loop.ts';
+import { SlotExecutor } from './executor.ts';
 import { findGpuMemory, type GpuMemory } from './gpu-memory.ts';
 import { readHistory, writeHistory } from './history.ts';
 import { observedWait, silentObserver } from './observer.ts';
-import { foldersWithRecords, sweepLeftovers } from './running.ts';
-import type { SlotHappening } from './scheduler/state.ts';
-import { neverFits } from './scheduler/vram.ts';
+import { foldersWithRecords, stopLeftovers } from './running.ts';
+import type { SlotEvent } from './scheduler/state.ts';
+import { exceedsBudget } from './scheduler/vram.ts';
 import type { SlotsSettings } from './settings.ts';
 
 export type { SlotLease, SlotLoading, Slots } from './contract.ts';
@@ -29,7 +29,7 @@ export interface SlotsOptions extends Machine {
 export async function createSlots(options: SlotsOptions): Promise<Slots> {
   const { dataDir, processes, clock, log } = options;
   for (const dir of foldersWithRecords(join(dataDir, 'slots')))
-    await sweepLeftovers(dir, processes, clock, log);
+    await stopLeftovers(dir, processes, clock, log);
   const slots = new LocalSlots(options);
   const commit = await slots.prepare(options.settings);
   commit();
@@ -39,7 +39,7 @@ export async function createSlots(options: SlotsOptions): Promise<Slots> {
 /** A slot under its name. */
 interface Named {
   readonly id: number;
-  readonly hands: Slot;
+  readonly executor: SlotExecutor;
   readonly key: string;
 }
 
@@ -53,11 +53,11 @@ const retired = '';
 
 class LocalSlots implements Slots {
   readonly #options: SlotsOptions;
-  readonly #keeper: Keeper;
+  readonly #eventLoop: SlotEventLoop;
   /** In the order of the configuration; those taken out of it stand at the end until nothing of them is left. */
   #named = new Map<string, Named>();
   /** Everything of which something is left, also what has no name any more. */
-  readonly #hands = new Map<number, Slot>();
+  readonly #executor = new Map<number, SlotExecutor>();
   readonly #goneNames = new Set<string>();
   #settings: SlotsSettings;
   #configured: readonly string[] = [];
@@ -68,7 +68,7 @@ class LocalSlots implements Slots {
   constructor(options: SlotsOptions) {
     this.#options = options;
     this.#settings = options.settings;
-    this.#keeper = new Keeper(options.clock, (id) => this.#out(id));
+    this.#eventLoop = new SlotEventLoop(options.clock, (id) => this.#out(id));
   }
 
   async acquire(
@@ -80,12 +80,12 @@ class LocalSlots implements Slots {
     const { accountId, signal, coldWaitMs = this.#settings.coldWaitMs } = request;
     const { observer = silentObserver, clock } = this.#options;
     return observedWait({ slot: name, observer, clock }, () =>
-      this.#find(name).hands.acquire(accountId, coldWaitMs, signal),
+      this.#find(name).executor.acquire(accountId, coldWaitMs, signal),
     );
   }
 
   status(name: string): SlotStatus {
-    const status = this.#find(name).hands.status();
+    const status = this.#find(name).executor.status();
     if (status === null) throw new Error(`no slot ${name}`);
     return status;
   }
@@ -95,11 +95,11 @@ class LocalSlots implements Slots {
   }
 
   start(name: string): void {
-    this.#keeper.happen({ slot: this.#find(name).id, kind: 'start' });
+    this.#eventLoop.dispatch({ slot: this.#find(name).id, kind: 'start' });
   }
 
   async stop(name: string, drainMs = 30_000): Promise<void> {
-    await this.#find(name).hands.stop(drainMs);
+    await this.#find(name).executor.stop(drainMs);
   }
 
   async prepare(settings: SlotsSettings): Promise<() => void> {
@@ -117,9 +117,9 @@ class LocalSlots implements Slots {
   }
 
   async close(): Promise<void> {
-    for (const hands of this.#hands.values()) hands.leave();
-    await Promise.all([...this.#hands.values()].map((hands) => hands.close()));
-    this.#keeper.close();
+    for (const executor of this.#executor.values()) executor.leave();
+    await Promise.all([...this.#executor.values()].map((executor) => executor.close()));
+    this.#eventLoop.close();
   }
 
   /** What cannot be true of settings that are used; looks for GPUs when these are the first that want to know. */
@@ -127,7 +127,7 @@ class LocalSlots implements Slots {
     for (const slot of slots) {
       const { name } = slot;
       if (!/^[A-Za-z0-9_-][A-Za-z0-9._-]*$/.test(name)) throw new Error(`${name} cannot name a slot`);
-      const gpu = neverFits(configOf(slot, this.#options, null), gpus);
+      const gpu = exceedsBudget(configOf(slot, this.#options, null), gpus);
       if (gpu !== null)
         throw new Error(`slot ${name} wants more memory than the slots may use of GPU ${gpu}`);
     }
@@ -143,7 +143,7 @@ class LocalSlots implements Slots {
     const dir = join(dataDir, 'slots', name);
     const memory = this.#memory ?? null;
     const history = await readHistory(dir);
-    const hands = new Slot({
+    const executor = new SlotExecutor({
       name,
       kind: settings.driver.kind,
       model: settings.model,
@@ -151,33 +151,37 @@ class LocalSlots implements Slots {
       clock,
       log,
       remember: (starts) => writeHistory(dir, starts),
-      happen: (happening: SlotHappening) => this.#keeper.happen({ slot: id, ...happening }),
-      state: () => this.#keeper.member(id)?.state ?? null,
+      dispatch: (happening: SlotEvent) => this.#eventLoop.dispatch({ slot: id, ...happening }),
+      state: () => this.#eventLoop.member(id)?.state ?? null,
       observer: this.#options.observer ?? silentObserver,
     });
     const enter = (after: number | null): void => {
-      this.#hands.set(id, hands);
-      this.#keeper.join(id, hands, { config: configOf(settings, this.#options, memory), history, after });
-      void hands.adopt();
+      this.#executor.set(id, executor);
+      this.#eventLoop.join(id, executor, {
+        config: configOf(settings, this.#options, memory),
+        history,
+        after,
+      });
+      void executor.adopt();
     };
-    return { id, hands, key: engineKey(settings), enter };
+    return { id, executor, key: engineKey(settings), enter };
   }
 
   #commit(settings: SlotsSettings, made: ReadonlyMap<string, Made>): void {
     const { slots, gpus, drainMs } = settings;
     const before = this.#named;
     const next = new Map<string, Named>();
-    this.#keeper.happen({ kind: 'budgets', budgets: gpus });
+    this.#eventLoop.dispatch({ kind: 'budgets', budgets: gpus });
     for (const slot of slots) {
       const { name } = slot;
       const was = before.get(name);
       const fresh = made.get(name);
       if (was?.key === engineKey(slot)) {
         const config = configOf(slot, this.#options, this.#memory ?? null);
-        this.#keeper.happen({ kind: 'configure', slot: was.id, config });
+        this.#eventLoop.dispatch({ kind: 'configure', slot: was.id, config });
         next.set(name, was);
       } else if (fresh !== undefined) {
-        if (was !== undefined) this.#keeper.happen({ kind: 'retire', slot: was.id, drainMs });
+        if (was !== undefined) this.#eventLoop.dispatch({ kind: 'retire', slot: was.id, drainMs });
         fresh.enter(was?.id ?? null);
         next.set(name, fresh);
       } else throw new Error(`slot ${name} was not prepared`);
@@ -185,9 +189,9 @@ class LocalSlots implements Slots {
     }
     for (const [name, was] of before) {
       if (next.has(name)) continue;
-      this.#keeper.happen({ kind: 'retire', slot: was.id, drainMs });
+      this.#eventLoop.dispatch({ kind: 'retire', slot: was.id, drainMs });
       this.#goneNames.add(name);
-      if (this.#hands.has(was.id)) next.set(name, { ...was, key: retired });
+      if (this.#executor.has(was.id)) next.set(name, { ...was, key: retired });
     }
     this.#named = next;
     this.#configured = slots.map(({ name }) => name);
@@ -195,7 +199,7 @@ class LocalSlots implements Slots {
   }
 
   #out(id: number): void {
-    this.#hands.delete(id);
+    this.#executor.delete(id);
     for (const [name, named] of this.#named) if (named.id === id) this.#named.delete(name);
   }
 

@@ -7,7 +7,7 @@ type Ask = (...given: unknown[]) => unknown;
  * before the answer that has long arrived is read, and takes the connection for dead. Here what has arrived is read first. A statement
  * that is not answered then ends the connection, and everything on it fails as a loss of it.
  */
-export class PatientClient extends Client {
+export class ClientWithTimeout extends Client {
   readonly #limitMs: number;
 
   constructor(config: ClientConfig = {}) {
@@ -31,11 +31,11 @@ export class PatientClient extends Client {
     };
     const last = given.at(-1);
     if (typeof last === 'function') {
-      const told: Ask = (...outcome) => {
+      const reported: Ask = (...outcome) => {
         answered();
         return last(...outcome);
       };
-      return ask(...given.slice(0, -1), told);
+      return ask(...given.slice(0, -1), reported);
     }
     const result = ask(...given);
     if (result instanceof Promise) result.then(answered, answered);

@@ -1,5 +1,5 @@
 import { type Client, type ClientBase, type ClientConfig, types } from 'pg';
-import { PatientClient } from './client-with-timeout.ts';
+import { ClientWithTimeout } from './client-with-timeout.ts';
 
 /** Where the database is, in the words of the PostgreSQL client. */
 export type DatabaseAddress = Pick<ClientConfig, 'host' | 'port' | 'user' | 'database' | 'connectionString'>;
@@ -91,7 +91,7 @@ export async function connect(
   limitMs: number | null = null,
   pipelined = true,
 ): Promise<Client> {
-  const client = new PatientClient({ ...clientConfig(address, limitMs), pipeline: pipelined });
+  const client = new ClientWithTimeout({ ...clientConfig(address, limitMs), pipeline: pipelined });
   // Without a listener the loss of an idle connection would end the process; the next query tells whoever needs it.
   client.on('error', () => {});
   await client.connect();

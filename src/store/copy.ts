@@ -11,8 +11,8 @@ interface CopyConnection {
     readonly writableNeedDrain: boolean;
     pause(): void;
     resume(): void;
-    once(event: 'drain' | 'close', heard: () => void): void;
-    off(event: 'drain' | 'close', heard: () => void): void;
+    once(event: 'drain' | 'close', received: () => void): void;
+    off(event: 'drain' | 'close', received: () => void): void;
   };
 }
 

@@ -1,6 +1,6 @@
 import { type Client, Pool, type PoolClient, type QueryResultRow } from 'pg';
 import { type Clock, systemClock } from '../time/clock.ts';
-import { PatientClient } from './client-with-timeout.ts';
+import { ClientWithTimeout } from './client-with-timeout.ts';
 import {
   answerWithinMs,
   clientConfig,
@@ -13,11 +13,11 @@ import {
   isReadOnly,
   setDurable,
 } from './connection.ts';
-import { OrderedLine } from './serial-connection.ts';
+import { SerialConnection } from './serial-connection.ts';
 import { type Sql, sqlOver } from './sql.ts';
 
 /** How long a read goes on trying while the server restarts before it gives up, milliseconds. */
-const patienceMs = 4_000;
+const retryForMs = 4_000;
 const retryEveryMs = 50;
 /** How long the connections of a pool may take to end. */
 const endWithinMs = 2_000;
@@ -41,7 +41,7 @@ const systemMeans: DatabaseMeans = {
   openPool(address, size, limitMs) {
     const pool = new Pool({
       ...clientConfig(address, limitMs),
-      Client: PatientClient,
+      Client: ClientWithTimeout,
       max: size,
       idleTimeoutMillis: 30_000,
       onConnect: setDurable,
@@ -59,7 +59,7 @@ export class Database implements Sql {
   readonly #means: DatabaseMeans;
   readonly #pool: ReturnType<DatabaseMeans['openPool']>;
   /** The one connection on which settlements and re-reads of money follow each other in order. */
-  readonly line: OrderedLine;
+  readonly serial: SerialConnection;
   #lineCheck: (sql: Sql) => Promise<unknown> = async () => {};
 
   /**
@@ -75,7 +75,7 @@ export class Database implements Sql {
     this.address = address;
     this.#means = means;
     this.#pool = means.openPool(address, poolSize, limitMs);
-    this.line = new OrderedLine(() => this.#connectLine());
+    this.serial = new SerialConnection(() => this.#connectLine());
   }
 
   /** Runs `check` on every further connection of the ordered line before it is used; one on which it rejects is not used. */
@@ -103,12 +103,12 @@ export class Database implements Sql {
     text: string,
     values: readonly unknown[] = [],
   ): Promise<readonly R[]> {
-    return patiently(this.#means.clock, async () => (await this.#pool.query<R>(text, [...values])).rows);
+    return withRetries(this.#means.clock, async () => (await this.#pool.query<R>(text, [...values])).rows);
   }
 
   /** Runs READS in a turn of the ordered line; while the server restarts they get another turn, for up to 4 s. */
   readInOrder<T>(read: (sql: Sql) => Promise<T>): Promise<T> {
-    return patiently(this.#means.clock, () => this.line.run(read));
+    return withRetries(this.#means.clock, () => this.serial.run(read));
   }
 
   /**
@@ -117,7 +117,7 @@ export class Database implements Sql {
    */
   async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
-      const client = await patiently(this.#means.clock, () => this.#begin());
+      const client = await withRetries(this.#means.clock, () => this.#begin());
       try {
         const result = await work(sqlOver(client));
         await client.query('COMMIT');
@@ -132,7 +132,7 @@ export class Database implements Sql {
 
   /** Closes every connection. What was asked of the ordered line before is finished first. */
   async close(): Promise<void> {
-    await this.line.close();
+    await this.serial.close();
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, endWithinMs);
     // Where nothing answers, an idle connection waits for ever for its end.
@@ -164,24 +164,24 @@ export class Database implements Sql {
 }
 
 /** A server that was demoted says so to each write; the one that took its place is only found by who connects anew. */
-async function rollBack(client: PoolClient, anew: boolean): Promise<void> {
+async function rollBack(client: PoolClient, fresh: boolean): Promise<void> {
   try {
     await client.query('ROLLBACK');
-    client.release(anew);
+    client.release(fresh);
   } catch {
     // The connection is gone, and the transaction with it.
     client.release(true);
   }
 }
 
-async function patiently<T>(clock: Clock, read: () => Promise<T>): Promise<T> {
+async function withRetries<T>(clock: Clock, read: () => Promise<T>): Promise<T> {
   const beganMs = clock.monotonic();
   for (;;) {
     try {
       return await read();
     } catch (error) {
       // An attempt may itself take seconds, where nothing answers at the address.
-      if (!isConnectionLoss(error) || clock.monotonic() - beganMs >= patienceMs) throw error;
+      if (!isConnectionLoss(error) || clock.monotonic() - beganMs >= retryForMs) throw error;
       await new Promise<void>((resolve) => clock.after(retryEveryMs, resolve));
     }
   }

@@ -43,8 +43,8 @@ export function microseconds(epochMs: number): number {
 export function entryText(entry: ChainedEntry, linkRest: number): string {
   const { accountId, kind, amount, keyId, lotId, createdUs, recordDigest } = entry;
   const [generation, refundOf] = [quoted(entry.generationUuid), quoted(entry.refundOf)];
-  const words = `${quoted(entry.idempotencyKey)}, ${quoted(entry.memo)}`;
-  return `[${accountId}, ${kind}, ${amount}, ${generation}, ${keyId}, ${lotId}, ${words}, ${createdUs}, ${refundOf}, ${recordDigest}, ${linkRest}]`;
+  const message = `${quoted(entry.idempotencyKey)}, ${quoted(entry.memo)}`;
+  return `[${accountId}, ${kind}, ${amount}, ${generation}, ${keyId}, ${lotId}, ${message}, ${createdUs}, ${refundOf}, ${recordDigest}, ${linkRest}]`;
 }
 
 /** The text of an entry of the first link, which was made of entries that were there before there were chains. */

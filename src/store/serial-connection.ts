@@ -7,7 +7,7 @@ import { type Sql, sqlOver } from './sql.ts';
  * another: whoever reads here knows exactly which local settlements the row already contains. A lost connection fails the
  * use in hand and is opened again for the next one.
  */
-export class OrderedLine {
+export class SerialConnection {
   readonly #open: () => Promise<Client>;
   #client: Client | null = null;
   #last: Promise<unknown> = Promise.resolve();

@@ -1,4 +1,4 @@
-import { GatheredBytes } from '../wire/byte-collector.ts';
+import { ByteCollector } from '../wire/byte-collector.ts';
 
 /** Bytes waiting for their reader above this stop the upstream until they are taken: back-pressure through the gateway. */
 const highWaterBytes = 64 * 1024;
@@ -20,7 +20,7 @@ export class ByteStream {
   #source: Source | null = null;
   #waiting: Buffer[] = [];
   /** Small pieces that follow what waits. */
-  #small: GatheredBytes | null = null;
+  #small: ByteCollector | null = null;
   #waitingBytes = 0;
   #paused = false;
   #ended = false;
@@ -41,7 +41,7 @@ export class ByteStream {
   push(bytes: Buffer): void {
     if (this.#failure !== null) return;
     if (bytes.length < smallPieceBytes && this.#reader === null) {
-      this.#small ??= new GatheredBytes(Number.POSITIVE_INFINITY);
+      this.#small ??= new ByteCollector(Number.POSITIVE_INFINITY);
       this.#small.push(bytes);
     } else {
       this.#closeSmall();

@@ -22,11 +22,11 @@ export interface UpstreamResponse {
 }
 
 /** Who may give a call up. One call listens to it, until its answer is over. */
-export interface Patience {
+export interface Cancellation {
   /** Why the call was given up; null while it was not. */
-  readonly lost: Error | null;
+  readonly cancelReason: Error | null;
   /** Told of it once. */
-  onLost: ((reason: Error) => void) | null;
+  onCancel: ((reason: Error) => void) | null;
 }
 
 /** The upstream could not be reached, or broke the connection before its answer's head. */
@@ -42,12 +42,12 @@ export class Unreachable extends Error {
  */
 export function callUpstream(
   request: UpstreamRequest,
-  patience: Patience,
+  cancellation: Cancellation,
   onResend: () => void = () => {},
 ): Promise<UpstreamResponse> {
-  if (patience.lost !== null) return Promise.reject(patience.lost);
+  if (cancellation.cancelReason !== null) return Promise.reject(cancellation.cancelReason);
   return new Promise((resolve, reject) => {
-    new Call(request, patience, { resolve, reject, onResend }).send(request.dispatcher);
+    new Call(request, cancellation, { resolve, reject, onResend }).send(request.dispatcher);
   });
 }
 
@@ -63,18 +63,18 @@ class Call implements ConnectionUser, Source {
   /** Null once there is a head, or when it was sent again: then it is sent no more. */
   #request: UpstreamRequest | null;
   #sending: Sending | null = null;
-  readonly #patience: Patience;
+  readonly #cancellation: Cancellation;
   readonly #body = new ByteStream();
   /** Null once there is one. */
   #head: Head | null;
   #controller: Dispatcher.DispatchController | null = null;
   #over = false;
 
-  constructor(request: UpstreamRequest, patience: Patience, head: Head) {
+  constructor(request: UpstreamRequest, cancellation: Cancellation, head: Head) {
     this.#request = request;
-    this.#patience = patience;
+    this.#cancellation = cancellation;
     this.#head = head;
-    patience.onLost = (reason) => this.#giveUp(reason);
+    cancellation.onCancel = (reason) => this.#giveUp(reason);
   }
 
   send(dispatcher: Dispatcher): void {
@@ -90,7 +90,7 @@ class Call implements ConnectionUser, Source {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#sending = this.connection?.begin() ?? null;
-    if (this.#patience.lost !== null) controller.abort(this.#patience.lost);
+    if (this.#cancellation.cancelReason !== null) controller.abort(this.#cancellation.cancelReason);
     this.#body.attach(this);
   }
 
@@ -122,14 +122,14 @@ class Call implements ConnectionUser, Source {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     const request = this.#request;
-    if (request !== null && this.#patience.lost === null && this.#sending?.isStale() === true) {
+    if (request !== null && this.#cancellation.cancelReason === null && this.#sending?.isStale() === true) {
       this.#head?.onResend();
       // A connection of its own is not stale: the request is sent twice at most.
       this.send(request.fresh());
       return;
     }
     this.#finish();
-    this.#head?.reject(this.#patience.lost ?? new Unreachable(error.message, { cause: error }));
+    this.#head?.reject(this.#cancellation.cancelReason ?? new Unreachable(error.message, { cause: error }));
     this.#head = null;
     this.#body.fail(error);
   }
@@ -156,6 +156,6 @@ class Call implements ConnectionUser, Source {
 
   #finish(): void {
     this.#over = true;
-    this.#patience.onLost = null;
+    this.#cancellation.onCancel = null;
   }
 }

@@ -5,7 +5,7 @@ export interface CircuitLimits {
   /** How long it stays open the first time, in milliseconds; twice as long each time that a probe fails. */
   readonly openMs: number;
   /** The longest that it stays open. */
-  readonly longestOpenMs: number;
+  readonly maxOpenMs: number;
 }
 
 /** `due`: open, and the next request may try it; `probing`: one does. */
@@ -72,7 +72,7 @@ export class Circuit {
   /**
    * Somebody who was asked at `askedMs` has spoken. What was asked before the circuit opened is no news. True when this closed it.
    */
-  spoke(askedMs: number): boolean {
+  responded(askedMs: number): boolean {
     if (this.#openedMs === null || askedMs < this.#openedMs) return false;
     this.#openedMs = null;
     this.#failures = this.#limits.failures - 1;
@@ -87,8 +87,8 @@ export class Circuit {
   }
 
   #open(nowMs: number): void {
-    const { openMs, longestOpenMs } = this.#limits;
-    const lastsMs = Math.min(openMs * 2 ** Math.min(this.#openings, 30), longestOpenMs);
+    const { openMs, maxOpenMs } = this.#limits;
+    const lastsMs = Math.min(openMs * 2 ** Math.min(this.#openings, 30), maxOpenMs);
     this.#openings += 1;
     this.#openedMs ??= nowMs;
     this.#dueMs = nowMs + lastsMs;

@@ -3,10 +3,10 @@ export interface CoolDownLimits {
   /** When it did not say for how long, or said something absurd; twice as long each time in a row. Milliseconds. */
   readonly coolDownMs: number;
   /** The longest that is believed, and the longest there is. */
-  readonly longestCoolDownMs: number;
+  readonly maxCoolDownMs: number;
 }
 
-const leastMs = 1_000;
+const minMs = 1_000;
 
 /** How long one candidate is spared after a 429. Instants are monotonic milliseconds. */
 export class CoolDown {
@@ -29,14 +29,14 @@ export class CoolDown {
    */
   begin(nowMs: number, retryAfterMs: number | null): void {
     const isSane =
-      retryAfterMs !== null && retryAfterMs >= leastMs && retryAfterMs <= this.#limits.longestCoolDownMs;
+      retryAfterMs !== null && retryAfterMs >= minMs && retryAfterMs <= this.#limits.maxCoolDownMs;
     if (isSane) {
       this.#untilMs = Math.max(this.#untilMs, nowMs + retryAfterMs);
       return;
     }
     if (this.leftMs(nowMs) > 0) return;
-    const { coolDownMs, longestCoolDownMs } = this.#limits;
-    this.#untilMs = nowMs + Math.min(coolDownMs * 2 ** Math.min(this.#inARow, 30), longestCoolDownMs);
+    const { coolDownMs, maxCoolDownMs } = this.#limits;
+    this.#untilMs = nowMs + Math.min(coolDownMs * 2 ** Math.min(this.#inARow, 30), maxCoolDownMs);
     this.#inARow += 1;
   }
 

@@ -9,10 +9,10 @@ import {
 import { ByteStream } from './byte-stream.ts';
 
 /** A body wrapped more often than this is hostile. */
-const mostEncodings = 2;
+const maxEncodings = 2;
 /** Above this many decoded bytes a body may be this many times as large as what was sent; streams of text reach some 50. */
 const freeBytes = 16 * 1024 * 1024;
-const mostExpansion = 100;
+const maxExpansion = 100;
 
 /** A map: an upstream may name an encoding `constructor`. */
 const decoders: ReadonlyMap<string, (first: number) => Transform> = new Map<
@@ -40,7 +40,7 @@ export function decoded(body: ByteStream, encodings: string): ByteStream {
     .filter((name) => name !== '' && name !== 'identity');
   if (names.length === 0) return body;
   const unknown = names.find((name) => !decoders.has(name));
-  if (unknown !== undefined || names.length > mostEncodings) {
+  if (unknown !== undefined || names.length > maxEncodings) {
     const error = new Error(
       unknown === undefined ? 'too many content encodings' : `the content encoding ${unknown} is unknown`,
     );
@@ -99,7 +99,7 @@ async function decode(
   let givenBytes = 0;
   last.on('data', (chunk: Buffer) => {
     givenBytes += chunk.length;
-    if (givenBytes > freeBytes && givenBytes > takenBytes * mostExpansion)
+    if (givenBytes > freeBytes && givenBytes > takenBytes * maxExpansion)
       stop(new Error('the body expands without end'));
     else out.push(chunk);
   });

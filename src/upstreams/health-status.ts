@@ -18,7 +18,7 @@ export interface CandidateHealth {
 }
 
 /** How a candidate stands right now: what the order of a chain goes by. */
-export interface Standing {
+export interface HealthStatus {
   readonly circuit: CircuitState;
   /** Failures in a row. */
   readonly failures: number;
@@ -35,14 +35,14 @@ export interface Standing {
 /** What a plan reads of the health of candidates, by their label. */
 export interface HealthView {
   of(label: string): CandidateHealth;
-  standing(label: string): Standing;
+  standing(label: string): HealthStatus;
 }
 
 /** When candidates are asked later than others. */
 export type HealthLimits = CircuitLimits & CoolDownLimits;
 
 /** A candidate that is not known to be anything but well. */
-export const well: Standing = {
+export const well: HealthStatus = {
   circuit: 'closed',
   failures: 0,
   openedAtMs: null,
@@ -52,16 +52,16 @@ export const well: Standing = {
 };
 
 /** What holds unless the configuration says otherwise. */
-export const usualLimits: HealthLimits = {
+export const defaultHealthLimits: HealthLimits = {
   failures: 5,
   openMs: 10_000,
-  longestOpenMs: 300_000,
+  maxOpenMs: 300_000,
   coolDownMs: 5_000,
-  longestCoolDownMs: 600_000,
+  maxCoolDownMs: 600_000,
 };
 
 /** The health of candidates of which nothing is known. */
-export const unmeasured: HealthView = {
+export const noHealthData: HealthView = {
   of: () => ({ uptime: () => null, latency: () => null, throughput: () => null, attempts: () => 0 }),
   standing: () => well,
 };

@@ -4,13 +4,13 @@ import { Circuit } from './circuit.ts';
 import { CoolDown } from './cool-down.ts';
 import {
   type CandidateHealth,
+  defaultHealthLimits,
   type HealthLimits,
+  type HealthStatus,
   type HealthView,
-  type Standing,
-  usualLimits,
   well,
 } from './health-status.ts';
-import { Spread } from './percentiles.ts';
+import { PercentileWindow } from './percentiles.ts';
 
 /** The windows of the endpoint records (spec:compat/8.2,8.3). */
 export const fiveMinutesMs = 300_000;
@@ -46,7 +46,7 @@ export class Health implements HealthView {
   readonly #limits: HealthLimits;
   readonly #seen = new Map<string, Seen>();
 
-  constructor(clock: Clock, limits: HealthLimits = usualLimits) {
+  constructor(clock: Clock, limits: HealthLimits = defaultHealthLimits) {
     this.#clock = clock;
     this.#limits = limits;
   }
@@ -85,7 +85,7 @@ export class Health implements HealthView {
   /** An answer has begun that was asked for at `askedMs`, monotonic. */
   answered(label: string, askedMs: number): void {
     const seen = this.#of(label);
-    if (seen.circuit.spoke(askedMs)) seen.forgive();
+    if (seen.circuit.responded(askedMs)) seen.forgive();
     seen.coolDown.end();
   }
 
@@ -101,7 +101,7 @@ export class Health implements HealthView {
   }
 
   /** A stream's first words came this long after it was asked for. */
-  spoke(label: string, tookMs: number): void {
+  responded(label: string, tookMs: number): void {
     this.#of(label).latency.add(this.#clock.monotonic(), tookMs);
   }
 
@@ -132,7 +132,7 @@ export class Health implements HealthView {
   }
 
   /** How the candidate stands now; `well` when nothing speaks against it. */
-  standing(label: string): Standing {
+  standing(label: string): HealthStatus {
     const seen = this.#seen.get(label);
     if (seen === undefined) return well;
     const nowMs = this.#clock.monotonic();
@@ -170,15 +170,15 @@ export class Health implements HealthView {
 class Seen {
   readonly #lately = new BucketRing({ bucketMs: 5_000, buckets: 60, lanes: 2 });
   readonly #day = new BucketRing({ bucketMs: 60_000, buckets: 1_440, lanes: 2 });
-  readonly latency = new Spread();
-  readonly throughput = new Spread();
+  readonly latency = new PercentileWindow();
+  readonly throughput = new PercentileWindow();
   readonly circuit: Circuit;
   readonly coolDown: CoolDown;
   resends = 0;
   readonly #outageFailures: number;
   #failedMs = Number.NEGATIVE_INFINITY;
-  #streamFirstByte: Spread | null = null;
-  #wholeFirstByte: Spread | null = null;
+  #streamFirstByte: PercentileWindow | null = null;
+  #wholeFirstByte: PercentileWindow | null = null;
 
   constructor(limits: HealthLimits) {
     this.circuit = new Circuit(limits);
@@ -187,12 +187,12 @@ class Seen {
   }
 
   /** Most candidates are asked in one of the two ways only. */
-  firstByte(isStream: boolean): Spread {
+  firstByte(isStream: boolean): PercentileWindow {
     if (isStream) {
-      this.#streamFirstByte ??= new Spread();
+      this.#streamFirstByte ??= new PercentileWindow();
       return this.#streamFirstByte;
     }
-    this.#wholeFirstByte ??= new Spread();
+    this.#wholeFirstByte ??= new PercentileWindow();
     return this.#wholeFirstByte;
   }
 

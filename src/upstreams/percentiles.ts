@@ -16,7 +16,7 @@ const bins = 29 * perOctave;
 const minuteMs = 60_000;
 
 /** Samples of one positive measure over the last half hour, as a histogram a minute: 28 KiB whatever the traffic. */
-export class Spread {
+export class PercentileWindow {
   readonly #ring = new BucketRing({ bucketMs: minuteMs, buckets: 30, lanes: bins });
 
   add(nowMs: number, value: number): void {

@@ -1,7 +1,7 @@
 import type Client from 'undici/lib/dispatcher/client.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import type { ProviderConfig } from '../config/config.ts';
-import type { Dialect, WrittenAsk } from '../dialects/dialect.ts';
+import type { Dialect, EncodedRequest } from '../dialects/dialect.ts';
 import type { UpstreamRequest } from './call.ts';
 import { clientMessage } from './client-message.ts';
 import { clientFactory } from './connection.ts';
@@ -15,11 +15,11 @@ export interface Provider {
   /** How long it may take to the first byte of a response; null: the configuration does not say. */
   readonly firstByteTimeoutMs: number | null;
   /** A request below its base URL. */
-  request(written: WrittenAsk): UpstreamRequest;
+  request(written: EncodedRequest): UpstreamRequest;
   /** Its words without our credentials, should it repeat them: for the log. */
-  conceal(words: string): string;
+  conceal(message: string): string;
   /** Its words as the client may read them (`clientMessage`). */
-  clientMessage(words: string): string | null;
+  clientMessage(message: string): string | null;
   /** Someone is about to ask it: until the function that comes back is called, once, `retire` closes nothing. */
   use(): () => void;
   /** Closes its connections when nobody uses it any more, and the requests on them have ended. */
@@ -61,7 +61,7 @@ export class Connections {
     this.#open = () => factory(url.origin, limits);
   }
 
-  request({ path, headers, body }: WrittenAsk): UpstreamRequest {
+  request({ path, headers, body }: EncodedRequest): UpstreamRequest {
     return {
       dispatcher: this.#pool,
       fresh: () => this.#openFresh(),
@@ -93,8 +93,8 @@ export class Connections {
 export function openProvider(config: ProviderConfig): Provider {
   const { dialect, headers } = openDialect(config);
   const secrets = secretsOf(config);
-  const conceal = (words: string): string =>
-    secrets.reduce((text, each) => text.replaceAll(each, '***'), words);
+  const conceal = (message: string): string =>
+    secrets.reduce((text, each) => text.replaceAll(each, '***'), message);
   const { host, hostname } = new URL(config.baseUrl);
   const connections = new Connections(config.baseUrl, {
     connectTimeoutMs: config.connectTimeoutMs,
@@ -114,7 +114,7 @@ export function openProvider(config: ProviderConfig): Provider {
     firstByteTimeoutMs: config.firstByteTimeoutMs,
     request: (written) => connections.request(written),
     conceal,
-    clientMessage: (words) => clientMessage(conceal(words), [host, hostname]),
+    clientMessage: (message) => clientMessage(conceal(message), [host, hostname]),
     use() {
       users += 1;
       return () => {
@@ -133,7 +133,7 @@ export function openProvider(config: ProviderConfig): Provider {
 }
 
 /** Every start of an engine has its own port, so most addresses are those of engines that are gone. */
-const mostEngines = 64;
+const maxEngines = 64;
 
 /** The connections to engines of ours, by base URL. */
 export class Engines {
@@ -163,7 +163,7 @@ export class Engines {
   /** An engine that is asked again after all is connected to anew; its requests in flight end as they are. */
   #retireOldest(): void {
     const [oldest] = this.#open;
-    if (oldest === undefined || this.#open.size <= mostEngines) return;
+    if (oldest === undefined || this.#open.size <= maxEngines) return;
     const [baseUrl, connections] = oldest;
     this.#open.delete(baseUrl);
     void connections.retire().catch(() => {});

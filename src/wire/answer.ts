@@ -1,16 +1,16 @@
 import {
   type AnswerChunk,
-  type AskKind,
   type ChunkChoice,
+  type CompletionKind,
   type FinishReason,
-  saysSomething,
+  hasContent,
   withoutThoughts,
 } from './chat.ts';
 import { sseEvent } from './sse.ts';
 
 /** What every object of one answer carries: our id, our names. */
 export interface Envelope {
-  readonly kind: AskKind;
+  readonly kind: CompletionKind;
   readonly id: string;
   /** Unix seconds. */
   readonly created: number;
@@ -29,7 +29,7 @@ export interface WholeChoice {
 
 /** Writes the events of one streamed answer. The parts that never change are written once. */
 export class ChunkWriter {
-  readonly #kind: AskKind;
+  readonly #kind: CompletionKind;
   readonly #head: string;
   readonly #tail: string;
   readonly #hidesThoughts: boolean;
@@ -58,7 +58,7 @@ export class ChunkWriter {
     const shown = this.#hidesThoughts
       ? chunk.choices
           .map(withoutThoughts)
-          .filter(({ delta, finish_reason }) => finish_reason !== null || saysSomething(delta))
+          .filter(({ delta, finish_reason }) => finish_reason !== null || hasContent(delta))
       : chunk.choices;
     if (shown.length === 0) return '';
     const choices = shown.map(this.#kind === 'chat' ? chatChunkChoice : textChoice);

@@ -5,16 +5,16 @@ const firstBlockBytes = 4_096;
  * The bytes of a body as they arrive, copied into one growing block: a piece that is kept as it came costs some 400 bytes of memory
  * however small it is, and pins the block of the network that it is part of.
  */
-export class GatheredBytes {
-  readonly #mostBytes: number;
+export class ByteCollector {
+  readonly #maxBytes: number;
   /** A body that comes as one piece is that piece. */
   #only: Buffer | null = null;
   #block = Buffer.alloc(0);
   #length = 0;
 
   /** No block is larger than `mostBytes`, unless that many bytes come: the declared length of the body, or the largest that is accepted. */
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
   get length(): number {
@@ -53,7 +53,7 @@ export class GatheredBytes {
 
   #copy(piece: Buffer, at: number, neededBytes: number): void {
     if (neededBytes > this.#block.length) {
-      const wantedBytes = Math.min(Math.max(firstBlockBytes, 2 * this.#block.length), this.#mostBytes);
+      const wantedBytes = Math.min(Math.max(firstBlockBytes, 2 * this.#block.length), this.#maxBytes);
       const block = Buffer.allocUnsafeSlow(Math.max(wantedBytes, neededBytes));
       this.#block.copy(block, 0, 0, at);
       this.#block = block;

@@ -6,11 +6,11 @@ import type { Preferences } from './preferences.ts';
  */
 
 /** The two ways to ask for text: `/chat/completions` and `/completions`. */
-export type AskKind = 'chat' | 'text';
+export type CompletionKind = 'chat' | 'text';
 
 /** A request as read from its body: what routing needs, typed; all other known parameters as they came. */
-export interface Ask {
-  readonly kind: AskKind;
+export interface CompletionRequest {
+  readonly kind: CompletionKind;
   /** The models to try, in order, each once. */
   readonly models: readonly string[];
   readonly stream: boolean;
@@ -95,7 +95,7 @@ export interface AnswerChunk {
 
 /** Whether a chunk says anything: a bare role chunk does not, and does not commit the response (design: the first-byte rule). */
 export function isMeaningful(chunk: AnswerChunk): boolean {
-  return chunk.choices.some((choice) => choice.finish_reason !== null || saysSomething(choice.delta));
+  return chunk.choices.some((choice) => choice.finish_reason !== null || hasContent(choice.delta));
 }
 
 /** A choice without what the model thought. */
@@ -105,7 +105,7 @@ export function withoutThoughts(choice: ChunkChoice): ChunkChoice {
 }
 
 /** Whether a delta adds anything to its choice. */
-export function saysSomething(delta: Delta): boolean {
+export function hasContent(delta: Delta): boolean {
   return (
     (delta.content !== undefined && delta.content !== '') ||
     (delta.reasoning !== undefined && delta.reasoning !== '') ||

@@ -28,7 +28,7 @@ export function textOfDetails(details: unknown): string {
 }
 
 /** Whether some entry holds what its text alone does not say: a signature, encrypted data, a format of its own. */
-export function saysMoreThanText(details: unknown): boolean {
+export function hasMoreThanText(details: unknown): boolean {
   if (!Array.isArray(details)) return false;
   return details.some(
     (detail) =>

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 
 /** The longest event data that is taken from an upstream, in UTF-16 units: an image in base64 fits, a runaway line does not. */
-export const longestEventData = 16 * 1024 * 1024;
+export const maxEventDataLength = 16 * 1024 * 1024;
 
 /** The stream's terminator. */
 export const doneData = '[DONE]';
@@ -19,7 +19,7 @@ export class SseDecoder {
   #lastWasCarriageReturn = false;
   #isTooLong = false;
 
-  /** Whether a line or an event was longer than `longestEventData`. Nothing after it is decoded. */
+  /** Whether a line or an event was longer than `maxEventDataLength`. Nothing after it is decoded. */
   get isTooLong(): boolean {
     return this.#isTooLong;
   }
@@ -74,7 +74,7 @@ export class SseDecoder {
 
   /** A whole line is held to the same limit as one whose end has not come, so that the result does not depend on how bytes are read. */
   #checkLength(text: string): void {
-    this.#isTooLong ||= text.length > longestEventData;
+    this.#isTooLong ||= text.length > maxEventDataLength;
   }
 
   #decode(bytes: Buffer): string {

@@ -177,7 +177,7 @@ test('hostile headers are answered, billed and bounded, and nothing of them is a
     assert.ok(url === null || /^https?:\/\/(x\.example|xn--)/.test(url), String(url));
   }
   assert.doesNotMatch(JSON.stringify(apps), /password/);
-  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
 });
 
 test('the sums by app, by model and by key are the same money', async () => {

@@ -112,7 +112,7 @@ test('of two credentials the first is used', async () => {
     (await naru.send('GET', '/key', { key })).json.data.label;
   const [answer] = await at(account.key, other.key);
   assert.equal(JSON.parse(answer?.body ?? '').data.label, await label(account.key));
-  assert.equal((await at('garbage', account.key))[0]?.status, 401);
+  assert.equal((await at('malformed', account.key))[0]?.status, 401);
 });
 
 // spec:conformance/199
@@ -162,7 +162,7 @@ test('a key is valid until the millisecond of its expiry, and expired from it on
 test('a revoked key is refused within a second, and for good', async () => {
   const other = await account.another();
   assert.equal((await chat(other.key)).status, 200);
-  assert.equal(await naru.office.revokeKey(other.hash), true);
+  assert.equal(await naru.operator.revokeKey(other.hash), true);
   await noticed('revocation', async () => (await chat(other.key)).status === 401);
   await account.topUp('1');
   assertError(await chat(other.key), 401, 'invalid_api_key');
@@ -172,14 +172,14 @@ test('a revoked key is refused within a second, and for good', async () => {
 test('a key that the administrator suspended is refused with 403, also after a top-up, and works again when lifted', async () => {
   const other = await account.another();
   const upstreamCalls = upstream.requests.length;
-  await naru.office.suspendKey({ hash: other.hash, suspended: true, reason: 'abuse' });
+  await naru.operator.suspendKey({ hash: other.hash, suspended: true, reason: 'abuse' });
   assertError(await chat(other.key), 403, 'key_suspended');
   await account.topUp('1000');
   assertError(await naru.send('GET', '/key', { key: other.key }), 403, 'key_suspended');
   assertError(await chat(other.key), 403, 'key_suspended');
   assert.equal(upstream.requests.length, upstreamCalls);
   assert.equal((await chat(account.key)).status, 200, 'the other key of the account works');
-  await naru.office.suspendKey({ hash: other.hash, suspended: false, reason: null });
+  await naru.operator.suspendKey({ hash: other.hash, suspended: false, reason: null });
   await noticed('lifting', async () => (await chat(other.key)).status === 200);
 });
 
@@ -207,7 +207,7 @@ test('an account that was never topped up has no credit', async () => {
 test('a top-up does not bring back a key that was revoked while the account had no credit', async () => {
   const poor = await naru.account({ credit: '20' });
   await chat(poor.key);
-  await naru.office.revokeKey(poor.hash);
+  await naru.operator.revokeKey(poor.hash);
   await poor.topUp('100');
   const other = await poor.another();
   await noticed('top-up', async () => (await chat(other.key)).status === 200);
@@ -216,15 +216,15 @@ test('a top-up does not bring back a key that was revoked while the account had 
 
 // spec:errors/5.2
 test('of several reasons the first in the order of refusals is given', async () => {
-  const { account: make, office } = naru;
+  const { account: make, operator } = naru;
   const expired = await make({ credit: '0', expiresAtMs: 1000 });
   assertError(await chat(expired.key), 401, 'expired_api_key');
-  await office.suspendKey({ hash: expired.hash, suspended: true, reason: null });
+  await operator.suspendKey({ hash: expired.hash, suspended: true, reason: null });
   assertError(await chat(expired.key), 401, 'expired_api_key');
   const suspended = await make({ credit: '0' });
-  await office.suspendKey({ hash: suspended.hash, suspended: true, reason: null });
+  await operator.suspendKey({ hash: suspended.hash, suspended: true, reason: null });
   assertError(await chat(suspended.key), 403, 'key_suspended');
-  await office.revokeKey(suspended.hash);
+  await operator.revokeKey(suspended.hash);
   await noticed('revocation', async () => (await chat(suspended.key)).status === 401);
 });
 

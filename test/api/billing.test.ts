@@ -89,7 +89,7 @@ test('what the client is told, the ledger, the key, the credits and the record a
       assert.equal(record.usage, said.cost);
     }
   }
-  const { differences } = await naru.office.verifyLedger();
+  const { differences } = await naru.operator.verifyLedger();
   assert.deepEqual(differences, []);
 });
 
@@ -187,7 +187,7 @@ test('credits grow by what is added, usage by what is spent, and neither ever fa
   await usageOf(account.key, {});
   assert.deepEqual(await read(second.key), { total_credits: 1000, total_usage: 20 });
   await account.topUp('0.000001');
-  await naru.office.grantCredit({
+  await naru.operator.grantCredit({
     accountId: account.accountId,
     kind: 'bonus',
     amount: 500_000n as never,
@@ -199,7 +199,7 @@ test('credits grow by what is added, usage by what is spent, and neither ever fa
   let data = await read(second.key);
   while (data.total_credits !== 1000.500001 && performance.now() < endMs) data = await read(second.key);
   assert.deepEqual(data, { total_credits: 1000.500001, total_usage: 20 });
-  await naru.office.revokeKey(account.hash);
+  await naru.operator.revokeKey(account.hash);
   assert.equal((await read(second.key)).total_usage, 20);
   assert.deepEqual(await read(other.key), { total_credits: 50, total_usage: 0 });
 });
@@ -208,7 +208,7 @@ test('credits grow by what is added, usage by what is spent, and neither ever fa
 test('credit that expires is used credit', async () => {
   const account = await naru.account({ credit: '100' });
   const expiresAtMs = naru.clock.now() + 3_600_000;
-  await naru.office.grantCredit({
+  await naru.operator.grantCredit({
     accountId: account.accountId,
     kind: 'bonus',
     amount: 7_000_000n as never,
@@ -224,7 +224,7 @@ test('credit that expires is used credit', async () => {
   // Three won were spent from the bonus, which expires first; four are lost.
   assert.equal(books.usage, '7.000000');
   assert.equal(books.credits, '107.000000');
-  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
 });
 
 test('hundreds of answers at once are charged once each', async () => {

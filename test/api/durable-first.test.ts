@@ -93,5 +93,5 @@ test('a whole answer does not begin before it is committed', async () => {
   assert.equal(hasBegun, false);
   await unlock();
   assert.equal((await response).status, 200);
-  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
 });

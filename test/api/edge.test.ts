@@ -134,7 +134,7 @@ test('a body of 24 MB reaches the application', async () => {
 // spec:conformance/250,3 spec:errors/7.5
 test('a body of 27 MB is a plain 413, with and without a key, declared or not', async () => {
   const body = bodyOf(27 * mb);
-  for (const key of [account.key, 'garbage']) {
+  for (const key of [account.key, 'malformed']) {
     const client = await RawClient.open(naru.gateway.server.port);
     client.write(
       `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n`,
@@ -173,7 +173,7 @@ test('24 MB with a bad key or without credit is an answer of ours every time', a
   const body = bodyOf(24 * mb);
   for (let n = 0; n < 5; n += 1) {
     assertError(
-      await naru.send('POST', '/chat/completions', { key: 'garbage', body }),
+      await naru.send('POST', '/chat/completions', { key: 'malformed', body }),
       401,
       'invalid_api_key',
     );

@@ -155,7 +155,7 @@ test('every endpoint takes its credentials and refuses all others with 401', asy
     const matrix: readonly [string | null, boolean][] = [
       [null, open],
       [garbage, open],
-      ['garbage', open],
+      ['malformed', open],
       [account.key, admits('inference')],
       [management, admits('management')],
     ];

@@ -516,7 +516,7 @@ test('no text in user, session, model or title breaks a request, its record or t
   assert.equal(debits.length, naughty.length);
   assert.equal(records.length, 2 * naughty.length);
   assert.ok(!naru.logged.some((line) => line['event'] === 'settlement_quarantined'));
-  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
 });
 
 // spec:conformance/107 (and half of spec:conformance/257: no page shows them yet)

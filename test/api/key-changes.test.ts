@@ -253,13 +253,13 @@ test('revoking leaves what was used and paid', async () => {
   const books = async (): Promise<unknown> => ({
     credits: (await naru.send('GET', '/credits', { key: mine.key })).json,
     usage: (await mine.read(hash)).json.data.usage,
-    entries: await Array.fromAsync(naru.office.exportEntries(accountId)),
-    records: await Array.fromAsync(naru.office.exportGenerations(accountId)),
+    entries: await Array.fromAsync(naru.operator.exportEntries(accountId)),
+    records: await Array.fromAsync(naru.operator.exportGenerations(accountId)),
   });
   const before = await books();
   await mine.revoke(hash);
   assert.deepEqual(await books(), before);
-  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
 });
 
 // spec:conformance/118

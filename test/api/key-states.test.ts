@@ -44,7 +44,7 @@ async function noticed(what: string, holds: () => Promise<boolean>): Promise<voi
 }
 
 function suspend(hash: string, suspended: boolean): Promise<boolean> {
-  return naru.office.suspendKey({ hash: hash as KeyHash, suspended, reason: 'test' });
+  return naru.operator.suspendKey({ hash: hash as KeyHash, suspended, reason: 'test' });
 }
 
 // spec:conformance/119,120,121,123,124,126

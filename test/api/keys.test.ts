@@ -270,7 +270,7 @@ test('a page has a hundred keys, and pages have every key once', async () => {
 test('disabled keys are listed unless they are not wanted', async () => {
   const [off, suspended, on] = [await theirs.issue(), await theirs.issue(), await theirs.issue()];
   await theirs.change(off.hash, { disabled: true });
-  await naru.office.suspendKey({ hash: suspended.hash as never, suspended: true, reason: null });
+  await naru.operator.suspendKey({ hash: suspended.hash as never, suspended: true, reason: null });
   const listed = async (query: string): Promise<string[]> =>
     (await theirs.list(query)).json.data.map((item: { hash: string }) => item.hash);
   for (const query of ['', '?include_disabled=true', '?include_disabled=True&workspace_id=x&unknown=1'])

@@ -194,9 +194,9 @@ test('a debit belongs to the period of the instant of its settlement, not of its
     assert.equal((await answer).status, 200);
     assert.equal(await usageOf(key), 20);
     await naru.settled();
-    const row = await naru.office.readKey(hash);
+    const row = await naru.operator.readKey(hash);
     assert.ok(row !== null);
-    assert.equal((await naru.office.readSpend(row)).daily, 20_000_000n, 'in the database too');
+    assert.equal((await naru.operator.readSpend(row)).daily, 20_000_000n, 'in the database too');
   } finally {
     naru.clock.thaw();
   }
@@ -231,7 +231,7 @@ async function late(
     status: answer.status,
     text: answer.body,
     credits: async () => {
-      const row = (await gateway.office.readAccount(account.accountId)) ?? assert.fail('no account');
+      const row = (await gateway.operator.readAccount(account.accountId)) ?? assert.fail('no account');
       return row.credits - row.usage;
     },
   };

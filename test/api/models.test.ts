@@ -200,7 +200,13 @@ test('two local models say how much they take and give', async () => {
 // spec:conformance/24,25
 test('the catalogue is open to all, whatever stands in Authorization', async () => {
   for (const path of ['/models', '/models/count', '/models/acme/small/endpoints']) {
-    for (const authorization of [undefined, 'garbage', 'Bearer ', 'Bearer sk-naru-v1-nobody', 'Basic eDp4']) {
+    for (const authorization of [
+      undefined,
+      'malformed',
+      'Bearer ',
+      'Bearer sk-naru-v1-nobody',
+      'Basic eDp4',
+    ]) {
       const answer = await naru.send(
         'GET',
         path,
@@ -360,7 +366,7 @@ test('the count is that of the listing', async () => {
 // spec:conformance/28
 test('the models of a key are the listing, for an inference key only', async () => {
   const management = await account.another({ kind: 'management' });
-  for (const key of [undefined, 'garbage', management.key])
+  for (const key of [undefined, 'malformed', management.key])
     assertError(
       await naru.send('GET', '/models/user', key === undefined ? {} : { key }),
       401,

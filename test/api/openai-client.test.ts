@@ -148,7 +148,7 @@ test('errors are the exceptions of their status, with our body in them, and none
   const poor = await naru.account({ credit: '0' });
   const capped = await account.another({ limit: '0' });
   const suspended = await account.another();
-  await naru.office.suspendKey({ hash: suspended.hash, suspended: true, reason: null });
+  await naru.operator.suspendKey({ hash: suspended.hash, suspended: true, reason: null });
   const ask = { model: 'test/echo', messages };
   const cases: readonly [OpenAI, object, abstract new (...args: never[]) => APIError, string][] = [
     [client, { ...ask, messages: [] }, BadRequestError, '400 invalid_request'],

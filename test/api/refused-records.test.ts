@@ -63,7 +63,7 @@ const causes: readonly (readonly [string, number, (account: TestAccount) => Prom
     'key_suspended',
     403,
     async ({ key, hash }) => {
-      await naru.office.suspendKey({ hash, suspended: true, reason: null });
+      await naru.operator.suspendKey({ hash, suspended: true, reason: null });
       const endMs = performance.now() + 5_000;
       while ((await naru.send('GET', '/key', { key })).status !== 403) assert.ok(performance.now() < endMs);
       return key;
@@ -98,7 +98,7 @@ for (const [cause, status, refusedKey] of causes) {
 
 test('refusals of other paths, and of keys that nobody has, leave no record', async () => {
   const account = await naru.account({ credit: '1000', limit: '0' });
-  await naru.office.suspendKey({ hash: account.hash, suspended: true, reason: null });
+  await naru.operator.suspendKey({ hash: account.hash, suspended: true, reason: null });
   const other = await account.another();
   assert.equal((await send(`sk-naru-v1-${'0'.repeat(64)}`)).status, 401);
   const endMs = performance.now() + 5_000;

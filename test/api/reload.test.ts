@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Offer } from '../../src/app/live-catalog.ts';
-import { type Callers, openLine } from '../../src/inference/upstream-target.ts';
+import { LiveCatalog } from '../../src/app/live-catalog.ts';
+import { acquireTarget, type TargetResolver } from '../../src/inference/upstream-target.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { callUpstream } from '../../src/upstreams/call.ts';
@@ -54,7 +54,7 @@ test('a reload offers new models, drops old ones and bills at the new price, wit
     ['test/b'],
   );
   await naru.settled();
-  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
 });
 
 test('a change that takes a restart is refused, and everything stays as it was', async () => {
@@ -68,10 +68,10 @@ test('a change that takes a restart is refused, and everything stays as it was',
 test('of two configurations that are taken at once the later one stays, however long the earlier takes', async () => {
   const parts = { database: naru.database, clock: systemClock, log: silentLog };
   const of = (id: string) => changed([{ id, upstreams: [second.url] }]);
-  const offer = await Offer.open(parts, of('test/b'));
+  const offer = await LiveCatalog.open(parts, of('test/b'));
   const prepared = Promise.withResolvers<() => void>();
-  const earlier = offer.change(of('test/c'), () => prepared.promise);
-  const later = offer.change(of('test/d'), async () => () => {});
+  const earlier = offer.apply(of('test/c'), () => prepared.promise);
+  const later = offer.apply(of('test/d'), async () => () => {});
   // As long as a change takes that waits for nobody.
   await Promise.race([later, naru.database.query('SELECT pg_sleep(0.2)')]);
   prepared.resolve(() => {});
@@ -135,12 +135,12 @@ test('a candidate that was taken out of the configuration before its turn has fa
 test('a request whose words are being put together when its provider is replaced is answered by that one', async () => {
   const parts = { database: naru.database, clock: systemClock, log: silentLog };
   const of = (id: string) => changed([{ id, upstreams: [second.url] }]);
-  const offer = await Offer.open(parts, of('test/b'));
+  const offer = await LiveCatalog.open(parts, of('test/b'));
   const [candidate] = offer.catalogue.models.flatMap(({ candidates }) => candidates);
   assert.ok(candidate !== undefined);
   const signal = new AbortController().signal;
-  const callers = { provider: (slug: string) => offer.provider(slug) } as Callers;
-  const line = await openLine(callers, candidate, {
+  const callers = { provider: (slug: string) => offer.provider(slug) } as TargetResolver;
+  const line = await acquireTarget(callers, candidate, {
     accountId: 1,
     requestId: 'r',
     signal,
@@ -148,9 +148,9 @@ test('a request whose words are being put together when its provider is replaced
     attempts: [],
   });
   assert.ok(line.kind === 'line');
-  await offer.change(of('test/c'), async () => () => {});
+  await offer.apply(of('test/c'), async () => () => {});
   const request = line.request({ path: '/chat/completions', headers: {}, body: '{}' });
-  const response = await callUpstream(request, { lost: null, onLost: null });
+  const response = await callUpstream(request, { cancelReason: null, onCancel: null });
   assert.equal(response.status, 200);
   response.body.cancel(new Error('enough'));
   line.release('served');
@@ -158,7 +158,7 @@ test('a request whose words are being put together when its provider is replaced
 });
 
 test('a configuration whose providers cannot be opened publishes no price', async () => {
-  const published = async () => (await naru.office.readPublished()).map(({ id }) => id);
+  const published = async () => (await naru.operator.readPublished()).map(({ id }) => id);
   const before = await published();
   const price = { prompt: 99, completion: 1, currency: 'KRW', per: 'token' };
   const wanted = changed([{ id: 'test/b', upstreams: [second.url], model: { price } }]);

@@ -49,7 +49,7 @@ test('200 requests at once to a slot of one lane are all answered, one after the
   assert.equal(answers[0]?.headers.get('x-service-provider'), 'naru/lane');
   assert.ok(engine.connections < 20, `one lane needs few connections, not ${engine.connections}`);
   await naru.settled();
-  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
 });
 
 // spec:api/11.7

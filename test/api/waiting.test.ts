@@ -73,7 +73,7 @@ async function inFlight(key: string, more: object = {}) {
 
 const balanceOf = async (accountId: number): Promise<bigint> => {
   await naru.settled();
-  const row = (await naru.office.readAccount(accountId)) ?? assert.fail('no account');
+  const row = (await naru.operator.readAccount(accountId)) ?? assert.fail('no account');
   return row.credits - row.usage;
 };
 
@@ -239,7 +239,7 @@ test('a key that is revoked, switched off or suspended ends the wait of its requ
   await inLine(3);
   assert.equal((await naru.send('DELETE', `/keys/${revoked.hash}`, { key: management })).status, 200);
   await naru.send('PATCH', `/keys/${off.hash}`, { key: management, body: { disabled: true } });
-  await naru.office.suspendKey({ hash: suspended.hash, suspended: true, reason: null });
+  await naru.operator.suspendKey({ hash: suspended.hash, suspended: true, reason: null });
   const [one, two, three] = await Promise.all(waiting);
   assertError(one as Answered, 401, 'invalid_api_key');
   assertError(two as Answered, 401, 'invalid_api_key');

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { fetchListing } from '../../src/catalogue/fetch-listing.ts';
-import { FactsFault } from '../../src/config/model-metadata/metadata.ts';
+import { ModelMetadataError } from '../../src/config/model-metadata/metadata.ts';
 
 /* A listing is fetched over a real socket, from a source that does as it likes. */
 
@@ -61,7 +61,8 @@ const limits = { connectMs: 2_000, wholeMs: 20_000, bodyBytes: 100_000, redirect
 async function refused(url: string, words: RegExp, shorter: Partial<typeof limits> = {}): Promise<void> {
   await assert.rejects(
     fetchListing(url.startsWith('/') ? `${origin}${url}` : url, { ...limits, ...shorter }),
-    (error) => error instanceof FactsFault && words.test(error.message) && !/secret|pw@/.test(error.message),
+    (error) =>
+      error instanceof ModelMetadataError && words.test(error.message) && !/secret|pw@/.test(error.message),
     url,
   );
 }

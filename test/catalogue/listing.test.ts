@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { factsOfListing, wordsOf } from '../../src/config/model-metadata/listing.ts';
-import { FactsFault } from '../../src/config/model-metadata/metadata.ts';
+import { messageOf, metadataOfListing } from '../../src/config/model-metadata/listing.ts';
+import { ModelMetadataError } from '../../src/config/model-metadata/metadata.ts';
 import { plainDecimal, rateOf } from '../../src/config/rates.ts';
 import { check } from '../harness/property.ts';
 
@@ -40,7 +40,7 @@ function row(more: object = {}): Record<string, unknown> {
 }
 
 function read(...rows: readonly unknown[]) {
-  return factsOfListing({ data: rows, total_count: rows.length, links: { next: null } }, about);
+  return metadataOfListing({ data: rows, total_count: rows.length, links: { next: null } }, about);
 }
 
 test('a row becomes a fact: prices per million, the first paragraph, and only what Naru knows', () => {
@@ -120,25 +120,25 @@ test('rows that are not understood are left out and counted, the others are kept
     'its price is no pair of decimal numbers': 4,
     'it has no context length': 2,
   });
-  assert.match(wordsOf(left), /^ \(4 × it has no id; /);
+  assert.match(messageOf(left), /^ \(4 × it has no id; /);
 });
 
 test("a maker's own name for a model is kept, since no listing has it", () => {
   const known = new Map([['openai/gpt-4', { id: 'openai/gpt-4', maker_model: 'gpt-4-0613' }]]);
-  const { file } = factsOfListing({ data: [row()] }, { ...about, known });
+  const { file } = metadataOfListing({ data: [row()] }, { ...about, known });
   assert.equal(file.models[0]?.maker_model, 'gpt-4-0613');
 });
 
 test('a file of facts is taken as it is', () => {
   const { file } = read(row());
-  assert.deepEqual(factsOfListing(file, { ...about, asOf: '2027-01-01' }).file, file);
+  assert.deepEqual(metadataOfListing(file, { ...about, asOf: '2027-01-01' }).file, file);
 });
 
 test('what is no whole listing is refused', () => {
   const refused = (json: unknown, words: RegExp): void =>
     assert.throws(
-      () => factsOfListing(json, about),
-      (error) => error instanceof FactsFault && words.test(error.message),
+      () => metadataOfListing(json, about),
+      (error) => error instanceof ModelMetadataError && words.test(error.message),
     );
   for (const json of [null, 7, [], 'x', {}, { data: {} }]) refused(json, /it has no list "data"/);
   refused({ data: [] }, /none of its 0 rows is a model/);

@@ -36,9 +36,9 @@ export async function exportBooks(site: Site): Promise<Exports> {
 }
 
 /** The same, read beside a server through the rooms that those commands use. */
-export async function readBooks(office: OperatorService): Promise<Exports> {
-  const rows = await Array.fromAsync(office.exportEntries(null));
-  const verdict = await office.verifyLedger();
+export async function readBooks(operator: OperatorService): Promise<Exports> {
+  const rows = await Array.fromAsync(operator.exportEntries(null));
+  const verdict = await operator.verifyLedger();
   return {
     verdict: { ...verdict, ok: verdict.differences.length === 0, checks: verdict.checks.length },
     entries: rows.map((row) => ({
@@ -49,7 +49,7 @@ export async function readBooks(office: OperatorService): Promise<Exports> {
       generation_id:
         row.generationUuid === null ? null : generationIdOf(row.generationUuid as GenerationUuid),
     })),
-    generations: await Array.fromAsync(office.exportGenerations(null)),
+    generations: await Array.fromAsync(operator.exportGenerations(null)),
   };
 }
 

@@ -10,7 +10,7 @@ import { type Cutter, startCutter } from './proxy.ts';
 export interface BehindCutter {
   readonly naru: TestGateway;
   readonly cutter: Cutter;
-  readonly office: TestGateway['office'];
+  readonly operator: TestGateway['operator'];
   /** The same database, past the cutter. */
   readonly direct: Database;
 }
@@ -51,10 +51,10 @@ export async function startBehindCutter(t: TestContext, ownRole = false): Promis
     await cutter.close();
     await upstream.close();
   });
-  const office = createOperatorService(direct, {
+  const operator = createOperatorService(direct, {
     clock: naru.clock,
     keyPrefix: 'sk-naru-',
     close: async () => {},
   });
-  return { naru, cutter, office, direct };
+  return { naru, cutter, operator, direct };
 }

@@ -28,7 +28,7 @@ async function lostDuring(
   firstTurn: (use: Use) => Promise<unknown>,
 ): Promise<{ readonly settlements: Settlements; readonly back: () => void }> {
   const dir = mkdtempSync(join(tmpdir(), 'naru-unanswered-'));
-  const { line } = ledger.database;
+  const { serial } = ledger.database;
   let isAway = false;
   const run = async (use: Use): Promise<unknown> => {
     if (!isAway) {
@@ -36,10 +36,10 @@ async function lostDuring(
       await firstTurn(use);
     }
     if (isAway) throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
-    return line.run(use);
+    return serial.run(use);
   };
   let turn = run;
-  const database = { line: { run: (use: Use) => turn(use) } } as unknown as Database;
+  const database = { serial: { run: (use: Use) => turn(use) } } as unknown as Database;
   const journal = await Journal.open({ dir, clock });
   const hooks = {
     spendingNode: () => null,
@@ -61,7 +61,7 @@ async function lostDuring(
   return {
     settlements,
     back: () => {
-      turn = (use) => line.run(use);
+      turn = (use) => serial.run(use);
     },
   };
 }
@@ -74,7 +74,7 @@ async function outOfPatience(): Promise<void> {
 
 test('a settlement that may be committed is not given up: it is settled when the database answers again', async (t) => {
   const ledger = await openLedger(t);
-  const { settlements, back } = await lostDuring(t, ledger, (use) => ledger.database.line.run(use));
+  const { settlements, back } = await lostDuring(t, ledger, (use) => ledger.database.serial.run(use));
   const row = ledger.generation(40n);
   const opened = settlements.open(row);
   const settled = settlements.settle(opened, row);
@@ -93,5 +93,5 @@ test('a settlement that was never told to commit is given up, and costs nothing'
   back();
   await settlements.drained();
   assert.equal((await ledger.money()).usage, 0n);
-  assert.equal((await ledger.office.verifyLedger()).generations, 1);
+  assert.equal((await ledger.operator.verifyLedger()).generations, 1);
 });

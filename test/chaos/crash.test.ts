@@ -41,7 +41,7 @@ async function start(t: TestContext, crashDrainMs: number): Promise<Scene> {
   });
   const naru = await startNaru(site, ['env', `NODE_OPTIONS=${injection}`]);
   const books = await site.openBooks();
-  const payer = await createPayer(books.office, '1000000', 1);
+  const payer = await createPayer(books.operator, '1000000', 1);
   await books.close();
   return { upstream, site, naru, key: payer.keys[0]?.key ?? '' };
 }
@@ -104,7 +104,7 @@ for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const
     assert.doesNotMatch(lines.join('\n'), /a prompt of a person/);
     const again = await startNaru(site);
     const books = await site.openBooks();
-    const { entries, verdict } = await readBooks(books.office);
+    const { entries, verdict } = await readBooks(books.operator);
     assert.deepEqual(verdict.differences, []);
     assert.equal(entries.filter(({ kind }) => kind === 'usage').length, 1, 'the answer is billed');
     await books.close();

@@ -12,22 +12,22 @@ const ask = { model: 'test/echo', messages: [{ role: 'user', content: JSON.strin
 const send = (naru: TestGateway, key: string) => naru.send('POST', '/chat/completions', { key, body: ask });
 
 test('what another process does is effective within a second', async (t) => {
-  const { naru, office } = await startBehindCutter(t);
+  const { naru, operator } = await startBehindCutter(t);
   const account = await naru.account({ credit: '5' });
   assert.equal((await send(naru, account.key)).status, 200);
   assert.equal((await send(naru, account.key)).status, 402, 'the first answer cost 20 won');
 
-  await topUp(office, account.accountId, 1000n);
+  await topUp(operator, account.accountId, 1000n);
   assert.ok((await untilStatus(naru, account.key, 200)) < patient(1_000), 'a top-up');
-  await office.revokeKey(account.hash);
+  await operator.revokeKey(account.hash);
   assert.ok((await untilStatus(naru, account.key, 401)) < patient(1_000), 'a revocation');
 
-  const foreign = await createPayer(office, '0.000001', 1);
+  const foreign = await createPayer(operator, '0.000001', 1);
   assert.equal((await send(naru, foreign.keys[0]?.key ?? '')).status, 200, 'a key of another process');
 });
 
 test('three seconds without the database: nobody is refused for it, and what changed meanwhile is known within a second', async (t) => {
-  const { naru, cutter, office } = await startBehindCutter(t);
+  const { naru, cutter, operator } = await startBehindCutter(t);
   const [stays, revoked, poor] = [
     await naru.account(),
     await naru.account(),
@@ -38,9 +38,9 @@ test('three seconds without the database: nobody is refused for it, and what cha
 
   cutter.down();
   const awayMs = performance.now();
-  const fresh = await createPayer(office, '500', 1);
-  await office.revokeKey(revoked.hash);
-  await topUp(office, poor.accountId, 1000n);
+  const fresh = await createPayer(operator, '500', 1);
+  await operator.revokeKey(revoked.hash);
+  await topUp(operator, poor.accountId, 1000n);
   await until('memory is stale', async () => (await naru.send('GET', '/readyz')).status === 503, 2_000);
   assert.equal((await naru.send('GET', '/models')).status, 200);
   // These wait for the database; none of them may be answered from what was true before.
@@ -78,9 +78,9 @@ test('a longer absence is a 500 and nothing else, and the process lives on', asy
   await assertExact(naru, [account]);
 });
 
-function topUp(office: TestGateway['office'], accountId: number, won: bigint): Promise<unknown> {
-  const amount = (won * 1_000_000n) as Parameters<typeof office.grantCredit>[0]['amount'];
-  return office.grantCredit({
+function topUp(operator: TestGateway['operator'], accountId: number, won: bigint): Promise<unknown> {
+  const amount = (won * 1_000_000n) as Parameters<typeof operator.grantCredit>[0]['amount'];
+  return operator.grantCredit({
     accountId,
     kind: 'topup',
     amount,
@@ -97,10 +97,10 @@ function untilStatus(naru: TestGateway, key: string, status: number): Promise<nu
 
 async function assertExact(naru: TestGateway, accounts: readonly TestAccount[]): Promise<void> {
   await naru.settled();
-  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
   for (const { accountId } of accounts) {
-    const row = await naru.office.readAccount(accountId);
-    const entries = await Array.fromAsync(naru.office.exportEntries(accountId));
+    const row = await naru.operator.readAccount(accountId);
+    const entries = await Array.fromAsync(naru.operator.exportEntries(accountId));
     const sum = entries.reduce((total, entry) => total + entry.amountMicro, 0n);
     assert.equal(row === null ? null : row.credits - row.usage, sum);
   }

@@ -18,7 +18,7 @@ async function startLoaded(
   ownRole = false,
 ): Promise<Loaded> {
   const world = await startBehindCutter(t, ownRole);
-  const payers = [await createPayer(world.office, '90000000', 2)];
+  const payers = [await createPayer(world.operator, '90000000', 2)];
   for (const { key } of payers.flatMap((payer) => payer.keys)) await readJson(`${world.naru.url}/key`, key);
   const load = startLoad(world.naru.url, payers, { clients: 8, seed: 3, name, patient: true });
   await until('it serves', () => load.sights.length > 30, 20_000);
@@ -27,14 +27,14 @@ async function startLoaded(
 
 /** It serves again by itself; what was answered is in the books, and nobody was refused for what was not their fault. */
 async function assertRecovered(
-  { naru, office, payers, load }: Loaded,
+  { naru, operator, payers, load }: Loaded,
   limitMs: number,
 ): Promise<readonly (string | null)[]> {
   const seen = good(load);
   await until('it serves again', () => good(load) > seen + 20, limitMs);
   await load.stop();
   await until('all is settled', () => naru.gateway.settlements.backlog === 0, limitMs);
-  const books = await readBooks(office);
+  const books = await readBooks(operator);
   assertMet(auditHistory(load.sights, books, new Set([...expectedRefusals, 'server'])));
   await until(
     'memory agrees',

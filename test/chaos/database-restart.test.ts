@@ -19,8 +19,8 @@ test('the database is killed and restarted under load: answers are right or 500 
   const books = await site.openBooks();
   t.after(() => books.close());
   const payers = [
-    await createPayer(books.office, '50000000', 2),
-    await createPayer(books.office, '60000000', 2),
+    await createPayer(books.operator, '50000000', 2),
+    await createPayer(books.operator, '60000000', 2),
   ];
   const load = startLoad(naru.url, payers, { clients: 16, seed: 11, name: 'restart', patient: true });
   for (const signal of ['SIGKILL', 'SIGINT', 'SIGKILL'] as const) {
@@ -37,10 +37,10 @@ test('the database is killed and restarted under load: answers are right or 500 
   const answered = load.sights.filter((sight) => sight.kind === 'success').length;
   await until(
     'it is settled',
-    async () => (await readBooks(books.office)).entries.length >= answered + 2,
+    async () => (await readBooks(books.operator)).entries.length >= answered + 2,
     10_000,
   );
-  const exported = await readBooks(books.office);
+  const exported = await readBooks(books.operator);
   assertMet(auditHistory(load.sights, exported, new Set([...expectedRefusals, 'server'])));
   for (const { key } of payers.flatMap((payer) => payer.keys)) await readJson(`${naru.url}/key`, key);
   await until(

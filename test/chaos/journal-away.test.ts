@@ -29,7 +29,7 @@ interface Running {
   readonly site: Site;
   readonly naru: NaruProcess;
   readonly cutter: Cutter;
-  readonly office: TestGateway['office'];
+  readonly operator: TestGateway['operator'];
   readonly upstream: Upstream;
   readonly payers: readonly Payer[];
 }
@@ -40,7 +40,7 @@ async function start(t: TestContext): Promise<Running> {
   const cutter = await startCutter(home.address);
   const database = new Database(home.address, 2);
   await migrate(database);
-  const office = createOperatorService(database, {
+  const operator = createOperatorService(database, {
     clock: systemClock,
     keyPrefix: 'sk-naru-',
     close: async () => {},
@@ -49,7 +49,7 @@ async function start(t: TestContext): Promise<Running> {
   upstream.answer(({ body }) => scriptedReply(body));
   const url = `postgres://${home.address.user}@127.0.0.1:${cutter.port}/${home.address.database}`;
   const site = createSite(upstream.url, { database: { url } });
-  const payers = [await createPayer(office, '50000000', 2)];
+  const payers = [await createPayer(operator, '50000000', 2)];
   t.after(async () => {
     await site.end();
     await database.close();
@@ -58,7 +58,7 @@ async function start(t: TestContext): Promise<Running> {
     await home.drop();
   });
   const naru = await startNaru(site);
-  return { site, naru, cutter, office, upstream, payers };
+  return { site, naru, cutter, operator, upstream, payers };
 }
 
 /** As on a full disk: whatever the process writes beyond so many bytes of a file is refused. */
@@ -73,7 +73,7 @@ test(
   'when the journal cannot be written, the database makes settlements durable, and nobody notices',
   options,
   async (t) => {
-    const { naru, office, payers } = await start(t);
+    const { naru, operator, payers } = await start(t);
     const before = startLoad(naru.url, payers, { clients: 8, seed: 21, name: 'before', patient: true });
     await until('it serves', () => before.sights.length > 50, 10_000);
     limitFiles(naru, 8192);
@@ -82,7 +82,7 @@ test(
     limitFiles(naru, 'unlimited');
     await sleep(1_200);
     await before.stop();
-    await assertExact({ naru, office, payers }, before.sights, undefined);
+    await assertExact({ naru, operator, payers }, before.sights, undefined);
   },
 );
 
@@ -91,7 +91,7 @@ test(
   'when neither journal nor database can be written, an answer ends as a failure and costs nothing',
   options,
   async (t) => {
-    const { site, naru, cutter, office, upstream, payers } = await start(t);
+    const { site, naru, cutter, operator, upstream, payers } = await start(t);
     const [whole, streamed] = [gate(), gate()];
     upstream.next(reply.whole('never billed').holdAt(0, whole));
     const key = payers[0]?.keys[0]?.key ?? assert.fail('no key');
@@ -123,27 +123,31 @@ test(
     );
     limitFiles(naru, 'unlimited');
     cutter.up();
-    await until('both are on record', async () => (await readBooks(office)).generations.length === 2, 10_000);
-    const { generations } = await readBooks(office);
+    await until(
+      'both are on record',
+      async () => (await readBooks(operator)).generations.length === 2,
+      10_000,
+    );
+    const { generations } = await readBooks(operator);
     assert.deepEqual(
       generations.map((record) => [record.status, record.error_type, record.cost_krw]),
       Array(2).fill([500, 'server', '0.000000']),
     );
-    await assertExact({ naru, office, payers }, sights, new Set(['server']));
+    await assertExact({ naru, operator, payers }, sights, new Set(['server']));
     assert.equal(await naru.stop(), 0);
     assert.doesNotMatch(site.log.join(''), /no live record/, 'no request is settled twice');
   },
 );
 
 async function assertExact(
-  { naru, office, payers }: Pick<Running, 'naru' | 'office' | 'payers'>,
+  { naru, operator, payers }: Pick<Running, 'naru' | 'operator' | 'payers'>,
   sights: Parameters<typeof auditHistory>[0],
   allowed: ReadonlySet<string> | undefined,
 ): Promise<void> {
   await until(
     'memory and books agree',
     async () => {
-      const books = await readBooks(office);
+      const books = await readBooks(operator);
       return (
         auditHistory(sights, books, allowed).every((goal) => goal.faults.length === 0) &&
         (await auditMemory(naru.url, payers, books.entries, books.generations)).faults.length === 0
@@ -151,7 +155,7 @@ async function assertExact(
     },
     5_000,
   ).catch(async () => {
-    const books = await readBooks(office);
+    const books = await readBooks(operator);
     const memory = await auditMemory(naru.url, payers, books.entries, books.generations);
     assertMet([...auditHistory(sights, books, allowed), memory]);
   });

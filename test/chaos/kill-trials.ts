@@ -101,12 +101,12 @@ async function trials(site: Site, options: KillOptions): Promise<readonly Goal[]
 }
 
 async function open(site: Site, { sabotage }: KillOptions): Promise<readonly Payer[]> {
-  return withBooks(site, async ({ office, database }) => {
+  return withBooks(site, async ({ operator, database }) => {
     if (sabotage === 'idempotency') {
       await database.query('ALTER TABLE generation DROP CONSTRAINT generation_pkey');
       await database.query('DROP INDEX ledger_one_entry_per_generation');
     }
-    return [await createPayer(office, '100000000', 2), await createPayer(office, '70000000.123456', 2)];
+    return [await createPayer(operator, '100000000', 2), await createPayer(operator, '70000000.123456', 2)];
   });
 }
 
@@ -167,11 +167,11 @@ async function checkAtRestart(
   trial: number,
   tally: Tally,
 ): Promise<void> {
-  await withBooks(site, async ({ office }) => {
-    const { differences } = await office.verifyLedger();
+  await withBooks(site, async ({ operator }) => {
+    const { differences } = await operator.verifyLedger();
     for (const row of differences) tally.faultsAtRestart.push(`trial ${trial}: ${JSON.stringify(row)}`);
     for (const { accountId, grantedMicro } of payers) {
-      const account = await office.readAccount(accountId);
+      const account = await operator.readAccount(accountId);
       if (account?.credits !== grantedMicro)
         tally.faultsAtRestart.push(`trial ${trial}: account ${accountId} has credits ${account?.credits}`);
     }

@@ -19,5 +19,5 @@ test('a client that leaves while the database is asked who it is does not stay i
   socket.destroy();
   cutter.up();
   await until('it is not any more', () => naru.gateway.server.inFlight() === 0, 3_000);
-  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
 });

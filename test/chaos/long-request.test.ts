@@ -27,9 +27,9 @@ test('requests of an hour do not fill the journal, and are on record after a cra
     await home.drop();
     rmSync(dir, { recursive: true });
   });
-  const office = createOperatorService(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
-  const accountId = await office.createAccount({ name: 'patient', email: null });
-  const key = await office.createKey({
+  const operator = createOperatorService(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const accountId = await operator.createAccount({ name: 'patient', email: null });
+  const key = await operator.createKey({
     accountId,
     kind: 'inference',
     name: 'k',
@@ -37,7 +37,7 @@ test('requests of an hour do not fill the journal, and are on record after a cra
     limitReset: 'never',
     expiresAtMs: null,
   });
-  const keyId = (await office.readKey(key.hash))?.id ?? assert.fail('no key');
+  const keyId = (await operator.readKey(key.hash))?.id ?? assert.fail('no key');
   const start = async (): Promise<{ journal: Journal; settlements: Settlements }> => {
     const journal = await Journal.open({ dir, clock, segmentBytes, maxBytes: 64 * segmentBytes });
     const hooks = {
@@ -92,7 +92,7 @@ test('requests of an hour do not fill the journal, and are on record after a cra
   assert.ok(recovered.orphans >= rounds - 1);
   assert.equal(next.journal.stats().liveRecords, 0);
   await next.settlements.close();
-  const records = (await Array.fromAsync(office.exportGenerations(accountId))) as readonly {
+  const records = (await Array.fromAsync(operator.exportGenerations(accountId))) as readonly {
     status: number;
     cost_krw: string;
   }[];
@@ -105,7 +105,7 @@ test('requests of an hour do not fill the journal, and are on record after a cra
     records.filter((row) => row.cost_krw !== '0.000000').map((row) => row.cost_krw),
     ['7.000000'],
   );
-  assert.deepEqual((await office.verifyLedger()).differences, []);
+  assert.deepEqual((await operator.verifyLedger()).differences, []);
 });
 
 function rowOf(

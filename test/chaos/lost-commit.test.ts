@@ -11,8 +11,8 @@ const wanted = byTier(8, 30);
 
 for (const fate of ['unanswered', 'unasked'] satisfies Fate[]) {
   test(`${wanted} COMMITs under load that are ${fate}: the books and the memory agree exactly with what clients saw`, async (t) => {
-    const { naru, cutter, office } = await startBehindCutter(t);
-    const payers = [await createPayer(office, '90000000', 2), await createPayer(office, '8000000', 2)];
+    const { naru, cutter, operator } = await startBehindCutter(t);
+    const payers = [await createPayer(operator, '90000000', 2), await createPayer(operator, '8000000', 2)];
     for (const { key } of payers.flatMap((payer) => payer.keys)) await readJson(`${naru.url}/key`, key);
 
     let commits = 0;
@@ -25,7 +25,7 @@ for (const fate of ['unanswered', 'unasked'] satisfies Fate[]) {
     await load.stop();
     await naru.settled();
 
-    const books = await readBooks(office);
+    const books = await readBooks(operator);
     assertMet(auditHistory(load.sights, books));
     // A key whose settlement was committed unheard is read again by a job.
     await until(

@@ -46,7 +46,7 @@ export type JsonLine = any;
 /** The operator's side of a site. */
 export interface Books {
   readonly database: Database;
-  readonly office: OperatorService;
+  readonly operator: OperatorService;
   close(): Promise<void>;
 }
 
@@ -98,12 +98,12 @@ export function createSite(
       const connection = await attachEmbedded(dataDir);
       if (connection === null) throw new Error('no database runs on the data directory');
       const database = new Database(connection, 2);
-      const office = createOperatorService(database, {
+      const operator = createOperatorService(database, {
         clock: systemClock,
         keyPrefix: 'sk-naru-',
         close: async () => {},
       });
-      return { database, office, close: () => database.close() };
+      return { database, operator, close: () => database.close() };
     },
     async end() {
       const last = running.get(configFile);
@@ -160,16 +160,20 @@ export async function killWhileStarting(site: Site, afterMs: number): Promise<vo
 }
 
 /** An account of a site with credit in won and so many inference keys. */
-export async function createPayer(office: OperatorService, credit: string, keyCount: number): Promise<Payer> {
-  const accountId = await office.createAccount({ name: 'chaos', email: null });
+export async function createPayer(
+  operator: OperatorService,
+  credit: string,
+  keyCount: number,
+): Promise<Payer> {
+  const accountId = await operator.createAccount({ name: 'chaos', email: null });
   const amount = krwFromDecimal(credit);
   if (amount === null) throw new Error(`${credit} is no amount`);
   const grant = { accountId, kind: 'topup', amount, expiresAtMs: null } as const;
-  await office.grantCredit({ ...grant, idempotencyKey: null, memo: null });
+  await operator.grantCredit({ ...grant, idempotencyKey: null, memo: null });
   const keys: PayerKey[] = [];
   for (let made = 0; made < keyCount; made += 1) {
     const order = { accountId, kind: 'inference', name: `key ${made}`, limit: null } as const;
-    const { plaintext } = await office.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
+    const { plaintext } = await operator.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
     keys.push({ key: plaintext, hash: hashKey(plaintext) });
   }
   return { accountId, grantedMicro: amount, keys };

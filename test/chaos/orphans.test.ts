@@ -36,7 +36,7 @@ test(
     t.after(() => site.end());
     const naru = await startNaru(site);
     const books = await site.openBooks();
-    const payer = await createPayer(books.office, '1000000', 1);
+    const payer = await createPayer(books.operator, '1000000', 1);
     await books.close();
     await ask(
       naru.url,

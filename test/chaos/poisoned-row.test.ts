@@ -48,18 +48,22 @@ test('a row that the database refuses is set aside, the rest of its batch is set
   await naru.settled();
   assert.equal(quarantined(naru).length, 1);
   assert.equal(quarantined(naru)[0]?.['level'], 'error');
-  assert.equal((await Array.fromAsync(naru.office.exportGenerations(account.accountId))).length, 23);
-  await until('it is quarantined', async () => (await naru.office.readQuarantine(false)).length === 1, 5_000);
-  assert.equal((await naru.office.verifyLedger()).differences.length, 1);
+  assert.equal((await Array.fromAsync(naru.operator.exportGenerations(account.accountId))).length, 23);
+  await until(
+    'it is quarantined',
+    async () => (await naru.operator.readQuarantine(false)).length === 1,
+    5_000,
+  );
+  assert.equal((await naru.operator.verifyLedger()).differences.length, 1);
   assert.deepEqual(await usageOf(naru, account.key), [23 * 20, 23 * 20], 'memory says what the books say');
 
   await naru.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
   await naru.stop();
   const mended = await startTestGateway({ models: [], after: naru });
   t.after(() => mended.close());
-  assert.deepEqual([...(await mended.office.retryQuarantined(null)).values()], [null]);
+  assert.deepEqual([...(await mended.operator.retryQuarantined(null)).values()], [null]);
   await until('it is charged', async () => String(await usageOf(mended, account.key)) === '480,480', 5_000);
-  assert.deepEqual((await mended.office.verifyLedger()).differences, []);
+  assert.deepEqual((await mended.operator.verifyLedger()).differences, []);
 });
 
 test('with ack: database nobody is told that a refused row is settled', async (t) => {
@@ -81,8 +85,8 @@ test('with ack: database nobody is told that a refused row is settled', async (t
   await naru.stop();
   const mended = await startTestGateway({ models: [], after: naru });
   t.after(() => mended.close());
-  assert.deepEqual([...(await mended.office.retryQuarantined(null)).values()], [null, null]);
+  assert.deepEqual([...(await mended.operator.retryQuarantined(null)).values()], [null, null]);
   assert.deepEqual(await usageOf(mended, account.key), [20, 20], 'what was told failed is never billed');
-  assert.equal((await Array.fromAsync(mended.office.exportGenerations(account.accountId))).length, 3);
-  assert.deepEqual((await mended.office.verifyLedger()).differences, []);
+  assert.equal((await Array.fromAsync(mended.operator.exportGenerations(account.accountId))).length, 3);
+  assert.deepEqual((await mended.operator.verifyLedger()).differences, []);
 });

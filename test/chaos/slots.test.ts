@@ -156,7 +156,7 @@ describe('slot faults', { concurrency: 3 }, () => {
     assert.ok((costs[0] ?? 0) > 0 && costs[0] === costs[2]);
     const { starts } = naru.gateway.slots.status('lane');
     assert.equal(starts, 2);
-    assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+    assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
     return `1 of 3 broke off with an error in the stream at a cost of ${costs[1]}, ${starts} starts`;
   });
 
@@ -239,7 +239,7 @@ describe('slot faults', { concurrency: 3 }, () => {
     const { pid } = slots.status('local-a');
     assert.ok(pid !== null);
     process.kill(pid, 'SIGKILL');
-    await until('the lease is lost', () => lease.lost.aborted);
+    await until('the lease is lost', () => lease.cancelReason.aborted);
     const next = await started(slots);
     const left = (await groupMembers(pid)).length;
     assert.deepEqual([left, next === pid], [0, false]);
@@ -297,7 +297,7 @@ describe('slot faults', { concurrency: 3 }, () => {
     const lease = leased(await slots.acquire('local-a', me()));
     const behind = slots.acquire('local-a', me());
     const hung = fetch(`${lease.baseUrl}/x`).catch(() => 'broken');
-    await until('the lease is lost', () => lease.lost.aborted, 30_000);
+    await until('the lease is lost', () => lease.cancelReason.aborted, 30_000);
     assert.equal(await hung, 'broken');
     leased(await behind);
     assert.equal(slots.status('local-a').starts, 2);

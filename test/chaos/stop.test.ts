@@ -36,7 +36,7 @@ async function startWithRequests(t: TestContext): Promise<InFlight> {
   });
   const naru = await startNaru(site);
   const books = await site.openBooks();
-  const payer = await createPayer(books.office, '1000000', 1);
+  const payer = await createPayer(books.operator, '1000000', 1);
   await books.close();
   const gates = [gate(), gate()] as const;
   upstream.next(reply.whole('all of it').holdAt(0, gates[0]));
@@ -62,7 +62,7 @@ function order(payer: Payer, stream: boolean): Parameters<typeof ask>[1] {
 async function assertExact(site: Site, sights: readonly Sight[]): Promise<void> {
   await startNaru(site);
   const books = await site.openBooks();
-  assertMet(auditHistory(sights, await readBooks(books.office), new Set(['server'])));
+  assertMet(auditHistory(sights, await readBooks(books.operator), new Set(['server'])));
   await books.close();
 }
 

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { explain } from '../../src/admin/format-error.ts';
+import { formatError } from '../../src/admin/format-error.ts';
 import { openOperatorService } from '../../src/admin/open-operator-service.ts';
 import type { ProcessContext } from '../../src/app/process-context.ts';
 import type { CliContext } from '../../src/cli/context.ts';
@@ -102,7 +102,7 @@ async function runThere(args: readonly string[]): Promise<Said> {
 /** What `main.ts` does, with other ends of the streams. */
 async function runHere(args: readonly string[]): Promise<Said> {
   const said: Record<'out' | 'err', string[]> = { out: [], err: [] };
-  const around: ProcessContext = {
+  const proc: ProcessContext = {
     env: environment(),
     pid: process.pid,
     uid: process.getuid?.() ?? -1,
@@ -122,14 +122,14 @@ async function runHere(args: readonly string[]): Promise<Said> {
     forkWorker: () => assert.fail('only a server has workers'),
   };
   const context: CliContext = {
-    ...around,
+    ...proc,
     version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
-    openOperatorService: (paths) => openOperatorService(paths, around),
+    openOperatorService: (paths) => openOperatorService(paths, proc),
   };
   running += 1;
   try {
     const code = await runCli(context, args).catch((error: unknown) => {
-      said.err.push(`naru: ${explain(error)}\n`);
+      said.err.push(`naru: ${formatError(error)}\n`);
       return 1;
     });
     return { code, out: said.out.join(''), err: said.err.join('') };

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { explain } from '../../src/admin/format-error.ts';
+import { formatError } from '../../src/admin/format-error.ts';
 import { settingsOf } from '../../src/app/config-source.ts';
 import { fullOnly, sample } from '../harness/tier.ts';
 import { createPlace, naru, type Place, root } from './naru.ts';
@@ -118,8 +118,8 @@ test('a name has something to see in it, and is no longer than the API takes', a
 
 test('an empty NARU_DATA_DIR or NARU_CONFIG is as if there were none', async () => {
   const empty = { NARU_DATA_DIR: ' ', NARU_CONFIG: '' };
-  const around = { env: empty, cwd: place.folder, root: join(place.folder, 'root') };
-  const settings = settingsOf({ config: null, dataDir: null }, around);
+  const proc = { env: empty, cwd: place.folder, root: join(place.folder, 'root') };
+  const settings = settingsOf({ config: null, dataDir: null }, proc);
   assert.deepEqual(settings, { dataDir: join(place.folder, 'root/.naru'), configFile: null });
 });
 
@@ -187,7 +187,7 @@ test('the doctor names what is wrong and how to mend it, and exits with 1', asyn
 test('a database whose machine cannot be found is told of in one line', () => {
   const error = Object.assign(new Error('getaddrinfo ENOTFOUND db.internal'), { code: 'ENOTFOUND' });
   assert.equal(
-    explain(error),
+    formatError(error),
     'the database cannot be used: there is no machine of that name (getaddrinfo ENOTFOUND db.internal): see database.url in naru.yaml',
   );
 });
@@ -195,7 +195,7 @@ test('a database whose machine cannot be found is told of in one line', () => {
 test('a database that closes its connections is told of in one line', () => {
   for (const code of ['ECONNRESET', 'EPIPE'])
     assert.match(
-      explain(Object.assign(new Error(`write ${code}`), { code })),
+      formatError(Object.assign(new Error(`write ${code}`), { code })),
       /^the database cannot be used: it closed the connection \(write \w+\): see database\.url in naru\.yaml$/,
     );
 });

@@ -10,7 +10,7 @@ import { shippedFacts } from '../../src/config/model-metadata/shipped.ts';
 import { configOf, faultsOf } from './load-text.ts';
 
 const example = readFileSync(new URL('../../naru.example.yaml', import.meta.url), 'utf8');
-const around = {
+const proc = {
   env: {
     OPENAI_API_KEY: 'sk-a',
     OPENROUTER_API_KEY: 'sk-b',
@@ -60,7 +60,7 @@ test('every member is described', () => {
 });
 
 test('the example loads without a fault', () => {
-  const config = configOf(example, around);
+  const config = configOf(example, proc);
   assert.equal(config.models[0]?.candidates.length, 3);
   assert.equal(config.providers[1]?.apiKey?.reveal(), 'sk-c');
 });
@@ -151,7 +151,7 @@ datasets:
   sync_key: $\{OPENROUTER_API_KEY}
   samples: true
 `;
-  const [model] = configOf(contract, around).models;
+  const [model] = configOf(contract, proc).models;
   assert.equal(model?.price.prompt, 400_000n);
   assert.equal(model?.candidates[1]?.contextLength, 128_000);
 });

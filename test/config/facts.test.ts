@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseFacts } from '../../src/config/model-metadata/metadata.ts';
+import { parseMetadata } from '../../src/config/model-metadata/metadata.ts';
 import { shippedFacts } from '../../src/config/model-metadata/shipped.ts';
 import { configOf, faultsOf, takenOf } from './load-text.ts';
 
@@ -248,7 +248,7 @@ test('the file may name its facts, beside itself', () => {
 });
 
 test('what is shipped is in order: dozens of models, each a row of one line where it has a price', () => {
-  const { models, asOf } = parseFacts(shippedFacts.read());
+  const { models, asOf } = parseMetadata(shippedFacts.read());
   assert.ok(models.size >= 50, String(models.size));
   assert.match(asOf, /^20\d\d-\d\d-\d\d$/);
   const priced = [...models.values()].filter((fact) => fact.price !== undefined);

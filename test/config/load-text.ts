@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Config } from '../../src/config/config.ts';
 import { faultText } from '../../src/config/fault.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import type { FactsTaken } from '../../src/config/model-metadata/apply-metadata.ts';
+import type { AppliedMetadata } from '../../src/config/model-metadata/apply-metadata.ts';
 
 /** What a test lets a configuration take from outside. */
 export interface Around {
@@ -14,26 +14,26 @@ export interface Around {
 }
 
 /** The configuration that a text means; fails the test, with every fault, when it has one. */
-export function configOf(text: string, around: Around = {}): Config {
-  const loaded = load(text, around);
+export function configOf(text: string, proc: Around = {}): Config {
+  const loaded = load(text, proc);
   if (loaded.ok) return loaded.config;
   return assert.fail(loaded.faults.map((fault) => faultText('naru.yaml', fault)).join('\n'));
 }
 
 /** Every fault of a text, as an operator reads it. */
-export function faultsOf(text: string, around: Around = {}): readonly string[] {
-  const loaded = load(text, around);
+export function faultsOf(text: string, proc: Around = {}): readonly string[] {
+  const loaded = load(text, proc);
   return loaded.ok ? [] : loaded.faults.map((fault) => faultText('naru.yaml', fault));
 }
 
 /** What a text without faults takes from the facts; null when it takes none. */
-export function takenOf(text: string, around: Around = {}): FactsTaken | null {
-  const loaded = load(text, around);
+export function takenOf(text: string, proc: Around = {}): AppliedMetadata | null {
+  const loaded = load(text, proc);
   return loaded.ok ? loaded.facts : null;
 }
 
-function load(text: string, around: Around) {
-  const { env = {}, files = {}, path = '/etc/naru/naru.yaml', facts } = around;
+function load(text: string, proc: Around) {
+  const { env = {}, files = {}, path = '/etc/naru/naru.yaml', facts } = proc;
   return loadConfig({
     text,
     path,

@@ -51,9 +51,9 @@ test('an empty file, a file of comments and no file at all mean the same default
     routing: {
       circuitFailures: 5,
       circuitOpenMs: 10_000,
-      longestCircuitOpenMs: 300_000,
+      maxCircuitOpenMs: 300_000,
       coolDownMs: 5_000,
-      longestCoolDownMs: 600_000,
+      maxCoolDownMs: 600_000,
     },
     settlement: { ack: 'journal', keepSettledMs: null },
     exchange: null,
@@ -126,8 +126,8 @@ test('a slot of a Deployment takes what its pod knows of the cluster', () => {
       caFile: `${account}/ca.crt`,
     },
   });
-  const apiUrlOf = (around: Record<string, string>): string | undefined => {
-    const driver = configOf(scaled(''), { env: around }).slots[0]?.driver;
+  const apiUrlOf = (proc: Record<string, string>): string | undefined => {
+    const driver = configOf(scaled(''), { env: proc }).slots[0]?.driver;
     return driver?.kind === 'k8s-scale' ? driver.k8s.apiUrl : undefined;
   };
   assert.equal(apiUrlOf({ KUBERNETES_SERVICE_HOST: 'fd00::1' }), 'https://[fd00::1]:443');

@@ -213,7 +213,7 @@ test('a stop waits for the request in flight as long as it was told, and then fo
   for (let state = ''; state !== 'DRAINING'; state = slots.status('local-a').state)
     await new Promise((resolve) => setTimeout(resolve, 10));
   assert.equal(isOver, false);
-  assert.equal(lease.lost.aborted, false);
+  assert.equal(lease.cancelReason.aborted, false);
   lease.release();
   const { body } = await stopping;
   assert.deepEqual(

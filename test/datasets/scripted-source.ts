@@ -134,7 +134,7 @@ export interface TestSync {
 
 type Pace = NonNullable<ConstructorParameters<typeof DatasetSync>[0]['pace']>;
 
-export const hurried: Pace = { spacingMs: 0, requestsPerDay: 1_000, backoffMs: [1, 1], longestWaitMs: 1_500 };
+export const hurried: Pace = { spacingMs: 0, requestsPerDay: 1_000, backoffMs: [1, 1], maxWaitMs: 1_500 };
 
 export async function startSync(source: ScriptedSource): Promise<TestSync> {
   const testDatabase = await createTestDatabase();

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { anthropicDialect } from '../../src/dialects/anthropic/index.ts';
 import { bedrockDialect } from '../../src/dialects/bedrock/index.ts';
-import { Unsayable } from '../../src/dialects/dialect.ts';
+import { UnsupportedRequest } from '../../src/dialects/dialect.ts';
 import { googleDialect } from '../../src/dialects/google/index.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
-import { readAsk } from '../../src/inference/parse-request.ts';
+import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import { checkAsync } from '../harness/property.ts';
 import { byTier } from '../harness/tier.ts';
 
@@ -107,7 +107,7 @@ test('any request that is one is either put into words or unsayable, within its 
       if (ask === null) return;
       for (const { dialect, model } of all) {
         try {
-          const exchange = await dialect.begin(ask, {
+          const exchange = await dialect.encode(ask, {
             model,
             modelId: 'test/model',
             variant: 'generic',
@@ -121,7 +121,7 @@ test('any request that is one is either put into words or unsayable, within its 
             sent.max_tokens ?? sent.generationConfig?.maxOutputTokens ?? sent.inferenceConfig?.maxTokens;
           if (ask.maxTokens !== null && most !== undefined) assert.ok(most <= ask.maxTokens, `${most}`);
         } catch (error) {
-          assert.ok(error instanceof Unsayable, String((error as Error).stack));
+          assert.ok(error instanceof UnsupportedRequest, String((error as Error).stack));
         }
       }
     }),
@@ -130,9 +130,9 @@ test('any request that is one is either put into words or unsayable, within its 
   assert.ok(said > byTier(15, 200), `${said} were put into words`);
 });
 
-function readable(request: object): ReturnType<typeof readAsk> | null {
+function readable(request: object): ReturnType<typeof parseCompletionRequest> | null {
   try {
-    return readAsk('chat', Buffer.from(JSON.stringify(request)), null);
+    return parseCompletionRequest('chat', Buffer.from(JSON.stringify(request)), null);
   } catch (error) {
     assert.ok(error instanceof Refusal);
     return null;

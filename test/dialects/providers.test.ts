@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { providerVariants, type Variant } from '../../src/config/variants.ts';
-import { takenParameters } from '../../src/dialects/accepted-parameters.ts';
+import { acceptedParameters } from '../../src/dialects/accepted-parameters.ts';
 import type { Destination } from '../../src/dialects/dialect.ts';
 import { openaiDialect } from '../../src/dialects/openai/index.ts';
 import { providers, rulesOf, variantOfUrl } from '../../src/dialects/openai/providers.ts';
 import type { ParameterChange } from '../../src/dialects/parameter-change.ts';
-import { readAsk } from '../../src/inference/parse-request.ts';
+import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import { parametersOf } from '../../src/wire/parameters.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -102,8 +102,8 @@ async function sentTo(
   messages: readonly object[] = conversation,
 ): Promise<Sent> {
   const body = { model: 'test/m', messages, ...parameters };
-  const ask = readAsk('chat', Buffer.from(JSON.stringify(body)), null);
-  const { request, changes } = await openaiDialect.begin(ask, destinationOf(upstream));
+  const ask = parseCompletionRequest('chat', Buffer.from(JSON.stringify(body)), null);
+  const { request, changes } = await openaiDialect.encode(ask, destinationOf(upstream));
   return { body: JSON.parse(request.body), changes };
 }
 
@@ -179,7 +179,7 @@ for (const upstream of strictUpstreams) {
         if (!sent.every(isDropped)) passedOn.push(name);
       }
       const { modelId } = destinationOf(upstream);
-      const listed = takenParameters({ dialect: 'openai', variant, model, modelId });
+      const listed = acceptedParameters({ dialect: 'openai', variant, model, modelId });
       assert.deepEqual([...listed].sort(), passedOn.sort());
     });
 

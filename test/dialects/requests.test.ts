@@ -3,9 +3,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { anthropicDialect } from '../../src/dialects/anthropic/index.ts';
 import { bedrockDialect } from '../../src/dialects/bedrock/index.ts';
-import { type Destination, type Dialect, type Exchange, Unsayable } from '../../src/dialects/dialect.ts';
+import {
+  type Destination,
+  type Dialect,
+  UnsupportedRequest,
+  type UpstreamCodec,
+} from '../../src/dialects/dialect.ts';
 import { googleDialect } from '../../src/dialects/google/index.ts';
-import { readAsk } from '../../src/inference/parse-request.ts';
+import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import { reply } from '../harness/upstream.ts';
 import { bedrockWire } from '../harness/wire-bedrock.ts';
 import { openWireWorld, wireModel } from '../harness/wire-world.ts';
@@ -133,9 +138,9 @@ test('an address is handed on to who fetches it, and is otherwise unsayable', as
     mimeType: 'image/png',
     fileUri: 'https://example.com/a.png',
   });
-  await assert.rejects(bodyOf(bedrock, at('https://example.com/a.png')), Unsayable);
+  await assert.rejects(bodyOf(bedrock, at('https://example.com/a.png')), UnsupportedRequest);
   const files = 'https://generativelanguage.googleapis.com/v1beta/files/of-the-operator.png';
-  await assert.rejects(bodyOf(google, at(files)), Unsayable, 'the operator’s own files');
+  await assert.rejects(bodyOf(google, at(files)), UnsupportedRequest, 'the operator’s own files');
   for (const url of [
     's3://bucket/a.png',
     'gs://bucket/a.png',
@@ -144,7 +149,7 @@ test('an address is handed on to who fetches it, and is otherwise unsayable', as
     'http://',
     '',
   ])
-    for (const to of all) await assert.rejects(bodyOf(to, at(url)), Unsayable, url);
+    for (const to of all) await assert.rejects(bodyOf(to, at(url)), UnsupportedRequest, url);
 });
 
 test('what no dialect has words for is no endpoint, and blames nobody', async () => {
@@ -171,19 +176,29 @@ test('what no dialect has words for is no endpoint, and blames nobody', async ()
 
 test('a text to go on with is what a user says; anything else is unsayable', async () => {
   for (const to of all) {
-    const ask = readAsk('text', Buffer.from(JSON.stringify({ model: 'a/b', prompt: 'Once upon' })), null);
-    const { request } = await to.dialect.begin(ask, destination(to.model));
+    const ask = parseCompletionRequest(
+      'text',
+      Buffer.from(JSON.stringify({ model: 'a/b', prompt: 'Once upon' })),
+      null,
+    );
+    const { request } = await to.dialect.encode(ask, destination(to.model));
     assert.match(request.body, /Once upon/);
     for (const prompt of [
       ['a', 'b'],
       [1, 2, 3],
       [[1], [2]],
     ]) {
-      const odd = readAsk('text', Buffer.from(JSON.stringify({ model: 'a/b', prompt })), null);
-      await assert.rejects(Promise.resolve(to.dialect.begin(odd, destination(to.model))), Unsayable);
+      const odd = parseCompletionRequest('text', Buffer.from(JSON.stringify({ model: 'a/b', prompt })), null);
+      await assert.rejects(
+        Promise.resolve(to.dialect.encode(odd, destination(to.model))),
+        UnsupportedRequest,
+      );
     }
-    await assert.rejects(bodyOf(to, { messages: [{ role: 'function', name: 'f', content: '' }] }), Unsayable);
-    await assert.rejects(bodyOf(to, { messages: hi, tools: [{ type: 'web_search' }] }), Unsayable);
+    await assert.rejects(
+      bodyOf(to, { messages: [{ role: 'function', name: 'f', content: '' }] }),
+      UnsupportedRequest,
+    );
+    await assert.rejects(bodyOf(to, { messages: hi, tools: [{ type: 'web_search' }] }), UnsupportedRequest);
   }
 });
 
@@ -377,9 +392,9 @@ test('what was not sent is noted, be it that the package, the API or the model h
 async function changesOf(
   { dialect, model }: { readonly dialect: Dialect; readonly model: string },
   asked: object,
-): Promise<Exchange['changes']> {
-  const ask = readAsk('chat', Buffer.from(JSON.stringify({ model: 'a/b', ...asked })), null);
-  return (await dialect.begin(ask, destination(model))).changes;
+): Promise<UpstreamCodec['changes']> {
+  const ask = parseCompletionRequest('chat', Buffer.from(JSON.stringify({ model: 'a/b', ...asked })), null);
+  return (await dialect.encode(ask, destination(model))).changes;
 }
 
 /** What the dialect would send. */
@@ -389,8 +404,8 @@ async function bodyOf(
   to: Partial<Destination> = {},
   // biome-ignore lint/suspicious/noExplicitAny: three formats at once
 ): Promise<any> {
-  const ask = readAsk('chat', Buffer.from(JSON.stringify({ model: 'a/b', ...asked })), null);
-  const { request } = await dialect.begin(ask, { ...destination(model), ...to });
+  const ask = parseCompletionRequest('chat', Buffer.from(JSON.stringify({ model: 'a/b', ...asked })), null);
+  const { request } = await dialect.encode(ask, { ...destination(model), ...to });
   return JSON.parse(request.body);
 }
 

@@ -168,7 +168,7 @@ test('through the proxy: a body of 24 MB, and of exactly 26,214,400 bytes, reach
 // spec:conformance/250,3 spec:errors/7.5
 test('through the proxy: a body of 27 MB is a 413 that is neither JSON nor HTML, with and without a key, declared or not', async () => {
   const body = bodyOf(27 * mb);
-  for (const key of [account.key, 'garbage']) {
+  for (const key of [account.key, 'malformed']) {
     const whole = await chat(body, key);
     const client = await RawClient.open(open.port);
     const head = `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`;
@@ -178,7 +178,7 @@ test('through the proxy: a body of 27 MB is a 413 that is neither JSON nor HTML,
     client.close();
     assert.ok(inChunks !== null);
     // A wrong key is refused before so many bytes have come.
-    const wrongKeyFirst = inChunks.status === 401 && key === 'garbage';
+    const wrongKeyFirst = inChunks.status === 401 && key === 'malformed';
     for (const answer of wrongKeyFirst ? [whole] : [whole, answered(inChunks)]) {
       assert.equal(answer.status, 413);
       assertCommonHeaders(answer);
@@ -195,7 +195,7 @@ test('through the proxy: 24 MB with a bad key or an empty balance, fifty times: 
   const body = bodyOf(24 * mb);
   const poor = await naru.account({ credit: '0' });
   for (let n = 0; n < 50; n += 1) {
-    if (n % 2 === 0) assertError(await chat(body, 'garbage'), 401, 'invalid_api_key');
+    if (n % 2 === 0) assertError(await chat(body, 'malformed'), 401, 'invalid_api_key');
     else assertError(await chat(body, poor.key), 402, 'insufficient_credits');
   }
 });

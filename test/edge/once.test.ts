@@ -51,7 +51,7 @@ test('a POST whose first server refuses connections is answered by the other, ev
   t.after(() => nginx.stop());
   for (let asked = 0; asked < 20; asked += 1)
     assertError(
-      await through(`${nginx.url}/chat/completions`, { method: 'POST', key: 'garbage', body: '{}' }),
+      await through(`${nginx.url}/chat/completions`, { method: 'POST', key: 'malformed', body: '{}' }),
       401,
       'invalid_api_key',
     );

@@ -30,7 +30,7 @@ test('a rolling restart cuts no stream, fails no request, and bills every answer
   });
   const shared = await createTestDatabase();
   const database = new Database(shared.address, 2);
-  const office = createOperatorService(database, {
+  const operator = createOperatorService(database, {
     clock: systemClock,
     keyPrefix: 'sk-naru-',
     close: async () => {},
@@ -51,7 +51,10 @@ test('a rolling restart cuts no stream, fails no request, and bills every answer
   for (const [at, site] of sites.entries()) narus.set(at, await startNaru(site));
   const nginx = await startNginx({ behind: ports, unlimited: true });
   t.after(() => nginx.stop());
-  const payers = [await createPayer(office, '100000000', 2), await createPayer(office, '70000000.123456', 2)];
+  const payers = [
+    await createPayer(operator, '100000000', 2),
+    await createPayer(operator, '70000000.123456', 2),
+  ];
   const load = startLoad(nginx.url, payers, { clients: 12, seed: 5, name: 'load', patient: true });
   const long: Promise<Sight>[] = [];
   const agent = new Agent({ keepAlive: true });
@@ -94,7 +97,7 @@ test('a rolling restart cuts no stream, fails no request, and bills every answer
     'every long stream came to its end',
   );
   for (const naru of narus.values()) assert.equal(await naru.stop(), 0);
-  assertMet(auditHistory(sights, await readBooks(office)));
+  assertMet(auditHistory(sights, await readBooks(operator)));
   t.diagnostic(
     `${sights.length} requests and ${long.length} long streams over ${rounds * sites.length} restarts`,
   );

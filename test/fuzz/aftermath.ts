@@ -34,9 +34,9 @@ export async function assertUnharmed(world: World, campaigns: readonly Campaign[
     (line) => line['event'] === 'internal_error' || line['level'] === 'error',
   );
   assert.deepEqual(internal, []);
-  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
   const paid = new Map<string, bigint>();
-  for await (const entry of naru.office.exportEntries(null)) {
+  for await (const entry of naru.operator.exportEntries(null)) {
     if (entry.kind !== 'usage') continue;
     const uuid = String(entry.generationUuid);
     assert.ok(!paid.has(uuid), `${uuid} has two entries`);
@@ -50,7 +50,7 @@ export async function assertUnharmed(world: World, campaigns: readonly Campaign[
 
 /** Memory says what the books say, and holds nothing: a limit one micro-won above the usage still admits. */
 async function assertMemoryAgrees({ naru, payer, steward }: World): Promise<void> {
-  const row = await naru.office.readAccount(payer.accountId);
+  const row = await naru.operator.readAccount(payer.accountId);
   assert.ok(row !== null);
   const { data: credits } = (await naru.send('GET', '/credits', { key: payer.key })).json;
   assert.equal(credits.total_usage, krwToNumber(row.usage as Krw));

@@ -104,7 +104,7 @@ function knownValues(world: World, { generationIds }: Learnt): Known {
 }
 
 function rightCredential(random: Random, operation: Operation): string {
-  if (!operation.needsKey) return pick(random, ['none', 'none', 'inference', 'garbage']);
+  if (!operation.needsKey) return pick(random, ['none', 'none', 'inference', 'malformed']);
   if (operation.path.startsWith('/api/v1/keys')) return 'management';
   return operation.body !== null || /generation$|user$/.test(operation.path)
     ? 'inference'

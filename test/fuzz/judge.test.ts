@@ -77,7 +77,7 @@ test('a success that is not as documented is noticed', async () => {
 });
 
 test('an error that is not in the table or not documented there is noticed', async () => {
-  const drawn = asked('GET /credits', { credential: 'garbage' });
+  const drawn = asked('GET /credits', { credential: 'malformed' });
   assertEachNoticed(drawn, await answerTo(drawn), [
     ['a code that is not the status', (right) => ({ ...right, status: 403 })],
     [

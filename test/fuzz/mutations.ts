@@ -16,7 +16,7 @@ const credentialKinds = [
   'management',
   'none',
   'unknown',
-  'garbage',
+  'malformed',
   'basic',
   'two words',
   'no credit',

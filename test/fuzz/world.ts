@@ -86,7 +86,7 @@ async function credentialsOf(
   naru: TestGateway,
   payer: TestAccount,
 ): Promise<Pick<World, 'steward' | 'credentials' | 'ownHashes' | 'foreignHashes'>> {
-  const { office } = naru;
+  const { operator } = naru;
   const inOneHour = naru.clock.now() + 3_600_000;
   const boss = await manager(naru);
   const own = await Promise.all(Array.from({ length: 40 }, () => boss.account.another()));
@@ -94,9 +94,9 @@ async function credentialsOf(
   const capped = await payer.another({ limit: '0' });
   const expired = await payer.another({ expiresAtMs: inOneHour });
   const suspended = await payer.another();
-  await office.suspendKey({ hash: suspended.hash, suspended: true, reason: 'fuzz' });
+  await operator.suspendKey({ hash: suspended.hash, suspended: true, reason: 'fuzz' });
   const revoked = await payer.another();
-  await office.revokeKey(revoked.hash);
+  await operator.revokeKey(revoked.hash);
   const steward = (await payer.another({ kind: 'management' })).key;
   const off = await payer.another();
   await naru.send('PATCH', `/keys/${off.hash}`, { key: steward, body: { disabled: true } });
@@ -109,7 +109,7 @@ async function credentialsOf(
       ['management', bearer(boss.key)],
       ['none', null],
       ['unknown', bearer(`sk-naru-v1-${'0'.repeat(64)}`)],
-      ['garbage', 'Bearer garbage'],
+      ['malformed', 'Bearer garbage'],
       ['basic', 'Basic dXNlcjpwYXNz'],
       ['two words', `Bearer ${payer.key} ${boss.key}`],
       ['no credit', bearer(poor.key)],

@@ -20,12 +20,12 @@ export interface Books {
 /** Reads the books after everything settled so far has reached the database, past the memory of the gateway. */
 export async function booksOf(naru: TestGateway, account: TestAccount): Promise<Books> {
   await naru.settled();
-  const entries = await Array.fromAsync(naru.office.exportEntries(account.accountId));
-  const records = await Array.fromAsync(naru.office.exportGenerations(account.accountId));
-  const row = await naru.office.readAccount(account.accountId);
-  const key = await naru.office.readKey(account.hash);
+  const entries = await Array.fromAsync(naru.operator.exportEntries(account.accountId));
+  const records = await Array.fromAsync(naru.operator.exportGenerations(account.accountId));
+  const row = await naru.operator.readAccount(account.accountId);
+  const key = await naru.operator.readKey(account.hash);
   if (row === null || key === null) throw new Error('no such account');
-  const spend = await naru.office.readSpend(key);
+  const spend = await naru.operator.readSpend(key);
   const usages = entries.filter((entry) => entry.kind === 'usage');
   return {
     debits: usages.map((entry) => krwToDecimal(-entry.amountMicro as Krw)),

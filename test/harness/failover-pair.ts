@@ -75,13 +75,13 @@ const officeOf = (database: Database) =>
 /** Makes an account with 100,000 won of credit, and its first key. */
 export function createPayer(at: OwnPostgres): Promise<{ readonly accountId: number; readonly key: string }> {
   return asked(at, async (database) => {
-    const office = officeOf(database);
-    const accountId = await office.createAccount({ name: 'payer', email: null });
+    const operator = officeOf(database);
+    const accountId = await operator.createAccount({ name: 'payer', email: null });
     const amount = krwFromDecimal('100000') ?? assert.fail();
     const grant = { accountId, kind: 'topup', amount, expiresAtMs: null } as const;
-    await office.grantCredit({ ...grant, idempotencyKey: null, memo: null });
+    await operator.grantCredit({ ...grant, idempotencyKey: null, memo: null });
     const order = { accountId, kind: 'inference', name: 'key', limit: null } as const;
-    const { plaintext } = await office.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
+    const { plaintext } = await operator.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
     return { accountId, key: plaintext };
   });
 }

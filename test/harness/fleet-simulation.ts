@@ -2,12 +2,12 @@ import {
   emptyFleet,
   type FleetEffect,
   type FleetEvent,
-  type FleetHappening,
   reduce,
+  type TimedFleetEvent,
 } from '../../src/slots/scheduler/fleet.ts';
 import { everyone } from '../../src/slots/scheduler/queue.ts';
 import type { Replica, SlotConfig } from '../../src/slots/scheduler/state.ts';
-import { type FleetState, heldMb } from '../../src/slots/scheduler/vram.ts';
+import { type FleetState, occupiedMb } from '../../src/slots/scheduler/vram.ts';
 
 /** A request from its question to its answer. */
 interface Asked {
@@ -139,12 +139,15 @@ export class FleetSimulation {
     const member = this.fleet.members.get(slot);
     if (member === undefined || this.runs.some((run) => run.slot === slot && run.epoch === epoch)) return;
     const more = { reason: 'late', collision: true, answer: 'ready', ok: true };
-    this.happen({ slot, kind, epoch, ...more } as FleetHappening);
+    this.happen({ slot, kind, epoch, ...more } as FleetEvent);
     claim(this.fleet.members.get(slot)?.state === member.state, 'a late report changed something');
   }
 
-  happen(happening: FleetHappening): void {
-    const { fleet, effects, wakeAtMs } = reduce(this.fleet, { ...happening, atMs: this.nowMs } as FleetEvent);
+  happen(happening: FleetEvent): void {
+    const { fleet, effects, wakeAtMs } = reduce(this.fleet, {
+      ...happening,
+      atMs: this.nowMs,
+    } as TimedFleetEvent);
     const before = this.fleet;
     this.fleet = fleet;
     this.#wakeAtMs = wakeAtMs;
@@ -350,7 +353,7 @@ export class FleetSimulation {
       `${phase.kind} and its engine`,
     );
     if (run !== undefined)
-      claim(heldMb(replica, config) >= run.heldMb, `${phase.kind} is believed to hold less than it does`);
+      claim(occupiedMb(replica, config) >= run.heldMb, `${phase.kind} is believed to hold less than it does`);
     if (phase.kind === 'READY') {
       const free = leases.length < config.maxConcurrency && phase.yieldsFromMs === Infinity;
       claim(waiting === 0 || !free, 'a lane lies idle while somebody waits');

@@ -1,5 +1,5 @@
-import { type FleetEvent, reduce } from '../../src/slots/scheduler/fleet.ts';
-import type { SlotConfig, SlotEffect, SlotEvent, SlotState } from '../../src/slots/scheduler/state.ts';
+import { reduce, type TimedFleetEvent } from '../../src/slots/scheduler/fleet.ts';
+import type { SlotConfig, SlotEffect, SlotState, TimedSlotEvent } from '../../src/slots/scheduler/state.ts';
 import type { FleetState } from '../../src/slots/scheduler/vram.ts';
 
 /** What a slot decides by, with whatever can be switched off switched off. */
@@ -25,7 +25,7 @@ export function slotConfig(more: Partial<SlotConfig> = {}): SlotConfig {
 /** A fleet of one slot, number 1, through some events: the slot afterwards, and all that was to be done. */
 export function playOne(
   state: SlotState,
-  events: readonly SlotEvent[],
+  events: readonly TimedSlotEvent[],
   config: SlotConfig,
 ): { state: SlotState; effects: readonly SlotEffect[] } {
   const start: FleetState = { members: new Map([[1, { config, state, after: null }]]), budgets: new Map() };
@@ -38,7 +38,7 @@ export function playOne(
 }
 
 /** A fleet through some events. */
-export function playAll(start: FleetState, events: readonly FleetEvent[]) {
+export function playAll(start: FleetState, events: readonly TimedFleetEvent[]) {
   let fleet = start;
   const effects = [];
   for (const event of events) {

@@ -27,7 +27,7 @@ export interface TestGateway {
   readonly origin: string;
   readonly gateway: Gateway;
   readonly database: Database;
-  readonly office: OperatorService;
+  readonly operator: OperatorService;
   readonly clock: TestClock;
   readonly dataDir: string;
   /** What it was started with. */
@@ -171,7 +171,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const processes = createProcesses((pid, signal) => process.kill(pid, signal));
   const gateway = await startGateway({ config, database, dataDir, clock, log, processes });
   const origin = `http://127.0.0.1:${gateway.server.port}`;
-  const office = createOperatorService(database, {
+  const operator = createOperatorService(database, {
     clock,
     keyPrefix: config.keys.prefix,
     close: async () => {},
@@ -190,12 +190,12 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     origin,
     gateway,
     database,
-    office,
+    operator,
     clock,
     dataDir,
     config,
     logged,
-    account: (accountOptions) => createTestAccount(office, accountOptions ?? {}),
+    account: (accountOptions) => createTestAccount(operator, accountOptions ?? {}),
     async send(method, path, sendOptions) {
       const target = /^\/(healthz|readyz|openapi\.json|docs)/.test(path) ? path : `/api/v1${path}`;
       const answer = await send(`${origin}${target}`, method, sendOptions ?? {});
@@ -224,10 +224,10 @@ function assertNoInternalErrors(logged: readonly Record<string, unknown>[]): voi
   throw new Error(`${internal.length} internal errors, the first: ${JSON.stringify(internal[0])}`);
 }
 
-async function createTestAccount(office: OperatorService, options: AccountOptions): Promise<TestAccount> {
-  const accountId = await office.createAccount({ name: 'test', email: null });
+async function createTestAccount(operator: OperatorService, options: AccountOptions): Promise<TestAccount> {
+  const accountId = await operator.createAccount({ name: 'test', email: null });
   const topUp = async (amount: string): Promise<void> => {
-    await office.grantCredit({
+    await operator.grantCredit({
       accountId,
       kind: 'topup',
       amount: won(amount),
@@ -238,7 +238,7 @@ async function createTestAccount(office: OperatorService, options: AccountOption
   };
   if (options.credit !== '0') await topUp(options.credit ?? '10000');
   const another: TestAccount['another'] = async (key = {}) => {
-    const { plaintext } = await office.createKey({
+    const { plaintext } = await operator.createKey({
       accountId,
       kind: key.kind ?? 'inference',
       name: 'test key',

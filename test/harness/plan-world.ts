@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import type { Candidate, Model } from '../../src/catalogue/model.ts';
-import { readAsk } from '../../src/inference/parse-request.ts';
+import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import { type Rate, rateOfPico } from '../../src/money/price.ts';
-import type { Circumstances } from '../../src/routing/plan.ts';
-import { type HealthView, type Standing, unmeasured, well } from '../../src/upstreams/health-status.ts';
-import type { Ask } from '../../src/wire/chat.ts';
+import type { RoutingContext } from '../../src/routing/plan.ts';
+import { type HealthStatus, type HealthView, noHealthData, well } from '../../src/upstreams/health-status.ts';
+import type { CompletionRequest } from '../../src/wire/chat.ts';
 import { parametersOf } from '../../src/wire/parameters.ts';
 
 /* Made-up catalogues, requests and states of health, for the laws of `plan`. */
 
 const tags = ['a', 'b', 'c', 'vertex/us', 'vertex/eu'];
 
-const standings: readonly Standing[] = [
+const standings: readonly HealthStatus[] = [
   well,
   well,
   well,
@@ -71,9 +71,9 @@ const anyBody = fc.record({
 
 /** A request, the catalogue and the circumstances in which it is planned. */
 export interface World {
-  readonly ask: Ask;
+  readonly ask: CompletionRequest;
   readonly models: readonly Model[];
-  readonly given: Circumstances;
+  readonly given: RoutingContext;
   readonly all: readonly Candidate[];
 }
 
@@ -84,7 +84,10 @@ export function worldOf(
   promptTokens: number,
   seed: string,
 ): World {
-  const known = new Map<string, { standing: Standing; throughput: number | null; latency: number | null }>();
+  const known = new Map<
+    string,
+    { standing: HealthStatus; throughput: number | null; latency: number | null }
+  >();
   const models = drawn.map((candidates, m) => ({
     id: `m/${m}`,
     candidates: candidates.map((one, n) => {
@@ -111,13 +114,13 @@ export function worldOf(
   const health: HealthView = {
     standing: (label) => known.get(label)?.standing ?? well,
     of: (label) => ({
-      ...unmeasured.of(label),
+      ...noHealthData.of(label),
       throughput: () => spread(known.get(label)?.throughput),
       latency: () => spread(known.get(label)?.latency),
     }),
   };
   const content = body.image ? [{ type: 'image_url', image_url: { url: 'data:,' } }] : 'hi';
-  const ask = readAsk(
+  const ask = parseCompletionRequest(
     'chat',
     Buffer.from(
       JSON.stringify({
@@ -152,7 +155,7 @@ export function candidate(label: string, more: Partial<Candidate>): Candidate {
     upstreamModel: 'x',
     inputs: new Set(['text']),
     supportedParameters: null,
-    takenParameters: Object.keys(parametersOf.chat),
+    acceptedParameters: Object.keys(parametersOf.chat),
     variant: 'generic',
     overrides: {},
     quantization: null,

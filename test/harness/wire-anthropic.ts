@@ -86,13 +86,13 @@ function opening(asked: Asked, answer: WireAnswer): readonly Event[] {
 
 function blockEvents(block: WireBlock, index: number): readonly Event[] {
   const delta = (said: object): Event => ({ type: 'content_block_delta', index, delta: said });
-  const around = (start: object, deltas: readonly Event[]): readonly Event[] => [
+  const proc = (start: object, deltas: readonly Event[]): readonly Event[] => [
     { type: 'content_block_start', index, content_block: start },
     ...deltas,
     { type: 'content_block_stop', index },
   ];
   if ('text' in block) {
-    return around(
+    return proc(
       { type: 'text', text: '' },
       block.text.map((text) => delta({ type: 'text_delta', text })),
     );
@@ -101,11 +101,11 @@ function blockEvents(block: WireBlock, index: number): readonly Event[] {
     const signature =
       block.signature === undefined ? [] : [delta({ type: 'signature_delta', signature: block.signature })];
     const deltas = block.thought.map((thinking) => delta({ type: 'thinking_delta', thinking }));
-    return around({ type: 'thinking', thinking: '', signature: '' }, [...deltas, ...signature]);
+    return proc({ type: 'thinking', thinking: '', signature: '' }, [...deltas, ...signature]);
   }
-  if ('sealed' in block) return around({ type: 'redacted_thinking', data: block.sealed }, []);
+  if ('sealed' in block) return proc({ type: 'redacted_thinking', data: block.sealed }, []);
   const { id, name, args } = block.call;
-  return around(
+  return proc(
     { type: 'tool_use', id, name, input: {} },
     ['', ...args].map((json) => delta({ type: 'input_json_delta', partial_json: json })),
   );

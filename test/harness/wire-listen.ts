@@ -1,8 +1,8 @@
 import { anthropicDialect } from '../../src/dialects/anthropic/index.ts';
 import { bedrockDialect } from '../../src/dialects/bedrock/index.ts';
-import type { Bytes, Dialect, Exchange, Heard } from '../../src/dialects/dialect.ts';
+import type { Bytes, DecodedEvent, Dialect, UpstreamCodec } from '../../src/dialects/dialect.ts';
 import { googleDialect } from '../../src/dialects/google/index.ts';
-import { readAsk } from '../../src/inference/parse-request.ts';
+import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import type { AnswerChunk } from '../../src/wire/chat.ts';
 import type { Wire, WireAnswer } from './wire.ts';
 
@@ -35,8 +35,8 @@ export interface Told {
 }
 
 /** A streamed request to the wire's dialect, which nobody sends. */
-export async function begin(wire: Wire): Promise<Exchange> {
-  const ask = readAsk('chat', Buffer.from(JSON.stringify(body)), null);
+export async function begin(wire: Wire): Promise<UpstreamCodec> {
+  const ask = parseCompletionRequest('chat', Buffer.from(JSON.stringify(body)), null);
   const to = {
     model: wire.model,
     modelId: wire.model,
@@ -45,7 +45,7 @@ export async function begin(wire: Wire): Promise<Exchange> {
     supportedParameters: null,
     maxCompletionTokens: null,
   };
-  return dialects[wire.dialect].begin(ask, to);
+  return dialects[wire.dialect].encode(ask, to);
 }
 
 /** Lets the dialect hear these bytes, each piece by itself; `broken` is why there are no more, null that they end. */
@@ -65,14 +65,14 @@ export async function listen(
     },
   };
   const hearing = exchange.readStream(bytes, null);
-  const heard: Heard[] = [];
+  const heard: DecodedEvent[] = [];
   let failed: string | null = null;
   try {
     for (let next = await hearing.next(); next !== null; next = await hearing.next()) heard.push(...next);
   } catch (error) {
     failed = String(error);
   }
-  const trouble = heard.find((one) => one.kind === 'error' || one.kind === 'garbage');
+  const trouble = heard.find((one) => one.kind === 'error' || one.kind === 'malformed');
   const chunks = heard.flatMap((one) => (one.kind === 'chunk' ? [one.chunk] : []));
   return {
     ...sumOf(chunks),

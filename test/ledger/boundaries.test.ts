@@ -45,7 +45,7 @@ test('B2: Grants, expiries, settlements, refunds and adjustments that happen at 
     ...Array.from({ length: 20 }, (_, n) => ledger.grant(100n, { expiresAtMs: nowMs + (n % 4) * 10 })),
     ...settled.slice(20).map((row) => ledger.settle(row)),
     ...settled.slice(0, 10).map((row) =>
-      ledger.office.refundGeneration({
+      ledger.operator.refundGeneration({
         generation: row.uuid as never,
         amount: null,
         reason: 'r',
@@ -54,7 +54,7 @@ test('B2: Grants, expiries, settlements, refunds and adjustments that happen at 
     ),
     ...Array.from({ length: 10 }, (_, n) => expireCredit(ledger.database, nowMs + n * 5)),
     ...Array.from({ length: 10 }, (_, n) =>
-      ledger.office.adjustCredit({
+      ledger.operator.adjustCredit({
         accountId: ledger.accountId,
         amount: krwOfMicro(BigInt(n % 2 === 0 ? 7 : -7)),
         reason: 'r',
@@ -98,7 +98,7 @@ test('B4: The verification has its own arithmetic and finds any single number of
   await ledger.grant(50n, { expiresAtMs: ledger.clock.now() - 1 });
   const row = ledger.generation(123n);
   await ledger.settle(row, ledger.generation(0n));
-  await ledger.office.refundGeneration({
+  await ledger.operator.refundGeneration({
     generation: row.uuid as never,
     amount: krwOfMicro(20n),
     reason: 'r',

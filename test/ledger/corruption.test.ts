@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { insertEdition } from '../../src/catalogue/publications-sql.ts';
+import { insertPublication } from '../../src/catalogue/publications-sql.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { expireCredit } from '../../src/ledger/credit.ts';
 import { resolveQuarantined, storeQuarantined } from '../../src/ledger/quarantine-sql.ts';
@@ -15,7 +15,7 @@ import { type LedgerWorld, openLedger } from './world.ts';
 // src/ledger/README.md
 
 /** The tables of the books, and which of their columns are not part of them, with the reason. */
-const books: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const accounting: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   account: {
     name: 'what the operator calls it, and may change',
     email: 'what the operator knows of it, and may change',
@@ -74,7 +74,7 @@ const otherTables: Readonly<Record<string, string>> = {
 /** Books with a row of every kind in each table. */
 async function fullBooks(t: Parameters<typeof openLedger>[0]): Promise<LedgerWorld> {
   const ledger = await openLedger(t);
-  const { clock, database, office, accountId } = ledger;
+  const { clock, database, operator, accountId } = ledger;
   clock.freeze('2026-02-10T12:00:00+09:00');
   await ensurePartitions(database, clock.now());
   const app = { id: 7, name: 'an app', url: 'https://app.example' };
@@ -87,10 +87,10 @@ async function fullBooks(t: Parameters<typeof openLedger>[0]): Promise<LedgerWor
   );
   clock.freeze('2026-06-10T12:00:00+09:00');
   await ensurePartitions(database, clock.now());
-  await office.pruneGenerations({ beforeMs: Date.parse('2026-03-01T00:00:00+09:00'), dryRun: false });
+  await operator.pruneGenerations({ beforeMs: Date.parse('2026-03-01T00:00:00+09:00'), dryRun: false });
   await ledger.grant(300n, { expiresAtMs: clock.now() + 1_000 });
   await ledger.grant(200n, { expiresAtMs: clock.now() + 1_000 });
-  await office.grantCredit({
+  await operator.grantCredit({
     accountId,
     kind: 'bonus',
     amount: krwOfMicro(50n),
@@ -110,20 +110,20 @@ async function fullBooks(t: Parameters<typeof openLedger>[0]): Promise<LedgerWor
     ledger.generation(0n, { app }),
     ledger.generation(0n, { status: 400, errorType: 'invalid_request', model: null, provider: null }),
   );
-  await office.refundGeneration({
+  await operator.refundGeneration({
     generation: billed.uuid as never,
     amount: krwOfMicro(33n),
     reason: 'r',
     idempotencyKey: 'back',
   });
   for (const amount of [5n, -6n])
-    await office.adjustCredit({ accountId, amount: krwOfMicro(amount), reason: 'j', idempotencyKey: null });
+    await operator.adjustCredit({ accountId, amount: krwOfMicro(amount), reason: 'j', idempotencyKey: null });
   await expireCredit(database, clock.now() + 2_000);
   await ledger.settle(ledger.generation(1n));
   const [price] = await database.query<{ id: bigint }>('SELECT id FROM price_version');
   for (const model of ['a', 'b'])
     await database.transaction((sql) =>
-      insertEdition(sql, [{ model, candidate: 'c', priceVersion: Number(price?.id) }], clock.now()),
+      insertPublication(sql, [{ model, candidate: 'c', priceVersion: Number(price?.id) }], clock.now()),
     );
   // Two settlements that the database refused, both decided about: an open one is a difference by itself.
   for (const uuid of ['a', 'b'].map((digit) => digit.repeat(32))) {
@@ -132,9 +132,9 @@ async function fullBooks(t: Parameters<typeof openLedger>[0]): Promise<LedgerWor
     await database.transaction((sql) => resolveQuarantined(sql, uuid, 'written off', 'x'));
   }
   // A second account, so that rows can belong to another one.
-  const other = await office.createAccount({ name: 'other', email: null });
+  const other = await operator.createAccount({ name: 'other', email: null });
   const grant = { kind: 'topup', expiresAtMs: null, idempotencyKey: 'first', memo: null } as const;
-  await office.grantCredit({ ...grant, accountId: other, amount: krwOfMicro(1_000n) });
+  await operator.grantCredit({ ...grant, accountId: other, amount: krwOfMicro(1_000n) });
   assert.deepEqual(await ledger.differences(), []);
   return ledger;
 }
@@ -150,7 +150,7 @@ async function columnsOf(sql: Sql): Promise<readonly Column[]> {
   const rows = await sql.query<{ table: string; column: string; type: string; nullable: string }>(
     `SELECT table_name AS table, column_name AS column, data_type AS type, is_nullable AS nullable FROM information_schema.columns
      WHERE table_schema = 'public' AND table_name = ANY ($1) ORDER BY 1, ordinal_position`,
-    [Object.keys(books)],
+    [Object.keys(accounting)],
   );
   return rows.map(({ nullable, ...row }) => ({ ...row, isNullable: nullable === 'YES' }));
 }
@@ -218,19 +218,19 @@ test('B5: The verification finds any single column of the books that was changed
   );
   assert.deepEqual(
     tables.map(({ name }) => name),
-    [...Object.keys(books), ...Object.keys(otherTables)].toSorted(),
+    [...Object.keys(accounting), ...Object.keys(otherTables)].toSorted(),
     'a new table is one of the books, or says why not',
   );
   const columns = await columnsOf(ledger.database);
   let tried = 0;
-  for (const table of Object.keys(books)) {
+  for (const table of Object.keys(accounting)) {
     const own = columns.filter((each) => each.table === table);
     assert.ok(own.length > 0, `${table} has no columns`);
     const places = await rowsOf(ledger, table);
     for (const place of sample(places, 1)) {
       const statements = [`DELETE FROM ${table} WHERE ${place}`];
       for (const column of own) {
-        if (books[table]?.[column.column] !== undefined) continue;
+        if (accounting[table]?.[column.column] !== undefined) continue;
         const identity = `ALTER TABLE ${table} ALTER COLUMN ${column.column}`;
         const set = (value: string) => `UPDATE ${table} SET ${column.column} = ${value} WHERE ${place}`;
         const isIdentity =

@@ -64,7 +64,7 @@ for (const isWell of [true, false])
     notes.add(failed, lost);
     if (!isWell) {
       await recover();
-      notes.sayAgain();
+      notes.rewrite();
     }
     await journal.close();
     assert.equal(await believed(t, dir), 0n);

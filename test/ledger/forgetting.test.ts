@@ -5,20 +5,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { AccountBook } from '../../src/accounts/account-cache.ts';
+import { AccountCache } from '../../src/accounts/account-cache.ts';
 import { dispatch } from '../../src/api/dispatch.ts';
 import { route } from '../../src/api/route.ts';
 import { RouteTable } from '../../src/api/route-table.ts';
-import { openBooks } from '../../src/app/accounting.ts';
+import { openAccounting } from '../../src/app/accounting.ts';
 import { createOperatorService } from '../../src/app/operator-service.ts';
-import { Funds } from '../../src/app/spend-limits.ts';
+import { SpendLimits } from '../../src/app/spend-limits.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { Exchange } from '../../src/http/exchange.ts';
 import { assertFunded, refusalInLine } from '../../src/inference/reservations.ts';
 import { Session } from '../../src/inference/session.ts';
-import { KeyRing } from '../../src/keys/key-cache.ts';
-import { KeyDesk } from '../../src/keys/key-service.ts';
+import { KeyCache } from '../../src/keys/key-cache.ts';
+import { KeyService } from '../../src/keys/key-service.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { type Krw, krwOfMicro, krwToDecimal } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
@@ -57,7 +57,7 @@ class Waits extends Error {}
 interface WorldKey {
   readonly accountId: number;
   readonly plaintext: string;
-  readonly hash: Parameters<KeyDesk['read']>[1];
+  readonly hash: Parameters<KeyService['read']>[1];
 }
 
 /** Books with a few accounts and keys, and requests that begin and end when they are told to. */
@@ -74,11 +74,11 @@ class World {
     this.#parts = parts;
   }
 
-  static async open(t: TestContext, kept: number): Promise<World> {
-    const world = new World(await partsOf(t, kept));
-    const { office } = world.#parts;
+  static async open(t: TestContext, capacity: number): Promise<World> {
+    const world = new World(await partsOf(t, capacity));
+    const { operator } = world.#parts;
     for (let a = 0; a < accountsOfWorld; a += 1) {
-      const accountId = await office.createAccount({ name: `account ${a}`, email: null });
+      const accountId = await operator.createAccount({ name: `account ${a}`, email: null });
       await world.topUp(accountId, 150);
       for (const limit of [null, won(150)])
         await world.addKey(accountId, limit, limitResets[a + 1] ?? 'daily');
@@ -101,15 +101,15 @@ class World {
 
   /** A request of a key begins: what became of it. */
   async ask(key: WorldKey, amount: number): Promise<void> {
-    const { books, clock, isForgetful } = this.#parts;
+    const { accounting, clock, isForgetful } = this.#parts;
     const ask = route({
       method: 'POST',
       path: '/ask',
       credential: 'inference',
       summary: '',
       handle: async ({ caller, exchange }) => {
-        const { settlements } = books;
-        const account = books.accounts.peek(caller.accountId);
+        const { settlements } = accounting;
+        const account = accounting.accounts.getCached(caller.accountId);
         assert.ok(account !== undefined);
         const session = new Session({
           account,
@@ -126,19 +126,19 @@ class World {
           // The body comes in.
           for (let n = 0; n < 5; n += 1) await turn();
           assertFunded(standing());
-          const { funds, shares } = books;
+          const { spendLimits, leases: shares } = accounting;
           const demand = {
-            spenders: funds.of(account, caller.key),
+            subjects: spendLimits.of(account, caller.key),
             amount: won(amount),
-            isKnown: funds.isKnown(account, caller.key),
+            isKnown: spendLimits.isKnown(account, caller.key),
             refusal: () => refusalInLine(standing()),
-            place: () => session.hold.place(won(amount)),
+            reserve: () => session.hold.reserve(won(amount)),
             arrivedMs: clock.monotonic(),
             hasLeft: true,
             waitsFor: null,
             next: () => null,
           };
-          const covered = shares.coverAtOnce(demand) ?? (await shares.cover(demand));
+          const covered = shares.reserveNow(demand) ?? (await shares.reserve(demand));
           await shares.departed(demand);
           if (covered.kind === 'refused') throw covered.error;
           // Here a request that would wait in line goes away instead.
@@ -151,13 +151,17 @@ class World {
         return { body: {} };
       },
     });
-    if (isForgetful && this.#everMet.has(key.accountId) && books.accounts.peek(key.accountId) === undefined)
+    if (
+      isForgetful &&
+      this.#everMet.has(key.accountId) &&
+      accounting.accounts.getCached(key.accountId) === undefined
+    )
       this.metAgain += 1;
     const request = { method: 'POST', url: '/ask', headers: { authorization: `Bearer ${key.plaintext}` } };
     const exchange = new Exchange(request as unknown as IncomingMessage, { clientIp: '', startedMs: 0 });
-    const parts = { table: new RouteTable([ask]), keyPrefix, clock, fresh: () => books.feed.fresh() };
+    const parts = { table: new RouteTable([ask]), keyPrefix, clock, fresh: () => accounting.feed.fresh() };
     try {
-      await dispatch({ ...parts, keys: books.keys, accounts: books.accounts }, exchange);
+      await dispatch({ ...parts, keys: accounting.keys, accounts: accounting.accounts }, exchange);
       this.#everMet.add(key.accountId);
       this.decisions.push('placed');
     } catch (error) {
@@ -176,7 +180,7 @@ class World {
       status: 200,
       errorType: null,
       candidate: null,
-      tally: null,
+      totals: null,
       usage: noUsage,
       usageSource: undefined,
       cost: won(cost),
@@ -185,7 +189,7 @@ class World {
   }
 
   async settle(): Promise<void> {
-    await this.#parts.books.settlements.drained();
+    await this.#parts.accounting.settlements.drained();
   }
 
   /** Done by another process: what is known here is told of it. */
@@ -197,8 +201,8 @@ class World {
       idempotencyKey: null,
       memo: null,
     } as const;
-    await this.#parts.office.grantCredit({ accountId, ...order });
-    await this.#parts.books.accounts.refresh(accountId);
+    await this.#parts.operator.grantCredit({ accountId, ...order });
+    await this.#parts.accounting.accounts.refresh(accountId);
   }
 
   async limit({ accountId, hash }: WorldKey, limit: number | null): Promise<void> {
@@ -217,8 +221,8 @@ class World {
 
   /** What an account and its keys are told of their money. */
   async look(accountId: number): Promise<void> {
-    const { books, desk } = this.#parts;
-    const account = await books.accounts.current(accountId);
+    const { accounting, desk } = this.#parts;
+    const account = await accounting.accounts.current(accountId);
     assert.ok(account !== null);
     this.decisions.push(`${krwToDecimal(account.totalCredits)} ${krwToDecimal(account.totalUsage)}`);
     for (const { row, spend } of await desk.page(accountId, 0, true))
@@ -228,12 +232,15 @@ class World {
   async end(): Promise<void> {
     for (let n = 0; this.#open.length > 0; n += 1) await this.answer(0, n % 7);
     await this.settle();
-    for (const { exposure } of [...this.#parts.books.accounts.all(), ...this.#parts.books.keys.all()])
-      assert.equal(exposure, 0n);
+    for (const { outstanding } of [
+      ...this.#parts.accounting.accounts.all(),
+      ...this.#parts.accounting.keys.all(),
+    ])
+      assert.equal(outstanding, 0n);
   }
 }
 
-async function partsOf(t: TestContext, kept: number) {
+async function partsOf(t: TestContext, capacity: number) {
   const { address, drop } = await createTestDatabase();
   const database = new Database(address, 4);
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-forget-'));
@@ -241,37 +248,37 @@ async function partsOf(t: TestContext, kept: number) {
   clock.freeze(beginning);
   await ensurePartitions(database, clock.now());
   const config = testConfig({});
-  const books = await openBooks({
+  const accounting = await openAccounting({
     config,
     database,
     dataDir,
     clock,
     log: silentLog,
     debtFloor: () => floor,
-    kept,
+    cacheCapacity: capacity,
   });
-  const isForgetful = kept === 0;
+  const isForgetful = capacity === 0;
   let isOver = false;
   const sweep = (): void => {
-    books.forgetIdle();
+    accounting.forgetIdle();
     if (!isOver) setImmediate(sweep);
   };
   // Between any two events, so that whatever may be forgotten while something is waited for, is.
   if (isForgetful) sweep();
   t.after(async () => {
     isOver = true;
-    await books.close();
+    await accounting.close();
     await database.close();
     await drop();
     rmSync(dataDir, { recursive: true });
   });
   return {
-    books,
+    accounting,
     clock,
     database,
     isForgetful,
-    desk: new KeyDesk({ database, ring: books.keys, clock, keyPrefix, maxPerAccount: 1_000 }),
-    office: createOperatorService(database, { clock, keyPrefix, close: async () => {} }),
+    desk: new KeyService({ database, cache: accounting.keys, clock, keyPrefix, maxPerAccount: 1_000 }),
+    operator: createOperatorService(database, { clock, keyPrefix, close: async () => {} }),
   };
 }
 
@@ -332,16 +339,16 @@ test('a change that comes while an account is read for the first time is heard',
     clock: systemClock,
     isShared: () => false,
     knownSince: () => Number.NEGATIVE_INFINITY,
-    kept: 0,
+    capacity: 0,
   };
-  const book = new AccountBook({ database, ...parts });
+  const book = new AccountCache({ database, ...parts });
   const first = book.current(1);
   await turn();
   credits = 5n;
   const refreshed = book.refresh(1);
   reading.resolve();
   await Promise.all([first, refreshed]);
-  assert.equal(book.peek(1)?.balance, 5n);
+  assert.equal(book.getCached(1)?.balance, 5n);
 });
 
 test('a share covers what is in flight, whichever object of its account that is counted on', async () => {
@@ -351,19 +358,24 @@ test('a share covers what is in flight, whichever object of its account that is 
     readInOrder: async (read: (sql: Sql) => Promise<unknown>) => read(sql),
   } as unknown as Database;
   const knownSince = () => Number.NEGATIVE_INFINITY;
-  const parts = { database, clock: systemClock, isShared: () => false, knownSince, kept: 0 };
-  const accounts = new AccountBook(parts);
-  const funds = new Funds({ accounts, keys: new KeyRing(parts), clock: systemClock, debtFloor: () => floor });
+  const parts = { database, clock: systemClock, isShared: () => false, knownSince, capacity: 0 };
+  const accounts = new AccountCache(parts);
+  const spendLimits = new SpendLimits({
+    accounts,
+    keys: new KeyCache(parts),
+    clock: systemClock,
+    debtFloor: () => floor,
+  });
   const first = await accounts.current(1);
-  const [spender] = [...funds.all()];
+  const [spender] = [...spendLimits.all()];
   first?.hold(won(3));
-  assert.equal(spender?.exposure, won(3));
+  assert.equal(spender?.outstanding, won(3));
   first?.release(won(3));
   for (let pass = 0; pass < 2; pass += 1) accounts.forgetIdle();
-  assert.equal(accounts.peek(1), undefined);
-  assert.equal(spender?.exposure, 0n);
+  assert.equal(accounts.getCached(1), undefined);
+  assert.equal(spender?.outstanding, 0n);
   const second = await accounts.current(1);
   assert.notEqual(second, first);
   second?.hold(won(5));
-  assert.equal(spender?.exposure, won(5));
+  assert.equal(spender?.outstanding, won(5));
 });

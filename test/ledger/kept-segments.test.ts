@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openBooks } from '../../src/app/accounting.ts';
+import { openAccounting } from '../../src/app/accounting.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { type GenerationUuid, generationIdOf, newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { silentLog } from '../../src/log/log.ts';
@@ -38,7 +38,7 @@ test('settled segments stay until the standby has them; those that it lacks in a
     });
     await watch.look(database);
     database.checkLine((sql) => watch.look(sql));
-    const books = await openBooks({
+    const accounting = await openAccounting({
       config,
       database,
       dataDir,
@@ -48,13 +48,13 @@ test('settled segments stay until the standby has them; those that it lacks in a
       journal: { keepsSettled: true, segmentBytes },
       watch,
     });
-    return { database, books, changes: () => changes, settled: 0 };
+    return { database, accounting, changes: () => changes, settled: 0 };
   };
-  const settleOne = async ({ books }: Opened, uuid: string): Promise<void> => {
+  const settleOne = async ({ accounting }: Opened, uuid: string): Promise<void> => {
     const nowMs = Date.now();
     const record = { uuid, accountId, keyId: 1, createdAtMs: nowMs, detail, app: null };
-    const opened = books.settlements.open(record);
-    await books.settlements.settle(opened, {
+    const opened = accounting.settlements.open(record);
+    await accounting.settlements.settle(opened, {
       ...record,
       settledAtMs: nowMs,
       day: seoulDayAt(nowMs),
@@ -75,56 +75,56 @@ test('settled segments stay until the standby has them; those that it lacks in a
     // A few at a time: small segments cannot be made as fast as many requests would fill them.
     for (let at = 0; at < count; at += 10)
       await Promise.all(uuids.slice(at, at + 10).map((uuid) => settleOne(opened, uuid)));
-    await opened.books.settlements.drained();
+    await opened.accounting.settlements.drained();
     opened.settled += count;
-    assert.equal(opened.books.journal.stats().appended, 2 * opened.settled, 'all are journaled');
+    assert.equal(opened.accounting.journal.stats().appended, 2 * opened.settled, 'all are journaled');
     return uuids.map((uuid) => generationIdOf(uuid as GenerationUuid));
   };
   const segments = (): number => readdirSync(join(dataDir, 'journal')).length;
   const first = await open();
   t.after(async () => {
-    await first.books.close();
+    await first.accounting.close();
     await first.database.close();
     rmSync(dataDir, { recursive: true, force: true });
   });
   const ids = [...(await settle(first, 200))];
-  assert.ok(first.books.journal.kept.length > 1);
+  assert.ok(first.accounting.journal.kept.length > 1);
   await eventually('the standby has them', 30_000, async () => {
-    await first.books.keptSegments.check();
-    return first.books.journal.kept.length === 0 ? true : null;
+    await first.accounting.keptSegments.check();
+    return first.accounting.journal.kept.length === 0 ? true : null;
   });
   const idle = segments();
   await standby.pause();
   ids.push(...(await settle(first, 300)));
-  const { kept } = first.books.journal;
+  const { kept } = first.accounting.journal;
   assert.ok(kept.length >= 5, `${kept.length} are kept`);
-  for (let looks = 0; looks < 5; looks += 1) await first.books.keptSegments.check();
-  assert.deepEqual(first.books.journal.kept, kept, 'none is deleted while the standby lacks it');
+  for (let looks = 0; looks < 5; looks += 1) await first.accounting.keptSegments.check();
+  assert.deepEqual(first.accounting.journal.kept, kept, 'none is deleted while the standby lacks it');
   assert.ok(segments() >= idle + kept.length);
-  assert.ok(first.books.journal.stats().keptBytes >= kept.length * segmentBytes);
+  assert.ok(first.accounting.journal.stats().keptBytes >= kept.length * segmentBytes);
 
   await failOver(() => assertExact(standby, ids.slice(0, 200), false));
-  await assert.rejects(first.books.keptSegments.check(), HistoryChanged);
-  await assert.rejects(Promise.resolve(first.books.accounts.current(accountId)), HistoryChanged);
+  await assert.rejects(first.accounting.keptSegments.check(), HistoryChanged);
+  await assert.rejects(Promise.resolve(first.accounting.accounts.current(accountId)), HistoryChanged);
   assert.equal(first.changes(), 1);
-  assert.deepEqual(first.books.journal.kept, kept);
-  await first.books.close();
-  assert.deepEqual(first.books.journal.kept.slice(0, kept.length), kept, 'closing deletes none of them');
+  assert.deepEqual(first.accounting.journal.kept, kept);
+  await first.accounting.close();
+  assert.deepEqual(first.accounting.journal.kept.slice(0, kept.length), kept, 'closing deletes none of them');
 
   const second = await open();
   try {
     await assertExact(standby, ids, false);
     ids.push(...(await settle(second, 50)));
-    const account = await second.books.accounts.current(accountId);
+    const account = await second.accounting.accounts.current(accountId);
     assert.equal(account?.balance, 100_000_000_000n - BigInt(ids.length) * costMicro);
     await assertExact(standby, ids, false);
   } finally {
-    await second.books.close();
+    await second.accounting.close();
     await second.database.close();
   }
   // Everything once more, on the same server: nothing moves.
   const third = await open();
-  await third.books.close();
+  await third.accounting.close();
   await third.database.close();
   await assertExact(standby, ids, false);
 });

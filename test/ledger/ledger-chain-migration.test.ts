@@ -117,7 +117,7 @@ test('books from before the chains are anchored as they are, go on, and a change
     ...{ cost: 5n, priceVersion: 1, detail: '{}', app: null },
   };
   const rows = [row, row].map((each) => ({ ...each, uuid: newGenerationUuid(nowMs) }));
-  await database.line.run((_sql, client) => settleBatch(client, rows));
+  await database.serial.run((_sql, client) => settleBatch(client, rows));
   assert.equal(await expireCredit(database, nowMs + 2 * 86_400_000), 2);
   assert.deepEqual(await differences(), []);
   const ids = await database.query<{ ids: string }>(

@@ -17,21 +17,21 @@ test('M1: The balance of an account is its total credits less its total usage, a
     () => ledger.grant(100n),
     () => ledger.settle(row),
     () =>
-      ledger.office.refundGeneration({
+      ledger.operator.refundGeneration({
         generation: row.uuid as never,
         amount: null,
         reason: 'r',
         idempotencyKey: null,
       }),
     () =>
-      ledger.office.adjustCredit({
+      ledger.operator.adjustCredit({
         accountId: ledger.accountId,
         amount: krwOfMicro(-30n),
         reason: 'r',
         idempotencyKey: null,
       }),
     () =>
-      ledger.office.adjustCredit({
+      ledger.operator.adjustCredit({
         accountId: ledger.accountId,
         amount: krwOfMicro(5n),
         reason: 'r',
@@ -155,7 +155,7 @@ test('M5: A generation that costs nothing has a record and no entry.', async (t)
   const row = ledger.generation(0n, { status: 502, errorType: 'provider_error' });
   await ledger.settle(row);
   assert.deepEqual(await ledger.entries(), []);
-  assert.equal((await Array.fromAsync(ledger.office.exportGenerations(ledger.accountId))).length, 1);
+  assert.equal((await Array.fromAsync(ledger.operator.exportGenerations(ledger.accountId))).length, 1);
 });
 
 // spec:operator/1.12
@@ -175,13 +175,13 @@ test('M7: An idempotency key that was used for another amount, kind or generatio
   assert.equal((await ledger.grant(101n, { idempotencyKey: 'k' })).kind, 'conflict');
   const { accountId } = ledger;
   const adjustment = { accountId, amount: krwOfMicro(100n), reason: 'r', idempotencyKey: 'k' };
-  assert.equal((await ledger.office.adjustCredit(adjustment)).kind, 'conflict');
+  assert.equal((await ledger.operator.adjustCredit(adjustment)).kind, 'conflict');
   assert.deepEqual(await ledger.money(), { credits: 100n, usage: 0n, balance: 100n });
 
   const [one, other] = [ledger.generation(30n), ledger.generation(30n)];
   await ledger.settle(one, other);
   const refund = (uuid: string, amount: bigint | null) =>
-    ledger.office.refundGeneration({
+    ledger.operator.refundGeneration({
       generation: uuid as never,
       amount: amount === null ? null : krwOfMicro(amount),
       reason: 'r',
@@ -199,7 +199,7 @@ test('M8: A refund gives back what a generation cost, once and no more, also in 
   await ledger.grant(1_000n);
   const row = ledger.generation(100n);
   const refund = (amount: bigint | null, idempotencyKey: string | null = null) =>
-    ledger.office.refundGeneration({
+    ledger.operator.refundGeneration({
       generation: row.uuid as never,
       amount: amount === null ? null : krwOfMicro(amount),
       reason: 'the answer was wrong',
@@ -220,7 +220,7 @@ test('M8: A refund gives back what a generation cost, once and no more, also in 
 test('M9: An adjustment adds or deducts, and says why.', async (t) => {
   const ledger = await openLedger(t);
   const adjust = (amount: bigint, idempotencyKey: string | null) =>
-    ledger.office.adjustCredit({
+    ledger.operator.adjustCredit({
       accountId: ledger.accountId,
       amount: krwOfMicro(amount),
       reason: 'goodwill',
@@ -243,7 +243,7 @@ test('M9: An adjustment adds or deducts, and says why.', async (t) => {
 
 test('M10: A refund or an adjustment without a reason is refused by the database itself.', async (t) => {
   const ledger = await openLedger(t);
-  const adjust = ledger.office.adjustCredit({
+  const adjust = ledger.operator.adjustCredit({
     accountId: ledger.accountId,
     amount: krwOfMicro(1n),
     reason: '',

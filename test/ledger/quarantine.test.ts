@@ -52,7 +52,7 @@ async function ledger(naru: TestGateway, ...words: readonly string[]) {
       said.err += text;
     },
     version: '0',
-    openOperatorService: async () => naru.office,
+    openOperatorService: async () => naru.operator,
   } as unknown as CliContext;
   const code = await runCli(shell, ['ledger', ...words, '--json']);
   const rows = said.out.split('\n').filter(Boolean);
@@ -91,7 +91,7 @@ test('a refused settlement is listed, counted and found by the verification, and
   const settled = await ledger(naru, 'retry', '--generation', id);
   assert.deepEqual([settled.code, settled.rows[0].settled], [0, true]);
   await until('the server knows', async () => (await usedOf(naru, key)) === 20);
-  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
   assert.equal((await ledger(naru, 'retry', '--generation', id)).code, 1, 'there is nothing to retry');
   assert.equal((await ledger(naru, 'quarantine')).rows.length, 0);
   assert.equal((await ledger(naru, 'quarantine', '--all')).rows[0].state, 'settled');
@@ -107,7 +107,7 @@ test('a refused settlement is written off for a reason, which is kept, and does 
   assert.equal((await ledger(naru, 'write-off', '--generation', id, '--reason', 'again')).code, 1);
   const [row] = (await ledger(naru, 'quarantine', '--all')).rows;
   assert.deepEqual([row.state, row.reason], ['written off', 'a title nobody may have']);
-  assert.deepEqual((await naru.office.verifyLedger()).differences, []);
+  assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
   await naru.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
   assert.deepEqual((await ledger(naru, 'retry')).rows, []);
   assert.equal(await usedOf(naru, key), 0);
@@ -143,7 +143,7 @@ for (const how of ['later', 'by the next start'] as const) {
     await now.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
     assert.equal((await ledger(now, 'retry')).code, 0);
     await until('it is charged', async () => (await usedOf(now, key)) === 20);
-    assert.deepEqual((await now.office.verifyLedger()).differences, []);
+    assert.deepEqual((await now.operator.verifyLedger()).differences, []);
   });
 }
 

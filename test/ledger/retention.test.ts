@@ -36,7 +36,7 @@ async function halfAYear(t: TestContext): Promise<LedgerWorld> {
     const rows = [ledger.generation(BigInt(100 + day)), ledger.generation(0n, day % 3 === 0 ? failed : {})];
     await ledger.settle(...rows);
     if (day === 20)
-      await ledger.office.refundGeneration({
+      await ledger.operator.refundGeneration({
         generation: rows[0]?.uuid as never,
         amount: krwOfMicro(7n),
         reason: 'r',
@@ -49,7 +49,7 @@ async function halfAYear(t: TestContext): Promise<LedgerWorld> {
 }
 
 const prune = (ledger: LedgerWorld, beforeMs: number, dryRun = false) =>
-  ledger.office.pruneGenerations({ beforeMs, dryRun });
+  ledger.operator.pruneGenerations({ beforeMs, dryRun });
 
 async function everything({ database }: LedgerWorld): Promise<string> {
   const tables = [
@@ -85,15 +85,15 @@ test('K1: Records of months before the last may be dropped; no entry, no balance
     ],
   });
   assert.equal(await everything(ledger), before);
-  assert.equal((await ledger.office.verifyLedger()).generations, 261);
+  assert.equal((await ledger.operator.verifyLedger()).generations, 261);
   assert.deepEqual(await prune(ledger, april), planned);
   assert.equal(await everything(ledger), before);
   assert.deepEqual(await ledger.differences(), []);
-  assert.equal((await ledger.office.verifyLedger()).generations, 261 - 119);
-  assert.equal(await ledger.office.readGeneration(late.uuid as never), null);
+  assert.equal((await ledger.operator.verifyLedger()).generations, 261 - 119);
+  assert.equal(await ledger.operator.readGeneration(late.uuid as never), null);
   assert.deepEqual(await prune(ledger, april), { kind: 'pruned', months: [] });
   // The first of April stays.
-  const kept = await Array.fromAsync(ledger.office.exportGenerations(null));
+  const kept = await Array.fromAsync(ledger.operator.exportGenerations(null));
   const [first] = (kept as { created_at: string }[]).map((row) => row.created_at).sort();
   assert.equal(first?.slice(0, 19), new Date(april).toISOString().slice(0, 19));
 });
@@ -141,7 +141,7 @@ test('K3: Nothing is dropped of the current month and the one before it, nor fro
     '2026-06-01',
   ]);
   assert.deepEqual(await prune(ledger, may), { kind: 'books_differ' });
-  assert.equal((await ledger.office.verifyLedger()).generations, 260);
+  assert.equal((await ledger.operator.verifyLedger()).generations, 260);
   await ledger.database.query('UPDATE key_usage_day SET requests = requests - 1 WHERE day = $1', [
     '2026-06-01',
   ]);
@@ -207,14 +207,14 @@ test('K5: Records may be dropped while requests are being settled.', async (t) =
   await Promise.all([settling, settledLate]);
   assert.equal(outcome.kind === 'pruned' && outcome.months.length, 2);
   assert.deepEqual(await ledger.differences(), []);
-  assert.equal((await ledger.office.verifyLedger()).generations, 260 - 118 + settled + 1);
+  assert.equal((await ledger.operator.verifyLedger()).generations, 260 - 118 + settled + 1);
 });
 
 /** As the settler does it: who met the dropping of a month tries again. */
 async function settleUntilTaken(database: Database, row: SettlementRow): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await database.line.run((_sql, client) => settleBatch(client, [row]));
+      await database.serial.run((_sql, client) => settleBatch(client, [row]));
       return;
     } catch (error) {
       if (tries === 10) throw error;
@@ -273,7 +273,7 @@ test('K6: What a journal brings again for a dropped month moves nothing: no entr
     });
     assert.equal((await ledger.money()).usage, usage + 60n, 'what never came is billed');
     assert.deepEqual(await ledger.differences(), []);
-    assert.equal((await ledger.office.verifyLedger()).generations, 1);
+    assert.equal((await ledger.operator.verifyLedger()).generations, 1);
     assert.equal(after.journal.stats().liveRecords, 0);
     await after.settlements.close();
   }

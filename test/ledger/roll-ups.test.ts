@@ -1,7 +1,7 @@
 /** Usage by app and by model: what a settlement adds to it, once, beside the money. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type App, mostApps } from '../../src/generations/apps-sql.ts';
+import { type App, maxApps } from '../../src/generations/apps-sql.ts';
 import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { decodeFinal, decodeOpen, encodeFinal, encodeOpen } from '../../src/ledger/journal-records.ts';
 import { type SettlementRow, settleBatch } from '../../src/ledger/settlement-sql.ts';
@@ -30,7 +30,7 @@ after(async () => {
 /** A payer whose settlements a test makes by hand. */
 async function payer(): Promise<{ readonly accountId: number; readonly keyId: number }> {
   const account: TestAccount = await naru.account({ credit: '1000000000' });
-  const key = await naru.office.readKey(account.hash);
+  const key = await naru.operator.readKey(account.hash);
   assert.ok(key !== null);
   return { accountId: account.accountId, keyId: key.id };
 }
@@ -67,7 +67,7 @@ function rowOf(
 }
 
 function settle(rows: readonly SettlementRow[], database = naru.database) {
-  return database.line.run((_sql, client) => settleBatch(client, rows));
+  return database.serial.run((_sql, client) => settleBatch(client, rows));
 }
 
 /** `[app or model, requests, won, prompt tokens, completion tokens]` of each row of the account, days added up. */
@@ -82,7 +82,7 @@ async function usageBy(table: 'app' | 'model', accountId: number): Promise<reado
 }
 
 async function differences(): Promise<readonly { readonly check: string; readonly subject: string }[]> {
-  return (await naru.office.verifyLedger()).differences;
+  return (await naru.operator.verifyLedger()).differences;
 }
 
 test('a batch adds each of its requests to one app and one model, once, however often it is settled', async () => {
@@ -142,17 +142,17 @@ test('an app keeps the name it came with, and is each account own', async () => 
 
 test('an account has so many apps and no more: the rest is counted together, and stays there', async () => {
   const [many, other] = [await payer(), await payer()];
-  const flood = Array.from({ length: mostApps + 300 }, (_, n) => rowOf(many, { app: app(n + 1) }));
+  const flood = Array.from({ length: maxApps + 300 }, (_, n) => rowOf(many, { app: app(n + 1) }));
   for (let at = 0; at < flood.length; at += 500) await settle(flood.slice(at, at + 500));
-  await settle([rowOf(many, { app: app(mostApps + 300) }), rowOf(many), rowOf(other, { app: app(5_000) })]);
+  await settle([rowOf(many, { app: app(maxApps + 300) }), rowOf(many), rowOf(other, { app: app(5_000) })]);
   const usage = await usageBy('app', many.accountId);
-  assert.equal(usage.length, mostApps + 1);
+  assert.equal(usage.length, maxApps + 1);
   assert.deepEqual(usage.slice(0, 2), [
     [0, 301, 6_020, 3_010, 1_505],
     [1, 2, 40, 20, 10],
   ]);
   const stored = await naru.database.query('SELECT 1 FROM app WHERE account_id = $1', [many.accountId]);
-  assert.equal(stored.length, mostApps);
+  assert.equal(stored.length, maxApps);
   assert.deepEqual(await usageBy('app', other.accountId), [[5_000, 1, 20, 10, 5]]);
   assert.deepEqual(await differences(), []);
 });
@@ -230,7 +230,7 @@ test('usage of before there were apps is summed when the schema gets them', asyn
   const own = await startTestGateway();
   t.after(() => own.close());
   const account = await own.account();
-  const key = await own.office.readKey(account.hash);
+  const key = await own.operator.readKey(account.hash);
   const of = { accountId: account.accountId, keyId: key?.id ?? 0 };
   const nothing = { prompt: 0n, completion: 0n, request: 20_000_000_000_000n, cacheRead: 0n, cacheWrite: 0n };
   const priceVersion = await insertPrice(own.database, nothing);
@@ -240,7 +240,7 @@ test('usage of before there were apps is summed when the schema gets them', asyn
   await own.database.query('ALTER TABLE generation DROP COLUMN app_id');
   await own.database.query("DELETE FROM schema_migration WHERE name LIKE '%apps%'");
   assert.equal((await migrate(own.database)).length, 1);
-  assert.deepEqual((await own.office.verifyLedger()).differences, []);
+  assert.deepEqual((await own.operator.verifyLedger()).differences, []);
   const [sum] = await own.database.query<{ requests: bigint }>('SELECT requests FROM app_usage_day');
   assert.equal(sum?.requests, 2n);
 });

@@ -159,7 +159,7 @@ test('a settlement whose COMMIT the network swallows ends at its limit; asked ag
     openPool: () => new Pool(),
   });
   const row = rowOf(0);
-  const settle = () => database.line.run((_, line) => settleBatch(line, [row]));
+  const settle = () => database.serial.run((_, line) => settleBatch(line, [row]));
   try {
     cutter.onCommit(() => {
       cutter.hole();

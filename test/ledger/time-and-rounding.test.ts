@@ -129,17 +129,17 @@ test('T3: Credit is lost at the instant of its expiry and not a millisecond befo
 
 test('an account whose credit cannot expire keeps that of nobody else', async (t) => {
   const ledger = await openLedger(t);
-  const { database, office, accountId: broken } = ledger;
+  const { database, operator, accountId: broken } = ledger;
   const atMs = ledger.clock.now();
-  const after = await office.createAccount({ name: 'after', email: null });
+  const after = await operator.createAccount({ name: 'after', email: null });
   const lot = { kind: 'bonus', idempotencyKey: null, memo: null, expiresAtMs: atMs } as const;
   for (const accountId of [broken, after])
-    await office.grantCredit({ ...lot, accountId, amount: krwOfMicro(7n) });
+    await operator.grantCredit({ ...lot, accountId, amount: krwOfMicro(7n) });
   await database.query(
     `ALTER TABLE ledger ADD CONSTRAINT broken CHECK (account_id <> ${broken} OR amount > 0)`,
   );
   await assert.rejects(expireCredit(database, atMs), new RegExp(`account ${broken}\\b`));
-  const left = await office.readAccount(after);
+  const left = await operator.readAccount(after);
   assert.deepEqual([left?.credits, left?.usage], [7n, 7n]);
 });
 
@@ -218,9 +218,9 @@ test('T7: Credit expires by the clock of the database, whatever the clocks of th
   const { accountId } = await naru.account({ credit: '0' });
   const grant = { accountId, kind: 'topup', idempotencyKey: null, memo: null } as const;
   const realMs = systemClock.now();
-  await naru.office.grantCredit({ ...grant, amount: krwOfMicro(5n), expiresAtMs: realMs + 3_600_000 });
-  await naru.office.grantCredit({ ...grant, amount: krwOfMicro(7n), expiresAtMs: realMs - 1_000 });
-  const usage = async () => (await naru.office.readAccount(accountId))?.usage;
+  await naru.operator.grantCredit({ ...grant, amount: krwOfMicro(5n), expiresAtMs: realMs + 3_600_000 });
+  await naru.operator.grantCredit({ ...grant, amount: krwOfMicro(7n), expiresAtMs: realMs - 1_000 });
+  const usage = async () => (await naru.operator.readAccount(accountId))?.usage;
   const endMs = performance.now() + 20_000;
   while ((await usage()) !== 7n) {
     assert.ok(performance.now() < endMs, 'what has expired by the clock of the database is taken');

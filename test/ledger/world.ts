@@ -15,7 +15,7 @@ import { TestClock } from '../harness/test-clock.ts';
 /** A ledger with one account and one key, without a gateway around it. */
 export interface LedgerWorld {
   readonly database: Database;
-  readonly office: OperatorService;
+  readonly operator: OperatorService;
   readonly clock: TestClock;
   readonly accountId: number;
   readonly keyId: number;
@@ -50,9 +50,9 @@ export async function openLedger(t: TestContext): Promise<LedgerWorld> {
     await drop();
   });
   const clock = new TestClock();
-  const office = createOperatorService(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
-  const accountId = await office.createAccount({ name: 'contract', email: null });
-  const { hash } = await office.createKey({
+  const operator = createOperatorService(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
+  const accountId = await operator.createAccount({ name: 'contract', email: null });
+  const { hash } = await operator.createKey({
     accountId,
     kind: 'inference',
     name: 'key',
@@ -60,7 +60,7 @@ export async function openLedger(t: TestContext): Promise<LedgerWorld> {
     limitReset: 'never',
     expiresAtMs: null,
   });
-  const keyId = (await office.readKey(hash))?.id ?? 0;
+  const keyId = (await operator.readKey(hash))?.id ?? 0;
   const price = {
     prompt: microPerToken,
     completion: 0n,
@@ -71,12 +71,12 @@ export async function openLedger(t: TestContext): Promise<LedgerWorld> {
   const priceVersion = await insertPrice(database, price);
   return {
     database,
-    office,
+    operator,
     clock,
     accountId,
     keyId,
     grant: (amount, options = {}) =>
-      office.grantCredit({
+      operator.grantCredit({
         accountId,
         kind: 'topup',
         amount: krwOfMicro(amount),
@@ -107,14 +107,14 @@ export async function openLedger(t: TestContext): Promise<LedgerWorld> {
         ...laid,
       };
     },
-    settle: (...rows) => database.line.run((_sql, client) => settleBatch(client, rows)),
+    settle: (...rows) => database.serial.run((_sql, client) => settleBatch(client, rows)),
     async money() {
-      const row = await office.readAccount(accountId);
+      const row = await operator.readAccount(accountId);
       if (row === null) throw new Error('no account');
       return { credits: row.credits, usage: row.usage, balance: row.credits - row.usage };
     },
     async entries() {
-      const rows = await Array.fromAsync(office.exportEntries(accountId));
+      const rows = await Array.fromAsync(operator.exportEntries(accountId));
       return rows.map(({ kind, amountMicro, generationUuid }) => ({
         kind,
         amount: amountMicro,
@@ -122,7 +122,7 @@ export async function openLedger(t: TestContext): Promise<LedgerWorld> {
       }));
     },
     async differences() {
-      return (await office.verifyLedger()).differences.map(({ check, subject }) => `${check}: ${subject}`);
+      return (await operator.verifyLedger()).differences.map(({ check, subject }) => `${check}: ${subject}`);
     },
     async differencesAfter(fault) {
       const undone = database.transaction(async (sql) => {

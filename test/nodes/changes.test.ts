@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { openBooks } from '../../src/app/accounting.ts';
+import { openAccounting } from '../../src/app/accounting.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { ChangeFeed } from '../../src/nodes/change-feed.ts';
@@ -89,7 +89,7 @@ const changes: readonly {
     name: 'a key suspended by the administrator',
     before: 200,
     after: 403,
-    change: ({ hash }) => one.office.suspendKey({ hash, suspended: true, reason: 'test' }),
+    change: ({ hash }) => one.operator.suspendKey({ hash, suspended: true, reason: 'test' }),
   },
   {
     name: 'a top-up',
@@ -198,9 +198,9 @@ test('a start hears of the last publication, and of none a second time, whatever
     log: silentLog,
     debtFloor: () => krwOfMicro(0n),
   };
-  const books = await openBooks({ ...parts, onPublished: () => (heard += 1) });
+  const accounting = await openAccounting({ ...parts, onPublished: () => (heard += 1) });
   t.after(async () => {
-    await books.close();
+    await accounting.close();
     await database.close();
     await drop();
     rmSync(dataDir, { recursive: true });

@@ -60,7 +60,7 @@ test('a copy of a running data directory does not start; with an identity of its
   await eventually('all is settled', 5_000, async () =>
     (await world.usedWon(accountId)) === answered * costWon ? true : null,
   );
-  assert.equal((await world.office.verifyLedger()).differences.length, 0);
+  assert.equal((await world.operator.verifyLedger()).differences.length, 0);
 });
 
 test(
@@ -129,7 +129,7 @@ test(
       (await world.nodes()).map(({ home }) => home),
       [identityOf(original)],
     );
-    assert.equal((await world.office.verifyLedger()).differences.length, 0);
+    assert.equal((await world.operator.verifyLedger()).differences.length, 0);
   },
 );
 

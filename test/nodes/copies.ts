@@ -27,7 +27,7 @@ export async function createWorld(t: TestContext) {
     for (const { drop } of homes) await drop();
     for (const place of places) place.remove();
   });
-  const office = createOperatorService(database, {
+  const operator = createOperatorService(database, {
     clock: systemClock,
     keyPrefix: 'sk-naru-',
     close: async () => {},
@@ -50,7 +50,7 @@ export async function createWorld(t: TestContext) {
   return {
     database,
     upstream,
-    office,
+    operator,
     /** A place with a configuration of its own; `url`: on another database. */
     place(url = urlOf(home.address)): Place {
       const place = createPlace();
@@ -80,13 +80,13 @@ export async function createWorld(t: TestContext) {
     refused: (place: Place, ...args: readonly string[]) =>
       place.run('up', '--port', '0', '--config', join(place.folder, 'naru.yaml'), ...args),
     async account(won: string) {
-      const accountId = await office.createAccount({ name: 'payer', email: null });
+      const accountId = await operator.createAccount({ name: 'payer', email: null });
       const amount = krwFromDecimal(won);
       assert.ok(amount !== null);
       const grant = { accountId, kind: 'topup', amount, expiresAtMs: null } as const;
-      await office.grantCredit({ ...grant, idempotencyKey: null, memo: null });
+      await operator.grantCredit({ ...grant, idempotencyKey: null, memo: null });
       const order = { accountId, kind: 'inference', name: 'key', limit: null } as const;
-      const { plaintext } = await office.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
+      const { plaintext } = await operator.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
       return { accountId, key: plaintext };
     },
     nodes: () =>
@@ -94,7 +94,7 @@ export async function createWorld(t: TestContext) {
         'SELECT id, home, address FROM gateway_node ORDER BY id',
       ),
     async usedWon(accountId: number): Promise<number> {
-      return Number((await office.readAccount(accountId))?.usage ?? 0n) / 1e6;
+      return Number((await operator.readAccount(accountId))?.usage ?? 0n) / 1e6;
     },
   };
 }

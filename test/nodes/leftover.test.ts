@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { settleJournalOf } from '../../src/app/journal-recovery.ts';
+import { settleJournal } from '../../src/app/journal-recovery.ts';
 import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { Journal } from '../../src/journal/journal.ts';
 import { encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
@@ -25,7 +25,7 @@ test('what a node left in its journal, settled without its start, is known to th
   const { key, hash, accountId } = await naru.account({ credit: '100000', limit: '200' });
   assert.equal((await naru.send('POST', '/chat/completions', { key, body })).status, 200);
   await naru.settled();
-  const { id: keyId } = (await naru.office.readKey(hash)) ?? assert.fail('no key');
+  const { id: keyId } = (await naru.operator.readKey(hash)) ?? assert.fail('no key');
   const home = tempDir();
   const journal = await Journal.open({ dir: join(home, 'journal'), clock: systemClock });
   const nowMs = Date.now();
@@ -54,7 +54,7 @@ test('what a node left in its journal, settled without its start, is known to th
     database: { url: 'embedded' },
     settlement: { ack: 'journal', keepSettledMs: null },
   } as const;
-  await settleJournalOf(home, { database: naru.database, config, log: silentLog });
+  await settleJournal(home, { database: naru.database, config, log: silentLog });
   const known = async (): Promise<readonly number[]> => [
     (await naru.send('GET', '/key', { key })).json.data.usage,
     (await naru.send('GET', '/credits', { key })).json.data.total_usage,

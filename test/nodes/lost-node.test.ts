@@ -90,7 +90,7 @@ test('a lost node stays in sight until its journal is recovered, which is done b
     [asCopy.rows[0].settlements, 0, 1, []],
   );
   await usedIs(world, accountId, 2 * costWon);
-  const records = () => Array.fromAsync(world.office.exportGenerations(accountId));
+  const records = () => Array.fromAsync(world.operator.exportGenerations(accountId));
   assert.equal((await records()).length, 2);
   for (const closed of [[identityOf(place)], []]) {
     const done = await other.json('node', 'recover', place.dataDir, '--config', fileOf(other));
@@ -107,7 +107,7 @@ test('a lost node stays in sight until its journal is recovered, which is done b
   await metricIs(two, 'naru_lost_nodes', 0);
   assert.equal((await ask(two.origin, key)).status, 200);
   await usedIs(world, accountId, 3 * costWon);
-  assert.equal((await world.office.verifyLedger()).differences.length, 0);
+  assert.equal((await world.operator.verifyLedger()).differences.length, 0);
   // It may come back all the same.
   await world.up(place);
   assert.equal(await world.usedWon(accountId), 3 * costWon);
@@ -219,13 +219,13 @@ test('a journal charges nobody in another database; it is set aside there, and s
   t.after(() => there.close());
   const elsewhere = world.place(urlOf(another.address));
   await (await world.up(elsewhere)).stop();
-  const office = createOperatorService(there, {
+  const operator = createOperatorService(there, {
     clock: systemClock,
     keyPrefix: 'sk-',
     close: async () => {},
   });
-  while ((await office.createAccount({ name: 'somebody else', email: null })) < accountId);
-  const usedThere = async () => Number((await office.readAccount(accountId))?.usage ?? 0n);
+  while ((await operator.createAccount({ name: 'somebody else', email: null })) < accountId);
+  const usedThere = async () => Number((await operator.readAccount(accountId))?.usage ?? 0n);
   // The operator changes database.url and starts.
   place.configure(JSON.parse(readFileSync(fileOf(elsewhere), 'utf8')));
   const serving = await world.up(place);
@@ -259,7 +259,7 @@ test('a journal charges nobody in another database; it is set aside there, and s
     undefined,
   );
   assert.equal(await usedThere(), 0);
-  assert.equal((await world.office.verifyLedger()).differences.length, 0);
+  assert.equal((await world.operator.verifyLedger()).differences.length, 0);
 });
 
 for (const continues of byTier([false], [true, false])) {
@@ -283,12 +283,12 @@ for (const continues of byTier([false], [true, false])) {
     const another = await world.anotherDatabase();
     const there = new Database(another.address, 1);
     t.after(() => there.close());
-    const office = createOperatorService(there, {
+    const operator = createOperatorService(there, {
       clock: systemClock,
       keyPrefix: 'sk-',
       close: async () => {},
     });
-    const used = async () => Number((await office.readAccount(accountId))?.usage ?? 0n) / 1e6;
+    const used = async () => Number((await operator.readAccount(accountId))?.usage ?? 0n) / 1e6;
     const target = world.place(urlOf(another.address));
     const restored = await target.run(
       'restore',
@@ -312,11 +312,11 @@ for (const continues of byTier([false], [true, false])) {
     }
     await eventually('it is charged', 5_000, async () => ((await used()) === 2 * costWon ? true : null));
     // An account of after the backup is not there, and the next one will have its number.
-    const [stranger, ...more] = await office.readQuarantine(false);
+    const [stranger, ...more] = await operator.readQuarantine(false);
     assert.deepEqual([stranger?.accountId, more.length], [late.accountId, 0]);
     assert.match(stranger?.reason ?? '', /there is no key \d+/);
     const write = { uuid: (stranger?.uuid ?? '') as GenerationUuid, reason: 'made after the backup' };
-    assert.ok(await office.writeOffQuarantined(write));
-    assert.deepEqual((await office.verifyLedger()).differences, []);
+    assert.ok(await operator.writeOffQuarantined(write));
+    assert.deepEqual((await operator.verifyLedger()).differences, []);
   });
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type Books, openBooks } from '../../src/app/accounting.ts';
+import { type Accounting, openAccounting } from '../../src/app/accounting.ts';
 import { createOperatorService } from '../../src/app/operator-service.ts';
 import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { silentLog } from '../../src/log/log.ts';
@@ -25,7 +25,7 @@ async function nodeOf(t: TestContext, home: TestDatabase) {
   const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs };
   const database = new Database(home.address, 4);
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-lost-'));
-  const books = await openBooks({
+  const accounting = await openAccounting({
     config: testConfig({}),
     database,
     dataDir,
@@ -34,7 +34,7 @@ async function nodeOf(t: TestContext, home: TestDatabase) {
     debtFloor: () => krwOfMicro(0n),
   });
   t.after(async () => {
-    await books.close();
+    await accounting.close();
     await database.close();
     rmSync(dataDir, { recursive: true });
   });
@@ -42,14 +42,14 @@ async function nodeOf(t: TestContext, home: TestDatabase) {
   const isSilent = async (): Promise<void> => {
     await database.query(
       "UPDATE gateway_node SET seen_at = seen_at - $2 * interval '1 millisecond' WHERE id = $1",
-      [books.nodes.id, tooLongMs],
+      [accounting.nodes.id, tooLongMs],
     );
     passedMs += tooLongMs;
   };
-  return { books, database, isSilent };
+  return { accounting, database, isSilent };
 }
 
-async function settle({ settlements }: Books, accountId: number, keyId: number): Promise<void> {
+async function settle({ settlements }: Accounting, accountId: number, keyId: number): Promise<void> {
   const nowMs = Date.now();
   const uuid = newGenerationUuid(nowMs);
   const record = { uuid, accountId, keyId, createdAtMs: nowMs, detail: '{}', app: null };
@@ -74,33 +74,33 @@ test('what a node settles that was taken for lost is known to one that is alone,
   const home = await createTestDatabase();
   t.after(() => home.drop());
   const one = await nodeOf(t, home);
-  const office = createOperatorService(one.database, {
+  const operator = createOperatorService(one.database, {
     clock: systemClock,
     keyPrefix: 'sk-',
     close: async () => {},
   });
-  const accountId = await office.createAccount({ name: 'one', email: null });
-  const { hash } = await office.createKey({
+  const accountId = await operator.createAccount({ name: 'one', email: null });
+  const { hash } = await operator.createKey({
     ...{ accountId, kind: 'inference', name: 'one', limit: null, limitReset: 'never', expiresAtMs: null },
   });
-  const { id: keyId } = (await office.readKey(hash)) ?? assert.fail('no key');
+  const { id: keyId } = (await operator.readKey(hash)) ?? assert.fail('no key');
   const two = await nodeOf(t, home);
   // A change that it read late would have it look at the database while it is meant to be silent.
-  await two.books.feed.close();
-  await two.books.nodes.beat();
-  await one.books.nodes.beat();
-  assert.equal(one.books.nodes.isAlone, false);
+  await two.accounting.feed.close();
+  await two.accounting.nodes.beat();
+  await one.accounting.nodes.beat();
+  assert.equal(one.accounting.nodes.isAlone, false);
   await two.isSilent();
-  await one.books.nodes.beat();
-  assert.equal(one.books.nodes.isAlone, true);
-  await one.books.keys.load(hash);
-  assert.equal(one.books.keys.isKnown(keyId), true);
-  await settle(two.books, accountId, keyId);
-  await until('one is in the company of two again', () => !one.books.nodes.isAlone);
-  await two.books.nodes.acquaintance;
+  await one.accounting.nodes.beat();
+  assert.equal(one.accounting.nodes.isAlone, true);
+  await one.accounting.keys.load(hash);
+  assert.equal(one.accounting.keys.isKnown(keyId), true);
+  await settle(two.accounting, accountId, keyId);
+  await until('one is in the company of two again', () => !one.accounting.nodes.isAlone);
+  await two.accounting.nodes.untilSeen;
   await two.isSilent();
-  await one.books.nodes.beat();
-  assert.equal(one.books.nodes.isAlone, true);
-  await one.books.keys.catchUp(accountId, [keyId]);
-  assert.equal(one.books.keys.peekId(keyId)?.spendOn(Date.now()).total, 200_000_000n);
+  await one.accounting.nodes.beat();
+  assert.equal(one.accounting.nodes.isAlone, true);
+  await one.accounting.keys.catchUp(accountId, [keyId]);
+  assert.equal(one.accounting.keys.getCachedById(keyId)?.spendOn(Date.now()).total, 200_000_000n);
 });

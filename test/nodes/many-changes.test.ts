@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openBooks } from '../../src/app/accounting.ts';
+import { openAccounting } from '../../src/app/accounting.ts';
 import type { KeyHash } from '../../src/ids/api-key.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
@@ -19,7 +19,7 @@ test('thousands of keys that change at once are read again together', async (t) 
   const { address, drop } = await createTestDatabase();
   const database = new Database(address, 4);
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-many-'));
-  const books = await openBooks({
+  const accounting = await openAccounting({
     config: testConfig({}),
     database,
     dataDir,
@@ -28,7 +28,7 @@ test('thousands of keys that change at once are read again together', async (t) 
     debtFloor: () => krwOfMicro(0n),
   });
   t.after(async () => {
-    await books.close();
+    await accounting.close();
     await database.close();
     await drop();
     rmSync(dataDir, { recursive: true });
@@ -46,9 +46,9 @@ test('thousands of keys that change at once are read again together', async (t) 
     `INSERT INTO key_usage_day (account_id, key_id, day, cost) SELECT $1, id, '2026-01-01', id FROM api_key WHERE account_id = $1`,
     [account?.id],
   );
-  for (const { hash } of rows) await books.keys.load(hash.toString('hex') as KeyHash);
+  for (const { hash } of rows) await accounting.keys.load(hash.toString('hex') as KeyHash);
   let turns = 0;
-  const { line } = database;
+  const { serial: line } = database;
   const run = line.run.bind(line);
   line.run = (use) => {
     turns += 1;
@@ -65,11 +65,12 @@ test('thousands of keys that change at once are read again together', async (t) 
   });
   const committedMs = performance.now();
   await until('every key is revoked in memory', () =>
-    ids.every((id) => books.keys.peekId(id)?.row.revokedAtMs !== null),
+    ids.every((id) => accounting.keys.getCachedById(id)?.row.revokedAtMs !== null),
   );
   t.diagnostic(
     `known after ${Math.round(performance.now() - committedMs)} ms, in ${turns} turns of the line`,
   );
-  for (const id of ids) assert.equal(books.keys.peekId(id)?.spendOn(Date.now()).total, BigInt(id));
+  for (const id of ids)
+    assert.equal(accounting.keys.getCachedById(id)?.spendOn(Date.now()).total, BigInt(id));
   assert.ok(turns < 100, 'one by one');
 });

@@ -190,7 +190,7 @@ test(
     const answered = answers.filter(({ status }) => status === 200).length;
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 402]));
     assert.ok(answered >= 8 && answered <= 11, `${answered} answers for 200 won at 20 won each`);
-    const account = await one.office.readAccount(accountId);
+    const account = await one.operator.readAccount(accountId);
     assert.equal(account?.usage, BigInt(answered) * 20_000_000n);
     assert.equal((await nodesOf(one)).length, 2);
   },
@@ -234,20 +234,20 @@ test('a node that joins again admits nothing until what it may spend is publishe
   const waited: boolean[] = [];
   registry.onCompany(async () => {
     await Promise.resolve();
-    waited.push(registry.acquaintance !== null);
+    waited.push(registry.untilSeen !== null);
     if (waited.length < 3) throw new Error('the database is away');
   });
-  assert.equal(registry.acquaintance, null);
+  assert.equal(registry.untilSeen, null);
   // As another node does with one that was lost for long.
   await database.query('DELETE FROM gateway_node WHERE id = $1', [registry.id]);
   await assert.rejects(registry.beat(), /away/);
   await assert.rejects(registry.beat(), /away/);
   await registry.beat();
   assert.deepEqual(waited, [true, true, true]);
-  await registry.acquaintance;
+  await registry.untilSeen;
   await registry.beat();
   assert.equal(waited.length, 3);
-  assert.deepEqual([registry.acquaintance, registry.isAlone], [null, true]);
+  assert.deepEqual([registry.untilSeen, registry.isAlone], [null, true]);
   assert.equal((await listNodes(database)).length, 1);
 });
 
@@ -275,7 +275,7 @@ for (const [what, terms] of sample(
     const answered = answers.filter(({ status }) => status === 200).length;
     // 20 won are left, for one request; at exactly nothing one more is admitted of an account.
     assert.ok(answered >= 1 && answered <= 2, `${answered} answers`);
-    const account = await one.office.readAccount(accountId);
+    const account = await one.operator.readAccount(accountId);
     assert.equal(account?.usage, BigInt(9 + answered) * 20_000_000n);
   });
 }
@@ -287,7 +287,7 @@ test('naru node list shows who serves and who is lost', async (t) => {
     "INSERT INTO gateway_node (home, address, seen_at) VALUES ($1, 'elsewhere:8787', now() - interval '1 minute')",
     [randomUUID()],
   );
-  const nodes = await one.office.readNodes();
+  const nodes = await one.operator.readNodes();
   assert.deepEqual(
     nodes.map(({ address, lives }) => [address, lives]),
     [

@@ -5,8 +5,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Account } from '../../src/accounts/account.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
-import { type Spender, SpendShares } from '../../src/nodes/credit-leases.ts';
-import { SpendLines } from '../../src/nodes/reservation-queue.ts';
+import { CreditLeases, type SpendSubject } from '../../src/nodes/credit-leases.ts';
+import { ReservationQueues } from '../../src/nodes/reservation-queue.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Clock } from '../../src/time/clock.ts';
 import { checkAsync } from '../harness/property.ts';
@@ -47,14 +47,14 @@ class World {
   readonly keys = [null, 150n, 300n].map((limit) => ({ limit, usage: 0n, held: 0n }));
   readonly account = new Account({ accountId: 1, credits: 200n, usage: 0n, version: 1n }, 0);
   readonly floor = 20n;
-  readonly lines: SpendLines;
+  readonly lines: ReservationQueues;
   overspentBy = 0n;
 
   constructor() {
-    const nodes = { id: 1, isAlone: true, count: 1, acquaintance: null, isSeen: true, beat: async () => {} };
+    const nodes = { id: 1, isAlone: true, count: 1, untilSeen: null, isSeen: true, beat: async () => {} };
     const database = {} as Database;
-    const shares = new SpendShares({ database, clock: stillClock, nodes, isCurrent: () => true });
-    this.lines = new SpendLines({ clock: stillClock, shares });
+    const shares = new CreditLeases({ database, clock: stillClock, nodes, isCurrent: () => true });
+    this.lines = new ReservationQueues({ clock: stillClock, leases: shares });
   }
 
   get waiting(): readonly Asked[] {
@@ -75,26 +75,30 @@ class World {
     return this.account.balance <= 0n || (limit !== null && usage >= limit);
   }
 
-  spendersOf(at: number): readonly Spender[] {
+  spendersOf(at: number): readonly SpendSubject[] {
     const { account, floor } = this;
     const key = this.#keyOf(at);
-    const common = { id: 1, readLeft: async () => 0n };
-    const ofAccount: Spender = {
+    const common = { id: 1, readRemaining: async () => 0n };
+    const ofAccount: SpendSubject = {
       ...common,
       kind: 'account',
-      exposure: account.exposure,
+      outstanding: account.outstanding,
       held: account.held,
       left: account.committedBalance + floor,
     };
     if (key.limit === null) return [ofAccount];
     const { held } = key;
-    return [ofAccount, { ...common, id: at, kind: 'key', exposure: held, held, left: key.limit - key.usage }];
+    return [
+      ofAccount,
+      { ...common, id: at, kind: 'key', outstanding: held, held, left: key.limit - key.usage },
+    ];
   }
 
   /** What keeps the first of these waiting: its key, the account, or neither. */
   blockerOf({ key: at, amount }: Asked): 'key' | 'account' | null {
     const [ofAccount, ofKey] = this.spendersOf(at);
-    const blocks = (one?: Spender) => one !== undefined && one.held > 0n && one.left - one.exposure < amount;
+    const blocks = (one?: SpendSubject) =>
+      one !== undefined && one.held > 0n && one.left - one.outstanding < amount;
     return blocks(ofKey) ? 'key' : blocks(ofAccount) ? 'account' : null;
   }
 
@@ -108,11 +112,11 @@ class World {
       accountId: 1,
       amount,
       isKnown: true,
-      get spenders() {
+      get subjects() {
         return world.spendersOf(key);
       },
       refusal: () => (this.refuses(key) ? new Error('402') : null),
-      place: () => this.#place(asked),
+      reserve: () => this.#place(asked),
       signal: leave.signal,
       maxWaitMs: 1_000,
     });
@@ -207,9 +211,9 @@ test('a request whose check throws fails with that error, and the line goes on f
         accountId: 1,
         amount,
         isKnown: true,
-        spenders: world.spendersOf(0),
+        subjects: world.spendersOf(0),
         refusal,
-        place: () => ended.push('placed'),
+        reserve: () => ended.push('placed'),
         signal: new AbortController().signal,
         maxWaitMs: 1_000,
       })

@@ -84,7 +84,7 @@ async function run(seed: number, seen: Seen): Promise<void> {
     await pause(random.int(0, 500));
     const amount = krwOfMicro(BigInt(won) * 1_000_000n);
     const grant = { accountId, kind: 'topup', expiresAtMs: null, idempotencyKey: null, memo: null } as const;
-    await first().office.grantCredit({ ...grant, amount });
+    await first().operator.grantCredit({ ...grant, amount });
   });
   const answers = await Promise.all(
     plans.map(async ({ node, maxTokens, atMs, leavesMs }, n) => {
@@ -113,11 +113,11 @@ async function run(seed: number, seen: Seen): Promise<void> {
       else assert.ok(limit !== null && Number(used) >= limit, `refused at ${used} of ${limit} won`);
     }
   }
-  const account = (await first().office.readAccount(accountId)) ?? assert.fail('no account');
+  const account = (await first().operator.readAccount(accountId)) ?? assert.fail('no account');
   const balance = Number(account.credits - account.usage) / 1e6;
   assert.ok(balance >= -largest, `overspent by ${-balance} won, the largest request costs ${largest}`);
-  const row = (await first().office.readKey(hash)) ?? assert.fail('no key');
-  const used = Number((await first().office.readSpend(row)).total) / 1e6;
+  const row = (await first().operator.readKey(hash)) ?? assert.fail('no key');
+  const used = Number((await first().operator.readSpend(row)).total) / 1e6;
   if (limit !== null) assert.ok(used <= limit + largest, `${used} of ${limit} won, the largest ${largest}`);
   const told = answers.reduce(
     (sum, answer) => sum + (answer?.status === 200 ? answer.json.usage.cost : 0),
@@ -182,6 +182,6 @@ for (const count of byTier([3], [2, 3, 4])) {
       seen.waited > byTier(20, 50) && seen.refused > byTier(1, 5) && seen.left > byTier(0, 2),
       JSON.stringify(seen),
     );
-    assert.deepEqual((await first().office.verifyLedger()).differences, []);
+    assert.deepEqual((await first().operator.verifyLedger()).differences, []);
   });
 }

@@ -85,7 +85,7 @@ for (const [creditWon, answered] of byTier(
     const counts = await storm(key, 40);
     t.diagnostic(`${Math.round(performance.now() - startedMs)} ms`);
     await settled();
-    const account = await first().office.readAccount(accountId);
+    const account = await first().operator.readAccount(accountId);
     const balanceWon = Number((account?.credits ?? 0n) - (account?.usage ?? 0n)) / 1e6;
     assert.deepEqual(Object.fromEntries(counts), { 200: answered, 402: 120 - answered });
     assert.equal(balanceWon, creditWon - answered * costWon, 'what was answered was billed');
@@ -105,7 +105,7 @@ test('100 requests at once over three nodes that each are expected to cost all t
   t.diagnostic(`${Math.round(performance.now() - startedMs)} ms`);
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
   await settled();
-  const account = await first().office.readAccount(accountId);
+  const account = await first().operator.readAccount(accountId);
   assert.equal((account?.credits ?? 0n) - (account?.usage ?? 0n), 20_000_000n);
 });
 
@@ -119,7 +119,7 @@ test('what is left is spent to the end: caution does not leave an account with c
     else if (status === 402) break;
   }
   await settled();
-  const account = await first().office.readAccount(accountId);
+  const account = await first().operator.readAccount(accountId);
   // At exactly the floor one more is admitted, unless the node knows already that no credit is left (spec:money/6.1,6.2).
   assert.ok(answered === 10 || answered === 11, `${answered} answers`);
   assert.equal(account?.usage, BigInt(answered * costWon) * 1_000_000n);
@@ -129,8 +129,8 @@ test("three nodes together overspend a key's limit by less than one request", as
   const { key, hash } = await first().account({ credit: '100000', limit: '200' });
   await storm(key, 40);
   await settled();
-  const row = await first().office.readKey(hash);
-  const spent = row === null ? 0n : (await first().office.readSpend(row)).total;
+  const row = await first().operator.readKey(hash);
+  const spent = row === null ? 0n : (await first().operator.readSpend(row)).total;
   assert.ok(spent >= 160_000_000n, `spent only ${spent}`);
   assert.ok(spent < 220_000_000n, `spent ${spent}`);
 });
@@ -294,14 +294,14 @@ test('a limit that is lowered is not passed by what nodes had shared out before'
   const management = (await account.another({ kind: 'management' })).key;
   assert.deepEqual([...(await storm(key, 1))], [[200, 3]]);
   await settled();
-  const row = (await first().office.readKey(hash)) ?? assert.fail('no key');
+  const row = (await first().operator.readKey(hash)) ?? assert.fail('no key');
   assert.ok((await sharedWon('key', row.id)) > 10_000);
   const change = { key: management, body: { limit: 3 * costWon + 200 } };
   assert.equal((await nodes[1]?.send('PATCH', `/keys/${hash}`, change))?.status, 200);
   await yielded('key', row.id, 200);
   await storm(key, 40);
   await settled();
-  const spentWon = Number((await first().office.readSpend(row)).total) / 1e6;
+  const spentWon = Number((await first().operator.readSpend(row)).total) / 1e6;
   assert.ok(spentWon >= 200 && spentWon < 3 * costWon + 200 + costWon, `spent ${spentWon}`);
 });
 
@@ -339,11 +339,11 @@ test('credit that is taken away is not spent by what nodes had shared out before
   assert.ok((await sharedWon('account', accountId)) > 10_000);
   const taken = 100_000 - 3 * costWon - 200;
   const adjustment = { accountId, reason: 'a mistake', idempotencyKey: null };
-  await first().office.adjustCredit({ ...adjustment, amount: krwOfMicro(BigInt(-taken) * 1_000_000n) });
+  await first().operator.adjustCredit({ ...adjustment, amount: krwOfMicro(BigInt(-taken) * 1_000_000n) });
   await yielded('account', accountId, 200);
   await storm(key, 40);
   await settled();
-  const { credits = 0n, usage: used = 0n } = (await first().office.readAccount(accountId)) ?? {};
+  const { credits = 0n, usage: used = 0n } = (await first().operator.readAccount(accountId)) ?? {};
   const balanceWon = Number(credits - used) / 1e6;
   assert.ok(balanceWon >= -costWon, `overspent to ${balanceWon}`);
 });

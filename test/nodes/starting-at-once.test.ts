@@ -23,12 +23,12 @@ async function databaseOf(t: TestContext): Promise<Database> {
 test('of several nodes that start at once on an empty database one makes the demo account', async (t) => {
   const database = await databaseOf(t);
   const context = { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} };
-  const office = createOperatorService(database, context);
-  const made = await Promise.all([1, 2, 3].map(() => createDemoAccount(office, database)));
+  const operator = createOperatorService(database, context);
+  const made = await Promise.all([1, 2, 3].map(() => createDemoAccount(operator, database)));
   assert.equal(made.filter((demo) => demo !== null).length, 1);
-  const accounts = await office.readAccounts();
+  const accounts = await operator.readAccounts();
   assert.equal(accounts.length, 1);
-  assert.equal((await office.readKeys(accounts[0]?.accountId ?? 0)).length, 2);
+  assert.equal((await operator.readKeys(accounts[0]?.accountId ?? 0)).length, 2);
 });
 
 test('a node starts while the records of a month are being dropped, however long that takes', async (t) => {

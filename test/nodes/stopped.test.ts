@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import type { QueryResultRow } from 'pg';
 import { silentLog } from '../../src/log/log.ts';
-import { type QueuedDemand, type Spender, SpendShares } from '../../src/nodes/credit-leases.ts';
+import { CreditLeases, type QueuedReservation, type SpendSubject } from '../../src/nodes/credit-leases.ts';
 import { NodeRegistry } from '../../src/nodes/node-registry.ts';
 import { nodeLostMs } from '../../src/nodes/nodes-sql.ts';
 import { Database } from '../../src/store/database.ts';
@@ -31,8 +31,8 @@ async function databaseOf(t: TestContext): Promise<SlowDatabase> {
 }
 
 /** A request of this amount, as far as the shares are concerned. */
-function demandOf(spender: Spender, amount: bigint, place: () => void): QueuedDemand {
-  const demand = { spenders: [spender], amount, isKnown: true, refusal: () => null, place };
+function demandOf(spender: SpendSubject, amount: bigint, reserve: () => void): QueuedReservation {
+  const demand = { subjects: [spender], amount, isKnown: true, refusal: () => null, reserve };
   return { ...demand, arrivedMs: systemClock.monotonic(), hasLeft: true, waitsFor: null, next: () => null };
 }
 
@@ -52,23 +52,23 @@ async function nodeOf(database: Database) {
 }
 
 /** The credit of an account of which so much is left, as one node spends it. */
-function purseOf(left: bigint): { readonly spender: Spender; readonly take: (amount: bigint) => void } {
-  let exposure = 0n;
+function purseOf(left: bigint): { readonly spender: SpendSubject; readonly take: (amount: bigint) => void } {
+  let outstanding = 0n;
   return {
     spender: {
       kind: 'account',
       id: 1,
-      get exposure() {
-        return exposure;
+      get outstanding() {
+        return outstanding;
       },
       get held() {
-        return exposure;
+        return outstanding;
       },
       left,
-      readLeft: async () => left,
+      readRemaining: async () => left,
     },
     take: (amount) => {
-      exposure += amount;
+      outstanding += amount;
     },
   };
 }
@@ -82,36 +82,36 @@ test('a node that was stopped spends nothing of its shares before it has looked 
   });
   let isCurrent = true;
   let left = 1_000n;
-  let exposure = 0n;
+  let outstanding = 0n;
   const nodes = {
     id: 1,
     isAlone: false,
     count: 2,
-    acquaintance: null,
+    untilSeen: null,
     isSeen: true,
     beat: async () => {},
   };
-  const shares = new SpendShares({ database, clock: systemClock, nodes, isCurrent: () => isCurrent });
-  const spender: Spender = {
+  const shares = new CreditLeases({ database, clock: systemClock, nodes, isCurrent: () => isCurrent });
+  const spender: SpendSubject = {
     kind: 'account',
     id: 1,
-    get exposure() {
-      return exposure;
+    get outstanding() {
+      return outstanding;
     },
     get held() {
-      return exposure;
+      return outstanding;
     },
     get left() {
       return left;
     },
-    readLeft: async () => left,
+    readRemaining: async () => left,
   };
   const cover = async (): Promise<string> => {
-    const place = (): void => {
-      exposure += 10n;
+    const reserve = (): void => {
+      outstanding += 10n;
     };
-    const demand = demandOf(spender, 10n, place);
-    return (shares.coverAtOnce(demand) ?? (await shares.cover(demand))).kind;
+    const demand = demandOf(spender, 10n, reserve);
+    return (shares.reserveNow(demand) ?? (await shares.reserve(demand))).kind;
   };
   assert.equal(await cover(), 'placed');
   left = 0n;
@@ -136,11 +136,11 @@ test('a node that was stopped for so long that it is lost spends nothing before 
   const start = async () => {
     const node = await nodeOf(database);
     const { nodes, clock } = node;
-    const shares = new SpendShares({ database, clock, nodes, isCurrent: () => true });
+    const shares = new CreditLeases({ database, clock, nodes, isCurrent: () => true });
     const { spender, take } = purseOf(100n);
     nodes.onCompany(() => shares.publish([spender]));
     const cover = async (amount: bigint): Promise<string> =>
-      (await shares.cover(demandOf(spender, amount, () => take(amount)))).kind;
+      (await shares.reserve(demandOf(spender, amount, () => take(amount)))).kind;
     return { ...node, cover };
   };
   const one = await start();
@@ -180,13 +180,13 @@ test('a share that was being given when this node published what it may spend is
     id: 1,
     isAlone: false,
     count: 2,
-    acquaintance: null,
+    untilSeen: null,
     isSeen: true,
     beat: async () => {},
   };
-  const shares = new SpendShares({ database, clock: systemClock, nodes, isCurrent: () => true });
+  const shares = new CreditLeases({ database, clock: systemClock, nodes, isCurrent: () => true });
   const { spender, take } = purseOf(100n);
-  const cover = (amount: bigint) => shares.cover(demandOf(spender, amount, () => take(amount)));
+  const cover = (amount: bigint) => shares.reserve(demandOf(spender, amount, () => take(amount)));
   // A model that costs nothing: nothing is in flight of what is published.
   const asked = cover(0n);
   await new Promise(setImmediate);

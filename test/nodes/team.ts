@@ -24,7 +24,7 @@ export interface Site {
 /** A `naru up` that serves. */
 export interface Team {
   readonly serving: Serving;
-  readonly office: OperatorService;
+  readonly operator: OperatorService;
   readonly pid: number;
   readonly adminPort: number;
   /** The workers' pids now, in no order. */
@@ -96,7 +96,7 @@ async function teamOf(t: TestContext, place: Place, serving: Serving): Promise<T
   assert.ok(connection !== null);
   const database = new Database(connection, 2);
   t.after(() => database.close().catch(() => {}));
-  const office = createOperatorService(database, {
+  const operator = createOperatorService(database, {
     clock: systemClock,
     keyPrefix: 'sk-naru-',
     close: async () => {},
@@ -106,18 +106,18 @@ async function teamOf(t: TestContext, place: Place, serving: Serving): Promise<T
     childrenOf(pid).filter((child) => argumentsOf(child).includes('worker'));
   return {
     serving,
-    office,
+    operator,
     pid,
     adminPort: Number(/"admin_port":(\d+)/.exec(serving.out())?.[1]),
     workers,
     async account(won) {
-      const accountId = await office.createAccount({ name: 'payer', email: null });
+      const accountId = await operator.createAccount({ name: 'payer', email: null });
       const amount = krwFromDecimal(won);
       assert.ok(amount !== null);
       const grant = { accountId, kind: 'topup', amount, expiresAtMs: null } as const;
-      await office.grantCredit({ ...grant, idempotencyKey: null, memo: null });
+      await operator.grantCredit({ ...grant, idempotencyKey: null, memo: null });
       const order = { accountId, kind: 'inference', name: 'key', limit: null } as const;
-      const { plaintext } = await office.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
+      const { plaintext } = await operator.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
       return { accountId, key: plaintext, hash: hashKey(plaintext) };
     },
     logged: (event) =>

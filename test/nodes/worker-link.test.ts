@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { packConfig, unpackConfig } from '../../src/app/workers/config-codec.ts';
-import { type Channel, Link } from '../../src/app/workers/ipc.ts';
+import { decodeConfig, encodeConfig } from '../../src/app/workers/config-codec.ts';
+import { type Channel, IpcChannel } from '../../src/app/workers/ipc.ts';
 import { familiesOf, rowsOf } from '../../src/app/workers/merge-metrics.ts';
-import { lendRate, rateOfParent } from '../../src/app/workers/remote-rate-limit.ts';
-import { lanesOfParent, lendLanes } from '../../src/app/workers/remote-slots.ts';
+import { remoteRateLimit, serveRateLimit } from '../../src/app/workers/remote-rate-limit.ts';
+import { remoteSlots, serveSlots } from '../../src/app/workers/remote-slots.ts';
 import type { Family } from '../../src/http/exposition.ts';
 import { RateLimit } from '../../src/http/rate-limit.ts';
 import type { SlotLease, SlotLoading } from '../../src/slots/contract.ts';
@@ -29,9 +29,9 @@ function channelPair(): readonly [Channel, Channel] {
   return [end(0), end(1)];
 }
 
-function links(): readonly [Link, Link] {
+function links(): readonly [IpcChannel, IpcChannel] {
   const [one, other] = channelPair();
-  return [new Link(one), new Link(other)];
+  return [new IpcChannel(one), new IpcChannel(other)];
 }
 
 const me = (signal = new AbortController().signal) => ({ accountId: 1, signal });
@@ -44,26 +44,26 @@ function leased(answer: SlotLease | SlotLoading): SlotLease {
 async function lent(t: TestContext, ...args: Parameters<typeof engineSlot>) {
   const slots = await openSlots(t, engineSlot(...args));
   const [parent, worker] = links();
-  const giveBack = lendLanes(slots, parent);
-  return { slots, lanes: lanesOfParent(worker, systemClock), giveBack, parent };
+  const giveBack = serveSlots(slots, parent);
+  return { slots, lanes: remoteSlots(worker, systemClock), giveBack, parent };
 }
 
 test('a question is answered, what was thrown comes as its message, and an end that is gone leaves nobody waiting', async () => {
   const [parent, worker] = links();
-  parent.answer({
+  parent.handle({
     twice: (n: number) => 2 * n,
     never: () => new Promise(() => {}),
     fail: () => {
       throw new Error('no such thing');
     },
   });
-  assert.equal(await worker.ask('twice', 21), 42);
-  await assert.rejects(worker.ask('fail'), /no such thing/);
-  await assert.rejects(worker.ask('unknown'), /nobody answers unknown/);
-  const waiting = worker.ask('never');
+  assert.equal(await worker.request('twice', 21), 42);
+  await assert.rejects(worker.request('fail'), /no such thing/);
+  await assert.rejects(worker.request('unknown'), /nobody answers unknown/);
+  const waiting = worker.request('never');
   worker.end(new Error('the parent is gone'));
   await assert.rejects(waiting, /the parent is gone/);
-  await assert.rejects(worker.ask('twice', 1), /the parent is gone/);
+  await assert.rejects(worker.request('twice', 1), /the parent is gone/);
 });
 
 test('a lease over the link is a lane of the engine until it is released, once', async (t) => {
@@ -75,7 +75,7 @@ test('a lease over the link is a lane of the engine until it is released, once',
   lease.release('served');
   lease.release();
   await until('the lane is free', () => slots.status('local-a').inFlight === 0);
-  assert.ok(!lease.lost.aborted);
+  assert.ok(!lease.cancelReason.aborted);
 });
 
 test('who leaves the queue, or with a lease in hand, holds no lane', async (t) => {
@@ -101,7 +101,7 @@ test('the loss of the engine reaches the worker that holds the lease', async (t)
   const { slots, lanes } = await lent(t);
   const lease = leased(await lanes.acquire('local-a', me()));
   await slots.stop('local-a', 0);
-  await until('it knows', () => lease.lost.aborted);
+  await until('it knows', () => lease.cancelReason.aborted);
 });
 
 test('a slot that is loading says for how long, over the link as well', async (t) => {
@@ -127,8 +127,8 @@ test('the rate of a client is one over all workers, request by request', async (
   const rate = new RateLimit(() => ({ perSecond: 30, burst: 60 }), clock);
   const gates = Array.from({ length: 3 }, () => {
     const [parent, worker] = links();
-    lendRate(rate, parent);
-    return rateOfParent(worker);
+    serveRateLimit(rate, parent);
+    return remoteRateLimit(worker);
   });
   const waits = await Promise.all(Array.from({ length: 81 }, (_, n) => gates[n % 3]?.take('10.0.0.1')));
   assert.equal(waits.filter((wait) => wait === null).length, 60);
@@ -159,7 +159,7 @@ test('a configuration arrives as it was, with amounts and secrets, and cannot be
     ],
   });
   const config = configOf(text);
-  const arrived = unpackConfig(packConfig(config));
+  const arrived = decodeConfig(encodeConfig(config));
   assert.deepEqual(arrived, config);
   assert.equal(arrived.providers[0]?.apiKey?.reveal(), 'the-key');
   assert.equal(arrived.providers[0]?.headers['x-a']?.reveal(), 'the-header');
@@ -176,8 +176,8 @@ test('series of several workers are one family, each with its worker', () => {
   });
   assert.deepEqual(
     familiesOf([
-      { worker: 1, said: [family(3)] },
-      { worker: 3, said: [family(4)] },
+      { worker: 1, response: [family(3)] },
+      { worker: 3, response: [family(4)] },
     ]),
     [
       {
@@ -191,8 +191,8 @@ test('series of several workers are one family, each with its worker', () => {
   );
   assert.deepEqual(
     rowsOf([
-      { worker: 1, said: [{ candidate: 'a' }, { candidate: 'b' }] },
-      { worker: 2, said: [{ candidate: 'a' }] },
+      { worker: 1, response: [{ candidate: 'a' }, { candidate: 'b' }] },
+      { worker: 2, response: [{ candidate: 'a' }] },
     ]).map(({ worker, candidate }) => `${candidate}${worker}`),
     ['a1', 'a2', 'b1'],
   );

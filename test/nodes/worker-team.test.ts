@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Link, type WorkerProcess } from '../../src/app/workers/ipc.ts';
-import type { WorkerOrder } from '../../src/app/workers/messages.ts';
-import { WorkerTeam } from '../../src/app/workers/supervisor.ts';
+import { IpcChannel, type WorkerProcess } from '../../src/app/workers/ipc.ts';
+import type { WorkerStartMessage } from '../../src/app/workers/messages.ts';
+import { WorkerSupervisor } from '../../src/app/workers/supervisor.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { until } from '../harness/fake-engine.ts';
@@ -47,8 +47,8 @@ function teamOf(script: {
       },
     };
     all.push(one);
-    new Link({ send: send(hearsParent), onMessage: (hear) => void hearsChild.push(hear) }).answer({
-      serve: async (order: WorkerOrder) => {
+    new IpcChannel({ send: send(hearsParent), onMessage: (hear) => void hearsChild.push(hear) }).handle({
+      serve: async (order: WorkerStartMessage) => {
         one.worker = order.worker;
         one.configs.push(order.config);
         await script.slow?.();
@@ -73,7 +73,7 @@ function teamOf(script: {
       },
     };
   };
-  const order = (worker: number): WorkerOrder => ({
+  const order = (worker: number): WorkerStartMessage => ({
     worker,
     config,
     workers: 1,
@@ -81,7 +81,7 @@ function teamOf(script: {
     poolSize: 1,
     home: '',
   });
-  const team = new WorkerTeam({ size: 2, fork, clock, order, attach: () => () => {} });
+  const team = new WorkerSupervisor({ size: 2, fork, clock, order, onWorkerStarted: () => () => {} });
   const take = () => {
     config = 'new';
   };

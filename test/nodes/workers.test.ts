@@ -31,14 +31,14 @@ function counted(answers: readonly Ended[]): Record<string, number> {
   return counts;
 }
 
-async function balanceWon({ office }: Team, accountId: number): Promise<number> {
-  const account = await office.readAccount(accountId);
+async function balanceWon({ operator }: Team, accountId: number): Promise<number> {
+  const account = await operator.readAccount(accountId);
   return Number((account?.credits ?? 0n) - (account?.usage ?? 0n)) / 1e6;
 }
 
 /** The generations of an account that were charged, by id; an id that was charged twice fails the test. */
-async function chargedIn({ office }: Team, accountId: number): Promise<ReadonlySet<string>> {
-  const rows = await Array.fromAsync(office.exportEntries(accountId));
+async function chargedIn({ operator }: Team, accountId: number): Promise<ReadonlySet<string>> {
+  const rows = await Array.fromAsync(operator.exportEntries(accountId));
   const charged = rows.flatMap(({ generationUuid }) => (generationUuid === null ? [] : [generationUuid]));
   assert.equal(new Set(charged).size, charged.length, 'a generation was charged twice');
   return new Set(charged);
@@ -141,7 +141,7 @@ test('a revoked key is refused by every worker within a second', fullOnly, async
     await askAtOnce(team, key, 12);
     return answering(team).size === 3 ? true : null;
   });
-  await team.office.revokeKey(hash);
+  await team.operator.revokeKey(hash);
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   assert.deepEqual(counted(await askAtOnce(team, key, 60)), { 401: 60 });
 });
@@ -207,7 +207,7 @@ test('a killed worker takes along its own requests only; it is replaced, and eve
     return size >= answered ? size : null;
   });
   assert.ok(charged <= answered + lost, `${charged} charged for ${answered} answers, ${lost} lost`);
-  assert.deepEqual((await team.office.verifyLedger()).differences, []);
+  assert.deepEqual((await team.operator.verifyLedger()).differences, []);
 });
 
 test(
@@ -486,10 +486,10 @@ for (const [before, after] of byTier(
     const next = await start(after);
     const charged = await chargedIn(next, accountId);
     assert.equal(charged.size, 8, 'charged before anyone could ask');
-    const generations = await Array.fromAsync(next.office.exportGenerations(accountId));
+    const generations = await Array.fromAsync(next.operator.exportGenerations(accountId));
     assert.equal(generations.length, 12, 'what was in flight is on record too');
-    assert.deepEqual((await next.office.verifyLedger()).differences, []);
-    const nodes = await next.office.readNodes();
+    assert.deepEqual((await next.operator.verifyLedger()).differences, []);
+    const nodes = await next.operator.readNodes();
     assert.equal(nodes.length, after, 'nodes without a successor are taken out');
     assert.equal((await ask(next.serving.origin, key)).status, 200);
     assert.equal(await next.serving.stop(), 0);

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { DataDirHeld, holdDataDir } from '../../src/postgres/data-dir-lock.ts';
+import { DataDirLockedError, lockDataDir } from '../../src/postgres/data-dir-lock.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'naru-embedded-lock-')));
 const door = new URL('../../src/postgres/data-dir-lock.ts', import.meta.url).href;
@@ -21,12 +21,12 @@ interface Tried {
 
 /** A process that tries for a directory when it is sent one, and lets go when it is sent null. */
 function contender(): ChildProcess {
-  const script = `import { holdDataDir } from ${JSON.stringify(door)};
+  const script = `import { lockDataDir } from ${JSON.stringify(door)};
     let lock = null;
     process.on('message', async (dir) => {
       if (dir === null) return lock?.release();
       try {
-        lock = await holdDataDir(dir, { pid: process.pid, describe: 'a contender' });
+        lock = await lockDataDir(dir, { pid: process.pid, describe: 'a contender' });
         process.send({ won: true, message: '' });
       } catch (error) {
         process.send({ won: false, message: error.message });
@@ -47,18 +47,18 @@ async function tryFor(process: ChildProcess, dir: string): Promise<Tried> {
 
 test('the directory is made for its owner alone, and taken by one holder at a time', async () => {
   const dir = join(root, 'one');
-  const lock = await holdDataDir(dir, ours);
+  const lock = await lockDataDir(dir, ours);
   assert.equal(statSync(dir).mode & 0o777, 0o700);
-  await assert.rejects(holdDataDir(dir, ours), DataDirHeld);
+  await assert.rejects(lockDataDir(dir, ours), DataDirLockedError);
   lock.release();
   lock.release();
-  const again = await holdDataDir(dir, ours);
+  const again = await lockDataDir(dir, ours);
   again.release();
 });
 
 test('the loser is told who holds it, since when and where it listens', async () => {
   const dir = join(root, 'told');
-  const lock = await holdDataDir(dir, { pid: process.pid, describe: 'naru up' });
+  const lock = await lockDataDir(dir, { pid: process.pid, describe: 'naru up' });
   lock.describe(ours.describe);
   const loser = contender();
   await once(loser, 'message');
@@ -72,8 +72,8 @@ test('the loser is told who holds it, since when and where it listens', async ()
   lock.release();
   assert.deepEqual(await tryFor(loser, dir), { won: true, message: '' });
   await assert.rejects(
-    holdDataDir(dir, ours),
-    (error) => error instanceof DataDirHeld && error.pid === loser.pid,
+    lockDataDir(dir, ours),
+    (error) => error instanceof DataDirLockedError && error.pid === loser.pid,
   );
   loser.disconnect();
   await once(loser, 'exit');
@@ -104,7 +104,7 @@ test('of twenty processes that start together exactly one wins, also over a hold
 
 test('the name of a dead holder stops nobody, nor does one whose pid a stranger has now', async () => {
   const dir = join(root, 'stale');
-  (await holdDataDir(dir, ours)).release();
+  (await lockDataDir(dir, ours)).release();
   for (const pid of [process.pid, 1, 4_194_303]) {
     const stale = {
       pid,
@@ -113,7 +113,7 @@ test('the name of a dead holder stops nobody, nor does one whose pid a stranger 
       describe: 'long dead',
     };
     writeFileSync(join(dir, 'naru.lock.json'), JSON.stringify(stale));
-    const lock = await holdDataDir(dir, ours);
+    const lock = await lockDataDir(dir, ours);
     assert.equal(JSON.parse(readFileSync(join(dir, 'naru.lock.json'), 'utf8')).describe, ours.describe);
     lock.release();
   }
@@ -127,22 +127,22 @@ test('the lock is kept when its handle is forgotten', async () => {
       '--expose-gc',
       '--input-type=module',
       '-e',
-      `import { holdDataDir } from ${JSON.stringify(door)};
+      `import { lockDataDir } from ${JSON.stringify(door)};
        // In a function of its own, whose frame is gone when the collector comes.
-       await (async () => { await holdDataDir(${JSON.stringify(dir)}, { pid: process.pid, describe: 'forgetful' }); })();
+       await (async () => { await lockDataDir(${JSON.stringify(dir)}, { pid: process.pid, describe: 'forgetful' }); })();
        setInterval(gc, 5);
        setTimeout(() => process.send('collected'), 50);`,
     ],
     { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
   );
   await once(holder, 'message');
-  await assert.rejects(holdDataDir(dir, ours), new RegExp(`process ${holder.pid} \\(forgetful\\)`));
+  await assert.rejects(lockDataDir(dir, ours), new RegExp(`process ${holder.pid} \\(forgetful\\)`));
   holder.kill('SIGKILL');
   await once(holder, 'exit');
-  (await holdDataDir(dir, ours)).release();
+  (await lockDataDir(dir, ours)).release();
 });
 
 test('a directory that cannot be made is refused with the reason', async () => {
   writeFileSync(join(root, 'file'), '');
-  await assert.rejects(holdDataDir(join(root, 'file', 'data'), ours), /cannot be used: .*ENOTDIR/);
+  await assert.rejects(lockDataDir(join(root, 'file', 'data'), ours), /cannot be used: .*ENOTDIR/);
 });

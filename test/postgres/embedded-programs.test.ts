@@ -135,10 +135,10 @@ test('an ordinary user runs it with nothing but a folder of its own', {
   chownSync(home, nobody.uid, nobody.gid);
   const src = new URL('../../src/', import.meta.url).href;
   const script = `import { startEmbedded } from '${src}postgres/embedded.ts';
-    import { holdDataDir } from '${src}postgres/data-dir-lock.ts';
+    import { lockDataDir } from '${src}postgres/data-dir-lock.ts';
     import { connect } from '${src}store/connection.ts';
     const dataDir = '${home}/data';
-    const lock = await holdDataDir(dataDir, { pid: process.pid, describe: 'test' });
+    const lock = await lockDataDir(dataDir, { pid: process.pid, describe: 'test' });
     const server = await startEmbedded({ dataDir, uid: process.getuid(), env: process.env, progress() {} });
     const client = await connect(server.connection);
     console.log(JSON.stringify((await client.query('SELECT 1 AS one')).rows));

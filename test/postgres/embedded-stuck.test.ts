@@ -5,8 +5,8 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { askWho } from '../../src/postgres/identity.ts';
-import { launchPostmaster, type Site } from '../../src/postgres/postmaster.ts';
+import { identifyServer } from '../../src/postgres/identity.ts';
+import { type ClusterContext, launchPostmaster } from '../../src/postgres/postmaster.ts';
 import { type Clock, systemClock, within } from '../../src/time/clock.ts';
 import { until } from '../harness/fake-engine.ts';
 
@@ -34,7 +34,7 @@ test('a server that lets one in and answers nothing is silent', async (t) => {
     for (const socket of open) socket.destroy();
   });
   const file = { pid: process.pid, port: 5432, socketDir: dir, status: 'ready' };
-  assert.equal(await askWho(file, dir), 'silent');
+  assert.equal(await identifyServer(file, dir), 'silent');
   assert.equal(open.size, 1);
 });
 
@@ -57,11 +57,11 @@ test('a server that does not end when its start is called off is ended all the s
       return { cancel: () => {} };
     },
   };
-  const site: Site = {
+  const site: ClusterContext = {
     clusterDir: join(dir, 'postgres'),
     socketDir: join(dir, 'postgres-socket'),
     logPath: join(dir, 'postgres.log'),
-    binaries: { binDir, major: 18 } as Site['binaries'],
+    binaries: { binDir, major: 18 } as ClusterContext['binaries'],
     user: null,
     env: process.env,
     setpriv: null,

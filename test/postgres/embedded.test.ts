@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { attachEmbedded, type EmbeddedServer, startEmbedded } from '../../src/postgres/embedded.ts';
-import { askWho } from '../../src/postgres/identity.ts';
+import { identifyServer } from '../../src/postgres/identity.ts';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { connect, type DatabaseAddress } from '../../src/store/connection.ts';
 
@@ -155,9 +155,9 @@ test('a data directory too deep for a socket works, and a server that is not its
   assert.deepEqual(await ask(server.connection, 'SELECT seven FROM kept'), [{ seven: 7 }]);
   assert.deepEqual(await attachEmbedded(deep), server.connection);
   const file = readPidFile(cluster) ?? assert.fail('no pid file');
-  assert.equal(await askWho(file, cluster), 'ours');
+  assert.equal(await identifyServer(file, cluster), 'ours');
   // A copy has the same system identifier; the directory tells it apart.
-  assert.equal(await askWho(file, join(dataDir, 'postgres')), 'other');
+  assert.equal(await identifyServer(file, join(dataDir, 'postgres')), 'other');
   await server.stop();
   assert.equal(existsSync(host), false, 'the runtime folder is gone');
   t.diagnostic(host);

@@ -18,8 +18,8 @@ import { join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openLogFile } from '../../src/app/logging/log-file.ts';
 import { writeWhole } from '../../src/app/model-metadata-file.ts';
-import { nodeHome } from '../../src/nodes/node-dir.ts';
-import { holdDataDir } from '../../src/postgres/data-dir-lock.ts';
+import { nodeDir } from '../../src/nodes/node-dir.ts';
+import { lockDataDir } from '../../src/postgres/data-dir-lock.ts';
 import { createPlace, eventually } from '../cli/naru.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -90,7 +90,7 @@ test('a server with the umask 000 lets nobody else write anything, and read noth
 test('a data directory that others may write to is closed to them', async (t) => {
   const dir = tempDir(t);
   chmodSync(dir, 0o777);
-  const lock = await holdDataDir(dir, { pid: process.pid, describe: 'test' });
+  const lock = await lockDataDir(dir, { pid: process.pid, describe: 'test' });
   lock.release();
   assert.equal(lstatSync(dir).mode & 0o002, 0);
 });
@@ -98,9 +98,9 @@ test('a data directory that others may write to is closed to them', async (t) =>
 test('a data directory of another user is not used by anybody but root', { skip: !isRoot }, async (t) => {
   const dir = tempDir(t);
   chownSync(dir, 1, 1);
-  const script = `import { holdDataDir } from ${JSON.stringify(join(import.meta.dirname, '../../src/postgres/data-dir-lock.ts'))};
+  const script = `import { lockDataDir } from ${JSON.stringify(join(import.meta.dirname, '../../src/postgres/data-dir-lock.ts'))};
 process.setgid(65534); process.setuid(65534);
-await holdDataDir(${JSON.stringify(dir)}, { pid: process.pid, describe: 'test' }).then(() => console.log('held'), (error) => console.log(error.message));`;
+await lockDataDir(${JSON.stringify(dir)}, { pid: process.pid, describe: 'test' }).then(() => console.log('held'), (error) => console.log(error.message));`;
   chmodSync(dir, 0o777);
   const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
   assert.match(said, /belongs to another user/);
@@ -115,7 +115,7 @@ test('a link that somebody laid into the data directory is not written through',
     writeFileSync(victim, 'precious');
     symlinkSync(victim, join(data, name));
   }
-  assert.throws(() => nodeHome(data), /ELOOP|link/);
+  assert.throws(() => nodeDir(data), /ELOOP|link/);
   assert.throws(() => openLogFile(data, () => {}), /ELOOP|link/);
   writeWhole(join(data, 'model-facts.json'), '{}');
   assert.equal(readFileSync(victim, 'utf8'), 'precious');

@@ -26,7 +26,7 @@ test('a key of another account and a key that never was cannot be told apart: th
   const [mine, other] = await Promise.all([naru.account(), naru.account()]);
   const management = (await mine.another({ kind: 'management' })).key;
   const revoked = await other.another();
-  await naru.office.revokeKey(revoked.hash);
+  await naru.operator.revokeKey(revoked.hash);
   const kinds: Readonly<Record<string, () => string>> = {
     never: () => randomBytes(32).toString('hex'),
     other: () => other.hash,
@@ -59,7 +59,7 @@ test('a wrong key, a revoked one, one that is off and one of the wrong kind are 
   const account = await naru.account();
   const management = await account.another({ kind: 'management' });
   const [revoked, off] = [await account.another(), await account.another()];
-  await naru.office.revokeKey(revoked.hash);
+  await naru.operator.revokeKey(revoked.hash);
   await naru.send('PATCH', `/keys/${off.hash}`, { key: management.key, body: { disabled: true } });
   const keys = [
     `sk-naru-v1-${'0'.repeat(64)}`,

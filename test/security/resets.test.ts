@@ -204,7 +204,7 @@ test('a stopping server does not wait for a client that keeps its CONNECT or its
   const stopping = await startPublic(600_000);
   const target = { name: 'a server', address: { port: stopping.port, host: '127.0.0.1' } };
   const left: Socket[] = [];
-  for (const what of ['CONNECT', 'garbage', 'a stream'] as const) {
+  for (const what of ['CONNECT', 'malformed', 'a stream'] as const) {
     const socket = await open(target);
     left.push(socket);
     socket.write(requests[what] ?? '');

@@ -4,17 +4,21 @@ import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { ClientAddresses } from '../../src/http/client-ip.ts';
 import { Metrics } from '../../src/http/metrics.ts';
-import { type Patience, type Served, serve } from '../../src/http/serve.ts';
+import { type ConnectionTimeouts, type Served, serve } from '../../src/http/serve.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import type { Reply } from '../../src/wire/reply.ts';
 import { patient } from '../harness/patience.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
 
-const hasty: Patience = { headersMs: 300, requestMs: 900, idleMs: 400, checkEveryMs: 50 };
+const hasty: ConnectionTimeouts = { headersMs: 300, requestMs: 900, idleMs: 400, checkEveryMs: 50 };
 const large = Buffer.alloc(64 * 1024 * 1024, 'x');
 
-async function open(t: TestContext, patience: Patience = hasty, clientStallMs = 500): Promise<Served> {
+async function open(
+  t: TestContext,
+  cancellation: ConnectionTimeouts = hasty,
+  clientStallMs = 500,
+): Promise<Served> {
   const served = await serve(
     {
       answer: async (exchange): Promise<Reply> => {
@@ -32,7 +36,7 @@ async function open(t: TestContext, patience: Patience = hasty, clientStallMs = 
       log: silentLog,
     },
     { host: '127.0.0.1', port: 0 },
-    patience,
+    cancellation,
   );
   t.after(() => served.close());
   return served;

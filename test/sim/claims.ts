@@ -167,9 +167,9 @@ export class Claims {
   areAcquainted(nowMs: number): boolean {
     const lives = this.#lives();
     return lives.every((life) => {
-      const nodes = life.gateway?.books.nodes;
+      const nodes = life.gateway?.accounting.nodes;
       if (nodes === undefined || !life.process.isAlive || this.#isLost(life, nowMs)) return false;
-      return nodes.count === lives.length && nodes.acquaintance === null;
+      return nodes.count === lives.length && nodes.untilSeen === null;
     });
   }
 
@@ -177,14 +177,14 @@ export class Claims {
   areCovered(subject: Subject, but: bigint): boolean {
     const [kind, id = ''] = subject.split(' ');
     return this.#lives().every((life) => {
-      const key = `${kind === 'account' ? 1 : 2}/${id}/${life.gateway?.books.nodes.id}`;
+      const key = `${kind === 'account' ? 1 : 2}/${id}/${life.gateway?.accounting.nodes.id}`;
       const share = this.#store.tables.spend_share.get(key)?.amount ?? 0n;
       return this.#exposureOf(life, subject) <= share + but;
     });
   }
 
   #isLost({ gateway }: Life, nowMs: number): boolean {
-    const node = this.#store.tables.gateway_node.get(String(gateway?.books.nodes.id));
+    const node = this.#store.tables.gateway_node.get(String(gateway?.accounting.nodes.id));
     return node === undefined || nowMs - node.seen_at >= nodeLostMs - 100;
   }
 
@@ -203,10 +203,10 @@ export class Claims {
 function exposuresOf({ gateway }: Life, part: 'all' | 'pending'): ReadonlyMap<Subject, bigint> {
   const exposures = new Map<Subject, bigint>();
   if (gateway === null) return exposures;
-  for (const account of gateway.books.accounts.all()) {
-    exposures.set(`account ${account.id}`, account.exposure - (part === 'all' ? 0n : account.held));
+  for (const account of gateway.accounting.accounts.all()) {
+    exposures.set(`account ${account.id}`, account.outstanding - (part === 'all' ? 0n : account.held));
   }
-  for (const key of gateway.books.keys.all())
-    exposures.set(`key ${key.row.id}`, key.exposure - (part === 'all' ? 0n : key.held));
+  for (const key of gateway.accounting.keys.all())
+    exposures.set(`key ${key.row.id}`, key.outstanding - (part === 'all' ? 0n : key.held));
   return exposures;
 }

@@ -1,6 +1,6 @@
 import { Refusal } from '../../src/errors/catalogue.ts';
 import { errorTypeOf, renderRefusal } from '../../src/errors/error-body.ts';
-import { ClientLeft } from '../../src/errors/request-aborted.ts';
+import { ClientDisconnected } from '../../src/errors/request-aborted.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { parseJson } from '../../src/wire/parse-json.ts';
 import type { Reply } from '../../src/wire/reply.ts';
@@ -47,7 +47,7 @@ export function send(sending: Sending): Promise<Answered> {
       : timeline.after(sending.leavesAfterMs, () => {
           if (told.end !== 'running') return;
           end('left');
-          departure.abort(new ClientLeft());
+          departure.abort(new ClientDisconnected());
         });
   const { key, body } = sending;
   const exchange = exchangeOf(

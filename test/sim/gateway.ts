@@ -3,13 +3,13 @@ import { dispatch } from '../../src/api/dispatch.ts';
 import { generationRoutes } from '../../src/api/generation.ts';
 import { inferenceRoutes } from '../../src/api/inference.ts';
 import { RouteTable } from '../../src/api/route-table.ts';
-import { type Books, openBooks } from '../../src/app/accounting.ts';
+import { type Accounting, openAccounting } from '../../src/app/accounting.ts';
 import { JobRunner } from '../../src/app/job-runner.ts';
 import { admissionsOf } from '../../src/app/spend-limits.ts';
 import { buildCatalogue, type Catalogue } from '../../src/catalogue/catalogue.ts';
 import type { Config } from '../../src/config/config.ts';
 import { openaiDialect } from '../../src/dialects/openai/index.ts';
-import { ClientLeft, ServerStopping } from '../../src/errors/request-aborted.ts';
+import { ClientDisconnected, ServerStopping } from '../../src/errors/request-aborted.ts';
 import { readGeneration } from '../../src/generations/generations.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { CompletionSizes } from '../../src/inference/completion-sizes.ts';
@@ -19,7 +19,7 @@ import { beatEveryMs } from '../../src/nodes/node-registry.ts';
 import type { Slots } from '../../src/slots/slots.ts';
 import { Database } from '../../src/store/database.ts';
 import { Health } from '../../src/upstreams/health.ts';
-import { usualLimits } from '../../src/upstreams/health-status.ts';
+import { defaultHealthLimits } from '../../src/upstreams/health-status.ts';
 import type { Provider } from '../../src/upstreams/providers.ts';
 import type { Reply } from '../../src/wire/reply.ts';
 import type { MachineDisk } from './memory-disk.ts';
@@ -44,7 +44,7 @@ export interface SimGatewayParts {
   /** Where it is noted who waits. */
   readonly queue: Queue;
   /** A request is about to be counted. */
-  readonly onAdmit: (arrival: Arrival, books: Books) => void;
+  readonly onAdmit: (arrival: Arrival, accounting: Accounting) => void;
   readonly onMemory: MemoryWatch['met'];
   readonly onLog: (event: string, fields: LogFields) => void;
   readonly onSync: (when: 'before' | 'after') => void;
@@ -52,7 +52,7 @@ export interface SimGatewayParts {
 
 /** One life of a gateway: its rooms as the roof builds them, but for sockets, slots and what publishes prices. */
 export interface SimGateway {
-  readonly books: Books;
+  readonly accounting: Accounting;
   answer(exchange: Exchange): Promise<Reply>;
   reload(config: Config, versionOf: SimGatewayParts['versionOf']): void;
   /** Gives requests in flight `drainMs`, then stops as a gateway stops. */
@@ -67,7 +67,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
   const { clock } = process;
   const log = logTo(parts.onLog);
   const database = new Database({}, 8, null, server.meansOf(process, link));
-  const books = await openBooks({
+  const accounting = await openAccounting({
     config,
     database,
     dataDir: '/data',
@@ -75,7 +75,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     log,
     debtFloor: () => config.limits.debtFloorKrw,
     home: parts.home,
-    ...(parts.forgetting && { kept: parts.forgetting.kept }),
+    ...(parts.forgetting && { cacheCapacity: parts.forgetting.kept }),
     journal: {
       disk: disk.for(() => process.isAlive, { onSync: parts.onSync }),
       atTurnEnd: (task) => void clock.after(0, task),
@@ -83,11 +83,11 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       maxBytes: 64 * segmentBytes,
     },
   });
-  const { accounts, keys, settlements, feed, nodes, shares } = books;
-  const memory = new MemoryWatch(books, parts.onMemory);
-  const health = new Health(clock, usualLimits);
+  const { accounts, keys, settlements, feed, nodes, leases: shares } = accounting;
+  const memory = new MemoryWatch(accounting, parts.onMemory);
+  const health = new Health(clock, defaultHealthLimits);
   let catalogue: Catalogue = buildCatalogue(config, parts.versionOf);
-  const admissions = admissionsOf(books);
+  const admissions = admissionsOf(accounting);
   const routes = inferenceRoutes({
     accounts,
     settlements,
@@ -96,7 +96,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       clock,
       health,
       budgetMs: config.limits.upstreamTimeoutMs,
-      callers: {
+      targets: {
         provider: parts.provider,
         engine: () => {
           throw new Error('no engines are simulated');
@@ -118,22 +118,23 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
         const arrival = parts.queue.arrive(process, request);
         const waiting = admissions.enter({
           ...request,
-          place: () => {
-            parts.onAdmit(arrival, books);
+          reserve: () => {
+            parts.onAdmit(arrival, accounting);
             memory.onAdmit(request);
-            request.place();
+            request.reserve();
           },
         });
         if (waiting !== undefined) parts.queue.wait(arrival, waiting);
         waiting?.then(
           () => parts.onMemory('a request waited in line and was admitted'),
-          (error) => error instanceof ClientLeft && parts.onMemory('a client left while it waited in line'),
+          (error) =>
+            error instanceof ClientDisconnected && parts.onMemory('a client left while it waited in line'),
         );
         return waiting;
       },
     },
     sizes: new CompletionSizes(),
-    refusals: books.refusals,
+    refusals: accounting.refusals,
     count: async (texts) => [...texts].join(' ').split(' ').filter(Boolean).length,
     debtFloor: config.limits.debtFloorKrw,
     maxBodyBytes: config.limits.bodyBytes,
@@ -150,7 +151,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     }),
     ...generationRoutes({
       settlements,
-      refusals: books.refusals,
+      refusals: accounting.refusals,
       readRefusal: async () => null,
       readGeneration: (accountId, uuid) => readGeneration(database, accountId, uuid),
     }),
@@ -162,9 +163,9 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     [
       { name: 'renew-journal', everyMs: 1_000, run: () => settlements.renew(4 * segmentBytes) },
       { name: 'beat', everyMs: beatEveryMs, run: () => nodes.beat() },
-      { name: 'give-back-shares', everyMs: 1_000, run: () => shares.giveBackIdle() },
+      { name: 'give-back-shares', everyMs: 1_000, run: () => shares.releaseIdle() },
       { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },
-      { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshDoubtful() },
+      { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshStale() },
       { name: 'expire-credit', everyMs: 1_000, run: () => expireDueCredit(database) },
       ...(parts.forgetting === null
         ? []
@@ -172,7 +173,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
             {
               name: 'forget-idle',
               everyMs: parts.forgetting.everyMs,
-              run: async () => memory.around(() => books.forgetIdle()),
+              run: async () => memory.proc(() => accounting.forgetIdle()),
             },
           ]),
     ],
@@ -181,7 +182,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
   const inFlight = new Map<Exchange, Promise<unknown>>();
   let closing = false;
   return {
-    books,
+    accounting,
     answer(exchange) {
       if (closing) throw new Error('connection refused');
       const answered = answerOf(dispatch(dispatching, exchange), () => inFlight.delete(exchange));
@@ -201,9 +202,9 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       for (const exchange of inFlight.keys()) exchange.leave(new ServerStopping('the server is stopping'));
       while (inFlight.size > 0) await wait(10);
       jobs.close();
-      const settled = books.refusals.close().then(() => settlements.drained());
+      const settled = accounting.refusals.close().then(() => settlements.drained());
       await Promise.race([settled, wait(3_000)]);
-      await books.close();
+      await accounting.close();
       await database.close();
     },
   };

@@ -1,32 +1,32 @@
-import type { Books } from '../../src/app/accounting.ts';
+import type { Accounting } from '../../src/app/accounting.ts';
 import type { Admission } from '../../src/inference/inference.ts';
 import type { Goal } from './journey.ts';
 
 /** Looks on while a gateway forgets, and notes what it then meets again. */
 export class MemoryWatch {
   readonly met: (goal: Goal) => void;
-  readonly #books: Books;
+  readonly #accounting: Accounting;
   readonly #accounts = new Set<number>();
   readonly #keys = new Set<number>();
 
-  constructor(books: Books, met: (goal: Goal) => void) {
-    this.#books = books;
+  constructor(accounting: Accounting, met: (goal: Goal) => void) {
+    this.#accounting = accounting;
     this.met = met;
   }
 
   /** The gateway forgets what it may. */
-  around(forget: () => void): void {
-    const { accounts, keys } = this.#books;
+  proc(forget: () => void): void {
+    const { accounts, keys } = this.#accounting;
     const known = { accounts: [...accounts.all()], keys: [...keys.all()] };
     forget();
     for (const account of known.accounts) {
-      if (accounts.peek(account.id) === undefined) this.#accounts.add(account.id);
-      else if (account.isNeeded && account.exposure === 0n)
+      if (accounts.getCached(account.id) === undefined) this.#accounts.add(account.id);
+      else if (account.isPinned && account.outstanding === 0n)
         this.met('an account was not forgotten because a request had it in hand');
-      else if (account.isNeeded && account.held === 0n)
+      else if (account.isPinned && account.held === 0n)
         this.met('an account was not forgotten because a charge was not committed');
     }
-    for (const { row } of known.keys) if (keys.peekId(row.id) === undefined) this.#keys.add(row.id);
+    for (const { row } of known.keys) if (keys.getCachedById(row.id) === undefined) this.#keys.add(row.id);
   }
 
   /** A request is about to be counted. */

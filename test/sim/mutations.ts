@@ -43,8 +43,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'settlement: a committed charge stays pending',
     file: 'src/app/accounting.ts',
-    from: 'accounts.peek(row.accountId)?.uncharge(cost);\n    shares.spent',
-    to: 'shares.spent',
+    from: 'accounts.getCached(row.accountId)?.uncharge(cost);\n    leases.spent',
+    to: 'leases.spent',
   },
   {
     name: 'settlement: an answer is complete before its settlement is durable',
@@ -61,7 +61,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'settlement: a failure is not said at once',
     file: 'src/ledger/failure-notes.ts',
-    from: 'this.#notes.set(failed.uuid, note);\n    this.#say(note);',
+    from: 'this.#notes.set(failed.uuid, note);\n    this.#write(note);',
     to: 'this.#notes.set(failed.uuid, note);',
   },
   {
@@ -97,8 +97,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'journal: records are let go of before they are committed',
     file: 'src/ledger/settlements.ts',
-    from: '    this.#onTheWay.set(row.uuid, row);\n    const finished',
-    to: '    this.#onTheWay.set(row.uuid, row);\n    for (const ticket of tickets.splice(0)) this.#parts.journal.release(ticket);\n    const finished',
+    from: '    this.#pending.set(row.uuid, row);\n    const finished',
+    to: '    this.#pending.set(row.uuid, row);\n    for (const ticket of tickets.splice(0)) this.#parts.journal.release(ticket);\n    const finished',
   },
   {
     name: 'shares: the shares of the others are not taken from what is free',
@@ -109,32 +109,32 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'shares: a share that is granted is not written to the database',
     file: 'src/nodes/credit-leases.ts',
-    from: 'await writeShares(sql, this.#parts.nodes.id, next.map(rowOf));',
+    from: 'await writeLeases(sql, this.#parts.nodes.id, next.map(rowOf));',
     to: '',
   },
   {
     name: 'shares: a share that is granted is written without what is free',
     file: 'src/nodes/credit-leases.ts',
-    from: 'await writeShares(sql, this.#parts.nodes.id, next.map(rowOf));',
-    to: 'await writeShares(sql, this.#parts.nodes.id, next.map(({ spender }) => rowOf({ spender, amount: spender.exposure })));',
+    from: 'await writeLeases(sql, this.#parts.nodes.id, next.map(rowOf));',
+    to: 'await writeLeases(sql, this.#parts.nodes.id, next.map(({ subject }) => rowOf({ subject, amount: subject.outstanding })));',
   },
   {
     name: 'shares: a settlement does not leave the share in memory',
     file: 'src/app/accounting.ts',
-    from: "shares.spent('account', row.accountId, cost);",
+    from: "leases.spent('account', row.accountId, cost);",
     to: '',
   },
   {
     name: 'shares: what is given back may still be spent',
     file: 'src/nodes/credit-leases.ts',
-    from: 'if (isKept(rowOf({ spender, amount }))) this.#put(spender, amount, false);',
-    to: 'if (amount >= 0n) this.#put(spender, amount + 100_000_000n, true);',
+    from: 'if (isKept(rowOf({ subject, amount }))) this.#put(subject, amount, false);',
+    to: 'if (amount >= 0n) this.#put(subject, amount + 100_000_000n, true);',
   },
   {
     name: 'shares: what is in flight is not published when a node is alone no more',
     file: 'src/nodes/credit-leases.ts',
-    from: 'if (exposed.length > 0) await writeShares',
-    to: 'if (exposed.length < 0) await writeShares',
+    from: 'if (exposed.length > 0) await writeLeases',
+    to: 'if (exposed.length < 0) await writeLeases',
   },
   {
     name: 'hold: one never ends',
@@ -175,14 +175,14 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'line: what this node has in flight is overlooked when a request is taken to be alone',
     file: 'src/nodes/credit-leases.ts',
-    from: 'spender.held === 0n && others === 0n',
+    from: 'subject.held === 0n && others === 0n',
     to: 'others === 0n',
   },
   {
     name: 'line: what other nodes have in flight is overlooked when a request is taken to be alone',
     file: 'src/nodes/credit-leases.ts',
-    from: 'spender.held === 0n && others === 0n',
-    to: 'spender.held === 0n',
+    from: 'subject.held === 0n && others === 0n',
+    to: 'subject.held === 0n',
   },
   {
     name: 'line: who waits is admitted although settled figures refuse it',
@@ -199,8 +199,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'shares: what a request was admitted with beyond what was left is spent once it has ended',
     file: 'src/nodes/credit-leases.ts',
-    from: 'this.#put(spender, amount, amount <= left);',
-    to: 'this.#put(spender, amount, true);',
+    from: 'this.#put(subject, amount, amount <= left);',
+    to: 'this.#put(subject, amount, true);',
   },
   {
     name: 'turn: a node is given room although another has waited longer',
@@ -217,13 +217,13 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'turn: the ticket of a request that is admitted is not handed on to the next in its line',
     file: 'src/nodes/credit-leases.ts',
-    from: 'changes.push({ spender, holder: demand.next(spender) });',
-    to: 'changes.push({ spender, holder: null });',
+    from: 'changes.push({ subject, holder: request.next(subject) });',
+    to: 'changes.push({ subject, holder: null });',
   },
   {
     name: 'turn: the ticket of a request that leaves is not handed on to the next in its line',
     file: 'src/nodes/credit-leases.ts',
-    from: 'holder: holder.next(spender) }));',
+    from: 'holder: holder.next(subject) }));',
     to: 'holder: null }));',
   },
   {
@@ -247,8 +247,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'turn: a node is given more than it has in flight while another waits',
     file: 'src/nodes/credit-leases.ts',
-    from: 'const free = othersWaitSinceMs === null ? left - exposure : 0n;',
-    to: 'const free = left - exposure;',
+    from: 'const free = othersWaitSinceMs === null ? left - outstanding : 0n;',
+    to: 'const free = left - outstanding;',
   },
   {
     name: 'refusal: what is in flight refuses a request',
@@ -259,7 +259,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'key limit: the holds of its other requests are not counted',
     file: 'src/app/spend-limits.ts',
-    from: 'return this.#parts.keys.peekId(this.id)?.held ?? 0n;',
+    from: 'return this.#parts.keys.getCachedById(this.id)?.held ?? 0n;',
     to: 'return 0n;',
   },
   {
@@ -272,13 +272,13 @@ export const mutations: readonly Mutation[] = [
     name: 'shares: what is in flight is yielded as well',
     file: 'src/nodes/credit-leases.ts',
     from: 'const rows = next.map(rowOf);',
-    to: 'const rows = next.map(({ spender }) => rowOf({ spender, amount: 0n }));',
+    to: 'const rows = next.map(({ subject }) => rowOf({ subject, amount: 0n }));',
   },
   {
     name: 'shares: a share whose COMMIT was lost is spent',
     file: 'src/nodes/credit-leases.ts',
-    from: 'for (const { spender } of next) this.#put(spender, 0n);',
-    to: 'for (const { spender, amount } of next) this.#put(spender, amount, true);',
+    from: 'for (const { subject } of next) this.#put(subject, 0n);',
+    to: 'for (const { subject, amount } of next) this.#put(subject, amount, true);',
   },
   {
     name: 'shares: the model of the database does not count those of others',
@@ -403,7 +403,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'forgetting: a key is forgotten while the account of its request is read',
     file: 'src/api/dispatch.ts',
-    from: 'account instanceof Promise ? key.during(account) : account',
+    from: 'account instanceof Promise ? key.withPin(account) : account',
     to: 'account',
   },
   {

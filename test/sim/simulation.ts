@@ -261,7 +261,7 @@ export class Simulation {
         simProvider(slug, { process, timeline, random, calls: this.calls, note: (line) => this.note(line) }),
       forgetting: this.forgetting,
       queue: this.truth.queue,
-      onAdmit: (arrival, books) => this.guarded(() => this.truth.onAdmit(arrival, books)),
+      onAdmit: (arrival, accounting) => this.guarded(() => this.truth.onAdmit(arrival, accounting)),
       onMemory: (goal) => this.journey.met(goal),
       onLog: (event, fields) => this.guarded(() => this.witness.heed(event, fields)),
       onSync: (when) => this.#faults.onSync(process, when),
@@ -395,7 +395,7 @@ export class Simulation {
     // Whoever is down starts again, and brings what it had promised into the database.
     while (machines.some(({ gateway, stopping }) => gateway === null || stopping)) await timeline.pause(50);
     while ([...this.told.values()].some(({ end }) => end === 'running')) await timeline.pause(50);
-    await Promise.all(machines.map(({ gateway }) => gateway?.books.settlements.drained()));
+    await Promise.all(machines.map(({ gateway }) => gateway?.accounting.settlements.drained()));
     for (const { gateway, process } of machines) {
       await gateway?.close(1_000);
       this.note(`${process.name} has stopped`);

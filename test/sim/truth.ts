@@ -1,4 +1,4 @@
-import type { Books } from '../../src/app/accounting.ts';
+import type { Accounting } from '../../src/app/accounting.ts';
 import { Audit } from './audit.ts';
 import { Claims, type Life, type Subject } from './claims.ts';
 import { type Journey, Violation } from './journey.ts';
@@ -270,7 +270,7 @@ export class Truth {
    * A request is about to be counted: its estimate fits into what is left beside all that is in flight and all that is charged and not
    * committed, or nothing else is in flight on any node and the settled figures admit it (src/nodes/README.md).
    */
-  onAdmit(arrival: Arrival, { accounts, keys }: Books): void {
+  onAdmit(arrival: Arrival, { accounts, keys }: Accounting): void {
     const { account, key, amount } = arrival.request;
     this.#claims.noteLost(this.#nowMs);
     this.hold(
@@ -279,11 +279,11 @@ export class Truth {
     );
     this.hold(key.row.accountId === account.id, () => `key ${key.row.id} spends of account ${account.id}`);
     this.hold(
-      accounts.peek(account.id) === account && keys.peekId(key.row.id) === key,
+      accounts.getCached(account.id) === account && keys.getCachedById(key.row.id) === key,
       () => `a request of account ${account.id}, key ${key.row.id} is counted where nobody looks`,
     );
     this.hold(
-      account.exposure >= 0n && key.exposure >= 0n,
+      account.outstanding >= 0n && key.outstanding >= 0n,
       () => `more was given back to account ${account.id} or key ${key.row.id} than was taken of it`,
     );
     this.#holdAdmission(`account ${account.id}`, amount);

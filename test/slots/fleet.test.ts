@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { retryAfterSec } from '../../src/slots/scheduler/estimate.ts';
-import { type FleetEvent, reduce } from '../../src/slots/scheduler/fleet.ts';
-import { coldSlot, type SlotConfig, type SlotHappening } from '../../src/slots/scheduler/state.ts';
+import { reduce, type TimedFleetEvent } from '../../src/slots/scheduler/fleet.ts';
+import { coldSlot, type SlotConfig, type SlotEvent } from '../../src/slots/scheduler/state.ts';
 import type { FleetState } from '../../src/slots/scheduler/vram.ts';
 import { phaseOf, slotConfig } from '../harness/fleet-world.ts';
 
@@ -24,7 +24,7 @@ class Play {
     this.fleet = { members: new Map(members), budgets: new Map([['0', 10]]) };
   }
 
-  do(slot: number, happening: SlotHappening): void {
+  do(slot: number, happening: SlotEvent): void {
     this.#happen({ slot, ...happening, atMs: this.nowMs });
   }
 
@@ -69,7 +69,7 @@ class Play {
     return this.log.splice(0);
   }
 
-  #happen(event: FleetEvent): void {
+  #happen(event: TimedFleetEvent): void {
     const { fleet, effects, wakeAtMs } = reduce(this.fleet, event);
     this.fleet = fleet;
     this.#wakeAtMs = wakeAtMs;

@@ -75,7 +75,7 @@ describe('an observer', { concurrency: 3 }, () => {
     const slots = await openSlots(t, engineSlot({ exitAfter: 1 }), { observer });
     const lease = (await slots.acquire('local-a', me())) as SlotLease;
     await assert.rejects(fetch(`${lease.baseUrl}/x`));
-    await until('the crash', () => lease.lost.aborted);
+    await until('the crash', () => lease.cancelReason.aborted);
     const next = (await slots.acquire('local-a', me())) as SlotLease;
     next.release();
     await slots.stop('local-a');

@@ -5,8 +5,8 @@ import {
   coldSlot,
   type SlotConfig,
   type SlotEffect,
-  type SlotEvent,
   type SlotState,
+  type TimedSlotEvent,
 } from '../../src/slots/scheduler/state.ts';
 import { phaseOf, playOne, slotConfig } from '../harness/fleet-world.ts';
 
@@ -15,20 +15,20 @@ const engine = { pid: 77, port: 4000, baseUrl: 'http://127.0.0.1:4000/v1' };
 
 function play(
   state: SlotState,
-  events: readonly SlotEvent[],
+  events: readonly TimedSlotEvent[],
   settings = config,
 ): { state: SlotState; effects: readonly SlotEffect[] } {
   return playOne(state, events, settings);
 }
 
-const ask = (atMs: number, id: number, coldWaitMs = 5000): SlotEvent => ({
+const ask = (atMs: number, id: number, coldWaitMs = 5000): TimedSlotEvent => ({
   kind: 'acquire',
   atMs,
   id,
   accountId: 1,
   coldWaitMs,
 });
-const ready = (atMs: number, epoch = 1): readonly SlotEvent[] => [
+const ready = (atMs: number, epoch = 1): readonly TimedSlotEvent[] => [
   { kind: 'spawned', atMs, epoch, engine },
   { kind: 'probed', atMs, epoch, answer: 'ready' },
 ];
@@ -36,7 +36,7 @@ const kinds = (effects: readonly SlotEffect[]): readonly string[] => effects.map
 
 /** A slot that became ready at 300 ms, has served one request and is idle since 400 ms. */
 function idle(settings = config): SlotState {
-  const events: SlotEvent[] = [
+  const events: TimedSlotEvent[] = [
     ask(0, 1),
     ...ready(300),
     { kind: 'leave', atMs: 400, id: 1, unreachable: false },
@@ -130,7 +130,7 @@ test('a slot that was asked for during its back-off starts at the end of it, a s
 });
 
 test('a first crash restarts at once for those who wait, a second one soon after backs off', () => {
-  const crash = (atMs: number, epoch: number): readonly SlotEvent[] => [
+  const crash = (atMs: number, epoch: number): readonly TimedSlotEvent[] => [
     { kind: 'exited', atMs, epoch, reason: 'exited with code 0', collision: false },
     { kind: 'gone', atMs, epoch },
   ];
@@ -203,7 +203,7 @@ test('what an earlier start reports changes nothing', () => {
     ask(1400, 2),
     { kind: 'gone', atMs: 1450, epoch: 1 },
   ]);
-  const late: readonly SlotEvent[] = [
+  const late: readonly TimedSlotEvent[] = [
     { kind: 'probed', atMs: 1460, epoch: 1, answer: 'ready' },
     { kind: 'exited', atMs: 1460, epoch: 1, reason: 'late', collision: false },
     { kind: 'gone', atMs: 1460, epoch: 1 },
@@ -212,7 +212,11 @@ test('what an earlier start reports changes nothing', () => {
 });
 
 test('an operator’s stop lets leases end, takes them when they do not, and then serves those who wait', () => {
-  const two: readonly SlotEvent[] = [ask(500, 2), ask(500, 3), { kind: 'stop', atMs: 600, drainMs: 1000 }];
+  const two: readonly TimedSlotEvent[] = [
+    ask(500, 2),
+    ask(500, 3),
+    { kind: 'stop', atMs: 600, drainMs: 1000 },
+  ];
   const ended = play(idle(), [...two, { kind: 'leave', atMs: 700, id: 2, unreachable: false }]);
   assert.deepEqual(kinds(ended.effects), ['grant', 'terminate']);
   const taken = play(idle(), [...two, { kind: 'tick', atMs: 1600 }]);

@@ -21,7 +21,7 @@ describe('a change of the configuration', { concurrency: 2 }, () => {
     assert.equal(slots.status('local-a').queued, 1);
     commit();
     leased(await behind).release();
-    assert.equal(lease.lost.aborted, false);
+    assert.equal(lease.cancelReason.aborted, false);
     assert.equal((await fetch(`${lease.baseUrl}/x`)).status, 200);
     assert.deepEqual([slots.status('local-a').pid, slots.status('local-a').starts], [pid, 1]);
   });
@@ -38,7 +38,7 @@ describe('a change of the configuration', { concurrency: 2 }, () => {
     lease.release();
     const second = leased(await queued);
     assert.equal(((await (await fetch(`${second.baseUrl}/x`)).json()) as { pid: number }).pid, first);
-    assert.deepEqual([lease.lost.aborted, second.lost.aborted], [false, false]);
+    assert.deepEqual([lease.cancelReason.aborted, second.cancelReason.aborted], [false, false]);
     second.release();
     const third = leased(await next);
     assert.deepEqual(await groupMembers(first), []);
@@ -80,7 +80,7 @@ describe('a change of the configuration', { concurrency: 2 }, () => {
     const slots = await openSlots(t, engineSlot());
     const lease = leased(await slots.acquire('local-a', me()));
     (await slots.prepare(slotsOf([], { drainMs: 200 })))();
-    await until('the lease is lost', () => lease.lost.aborted);
+    await until('the lease is lost', () => lease.cancelReason.aborted);
   });
 });
 

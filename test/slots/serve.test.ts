@@ -96,16 +96,18 @@ describe('a ready engine', { concurrency: 2 }, () => {
     const lease = leased(await slots.acquire('local-a', me()));
     const behind = slots.acquire('local-a', me(2));
     await (await fetch(`${lease.baseUrl}/x`)).text();
-    const lost = new Promise<void>((resolve) => lease.lost.addEventListener('abort', () => resolve()));
+    const lost = new Promise<void>((resolve) =>
+      lease.cancelReason.addEventListener('abort', () => resolve()),
+    );
     await assert.rejects(fetch(`${lease.baseUrl}/x`));
     await lost;
     assert.match(
-      String(lease.lost.reason),
+      String(lease.cancelReason.reason),
       /slot local-a: the engine exited with code 0: that was the last one/,
     );
     lease.release();
     const next = leased(await behind);
-    assert.equal(next.lost.aborted, false);
+    assert.equal(next.cancelReason.aborted, false);
     assert.equal((await fetch(`${next.baseUrl}/x`)).status, 200);
     assert.equal(slots.status('local-a').starts, 2);
     assert.deepEqual(counts(slots), { inFlight: 1, queued: 0 });

@@ -41,7 +41,7 @@ describe('a stop', { concurrency: 3 }, () => {
     await slots.stop('local-a', 0);
     const tookMs = performance.now() - began;
     assert.ok(tookMs >= 499 && tookMs < patient(3_000), `${tookMs}`);
-    assert.equal(lease.lost.aborted, true);
+    assert.equal(lease.cancelReason.aborted, true);
     assert.deepEqual(await groupMembers(pgid), []);
     assert.equal(slots.status('local-a').state, 'COLD');
   });
@@ -54,7 +54,7 @@ describe('a stop', { concurrency: 3 }, () => {
     assert.equal((await fetch(`${lease.baseUrl}/x`)).status, 200);
     lease.release();
     await stopped;
-    assert.equal(lease.lost.aborted, false);
+    assert.equal(lease.cancelReason.aborted, false);
     assert.equal(slots.status('local-a').state, 'COLD');
     slots.start('local-a');
     await until('a start by the operator', () => slots.status('local-a').state === 'READY');
@@ -68,7 +68,7 @@ describe('a stop', { concurrency: 3 }, () => {
     assert.equal(members.length, 3);
     process.kill(pgid, 'SIGKILL');
     const next = leased(await slots.acquire('local-a', me()));
-    assert.equal(lease.lost.aborted, true);
+    assert.equal(lease.cancelReason.aborted, true);
     assert.deepEqual(await groupMembers(pgid), []);
     assert.equal((await fetch(`${next.baseUrl}/x`)).status, 200);
     const second = await groupOf(slots.status('local-a').pid);
@@ -110,7 +110,7 @@ describe('a stop', { concurrency: 3 }, () => {
     const pids = slots.statuses().map(({ pid }) => pid ?? 0);
     await slots.close();
     for (const answer of await Promise.all([queued, starting])) assert.equal(answer.kind, 'loading');
-    assert.equal(lease.lost.aborted, true);
+    assert.equal(lease.cancelReason.aborted, true);
     for (const pid of pids) assert.deepEqual(await groupMembers(pid), []);
     assert.deepEqual(await slots.acquire('local-a', me()), { kind: 'loading', retryAfterSec: 1 });
   });

@@ -44,7 +44,7 @@ test('what is committed survives a crash of a server that has synchronous_commit
     await database.transaction((sql) => sql.query('CREATE TABLE charge (id int)'));
     for (let id = 1; id <= 5; id += 1)
       await database.transaction((sql) => sql.query(`INSERT INTO charge VALUES (${id})`));
-    await database.line.run((_sql, client) => client.query('INSERT INTO charge VALUES (6)'));
+    await database.serial.run((_sql, client) => client.query('INSERT INTO charge VALUES (6)'));
     await postgres.crash();
     const rows = await database.query<{ n: bigint }>('SELECT count(*) AS n FROM charge');
     assert.equal(rows[0]?.n, 6n);

@@ -1,7 +1,7 @@
 /** What a statement may take is the database's time, not that of a loop that was blocked. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PatientClient } from '../../src/store/client-with-timeout.ts';
+import { ClientWithTimeout } from '../../src/store/client-with-timeout.ts';
 import { clientConfig, connect, disconnect, isConnectionLoss } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
 import { createTestDatabase } from '../harness/database.ts';
@@ -38,7 +38,7 @@ test('an answer that arrived while the loop was blocked is an answer, on a conne
 test('a statement that the database does not answer in time is a loss of the connection', async (t) => {
   const { address, drop } = await createTestDatabase();
   t.after(drop);
-  const client = new PatientClient(clientConfig(address, limitMs));
+  const client = new ClientWithTimeout(clientConfig(address, limitMs));
   client.on('error', () => {});
   await client.connect();
   const beganMs = performance.now();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Account } from '../../src/accounts/account.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
 import type { KeyHash } from '../../src/ids/api-key.ts';
-import { assertFunded, Hold } from '../../src/inference/reservations.ts';
+import { assertFunded, Reservation } from '../../src/inference/reservations.ts';
 import { Key } from '../../src/keys/key.ts';
 import { noSpend } from '../../src/keys/spend.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
@@ -74,14 +74,14 @@ test('usage one micro-won below the limit is admitted, at it not', () => {
 test('what the requests in flight may cost refuses nobody; it is counted until they end, and never twice', () => {
   const [account, key] = [accountWith(1n), keyWith(10n)];
   let ends = 0;
-  const hold = new Hold(account, key, () => {
+  const hold = new Reservation(account, key, () => {
     ends += 1;
     assert.deepEqual([account.held, key.held], [0n, 0n]);
   });
-  hold.place(krwOfMicro(9_000_000_000n));
+  hold.reserve(krwOfMicro(9_000_000_000n));
   assert.equal(outcome(account, key), 'admitted');
   assert.deepEqual(
-    [account.held, key.held, account.exposure],
+    [account.held, key.held, account.outstanding],
     [9_000_000_000n, 9_000_000_000n, 9_000_000_000n],
   );
   hold.end();

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { anything, asyncProperty, assert as check } from 'fast-check';
-import { readAsk } from '../../src/inference/parse-request.ts';
+import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import { countTexts } from '../../src/metering/count-tokens.ts';
-import { believe } from '../../src/metering/reconcile-usage.ts';
-import type { Ask, UsageClaim } from '../../src/wire/chat.ts';
+import { reconcileUsage } from '../../src/metering/reconcile-usage.ts';
+import type { CompletionRequest, UsageClaim } from '../../src/wire/chat.ts';
 
 const prompt = 'What is a ferry, and where does one cross the river?';
 const answer = 'A ferry is a ship that crosses a river.';
-const ask: Ask = readAsk(
+const ask: CompletionRequest = parseCompletionRequest(
   'chat',
   Buffer.from(JSON.stringify({ model: 'a/b', messages: [{ role: 'user', content: prompt }] })),
   null,
 );
-const received = { texts: [answer], messages: 1, mediaParts: 0, mostHiddenTokens: 0 };
+const received = { texts: [answer], messages: 1, mediaParts: 0, maxHiddenTokens: 0 };
 
 function claim(promptTokens: unknown, completionTokens: unknown, more: Partial<UsageClaim> = {}): UsageClaim {
   return {
@@ -28,7 +28,7 @@ function claim(promptTokens: unknown, completionTokens: unknown, more: Partial<U
 
 // spec:money/4.8
 test('a plausible claim is believed to the token', async () => {
-  assert.deepEqual(await believe(claim(14, 9), ask, received), {
+  assert.deepEqual(await reconcileUsage(claim(14, 9), ask, received), {
     usage: {
       promptTokens: 14,
       completionTokens: 9,
@@ -44,7 +44,7 @@ test('a plausible claim is believed to the token', async () => {
 test('whatever is claimed, what is billed is whole, not negative, and at most a token for each byte and 64 for the message', async () => {
   await check(
     asyncProperty(anything(), anything(), anything(), anything(), async (a, b, c, d) => {
-      const { usage } = await believe(
+      const { usage } = await reconcileUsage(
         claim(a, b, { reasoningTokens: c, cacheReadTokens: d, cacheWriteTokens: a }),
         ask,
         received,
@@ -61,7 +61,7 @@ test('whatever is claimed, what is billed is whole, not negative, and at most a 
 
 // spec:money/4.9
 test('an absurd claim is replaced by our own count, and the record says so', async () => {
-  const { usage, source } = await believe(claim(1e9, 1e9), ask, received);
+  const { usage, source } = await reconcileUsage(claim(1e9, 1e9), ask, received);
   assert.equal(source, 'rejected');
   assert.equal(usage.promptTokens, (await countTexts([prompt])) + 4);
   assert.equal(usage.completionTokens, await countTexts([answer]));
@@ -71,18 +71,18 @@ test('an absurd claim is replaced by our own count, and the record says so', asy
 test('a tokenizer of bytes is believed, also of Korean, up to the last byte', async () => {
   const text = '나루는 강을 건너는 곳이다. '.repeat(20);
   const bytes = Buffer.byteLength(text);
-  const korean = readAsk(
+  const korean = parseCompletionRequest(
     'chat',
     Buffer.from(JSON.stringify({ model: 'a/b', messages: [{ role: 'user', content: text }] })),
     null,
   );
   const said = { ...received, texts: [text] };
-  const most = await believe(claim(bytes + 64, bytes + 64), korean, said);
+  const most = await reconcileUsage(claim(bytes + 64, bytes + 64), korean, said);
   assert.deepEqual(
     [most.usage.promptTokens, most.usage.completionTokens, most.source],
     [bytes + 64, bytes + 64, 'upstream'],
   );
-  const above = await believe(claim(bytes + 65, bytes + 65), korean, said);
+  const above = await reconcileUsage(claim(bytes + 65, bytes + 65), korean, said);
   assert.deepEqual(
     [above.usage.promptTokens, above.usage.completionTokens, above.source],
     [(await countTexts([text])) + 4, await countTexts([text]), 'rejected'],
@@ -90,23 +90,23 @@ test('a tokenizer of bytes is believed, also of Korean, up to the last byte', as
 });
 
 test('an image in the answer may have tokens although it has no text', async () => {
-  const drawn = { texts: [''], messages: 1, mediaParts: 1, mostHiddenTokens: 0 };
-  const { usage, source } = await believe(claim(14, 1290), ask, drawn);
+  const drawn = { texts: [''], messages: 1, mediaParts: 1, maxHiddenTokens: 0 };
+  const { usage, source } = await reconcileUsage(claim(14, 1290), ask, drawn);
   assert.deepEqual([usage.completionTokens, source], [1290, 'upstream']);
 });
 
 // spec:money/4.8
 test('thoughts that were not shown may be billed where the model reasons, up to its longest completion', async () => {
-  const thinking = { ...received, mostHiddenTokens: 1000 };
-  const { usage, source } = await believe(claim(14, 900, { reasoningTokens: 890 }), ask, thinking);
+  const thinking = { ...received, maxHiddenTokens: 1000 };
+  const { usage, source } = await reconcileUsage(claim(14, 900, { reasoningTokens: 890 }), ask, thinking);
   assert.deepEqual([usage.completionTokens, usage.reasoningTokens, source], [900, 890, 'upstream']);
-  const most = await believe(claim(14, 5000, { reasoningTokens: 4990 }), ask, thinking);
+  const most = await reconcileUsage(claim(14, 5000, { reasoningTokens: 4990 }), ask, thinking);
   assert.equal(most.source, 'rejected');
   assert.equal(most.usage.completionTokens, await countTexts([answer]));
 });
 
 test('nothing said is nothing, claimed or not', async () => {
   const silent = { ...received, texts: [''] };
-  assert.equal((await believe(claim(14, 0), ask, silent)).usage.completionTokens, 0);
-  assert.equal((await believe(null, ask, silent)).usage.completionTokens, 0);
+  assert.equal((await reconcileUsage(claim(14, 0), ask, silent)).usage.completionTokens, 0);
+  assert.equal((await reconcileUsage(null, ask, silent)).usage.completionTokens, 0);
 });

@@ -7,13 +7,13 @@ const limits = { firstByteMs: 60_000, budget: { limitMs: 60_000, leftMs: 60_000 
 
 test('a call to an engine that was lost before the call began is lost from its beginning', () => {
   const call = new CallScope(systemClock, limits, new AbortController().signal, AbortSignal.abort());
-  assert.match(call.lost?.message ?? '', /the engine was lost/);
+  assert.match(call.cancelReason?.message ?? '', /the engine was lost/);
   call.end();
 });
 
 test('of a client that has left and an engine that is lost the client is the reason', () => {
   const left = new Error('the client left');
   const call = new CallScope(systemClock, limits, AbortSignal.abort(left), AbortSignal.abort());
-  assert.equal(call.lost, left);
+  assert.equal(call.cancelReason, left);
   call.end();
 });

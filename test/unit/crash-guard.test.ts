@@ -11,7 +11,7 @@ function guarded(drainMs: number) {
   const timers: { readonly delayMs: number; readonly task: () => void }[] = [];
   let listener: ((error: unknown, origin: string) => void) | null = null;
   const guard = guardAgainstCrash({
-    around: {
+    proc: {
       onUncaught(crash) {
         listener = crash;
         return () => {

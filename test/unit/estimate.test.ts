@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, integer, property } from 'fast-check';
 import { CompletionSizes } from '../../src/inference/completion-sizes.ts';
-import { readAsk } from '../../src/inference/parse-request.ts';
+import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import { estimate } from '../../src/inference/reservations.ts';
 import { rateOfPico } from '../../src/money/price.ts';
 import { candidate } from '../harness/plan-world.ts';
@@ -18,7 +18,11 @@ const one = candidate('up/one', { modelId: 'test/one', maxCompletionTokens: 8_00
 /** The tokens that a completion is expected to have. */
 function expectedOf(body: object, sizes: CompletionSizes): bigint {
   const messages = [{ role: 'user', content: 'hi' }];
-  const ask = readAsk('chat', Buffer.from(JSON.stringify({ model: 'test/one', messages, ...body })), null);
+  const ask = parseCompletionRequest(
+    'chat',
+    Buffer.from(JSON.stringify({ model: 'test/one', messages, ...body })),
+    null,
+  );
   return estimate(ask, [one], sizes);
 }
 

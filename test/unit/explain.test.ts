@@ -10,7 +10,7 @@ import {
 } from '../../src/inference/explain-route.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { Health } from '../../src/upstreams/health.ts';
-import { unmeasured } from '../../src/upstreams/health-status.ts';
+import { noHealthData } from '../../src/upstreams/health-status.ts';
 import { testConfig } from '../harness/gateway.ts';
 
 const price = (prompt: number) => ({ prompt, completion: prompt * 3, currency: 'KRW', per: '1M' });
@@ -103,7 +103,7 @@ test('what is skipped is skipped for a reason with its figures', () => {
 
 test('the reason of a place is what the request and the configuration say', () => {
   const first = (more: Partial<RouteQuestion>) =>
-    explainRoute(question(more), { catalogue, health: unmeasured, knowledge: 'none' }).candidates[0]?.why ??
+    explainRoute(question(more), { catalogue, health: noHealthData, knowledge: 'none' }).candidates[0]?.why ??
     '';
   assert.match(
     first({ provider: '{"sort":"price"}' }),
@@ -117,7 +117,7 @@ test('the reason of a place is what the request and the configuration say', () =
   );
   const two = explainRoute(question({ models: ['acme/one', 'acme/two'] }), {
     catalogue,
-    health: unmeasured,
+    health: noHealthData,
     knowledge: 'none',
   });
   assert.match(
@@ -157,7 +157,7 @@ test('a question survives the way to the server; an odd one is refused as a requ
     question({ provider: '{"only":1}' }),
     question({ maxTokens: -2 }),
   ])
-    assert.throws(() => explainRoute(odd, { catalogue, health: unmeasured, knowledge: 'none' }), {
+    assert.throws(() => explainRoute(odd, { catalogue, health: noHealthData, knowledge: 'none' }), {
       name: 'Refusal',
     });
 });

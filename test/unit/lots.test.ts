@@ -69,13 +69,13 @@ test('charging lots late, all at once, leaves what charging them at every debit 
           const { lots: changed, taken } = spend(lazy, uncharged);
           lazy = apply(lazy, changed);
           uncharged -= taken;
-          for (const books of [eager, lazy])
-            for (const lot of dueAt(books, step.expireAt))
+          for (const accounting of [eager, lazy])
+            for (const lot of dueAt(accounting, step.expireAt))
               assert.ok(lot.expiresAtMs !== null && lot.expiresAtMs <= step.expireAt);
-          const expire = (books: readonly Lot[]) =>
+          const expire = (accounting: readonly Lot[]) =>
             apply(
-              books,
-              dueAt(books, step.expireAt).map((lot) => ({ ...lot, remaining: 0n })),
+              accounting,
+              dueAt(accounting, step.expireAt).map((lot) => ({ ...lot, remaining: 0n })),
             );
           eager = expire(eager);
           lazy = expire(lazy);

@@ -10,12 +10,12 @@ import {
   krwFromNumber,
   krwToDecimal,
   krwToNumber,
-  largestKrw,
+  maxKrw,
 } from '../../src/money/krw.ts';
 import { costOf, type Price, promptCostOf, rateOfPico, rateToDecimal } from '../../src/money/price.ts';
 import { check } from '../harness/property.ts';
 
-const amounts = bigInt({ min: -largestKrw, max: largestKrw }).map((micro) => micro as Krw);
+const amounts = bigInt({ min: -maxKrw, max: maxKrw }).map((micro) => micro as Krw);
 
 test('an amount as six decimals reads back as itself', () => {
   check(property(amounts, (amount) => krwFromDecimal(krwToDecimal(amount)) === amount));
@@ -53,8 +53,8 @@ test('what is no finite amount within bounds is none', () => {
   ])
     assert.equal(krwFromDecimal(bad), null, bad);
   for (const bad of [Number.NaN, Number.POSITIVE_INFINITY, 1.1e15]) assert.equal(krwFromNumber(bad), null);
-  assert.equal(krwFromDecimal('1e15'), largestKrw);
-  assert.equal(krwFromNumber(1e15), largestKrw);
+  assert.equal(krwFromDecimal('1e15'), maxKrw);
+  assert.equal(krwFromNumber(1e15), maxKrw);
 });
 
 // spec:money/1.5

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Candidate, Model } from '../../src/catalogue/model.ts';
-import { readAsk } from '../../src/inference/parse-request.ts';
+import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import { isAt } from '../../src/routing/filter.ts';
 import { readPreferences } from '../../src/routing/parse-preferences.ts';
-import { type Circumstances, noCircumstances, plan } from '../../src/routing/plan.ts';
+import { noCircumstances, plan, type RoutingContext } from '../../src/routing/plan.ts';
 import { seedOf } from '../../src/routing/session-seed.ts';
 import { sharesOf } from '../../src/routing/weighted-order.ts';
-import { type HealthView, unmeasured, well } from '../../src/upstreams/health-status.ts';
+import { type HealthView, noHealthData, well } from '../../src/upstreams/health-status.ts';
 import { anyModels, anyWorld, candidate, priceOf, worldOf } from '../harness/plan-world.ts';
 import { check } from '../harness/property.ts';
 
@@ -23,9 +23,9 @@ test('the worlds are such that the laws have something to say', () => {
   for (const { ask, models, given } of fc.sample(anyWorld, 1_000)) {
     const planned = plan(ask, models, given);
     if (planned.chain.length < 3) continue;
-    if (planned.by === 'sort') sorted += 1;
-    if (planned.by === 'order') named += 1;
-    if (planned.held.length > 0 && planned.held.length < planned.chain.length) held += 1;
+    if (planned.orderedBy === 'sort') sorted += 1;
+    if (planned.orderedBy === 'order') named += 1;
+    if (planned.demoted.length > 0 && planned.demoted.length < planned.chain.length) held += 1;
   }
   assert.ok(sorted > 50 && named > 15 && held > 60, `${sorted} sorted, ${named} named, ${held} held`);
 });
@@ -33,7 +33,7 @@ test('the worlds are such that the laws have something to say', () => {
 test('every candidate is kept or dropped, once', () => {
   check(
     fc.property(anyWorld, ({ ask, models, given, all }) => {
-      const { chain, dropped, held } = plan(ask, models, given);
+      const { chain, rejected: dropped, demoted: held } = plan(ask, models, given);
       const seen = [...chain, ...dropped.map((one) => one.candidate)];
       assert.equal(seen.length, all.length);
       assert.deepEqual(new Set(seen), new Set(all));
@@ -55,10 +55,10 @@ test('the same request in the same circumstances has the same plan', () => {
 test('health and speed drop nobody: without them the same candidates are dropped for the same reasons', () => {
   check(
     fc.property(anyWorld, ({ ask, models, given }) => {
-      const reasons = (one: Circumstances) =>
-        new Map(plan(ask, models, one).dropped.map(({ candidate: { label }, why }) => [label, why]));
+      const reasons = (one: RoutingContext) =>
+        new Map(plan(ask, models, one).rejected.map(({ candidate: { label }, why }) => [label, why]));
       const sick = reasons(given);
-      const healthy = reasons({ ...given, health: unmeasured });
+      const healthy = reasons({ ...given, health: noHealthData });
       if (ask.provider.allowFallbacks) assert.deepEqual(sick, healthy);
       // With one try only, health chooses which one, but never that there is none.
       assert.equal(sick.size, healthy.size);
@@ -85,7 +85,7 @@ test('`order`: of two candidates that stand alike, the one that is named earlier
     fc.property(anyWorld, ({ ask, models, given }) => {
       const { order, allowFallbacks, sort, sortAcrossModels } = ask.provider;
       if (order === null) return;
-      const { chain, held } = plan(ask, models, given);
+      const { chain, demoted: held } = plan(ask, models, given);
       const isHeld = (one: Candidate): boolean => held.some(({ candidate: other }) => other === one);
       const rank = (one: Candidate): number => {
         const at = order.findIndex((name) => isAt(one, name));
@@ -123,7 +123,7 @@ test('`sort`: those that nothing holds back come best first, by model or across 
     fc.property(anyWorld, ({ ask, models, given }) => {
       const { order, sort, sortAcrossModels } = ask.provider;
       if (sort === null || order !== null) return;
-      const { chain, held } = plan(ask, models, given);
+      const { chain, demoted: held } = plan(ask, models, given);
       const isHeld = (one: Candidate): boolean => held.some(({ candidate: other }) => other === one);
       const measure = (one: Candidate): number => {
         if (sort === 'price') return Number(one.price.prompt);
@@ -151,7 +151,7 @@ test('`sort`: those that nothing holds back come best first, by model or across 
 test('models stay in their order but for what is out of order: open circuits come last of all', () => {
   check(
     fc.property(anyWorld, ({ ask, models, given }) => {
-      const { chain, held } = plan(ask, models, given);
+      const { chain, demoted: held } = plan(ask, models, given);
       const why = (one: Candidate) => held.find(({ candidate: other }) => other === one)?.why ?? null;
       const open = chain.map((one) => why(one) === 'circuit_open');
       assert.deepEqual(
@@ -184,7 +184,7 @@ test('within a model, what is held back for less comes before what is held back 
   check(
     fc.property(anyWorld, ({ ask, models, given }) => {
       if (ask.provider.sort !== null && ask.provider.sortAcrossModels) return;
-      const { chain, held } = plan(ask, models, given);
+      const { chain, demoted: held } = plan(ask, models, given);
       const rank = (one: Candidate): number => {
         const why = held.find(({ candidate: other }) => other === one)?.why;
         // The two that are of one rank.
@@ -215,7 +215,7 @@ test('where nobody states a weight, the order is that of the file, whatever the 
         seed,
       );
       assert.deepEqual(plan(ask, models, given).chain, all);
-      assert.equal(plan(ask, models, given).by, 'file');
+      assert.equal(plan(ask, models, given).orderedBy, 'file');
     }),
   );
 });
@@ -228,12 +228,12 @@ const shared = [
   candidate('last', { weight: 0 }),
 ];
 const oneModel = (candidates: readonly Candidate[]) => [{ id: 'm/0', candidates } as unknown as Model];
-const asking = readAsk(
+const asking = parseCompletionRequest(
   'chat',
   Buffer.from('{"model":"m/0","messages":[{"role":"user","content":"x"}]}'),
   null,
 );
-const inSession = (sessionId: string, accountId = 1): Circumstances => ({
+const inSession = (sessionId: string, accountId = 1): RoutingContext => ({
   ...noCircumstances,
   ...seedOf({ sessionId, parameters: {} }, accountId, 'fresh'),
 });
@@ -243,7 +243,7 @@ test('neighbours with weights share their place by weight over the square of the
   const counts = new Map<string, number>();
   const rounds = 20_000;
   for (let n = 0; n < rounds; n += 1) {
-    const { chain, by } = plan(asking, oneModel(shared), inSession(`session ${n}`));
+    const { chain, orderedBy: by } = plan(asking, oneModel(shared), inSession(`session ${n}`));
     assert.equal(by, 'session');
     assert.equal(chain[0]?.label, 'local');
     assert.equal(chain.at(-1)?.label, 'last');
@@ -266,7 +266,7 @@ test('a session keeps to its candidate, and when one is gone only its own sessio
     assert.deepEqual(plan(asking, oneModel(shared), inSession(`s${n}`)).chain, before);
     // Its circuit is open, which is what being gone is here: the model is the same.
     const health: HealthView = {
-      ...unmeasured,
+      ...noHealthData,
       standing: (label) => (label === 'half' ? { ...well, circuit: 'open' } : well),
     };
     const after = plan(asking, oneModel(shared), { ...inSession(`s${n}`), health }).chain;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Candidate, Model } from '../../src/catalogue/model.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
-import { readAsk } from '../../src/inference/parse-request.ts';
+import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import { rateOfPico } from '../../src/money/price.ts';
 import { chainOf, countingLimit, noCircumstances, plan } from '../../src/routing/plan.ts';
-import type { Ask } from '../../src/wire/chat.ts';
+import type { CompletionRequest } from '../../src/wire/chat.ts';
 
 const zero = rateOfPico(0n);
 
@@ -21,7 +21,7 @@ function candidate(label: string, more: Partial<Candidate> = {}): Candidate {
     maxCompletionTokens: 1000,
     inputs: new Set(['text']),
     supportedParameters: null,
-    takenParameters: ['seed', 'tools', 'temperature'],
+    acceptedParameters: ['seed', 'tools', 'temperature'],
     weight: null,
     price: { prompt: zero, completion: zero, request: zero, cacheRead: zero, cacheWrite: zero },
     priceVersion: 1,
@@ -33,13 +33,13 @@ function models(...candidates: readonly Candidate[]): readonly Model[] {
   return [{ id: 'a/b', candidates } as unknown as Model];
 }
 
-function ask(body: object = {}): Ask {
+function ask(body: object = {}): CompletionRequest {
   const whole = { model: 'a/b', messages: [{ role: 'user', content: 'hi' }], ...body };
-  return readAsk('chat', Buffer.from(JSON.stringify(whole)), null);
+  return parseCompletionRequest('chat', Buffer.from(JSON.stringify(whole)), null);
 }
 
 const prompt = (promptTokens: number) => ({ ...noCircumstances, promptTokens });
-const labels = (asked: Ask, from: readonly Model[], tokens = 1): readonly string[] =>
+const labels = (asked: CompletionRequest, from: readonly Model[], tokens = 1): readonly string[] =>
   plan(asked, from, prompt(tokens)).chain.map(({ label }) => label);
 
 test('candidates are tried in the order of the models, then of the catalogue', () => {
@@ -53,7 +53,7 @@ test('a candidate is dropped when the prompt is a tenth above its context, and n
   assert.deepEqual(labels(ask(), some, 110), ['small', 'large']);
   assert.deepEqual(labels(ask(), some, 111), ['large']);
   assert.deepEqual(
-    plan(ask(), some, prompt(111)).dropped.map(({ why }) => why),
+    plan(ask(), some, prompt(111)).rejected.map(({ why }) => why),
     ['context_too_small'],
   );
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Reloading } from '../../src/app/config-reloader.ts';
+import { ConfigReloader } from '../../src/app/config-reloader.ts';
 import { checkAsync } from '../harness/property.ts';
 
 test('reloads run one at a time, and the last one began after everything that was asked for', async () => {
@@ -12,7 +12,7 @@ test('reloads run one at a time, and the last one began after everything that wa
       let asked = 0;
       let seen = 0;
       let most = 0;
-      const reloading = new Reloading(async () => {
+      const reloading = new ConfigReloader(async () => {
         seen = asked;
         await new Promise<void>((resolve) => {
           running.push(resolve);
@@ -44,7 +44,7 @@ test('reloads run one at a time, and the last one began after everything that wa
 
 test('nothing is reloaded before there is something, and nothing any more after the end', async () => {
   const reloaded: boolean[] = [];
-  const reloading = new Reloading(async (_subject: string, askedBefore) => {
+  const reloading = new ConfigReloader(async (_subject: string, askedBefore) => {
     reloaded.push(askedBefore);
   });
   reloading.ask();

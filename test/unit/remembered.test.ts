@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, constantFrom, integer, property } from 'fast-check';
-import { type Memory, Remembered } from '../../src/store/clock-cache.ts';
+import { type CacheEntry, ClockCache } from '../../src/store/clock-cache.ts';
 import { check } from '../harness/property.ts';
 
 /* docs/decisions/forgetting.md */
 
-interface Thing extends Memory {
+interface Thing extends CacheEntry {
   readonly name: number;
-  isNeeded: boolean;
+  isPinned: boolean;
 }
 
 /** So many things, used once, and what was forgotten of them so far. */
 function rememberedOf(count: number, kept: number) {
-  const things = Array.from({ length: count }, (_, name): Thing => ({ name, isUsed: true, isNeeded: false }));
+  const things = Array.from({ length: count }, (_, name): Thing => ({ name, isUsed: true, isPinned: false }));
   const forgotten: Thing[] = [];
-  const remembered = new Remembered<Thing>(kept, (thing) => forgotten.push(thing));
+  const remembered = new ClockCache<Thing>(kept, (thing) => forgotten.push(thing));
   for (const thing of things) remembered.add(thing);
   return { things, forgotten, remembered };
 }
 
 /** The hand goes round so often. */
-function rounds(remembered: Remembered<Thing>, count: number): void {
+function rounds(remembered: ClockCache<Thing>, count: number): void {
   for (let n = 0; n < count; n += 1) remembered.forgetIdle();
 }
 
@@ -46,10 +46,10 @@ test('what was not used since the hand came by is forgotten, down to what is kep
 test('what is needed is never forgotten, and afterwards it is like any other', () => {
   const { things, remembered, forgotten } = rememberedOf(10, 0);
   const [needed] = things as [Thing];
-  needed.isNeeded = true;
+  needed.isPinned = true;
   rounds(remembered, 20);
   assert.deepEqual([...remembered], [needed]);
-  needed.isNeeded = false;
+  needed.isPinned = false;
   rounds(remembered, 1);
   assert.deepEqual([...remembered], [needed], 'it was in use a moment ago');
   rounds(remembered, 1);
@@ -83,15 +83,15 @@ test('whatever is used, needed and met: nothing is forgotten twice, or without a
       const passes = new Map<Thing, number>();
       let pass = 0;
       const known = new Set<Thing>();
-      const remembered = new Remembered<Thing>(kept, (thing) => {
+      const remembered = new ClockCache<Thing>(kept, (thing) => {
         assert.ok(known.delete(thing), 'it is forgotten once');
-        assert.ok(!thing.isNeeded);
+        assert.ok(!thing.isPinned);
         assert.ok((passes.get(thing) ?? pass) < pass, 'it was passed since its last use');
       });
       for (const { act, at } of steps) {
         const thing = [...known][at % Math.max(1, known.size)];
         if (act === 'meet') {
-          const met = { name: at, isUsed: true, isNeeded: false };
+          const met = { name: at, isUsed: true, isPinned: false };
           known.add(met);
           passes.set(met, pass + 1);
           remembered.add(met);
@@ -104,7 +104,7 @@ test('whatever is used, needed and met: nothing is forgotten twice, or without a
           if (act === 'use') {
             thing.isUsed = true;
             passes.set(thing, pass + 1);
-          } else thing.isNeeded = act === 'need';
+          } else thing.isPinned = act === 'need';
         }
         assert.deepEqual(new Set(remembered), known);
       }

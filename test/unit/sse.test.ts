@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, constantFrom, integer, property, string } from 'fast-check';
-import { longestEventData, SseDecoder, sseEvent } from '../../src/wire/sse.ts';
+import { maxEventDataLength, SseDecoder, sseEvent } from '../../src/wire/sse.ts';
 import { check } from '../harness/property.ts';
 
 /** What a decoder makes of bytes that come in these pieces. */
@@ -79,7 +79,7 @@ test('a last event that no blank line ended is read at the end', () => {
 
 test('a line or an event without an end is not collected for ever', () => {
   const block = Buffer.alloc(1024 * 1024, 'x');
-  const blocks = longestEventData / block.length + 1;
+  const blocks = maxEventDataLength / block.length + 1;
   for (const piece of [block, Buffer.from(`data: ${block}\n`)]) {
     const decoder = new SseDecoder();
     for (let n = 0; n < blocks; n += 1) assert.deepEqual(decoder.push(piece), []);
@@ -90,7 +90,7 @@ test('a line or an event without an end is not collected for ever', () => {
 });
 
 test('the events before one that is too long are read, however its bytes are cut', () => {
-  const long = Buffer.alloc(longestEventData + 1, 'x');
+  const long = Buffer.alloc(maxEventDataLength + 1, 'x');
   for (const line of [
     Buffer.concat([Buffer.from('data: '), long]),
     Buffer.concat([Buffer.from(': '), long]),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Tally } from '../../src/metering/response-totals.ts';
+import { ResponseTotals } from '../../src/metering/response-totals.ts';
 import type { AnswerChunk, FinishReason } from '../../src/wire/chat.ts';
 
 const mebi = 1024 * 1024;
@@ -18,7 +18,7 @@ function said(content: string, finish: FinishReason | null = null): AnswerChunk 
 }
 
 test('an answer is too long beyond 32 Mi units of words', () => {
-  const tally = new Tally();
+  const tally = new ResponseTotals();
   tally.take(said('x'.repeat(32 * mebi)));
   assert.equal(tally.isTooLong, false);
   tally.take(said('x'));
@@ -26,7 +26,7 @@ test('an answer is too long beyond 32 Mi units of words', () => {
 });
 
 test('what follows the end is too long beyond one Mi unit, however long the answer was', () => {
-  const tally = new Tally();
+  const tally = new ResponseTotals();
   tally.take(said('x'.repeat(2 * mebi), 'stop'));
   tally.take(said('x'.repeat(mebi)));
   assert.equal(tally.isTooLong, false);

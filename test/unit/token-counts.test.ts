@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { silentLog } from '../../src/log/log.ts';
 import { countTexts } from '../../src/metering/count-tokens.ts';
-import { TokenCounts } from '../../src/metering/tokenizer-pool.ts';
+import { TokenizerPool } from '../../src/metering/tokenizer-pool.ts';
 import { systemClock } from '../../src/time/clock.ts';
 
 const words = '나루는 강을 건너는 곳. A ferry landing, where you cross over. 渡し場 🇰🇷 ';
 const long = words.repeat(Math.ceil(300_000 / words.length));
 const huge = words.repeat(Math.ceil(5_000_000 / words.length));
 
-const opened: TokenCounts[] = [];
-function counts(script?: URL): TokenCounts {
-  const made = new TokenCounts({ clock: systemClock, log: silentLog }, script);
+const opened: TokenizerPool[] = [];
+function counts(script?: URL): TokenizerPool {
+  const made = new TokenizerPool({ clock: systemClock, log: silentLog }, script);
   opened.push(made);
   return made;
 }

@@ -80,7 +80,7 @@ test('candidates do not mix', () => {
 test('latency is what so many percent stay below, throughput what so many percent reach', () => {
   const { health } = patient();
   for (let n = 1; n <= 100; n += 1) {
-    health.spoke('up1/x', n * 10);
+    health.responded('up1/x', n * 10);
     health.ended('up1/x', { broken: false, tokens: n, tookMs: 1000 });
   }
   const close = (found: object | null, wanted: Record<string, number>): void => {
@@ -107,7 +107,7 @@ test('every percentile is within five percent of the true one, whatever the samp
       fc.array(fc.double({ min: 0.01, max: 600_000, noNaN: true }), { minLength: 1, maxLength: 200 }),
       (samples) => {
         const { health } = patient();
-        for (const sample of samples) health.spoke('x', sample);
+        for (const sample of samples) health.responded('x', sample);
         const sorted = samples.toSorted((a, b) => a - b);
         const found = health.of('x').latency(halfAnHourMs);
         for (const [name, share] of [
@@ -155,7 +155,7 @@ test('what a request costs is below a microsecond', () => {
     ...Array.from({ length: 10 }, () => {
       const startMs = performance.now();
       for (let n = 0; n < rounds; n += 1) {
-        health.spoke('up1/some-model', 12.5);
+        health.responded('up1/some-model', 12.5);
         health.ended('up1/some-model', answer);
       }
       return ((performance.now() - startMs) * 1e6) / rounds;

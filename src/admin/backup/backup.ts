@@ -3,14 +3,14 @@ import { join, resolve } from 'node:path';
 import type { CliPaths } from '../../app/cli-options.ts';
 import { readConfig, settingsOf } from '../../app/config-source.ts';
 import { holdAfterCommands, openDatabaseBeside } from '../../app/database.ts';
-import { settleJournalOf, workerHomes } from '../../app/journal-recovery.ts';
+import { settleJournal, workerDirs } from '../../app/journal-recovery.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
-import { holdHome } from '../../app/workers/worker-dir.ts';
+import { lockWorkerDir } from '../../app/workers/worker-dir.ts';
 import type { Config } from '../../config/config.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { silentLog } from '../../log/log.ts';
 import { flushNodes } from '../../nodes/flush.ts';
-import { nodeHome } from '../../nodes/node-dir.ts';
+import { nodeDir } from '../../nodes/node-dir.ts';
 import type { Database } from '../../store/database.ts';
 import { migrate } from '../../store/migrate.ts';
 import { openSnapshot } from '../../store/snapshot.ts';
@@ -50,24 +50,24 @@ export async function backUp(
   places: CliPaths,
   { to, withoutNodes }: BackupOrder,
   version: string,
-  around: ProcessContext,
+  proc: ProcessContext,
 ): Promise<BackupDone> {
-  const settings = settingsOf(places, around);
-  const config = readConfig(settings, around);
+  const settings = settingsOf(places, proc);
+  const config = readConfig(settings, proc);
   const takenAt = isoOf(systemClock.now());
-  const dir = resolve(around.cwd, to ?? `naru-backup-${takenAt.slice(0, 19).replaceAll(':', '-')}`);
+  const dir = resolve(proc.cwd, to ?? `naru-backup-${takenAt.slice(0, 19).replaceAll(':', '-')}`);
   await makeBackupFolder(dir);
   const isServed = await settleByServer(settings.dataDir);
   const lock =
     isServed || config.database.url === 'embedded'
       ? null
-      : await holdAfterCommands(settings.dataDir, { pid: around.pid, describe: 'a naru command' });
+      : await holdAfterCommands(settings.dataDir, { pid: proc.pid, describe: 'a naru command' });
   try {
-    const { database, close } = await openDatabaseBeside(config, settings.dataDir, around);
+    const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
     try {
       await migrate(database);
       if (!isServed) await settleLeftovers(database, settings.dataDir, config);
-      const missing = await flushOthers(database, isServed ? [] : homesOf(settings.dataDir));
+      const missing = await flushOthers(database, isServed ? [] : nodeIdsOf(settings.dataDir));
       if (missing.length > 0 && !withoutNodes)
         throw new OperatorError(
           `the backup would lack what these nodes acknowledged: ${missing.join('; ')}. Start them again, or pass --without-nodes`,
@@ -97,10 +97,10 @@ async function flushOthers(database: Database, settled: readonly string[]): Prom
 }
 
 /** The names of a data directory and of those of its workers. */
-function homesOf(dataDir: string): readonly string[] {
-  return [dataDir, ...workerHomes(dataDir)]
+function nodeIdsOf(dataDir: string): readonly string[] {
+  return [dataDir, ...workerDirs(dataDir)]
     .filter((dir) => existsSync(join(dir, 'node-id')))
-    .map((dir) => nodeHome(dir));
+    .map((dir) => nodeDir(dir));
 }
 
 async function writeAll(
@@ -158,10 +158,10 @@ async function settleLeftovers(database: Database, dataDir: string, config: Conf
     if (event === 'quarantine_not_stored') quarantined.push(event);
   };
   const parts = { database, config, log: { ...silentLog, error } };
-  await settleJournalOf(dataDir, parts);
-  for (const home of workerHomes(dataDir)) {
-    const lock = await holdHome(home);
-    await settleJournalOf(home, parts).finally(() => lock.release());
+  await settleJournal(dataDir, parts);
+  for (const home of workerDirs(dataDir)) {
+    const lock = await lockWorkerDir(home);
+    await settleJournal(home, parts).finally(() => lock.release());
   }
   if (quarantined.length > 0)
     throw new OperatorError(

@@ -32,13 +32,13 @@ export interface RestoreDone {
 export async function restore(
   places: CliPaths,
   { from, continues }: { readonly from: string; readonly continues: boolean },
-  around: ProcessContext,
+  proc: ProcessContext,
 ): Promise<RestoreDone> {
-  const dir = resolve(around.cwd, from);
+  const dir = resolve(proc.cwd, from);
   const manifest = await readBackup(dir);
-  const settings = settingsOf(places, around);
-  const config = readConfig(settings, around);
-  const { database, close } = await openDatabaseBeside(config, settings.dataDir, around);
+  const settings = settingsOf(places, proc);
+  const config = readConfig(settings, proc);
+  const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   try {
     await migrate(database);
     const rows = await takeAll(database, dir, manifest, continues);

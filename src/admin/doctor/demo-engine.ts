@@ -6,24 +6,24 @@ import { runCommand } from '../../postgres/run-command.ts';
 import type { Finding } from './finding.ts';
 
 /** Whether the binding of the engine in the box can be loaded: in a process of its own, for a bad binary kills whoever loads it. */
-export async function examineDemoEngine(slot: string, around: ProcessContext): Promise<Finding> {
+export async function examineDemoEngine(slot: string, proc: ProcessContext): Promise<Finding> {
   const name = `slot ${slot}`;
   const binding = `@fugood/node-llama-${platform()}-${arch()}`;
   let path: string;
   try {
-    path = createRequire(join(around.root, 'package.json')).resolve(binding);
+    path = createRequire(join(proc.root, 'package.json')).resolve(binding);
   } catch {
-    return { name, ok: false, words: `${binding} is not installed: run npm install` };
+    return { name, ok: false, message: `${binding} is not installed: run npm install` };
   }
-  const { ok, output } = await runCommand(around.nodePath, ['--require', path, '--eval', '0'], {
+  const { ok, output } = await runCommand(proc.nodePath, ['--require', path, '--eval', '0'], {
     user: null,
-    env: around.env,
+    env: proc.env,
     timeoutMs: 20_000,
   });
-  if (ok) return { name, ok, words: 'the engine in the box can be loaded' };
+  if (ok) return { name, ok, message: 'the engine in the box can be loaded' };
   const reason = /Error: (.*)/.exec(output)?.[1] ?? output.trim().split('\n').at(-1) ?? 'for no known reason';
   const remedy = output.includes('libgomp')
     ? ': install it (apt install libgomp1, dnf install libgomp, apk add libgomp)'
     : '';
-  return { name, ok, words: `the engine in the box cannot be loaded: ${reason}${remedy}` };
+  return { name, ok, message: `the engine in the box cannot be loaded: ${reason}${remedy}` };
 }

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { readAlarms } from '../../app/alarms.ts';
 import type { CliPaths } from '../../app/cli-options.ts';
 import { faultsOf, readConfig, type Settings, settingsOf } from '../../app/config-source.ts';
-import { workerHomes } from '../../app/journal-recovery.ts';
+import { workerDirs } from '../../app/journal-recovery.ts';
 import { tryListen } from '../../app/listen-address.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
 import type { Config } from '../../config/config.ts';
@@ -17,43 +17,43 @@ import { serverUser } from '../../postgres/server-user.ts';
 import { Database } from '../../store/database.ts';
 import { durabilityFaults, readDurability } from '../../store/durability.ts';
 import { systemClock } from '../../time/clock.ts';
-import { explain } from '../format-error.ts';
+import { formatError } from '../format-error.ts';
 import { examineDemoEngine } from './demo-engine.ts';
 import type { Finding } from './finding.ts';
 
-const oldestNode = 26;
-const oldestDatabase = 15;
+const minNodeVersion = 26;
+const minDatabaseVersion = 15;
 /** When this one is taken, the gateway takes another. */
-const usualAdminPort = 8788;
+const defaultAdminPort = 8788;
 const smallDiskBytes = 1_000_000_000;
 
 /** `naru doctor`: what has to be right before Naru can serve, each with its remedy when it is not. Changes nothing of note. */
-export async function examine(places: CliPaths, around: ProcessContext): Promise<readonly Finding[]> {
-  const findings = [node(around)];
-  const settings = settingsOf(places, around);
-  const { file, faults, warnings } = faultsOf(settings, around);
-  findings.push(...warnings.map((words) => bad('configuration rights', words)));
+export async function examine(places: CliPaths, proc: ProcessContext): Promise<readonly Finding[]> {
+  const findings = [node(proc)];
+  const settings = settingsOf(places, proc);
+  const { file, faults, warnings } = faultsOf(settings, proc);
+  findings.push(...warnings.map((message) => bad('configuration rights', message)));
   if (faults.length > 0) return [...findings, bad('configuration', faults.join('\n'))];
   findings.push(good('configuration', `${file}: no fault`));
-  const config = readConfig(settings, around);
+  const config = readConfig(settings, proc);
   const running = runningHere(settings.dataDir);
   findings.push(dataDir(settings));
   findings.push(...foreignSegments(settings.dataDir));
-  findings.push(await told('database', () => database(config, settings.dataDir, around)));
+  findings.push(await check('database', () => database(config, settings.dataDir, proc)));
   findings.push(...(await onDatabase(config, settings.dataDir, clockSkew)));
   findings.push(...(await onDatabase(config, settings.dataDir, alarms)));
   findings.push(await address('port', config.listen, running));
   findings.push(await address('admin port', config.admin, running));
-  findings.push(...(await engines(config, around)));
+  findings.push(...(await engines(config, proc)));
   return findings;
 }
 
 function node({ nodeVersion, nodePath }: ProcessContext): Finding {
-  const isNew = Number.parseInt(nodeVersion, 10) >= oldestNode;
-  const words = `${nodeVersion} (${nodePath})`;
+  const isNew = Number.parseInt(nodeVersion, 10) >= minNodeVersion;
+  const message = `${nodeVersion} (${nodePath})`;
   return isNew
-    ? good('node', words)
-    : bad('node', `${words} is too old: run bin/naru or npm start, which bring their own`);
+    ? good('node', message)
+    : bad('node', `${message} is too old: run bin/naru or npm start, which bring their own`);
 }
 
 function dataDir({ dataDir: dir }: Settings): Finding {
@@ -63,28 +63,28 @@ function dataDir({ dataDir: dir }: Settings): Finding {
     accessSync(there, constants.R_OK | constants.W_OK | constants.X_OK);
     const { bavail, bsize } = statfsSync(there);
     const free = bavail * bsize;
-    const words = `${dir}${there === dir ? '' : ' (not made yet)'}, ${(free / 1e9).toFixed(1)} GB free`;
+    const message = `${dir}${there === dir ? '' : ' (not made yet)'}, ${(free / 1e9).toFixed(1)} GB free`;
     return free < smallDiskBytes
-      ? bad('data directory', `${words}: too little for the books`)
-      : good('data directory', words);
+      ? bad('data directory', `${message}: too little for the books`)
+      : good('data directory', message);
   } catch (error) {
-    return bad('data directory', `${dir}: ${explain(error)}: choose another with --data-dir`);
+    return bad('data directory', `${dir}: ${formatError(error)}: choose another with --data-dir`);
   }
 }
 
 /** Charges that are in this data directory and belong into another database, or to another node. */
 function foreignSegments(dir: string): readonly Finding[] {
-  return [dir, ...workerHomes(dir)].flatMap((home) => {
+  return [dir, ...workerDirs(dir)].flatMap((home) => {
     const journal = join(home, 'journal');
     if (!existsSync(journal)) return [];
     const { length } = readdirSync(journal).filter((name) => name.endsWith('.foreign'));
     if (length === 0) return [];
-    const words = `${journal} has ${length} segments of another database or node, which were set aside: settle them where they belong with naru node recover ${journal}`;
-    return [bad('journal', words)];
+    const message = `${journal} has ${length} segments of another database or node, which were set aside: settle them where they belong with naru node recover ${journal}`;
+    return [bad('journal', message)];
   });
 }
 
-async function database(config: Config, dir: string, around: ProcessContext): Promise<string> {
+async function database(config: Config, dir: string, proc: ProcessContext): Promise<string> {
   const { url } = config.database;
   if (url !== 'embedded')
     return answered(
@@ -95,8 +95,8 @@ async function database(config: Config, dir: string, around: ProcessContext): Pr
   const running = await runningEmbedded(dir);
   if (running !== null) return answered(new Database(running, 1), 'the embedded server');
   const cluster = clusterDirOf(dir);
-  const user = serverUser(around.uid, cluster);
-  const { env, uid } = around;
+  const user = serverUser(proc.uid, cluster);
+  const { env, uid } = proc;
   const needMajor = clusterMajor(cluster);
   const { binDir, major } = await findBinaries({
     uid,
@@ -131,10 +131,10 @@ async function onDatabase(
 async function clockSkew(opened: Database): Promise<readonly Finding[]> {
   const aheadMs = await measureClockSkew(opened, systemClock);
   const seconds = (Math.abs(aheadMs) / 1000).toFixed(3);
-  const words = `${seconds} s ${aheadMs < 0 ? 'behind' : 'ahead of'} the clock of the database`;
+  const message = `${seconds} s ${aheadMs < 0 ? 'behind' : 'ahead of'} the clock of the database`;
   return Math.abs(aheadMs) > maxClockSkewMs
-    ? [bad('clock', `${words}, more than ${maxClockSkewMs / 1000} s: set both by NTP`)]
-    : [good('clock', words)];
+    ? [bad('clock', `${message}, more than ${maxClockSkewMs / 1000} s: set both by NTP`)]
+    : [good('clock', message)];
 }
 
 /** What of the money waits for a person. */
@@ -164,8 +164,8 @@ async function answered(
       "SELECT current_setting('server_version') AS version",
     );
     const version = row?.version ?? 'unknown';
-    if (Number.parseInt(version, 10) < oldestDatabase)
-      throw new Error(`${what} is PostgreSQL ${version}: ${oldestDatabase} or newer is needed`);
+    if (Number.parseInt(version, 10) < minDatabaseVersion)
+      throw new Error(`${what} is PostgreSQL ${version}: ${minDatabaseVersion} or newer is needed`);
     const faults = unsafe(await readDurability(opened));
     if (faults.length > 0) throw new UnsafeServer(`${what}: ${faults.join('; ')}`);
     return `${what} answers, PostgreSQL ${version}`;
@@ -200,7 +200,7 @@ async function address(
   const code = error.code ?? error.message;
   if (code === 'EADDRINUSE' && running !== null)
     return good(name, `${host}:${port}: taken; ${running} has this data directory`);
-  if (code === 'EADDRINUSE' && name === 'admin port' && port === usualAdminPort)
+  if (code === 'EADDRINUSE' && name === 'admin port' && port === defaultAdminPort)
     return good(name, `${host}:${port} is taken by another program; a free one will serve`);
   const remedy = name === 'port' ? '--port, or listen.port in naru.yaml' : 'admin.port in naru.yaml';
   return bad(
@@ -209,7 +209,7 @@ async function address(
   );
 }
 
-async function engines(config: Config, around: ProcessContext): Promise<readonly Finding[]> {
+async function engines(config: Config, proc: ProcessContext): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for (const { name, driver } of config.slots) {
     if (driver.kind !== 'process') continue;
@@ -217,28 +217,28 @@ async function engines(config: Config, around: ProcessContext): Promise<readonly
     const isThere = program.includes('/')
       ? existsSync(resolve(driver.cwd, program))
       : which(program, driver.env) !== null;
-    const isOurs = driver.command.includes(join(around.root, 'demo-engine/server.ts'));
+    const isOurs = driver.command.includes(join(proc.root, 'demo-engine/server.ts'));
     if (!isThere) findings.push(bad(`slot ${name}`, `there is no program ${program}`));
-    else if (isOurs) findings.push(await examineDemoEngine(name, around));
+    else if (isOurs) findings.push(await examineDemoEngine(name, proc));
     else findings.push(good(`slot ${name}`, program));
   }
   return findings;
 }
 
-async function told(name: string, work: () => Promise<string>): Promise<Finding> {
+async function check(name: string, work: () => Promise<string>): Promise<Finding> {
   try {
     return good(name, await work());
   } catch (error) {
     const isPlain =
       error instanceof UnsafeServer || (error instanceof Error && error.message.includes('is needed'));
-    return bad(name, isPlain ? error.message : explain(error));
+    return bad(name, isPlain ? error.message : formatError(error));
   }
 }
 
-function good(name: string, words: string): Finding {
-  return { name, ok: true, words };
+function good(name: string, message: string): Finding {
+  return { name, ok: true, message };
 }
 
-function bad(name: string, words: string): Finding {
-  return { name, ok: false, words };
+function bad(name: string, message: string): Finding {
+  return { name, ok: false, message };
 }

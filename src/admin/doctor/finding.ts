@@ -2,5 +2,5 @@
 export interface Finding {
   readonly name: string;
   readonly ok: boolean;
-  readonly words: string;
+  readonly message: string;
 }

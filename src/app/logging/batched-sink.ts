@@ -3,7 +3,7 @@ import type { Clock } from '../../time/clock.ts';
 
 /** Lines gather this long: one write a request costs a tenth of what the request itself does. A crash loses as much. */
 const gatherMs = 20;
-const mostLength = 64 * 1024;
+const maxLength = 64 * 1024;
 
 /** A sink that writes lines together; `flush` writes what has gathered. */
 export function batchedSink(
@@ -21,7 +21,7 @@ export function batchedSink(
   };
   const sink: LogSink = (line) => {
     gathered += line;
-    if (gathered.length > mostLength) flush();
+    if (gathered.length > maxLength) flush();
     else if (!isWaiting) {
       isWaiting = true;
       clock.after(gatherMs, flush);

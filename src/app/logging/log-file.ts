@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { escapeControls, type LogSink } from '../../log/log.ts';
 
 /** Beyond this the log becomes `naru.log.1`, and the one before that is gone. */
-const largestBytes = 16 * 1024 * 1024;
+const maxFileBytes = 16 * 1024 * 1024;
 
 /** A link that somebody laid there is not written through. */
 const appendHere = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
@@ -21,8 +21,8 @@ export interface LogFile {
  */
 export function openLogFile(
   dataDir: string,
-  tell: (line: string) => void,
-  limitBytes = largestBytes,
+  report: (line: string) => void,
+  limitBytes = maxFileBytes,
 ): LogFile {
   const path = join(dataDir, 'naru.log');
   let file: number | null = openSync(path, appendHere, 0o600);
@@ -55,8 +55,8 @@ export function openLogFile(
       } catch {
         // The disk is full, say. The settlements' journal tells of it in a louder voice.
       }
-      const told = spoken(line);
-      if (told !== null) tell(told);
+      const reported = printable(line);
+      if (reported !== null) report(reported);
     },
     close() {
       if (file !== null) closeSync(file);
@@ -66,11 +66,11 @@ export function openLogFile(
 }
 
 /** A warning or an error in words, such as `warn: slot.failed (slot demo, reason …)`; null for what is only of record. */
-function spoken(line: string): string | null {
+function printable(line: string): string | null {
   if (!/"level":"(?:warn|error)"/.test(line)) return null;
   const { at: _at, level, event, ...fields } = JSON.parse(line) as Record<string, unknown>;
-  const words = Object.entries(fields)
+  const message = Object.entries(fields)
     .filter(([, value]) => value !== null)
     .map(([name, value]) => `${name} ${String(value).split('\n')[0]?.slice(0, 200)}`);
-  return escapeControls(`${level}: ${event}${words.length === 0 ? '' : ` (${words.join(', ')})`}`);
+  return escapeControls(`${level}: ${event}${message.length === 0 ? '' : ` (${message.join(', ')})`}`);
 }

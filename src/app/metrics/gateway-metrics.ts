@@ -3,13 +3,13 @@ import type { Gauge } from '../../http/metrics.ts';
 import type { Served } from '../../http/serve.ts';
 import type { MemoryBudget } from '../../memory/budget.ts';
 import type { ClockSkew } from '../../nodes/clock-skew.ts';
-import type { Books } from '../accounting.ts';
+import type { Accounting } from '../accounting.ts';
 import type { Alarms } from '../alarms.ts';
 
 /** What the metrics page shows of the moment, beside the slots (`app/metrics/slot-metrics.ts`). */
 export function gauges(
   server: Served,
-  { accounts, keys, lines, settlements, journal }: Books,
+  { accounts, keys, lines, settlements, journal }: Accounting,
   alarms: Alarms,
   skew: ClockSkew,
 ): readonly Gauge[] {

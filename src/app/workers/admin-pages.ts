@@ -5,20 +5,20 @@ import type { CandidateReport } from '../../routing/health-report.ts';
 import type { AdminHealth, AdminRoute } from '../route-explain.ts';
 import { familiesOf, rowsOf } from './merge-metrics.ts';
 import type { PageAnswer } from './messages.ts';
-import type { WorkerTeam } from './supervisor.ts';
+import type { WorkerSupervisor } from './supervisor.ts';
 
 /**
  * The admin port of a parent: the metrics of its workers and its slots; the health of the candidates as each worker has met it; and
  * why a request would be answered by whom, as the first worker would decide it.
  */
 export function workerPages(
-  team: WorkerTeam,
+  team: WorkerSupervisor,
   dataDir: string,
   slots: () => readonly Family[],
 ): Readonly<Record<string, AdminPage>> {
   const ask = async <T>(path: string, query: URLSearchParams) => {
     const answers = await team.askAll<PageAnswer>('page', { path, query: query.toString() });
-    return answers.map(({ worker, said }) => ({ worker, said: unwrapped(said) as T }));
+    return answers.map(({ worker, response }) => ({ worker, response: unwrapped(response) as T }));
   };
   return {
     '/metrics': async () =>
@@ -30,23 +30,23 @@ export function workerPages(
     '/route': async (query): Promise<AdminRoute> => {
       const [first] = await ask<AdminRoute>('/route', query);
       if (first === undefined) throw new Error('no worker serves at the moment');
-      return { ...first.said, data_dir: dataDir, worker: first.worker };
+      return { ...first.response, data_dir: dataDir, worker: first.worker };
     },
     '/route/health': async (query): Promise<AdminHealth> => {
       const all = await ask<AdminHealth>('/route/health', query);
-      const candidates = all.map(({ worker, said }) => ({ worker, said: said.candidates }));
+      const candidates = all.map(({ worker, response }) => ({ worker, response: response.candidates }));
       return { data_dir: dataDir, candidates: rowsOf<CandidateReport>(candidates) };
     },
   };
 }
 
 function unwrapped(answer: PageAnswer): string | object {
-  if ('said' in answer) return answer.said;
+  if ('response' in answer) return answer.response;
   const { failure, message, extras } = answer.refused;
   throw new Refusal(failure, message, extras as never);
 }
 
-function teamFamilies(team: WorkerTeam): readonly Family[] {
+function teamFamilies(team: WorkerSupervisor): readonly Family[] {
   const one = (name: string, type: Family['type'], help: string, value: number): Family => ({
     name,
     type,

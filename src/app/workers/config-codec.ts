@@ -6,12 +6,12 @@ import { Secret } from '../../config/secret.ts';
  * A configuration as text for the link between a parent and its worker, which JSON alone cannot carry: it has amounts and secrets.
  * A worker gets what its parent serves with and reads no file, which may have changed since, or be half written.
  */
-export function packConfig(config: Config): string {
+export function encodeConfig(config: Config): string {
   return JSON.stringify(packed(config));
 }
 
 /** The configuration that was packed. */
-export function unpackConfig(text: string): Config {
+export function decodeConfig(text: string): Config {
   return freezeDeep(unpacked(JSON.parse(text)) as Config);
 }
 

@@ -2,7 +2,7 @@
 export interface Channel {
   /** Never throws; what is sent to an end that is gone is lost. */
   send(message: object): void;
-  onMessage(hear: (message: unknown) => void): void;
+  onMessage(listener: (message: unknown) => void): void;
 }
 
 /** A process of ours that works for this one, and ends with it. */
@@ -24,7 +24,7 @@ type Message =
  * Questions and news between a worker and its parent. News arrive in the order in which they were told, and nothing overtakes; both
  * ends are the same program, so what arrives is taken at its word.
  */
-export class Link {
+export class IpcChannel {
   readonly #channel: Channel;
   readonly #answers = new Map<string, (value: never) => unknown>();
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
@@ -33,27 +33,27 @@ export class Link {
 
   constructor(channel: Channel) {
     this.#channel = channel;
-    channel.onMessage((message) => this.#hear(message as Message));
+    channel.onMessage((message) => this.#receive(message as Message));
   }
 
   /** From now on these are answered; whatever was asked before found nobody. */
-  answer(answers: Answers): void {
-    for (const [kind, answer] of Object.entries(answers)) this.#answers.set(kind, answer);
+  handle(answers: Answers): void {
+    for (const [kind, handle] of Object.entries(answers)) this.#answers.set(kind, handle);
   }
 
   /** Tells something that has no answer. */
-  tell(kind: string, value: unknown = null): void {
+  notify(kind: string, value: unknown = null): void {
     this.#channel.send({ kind, value, ask: null });
   }
 
   /** Asks; rejects with what the other end threw, or when it ends before it has answered. */
-  ask(kind: string, value: unknown = null): Promise<unknown> {
+  request(kind: string, value: unknown = null): Promise<unknown> {
     if (this.#endedWith !== null) return Promise.reject(this.#endedWith);
     this.#asked += 1;
-    const answer = Promise.withResolvers<unknown>();
-    this.#waiting.set(this.#asked, answer);
+    const handle = Promise.withResolvers<unknown>();
+    this.#waiting.set(this.#asked, handle);
     this.#channel.send({ kind, value, ask: this.#asked });
-    return answer.promise;
+    return handle.promise;
   }
 
   /** The other end is gone: whoever waits for it hears so. */
@@ -63,7 +63,7 @@ export class Link {
     this.#waiting.clear();
   }
 
-  #hear(message: Message): void {
+  #receive(message: Message): void {
     if ('reply' in message) {
       const waiting = this.#waiting.get(message.reply);
       this.#waiting.delete(message.reply);
@@ -71,20 +71,23 @@ export class Link {
       else waiting?.reject(new Error(message.error));
       return;
     }
-    const { ask } = message;
+    const { ask: request } = message;
     const answered = this.#answerTo(message);
-    if (ask === null) return void answered.catch(() => {});
+    if (request === null) return void answered.catch(() => {});
     answered.then(
-      (value) => this.#channel.send({ reply: ask, value }),
+      (value) => this.#channel.send({ reply: request, value }),
       (thrown: unknown) =>
-        this.#channel.send({ reply: ask, error: thrown instanceof Error ? thrown.message : String(thrown) }),
+        this.#channel.send({
+          reply: request,
+          error: thrown instanceof Error ? thrown.message : String(thrown),
+        }),
     );
   }
 
   /** Begins in this turn, so that two messages are taken in the order in which they came. */
   async #answerTo({ kind, value }: { readonly kind: string; readonly value: unknown }): Promise<unknown> {
-    const answer = this.#answers.get(kind);
-    if (answer === undefined) throw new Error(`nobody answers ${kind}`);
-    return answer(value as never);
+    const handle = this.#answers.get(kind);
+    if (handle === undefined) throw new Error(`nobody answers ${kind}`);
+    return handle(value as never);
   }
 }

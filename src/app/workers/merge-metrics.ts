@@ -3,7 +3,7 @@ import type { Family } from '../../http/exposition.ts';
 /** What one worker has to show. */
 export interface OfWorker<T> {
   readonly worker: number;
-  readonly said: T;
+  readonly response: T;
 }
 
 /**
@@ -12,8 +12,8 @@ export interface OfWorker<T> {
  */
 export function familiesOf(workers: readonly OfWorker<readonly Family[]>[]): readonly Family[] {
   const merged = new Map<string, Family>();
-  for (const { worker, said } of workers) {
-    for (const family of said) {
+  for (const { worker, response } of workers) {
+    for (const family of response) {
       const samples = family.samples.map((sample) => ({
         ...sample,
         labels: { ...sample.labels, worker: String(worker) },
@@ -29,6 +29,6 @@ export function familiesOf(workers: readonly OfWorker<readonly Family[]>[]): rea
 export function rowsOf<Row extends { readonly candidate: string }>(
   workers: readonly OfWorker<readonly Row[]>[],
 ): readonly (Row & { readonly worker: number })[] {
-  const rows = workers.flatMap(({ worker, said }) => said.map((row) => ({ worker, ...row })));
+  const rows = workers.flatMap(({ worker, response }) => response.map((row) => ({ worker, ...row })));
   return [...Map.groupBy(rows, ({ candidate }) => candidate).values()].flat();
 }

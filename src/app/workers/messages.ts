@@ -2,9 +2,9 @@ import type { Failure } from '../../errors/catalogue.ts';
 import type { DatabaseAddress } from '../../store/connection.ts';
 
 /** What a parent tells its worker when it is to serve. */
-export interface WorkerOrder {
+export interface WorkerStartMessage {
   readonly worker: number;
-  /** See `packConfig`. */
+  /** See `encodeConfig`. */
   readonly config: string;
   readonly database: DatabaseAddress;
   /** How many workers share the machine. */
@@ -15,5 +15,5 @@ export interface WorkerOrder {
 
 /** What a page of the admin port says, or why it refuses. */
 export type PageAnswer =
-  | { readonly said: string | object }
+  | { readonly response: string | object }
   | { readonly refused: { readonly failure: Failure; readonly message: string; readonly extras: object } };

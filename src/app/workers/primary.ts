@@ -11,23 +11,23 @@ import type { Database } from '../../store/database.ts';
 import { migrate } from '../../store/migrate.ts';
 import { systemClock } from '../../time/clock.ts';
 import { openAdmin } from '../admin-server.ts';
-import { slotsOf } from '../build-slots.ts';
-import { Reloading } from '../config-reloader.ts';
+import { slotSettings } from '../build-slots.ts';
+import { ConfigReloader } from '../config-reloader.ts';
 import { guardAgainstCrash } from '../crash-guard.ts';
 import { openOwnDatabase, warnOfUnsafeServer } from '../database.ts';
 import { createDemoAccount } from '../demo-account.ts';
-import { settleLeftHomes, workerHomes } from '../journal-recovery.ts';
+import { settleAbandonedDirs, workerDirs } from '../journal-recovery.ts';
 import { freePort } from '../listen-address.ts';
 import { SlotMetrics } from '../metrics/slot-metrics.ts';
 import { createOperatorService } from '../operator-service.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { urlOf, welcome, welcomeRow } from '../startup-banner.ts';
 import { workerPages } from './admin-pages.ts';
-import { packConfig } from './config-codec.ts';
-import { lendRate } from './remote-rate-limit.ts';
-import { lendLanes } from './remote-slots.ts';
-import { WorkerTeam } from './supervisor.ts';
-import { workerHome } from './worker-dir.ts';
+import { encodeConfig } from './config-codec.ts';
+import { serveRateLimit } from './remote-rate-limit.ts';
+import { serveSlots } from './remote-slots.ts';
+import { WorkerSupervisor } from './supervisor.ts';
+import { workerDir } from './worker-dir.ts';
 
 /** What `naru up` serves with. */
 export interface Serving {
@@ -36,8 +36,8 @@ export interface Serving {
   readonly readAgain: () => Config;
   readonly dataDir: string;
   readonly lock: DataDirLock;
-  readonly say: (line: string) => void;
-  readonly around: ProcessContext;
+  readonly logLine: (line: string) => void;
+  readonly proc: ProcessContext;
   readonly json: boolean;
 }
 
@@ -58,8 +58,8 @@ export interface TeamServing extends Serving {
 const connectionsForWorkers = 80;
 /** Beside its pool a worker has its ordered line and its change feed. */
 const furtherConnections = 2;
-const usualPool = 8;
-const smallestPool = 3;
+const defaultPoolSize = 8;
+const minPoolSize = 3;
 /** How long a backup waits for the database to take what is settled. */
 const settleWithinMs = 55_000;
 
@@ -69,19 +69,21 @@ const settleWithinMs = 55_000;
  * exit code.
  */
 export async function serveWithWorkers(serving: TeamServing): Promise<number> {
-  const { dataDir, say, around, size, sink, flush, close: closeLog } = serving;
+  const { dataDir, logLine, proc, size, sink, flush, close: closeLog } = serving;
   const poolSize = poolFor(serving.config, size);
-  const hurry = new AbortController();
+  const abort = new AbortController();
   const stop = Promise.withResolvers<void>();
   let exitCode = 0;
   let asked = 0;
-  const forget = around.onStop(() => {
+  const forget = proc.onStop(() => {
     asked += 1;
     if (asked === 1) stop.resolve();
-    else hurry.abort();
+    else abort.abort();
   });
   const log = createLog(sink, serving.config.log.level, systemClock.now);
-  const reloading = new Reloading((next: () => Promise<void>, atStart) => reload(next, say, atStart));
+  const reloading = new ConfigReloader((next: () => Promise<void>, atStart) =>
+    reload(next, logLine, atStart),
+  );
   const own: { config: Config; database: Database | null; slots: Slots | null } = {
     config: serving.config,
     database: null,
@@ -94,58 +96,58 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
     systemClock,
   );
   // They load the program while the database starts.
-  const team = new WorkerTeam({
+  const team = new WorkerSupervisor({
     size,
-    fork: around.forkWorker,
+    fork: proc.forkWorker,
     clock: systemClock,
     order: (worker) => ({
       worker,
-      config: packConfig(own.config),
+      config: encodeConfig(own.config),
       database: opened(own.database).address,
       workers: size,
       poolSize,
-      home: workerHome(dataDir, worker),
+      home: workerDir(dataDir, worker),
     }),
-    attach: (link) => {
-      link.answer({
+    onWorkerStarted: (link) => {
+      link.handle({
         log: (text: string) => {
           for (const line of text.split(/(?<=\n)/)) sink(line);
         },
         published: () => reloading.ask(),
-        superseded(words: string) {
-          if (exitCode === 0) say(words);
+        superseded(message: string) {
+          if (exitCode === 0) logLine(message);
           exitCode = 1;
           stop.resolve();
         },
       });
-      lendRate(rate, link);
-      return lendLanes({ acquire: async (...order) => opened(own.slots).acquire(...order) }, link);
+      serveRateLimit(rate, link);
+      return serveSlots({ acquire: async (...order) => opened(own.slots).acquire(...order) }, link);
     },
   });
   const guard = guardAgainstCrash({
-    around,
+    proc,
     clock: systemClock,
     log,
     flush,
     drainMs: () => limits().crashDrainTimeoutMs,
     stop: stop.resolve,
-    cut: () => hurry.abort(),
+    cut: () => abort.abort(),
   });
   const closing = new AsyncDisposableStack();
   try {
     own.config = await withPort(serving.config);
-    const { database, close } = await openOwnDatabase(own.config, dataDir, around, say);
+    const { database, close } = await openOwnDatabase(own.config, dataDir, proc, logLine);
     closing.defer(close);
     own.database = database;
     await prepare(serving, database, log);
-    await warnOfUnsafeServer(own.config, database, log, say);
+    await warnOfUnsafeServer(own.config, database, log, logLine);
     const slotMetrics = new SlotMetrics();
     const slots = await createSlots({
-      settings: slotsOf(own.config),
+      settings: slotSettings(own.config),
       clock: systemClock,
       log,
       dataDir,
-      processes: createProcesses(around.kill),
+      processes: createProcesses(proc.kill),
       observer: slotMetrics,
     });
     closing.defer(() => slots.close());
@@ -162,28 +164,28 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
         if (path[0] !== 'settlements') return answerSlots(slots, method, path, query);
         if (method === 'POST') await caughtUp(team, size);
         const backlogs = await team.askAll<number>('backlog');
-        return { status: 200, body: { backlog: backlogs.reduce((sum, { said }) => sum + said, 0) } };
+        return { status: 200, body: { backlog: backlogs.reduce((sum, { response }) => sum + response, 0) } };
       },
       log,
     });
     if (control !== null) closing.defer(() => control.close());
     await announce(serving, { database, port, adminPort: admin.port });
-    around.reportServing();
+    proc.reportServing();
     reloading.begin(async () => {
       const { listen } = own.config;
       const next = { ...serving.readAgain(), listen };
-      const follow = await slots.prepare(slotsOf(next));
-      await team.reload(packConfig(next), () => {
+      const follow = await slots.prepare(slotSettings(next));
+      await team.reload(encodeConfig(next), () => {
         own.config = next;
         follow();
       });
     });
-    const ignore = around.onReload(() => reloading.ask());
+    const ignore = proc.onReload(() => reloading.ask());
     await stop.promise;
     ignore();
     await reloading.end();
-    await sayStopping(team, say);
-    await team.stop(limits().drainTimeoutMs, hurry.signal);
+    await reportStopping(team, logLine);
+    await team.stop(limits().drainTimeoutMs, abort.signal);
     return Math.max(exitCode, guard.exitCode());
   } finally {
     // However this ends, the workers end before what they stand on.
@@ -202,59 +204,64 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
 async function prepare({ dataDir, size, config }: TeamServing, database: Database, log: Log): Promise<void> {
   const migrated = await migrate(database);
   if (migrated.length > 0) log.info('migrated', { steps: migrated.join(', ') });
-  const kept = new Set(Array.from({ length: size }, (_, at) => workerHome(dataDir, at + 1)));
-  const left = workerHomes(dataDir).filter((home) => !kept.has(home));
-  await settleLeftHomes([{ dir: dataDir, isHeld: true }, ...left.map((dir) => ({ dir, isHeld: false }))], {
-    database,
-    config,
-    log,
-  });
+  const kept = new Set(Array.from({ length: size }, (_, at) => workerDir(dataDir, at + 1)));
+  const left = workerDirs(dataDir).filter((home) => !kept.has(home));
+  await settleAbandonedDirs(
+    [{ dir: dataDir, isHeld: true }, ...left.map((dir) => ({ dir, isHeld: false }))],
+    {
+      database,
+      config,
+      log,
+    },
+  );
 }
 
 async function announce(
-  { config, lock, around, json, note, say }: TeamServing,
+  { config, lock, proc, json, note, logLine }: TeamServing,
   at: { readonly database: Database; readonly port: number; readonly adminPort: number },
 ): Promise<void> {
   const url = urlOf(config.listen.host, at.port);
   lock.describe(`naru up, listening on ${url}`);
-  const office = createOperatorService(at.database, {
+  const operator = createOperatorService(at.database, {
     clock: systemClock,
     keyPrefix: config.keys.prefix,
     close: async () => {},
   });
-  const demo = await createDemoAccount(office, at.database);
+  const demo = await createDemoAccount(operator, at.database);
   if (demo !== null)
-    await around.out(json ? `${JSON.stringify(welcomeRow(demo))}\n` : welcome(demo, config, at.port));
-  if (note !== null) say(note);
+    await proc.out(json ? `${JSON.stringify(welcomeRow(demo))}\n` : welcome(demo, config, at.port));
+  if (note !== null) logLine(note);
   const listening = { event: 'listening', url, admin_port: at.adminPort };
-  await around.out(json ? `${JSON.stringify(listening)}\n` : `listening on ${url}\n`);
+  await proc.out(json ? `${JSON.stringify(listening)}\n` : `listening on ${url}\n`);
 }
 
 async function reload(
   next: () => Promise<void>,
-  say: (line: string) => void,
+  logLine: (line: string) => void,
   atStart: boolean,
 ): Promise<void> {
   try {
     await next();
-    if (!atStart) say('reloaded: models, prices, providers, slots and limits are those of the file now');
+    if (!atStart) logLine('reloaded: models, prices, providers, slots and limits are those of the file now');
   } catch (error) {
-    say(
+    logLine(
       `not reloaded, everything stays as it was: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
 }
 
 /** For a backup: what any journal holds is to be in its snapshot. */
-async function caughtUp(team: WorkerTeam, size: number): Promise<void> {
+async function caughtUp(team: WorkerSupervisor, size: number): Promise<void> {
   const done = await team.askAll('caught-up', null, settleWithinMs);
   if (done.length < size)
     throw new Error('a worker is being replaced, or is slow: what it has settled is in its journal');
 }
 
-async function sayStopping(team: WorkerTeam, say: (line: string) => void): Promise<void> {
-  const inFlight = (await team.askAll<number>('in-flight')).reduce((sum, { said }) => sum + said, 0);
-  say(inFlight === 0 ? 'stopping' : `stopping when ${inFlight} requests have ended; once more to cut them`);
+async function reportStopping(team: WorkerSupervisor, logLine: (line: string) => void): Promise<void> {
+  const inFlight = (await team.askAll<number>('in-flight')).reduce((sum, { response }) => sum + response, 0);
+  logLine(
+    inFlight === 0 ? 'stopping' : `stopping when ${inFlight} requests have ended; once more to cut them`,
+  );
 }
 
 /** Workers that start again must find the port that the others have, so the choice of the system is made once. */
@@ -265,10 +272,10 @@ async function withPort(config: Config): Promise<Config> {
 
 /** Connections of a worker's pool. Throws a `OperatorError` when the embedded database has not enough for so many workers. */
 function poolFor({ database }: Config, size: number): number {
-  if (database.url !== 'embedded') return usualPool;
+  if (database.url !== 'embedded') return defaultPoolSize;
   const each = Math.floor(connectionsForWorkers / size) - furtherConnections;
-  if (each >= smallestPool) return Math.min(usualPool, each);
-  const most = Math.floor(connectionsForWorkers / (smallestPool + furtherConnections));
+  if (each >= minPoolSize) return Math.min(defaultPoolSize, each);
+  const most = Math.floor(connectionsForWorkers / (minPoolSize + furtherConnections));
   throw new OperatorError(
     `--workers ${size}: the embedded database has connections for ${most}; name a server of your own in database.url`,
   );

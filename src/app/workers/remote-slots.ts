@@ -1,9 +1,9 @@
-import type { Lanes, SlotLease, SlotLoading } from '../../slots/contract.ts';
+import type { SlotAcquirer, SlotLease, SlotLoading } from '../../slots/contract.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { Link } from './ipc.ts';
+import type { IpcChannel } from './ipc.ts';
 
 /** Signs of life are passed on this often at most: none says more than the last one. */
-const heardEveryMs = 1_000;
+const touchEveryMs = 1_000;
 
 interface Order {
   readonly id: number;
@@ -19,11 +19,11 @@ type Granted = Pick<SlotLease, 'kind' | 'baseUrl' | 'model'> | SlotLoading;
  * The slots of the parent, as a worker reaches them: an engine has one owner, who also keeps the order of those who wait. The lane
  * belongs to the worker until it says `release`, or ends.
  */
-export function lanesOfParent(link: Link, clock: Clock): Lanes {
+export function remoteSlots(link: IpcChannel, clock: Clock): SlotAcquirer {
   /** By order, from the moment it is sent: the news that an engine is lost may be taken in the turn of the answer. */
   const held = new Map<number, AbortController>();
   let orders = 0;
-  link.answer({ 'slots.lost': (id: number) => held.get(id)?.abort(new Error('the engine was lost')) });
+  link.handle({ 'slots.lost': (id: number) => held.get(id)?.abort(new Error('the engine was lost')) });
 
   const lease = (
     id: number,
@@ -33,18 +33,18 @@ export function lanesOfParent(link: Link, clock: Clock): Lanes {
   ): SlotLease => {
     const release: SlotLease['release'] = (outcome) => {
       signal.removeEventListener('abort', left);
-      if (held.delete(id)) link.tell('slots.release', { id, outcome });
+      if (held.delete(id)) link.notify('slots.release', { id, outcome });
     };
     const left = (): void => release();
     signal.addEventListener('abort', left, { once: true });
-    let heardMs = Number.NEGATIVE_INFINITY;
-    const heard = (): void => {
+    let touchedMs = Number.NEGATIVE_INFINITY;
+    const touch = (): void => {
       const nowMs = clock.monotonic();
-      if (nowMs - heardMs < heardEveryMs) return;
-      heardMs = nowMs;
-      link.tell('slots.heard', id);
+      if (nowMs - touchedMs < touchEveryMs) return;
+      touchedMs = nowMs;
+      link.notify('slots.heard', id);
     };
-    return { ...granted, lost, release, heard };
+    return { ...granted, cancelReason: lost, release, touch };
   };
 
   return {
@@ -56,12 +56,12 @@ export function lanesOfParent(link: Link, clock: Clock): Lanes {
       held.set(order.id, lost);
       const { promise: gone, reject } = Promise.withResolvers<never>();
       const leave = (): void => {
-        link.tell('slots.leave', order.id);
+        link.notify('slots.leave', order.id);
         reject(signal.reason);
       };
       signal.addEventListener('abort', leave, { once: true });
       try {
-        const granted = (await Promise.race([link.ask('slots.acquire', order), gone])) as Granted;
+        const granted = (await Promise.race([link.request('slots.acquire', order), gone])) as Granted;
         if (granted.kind === 'lease') return lease(order.id, granted, lost, signal);
         held.delete(order.id);
         return granted;
@@ -76,14 +76,14 @@ export function lanesOfParent(link: Link, clock: Clock): Lanes {
 }
 
 /** The parent's side for one worker. Returns what gives everything back that the worker holds or waits for. */
-export function lendLanes(lanes: Lanes, link: Link): () => void {
+export function serveSlots(lanes: SlotAcquirer, link: IpcChannel): () => void {
   const orders = new Map<number, { readonly gone: AbortController; lease: SlotLease | null }>();
   const end = (id: number): void => {
     const order = orders.get(id);
     orders.delete(id);
     order?.gone.abort(new Error('the worker gave it up'));
   };
-  link.answer({
+  link.handle({
     'slots.acquire': async ({ id, name, accountId, coldWaitMs }: Order): Promise<Granted> => {
       const gone = new AbortController();
       const order: { readonly gone: AbortController; lease: SlotLease | null } = { gone, lease: null };
@@ -99,11 +99,11 @@ export function lendLanes(lanes: Lanes, link: Link): () => void {
           return answer;
         }
         order.lease = answer;
-        const { kind, baseUrl, model, lost } = answer;
+        const { kind, baseUrl, model, cancelReason: lost } = answer;
         // The reply of this turn goes first, so the worker knows the lease before it hears that it is lost.
-        const tell = (): void => void setImmediate(() => link.tell('slots.lost', id));
-        if (lost.aborted) tell();
-        else lost.addEventListener('abort', tell, { once: true });
+        const notify = (): void => void setImmediate(() => link.notify('slots.lost', id));
+        if (lost.aborted) notify();
+        else lost.addEventListener('abort', notify, { once: true });
         return { kind, baseUrl, model };
       } catch (error) {
         orders.delete(id);
@@ -115,7 +115,7 @@ export function lendLanes(lanes: Lanes, link: Link): () => void {
       orders.delete(id);
       lease?.release(outcome);
     },
-    'slots.heard': (id: number) => orders.get(id)?.lease?.heard(),
+    'slots.heard': (id: number) => orders.get(id)?.lease?.touch(),
     'slots.leave': end,
   });
   return () => {

@@ -1,23 +1,23 @@
 import type { Log } from '../../log/log.ts';
 import { type Clock, within } from '../../time/clock.ts';
-import { Link, type WorkerProcess } from './ipc.ts';
+import { IpcChannel, type WorkerProcess } from './ipc.ts';
 import type { OfWorker } from './merge-metrics.ts';
-import type { WorkerOrder } from './messages.ts';
+import type { WorkerStartMessage } from './messages.ts';
 
 /** What a team is made of. */
-export interface TeamParts {
+export interface WorkerSupervisorParts {
   readonly size: number;
   readonly fork: () => WorkerProcess;
   readonly clock: Clock;
   /** What a worker is told to serve with: asked anew for each start. */
-  readonly order: (worker: number) => WorkerOrder;
+  readonly order: (worker: number) => WorkerStartMessage;
   /** Prepares the link of a worker that starts; returns what is done when it has ended. */
-  readonly attach: (link: Link) => () => void;
+  readonly onWorkerStarted: (link: IpcChannel) => () => void;
 }
 
 interface Member {
   readonly worker: number;
-  readonly link: Link;
+  readonly link: IpcChannel;
   readonly child: WorkerProcess;
   readonly ended: Promise<number | string>;
   servesSinceMs: number | null;
@@ -27,7 +27,7 @@ interface Member {
 
 /** A worker that ended is replaced at once, and one that ends again and again less and less often. */
 const firstBackOffMs = 250;
-const longestBackOffMs = 10_000;
+const maxBackOffMs = 10_000;
 const steadyAfterMs = 30_000;
 /** How long a worker may take to say something about itself. */
 const askForMs = 1_000;
@@ -37,15 +37,15 @@ const reloadWithinMs = 30_000;
 const endWithinMs = 10_000;
 
 /** The workers of one `naru up`: starts them, replaces those that end, and stops them. */
-export class WorkerTeam {
-  readonly #parts: TeamParts;
+export class WorkerSupervisor {
+  readonly #parts: WorkerSupervisorParts;
   readonly #members = new Map<number, Member>();
   #log: Log | null = null;
   #stopping = false;
   #restarts = 0;
 
   /** Forks the workers; they load the program and wait for `serve`. */
-  constructor(parts: TeamParts) {
+  constructor(parts: WorkerSupervisorParts) {
     this.#parts = parts;
     for (let worker = 1; worker <= parts.size; worker += 1) this.#fork(worker);
   }
@@ -76,7 +76,7 @@ export class WorkerTeam {
       .filter(({ servesSinceMs }) => servesSinceMs !== null)
       .sort((a, b) => a.worker - b.worker)
       .map(async ({ worker, link }): Promise<OfWorker<T> | null> => {
-        const answer = link.ask(kind, value).then((said) => ({ worker, said: said as T }));
+        const answer = link.request(kind, value).then((response) => ({ worker, response: response as T }));
         return within(
           this.#parts.clock,
           withinMs,
@@ -104,7 +104,7 @@ export class WorkerTeam {
   }
 
   /** Lets every worker end its requests, for at most `drainMs`, then or after `hurry` cuts them; resolves when none is left. */
-  async stop(drainMs: number, hurry: AbortSignal): Promise<void> {
+  async stop(drainMs: number, abort: AbortSignal): Promise<void> {
     this.#stopping = true;
     const { clock } = this.#parts;
     const kill = (): void => {
@@ -112,25 +112,25 @@ export class WorkerTeam {
     };
     const timers = [clock.after(drainMs + endWithinMs, kill)];
     const hasty = (): void => {
-      for (const { link } of this.#members.values()) link.tell('hurry');
+      for (const { link } of this.#members.values()) link.notify('hurry');
       timers.push(clock.after(endWithinMs, kill));
     };
-    hurry.addEventListener('abort', hasty, { once: true });
+    abort.addEventListener('abort', hasty, { once: true });
     for (const { link, child, servesSinceMs } of this.#members.values()) {
       if (servesSinceMs === null) child.kill();
-      else link.ask('stop').catch(() => {});
+      else link.request('stop').catch(() => {});
     }
-    if (hurry.aborted) hasty();
+    if (abort.aborted) hasty();
     while (this.#members.size > 0) await Promise.all([...this.#members.values()].map(({ ended }) => ended));
     for (const timer of timers) timer.cancel();
-    hurry.removeEventListener('abort', hasty);
+    abort.removeEventListener('abort', hasty);
   }
 
   #fork(worker: number): Member {
     const child = this.#parts.fork();
-    const link = new Link(child);
-    const detach = this.#parts.attach(link);
-    link.answer({ bye: () => null });
+    const link = new IpcChannel(child);
+    const detach = this.#parts.onWorkerStarted(link);
+    link.handle({ bye: () => null });
     const ended = new Promise<number | string>((resolve) => {
       child.onEnd((how) => {
         this.#members.delete(worker);
@@ -146,7 +146,7 @@ export class WorkerTeam {
 
   async #serve(member: Member): Promise<number> {
     const order = this.#parts.order(member.worker);
-    const { port } = (await member.link.ask('serve', order)) as { port: number };
+    const { port } = (await member.link.request('serve', order)) as { port: number };
     member.servesSinceMs = this.#parts.clock.monotonic();
     const { config } = this.#parts.order(member.worker);
     if (config !== order.config) await this.#follow(member, config);
@@ -160,13 +160,13 @@ export class WorkerTeam {
     } catch (error) {
       member.isLeaving = true;
       this.#log?.warn('worker_not_reloaded', { worker_left: member.worker, detail: String(error) });
-      member.link.ask('stop').catch(() => {});
+      member.link.request('stop').catch(() => {});
     }
   }
 
   /** Rejects when the worker refuses. One that hangs is ended: it might take the configuration after all, when others have another. */
   async #take({ worker, link, child }: Member, packed: string): Promise<void> {
-    const taken = link.ask('reload', packed).then(() => true);
+    const taken = link.request('reload', packed).then(() => true);
     if (await within(this.#parts.clock, reloadWithinMs, taken, false)) return;
     child.kill();
     throw new Error(`worker ${worker} does not answer and is replaced`);
@@ -179,10 +179,10 @@ export class WorkerTeam {
     const { worker, servesSinceMs } = member;
     const wasSteady = servesSinceMs !== null && clock.monotonic() - servesSinceMs >= steadyAfterMs;
     const turn = wasSteady ? 0 : failures;
-    const delayMs = turn === 0 ? 0 : Math.min(longestBackOffMs, firstBackOffMs * 2 ** (turn - 1));
-    const told = { ended: worker, pid: member.child.pid, how, again_in_ms: delayMs };
-    if (how === 0) this.#log?.info('worker_ended', told);
-    else this.#log?.error('worker_ended', told);
+    const delayMs = turn === 0 ? 0 : Math.min(maxBackOffMs, firstBackOffMs * 2 ** (turn - 1));
+    const notified = { ended: worker, pid: member.child.pid, how, again_in_ms: delayMs };
+    if (how === 0) this.#log?.info('worker_ended', notified);
+    else this.#log?.error('worker_ended', notified);
     clock.after(delayMs, () => {
       if (!this.#stopping) void this.#succeed(worker, turn + 1);
     });

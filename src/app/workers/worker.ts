@@ -8,12 +8,12 @@ import { guardAgainstCrash } from '../crash-guard.ts';
 import { type Gateway, startGateway } from '../gateway.ts';
 import { batchedSink } from '../logging/batched-sink.ts';
 import type { ProcessContext } from '../process-context.ts';
-import { unpackConfig } from './config-codec.ts';
-import { type Channel, Link } from './ipc.ts';
-import type { PageAnswer, WorkerOrder } from './messages.ts';
-import { rateOfParent } from './remote-rate-limit.ts';
-import { lanesOfParent } from './remote-slots.ts';
-import { holdHome } from './worker-dir.ts';
+import { decodeConfig } from './config-codec.ts';
+import { type Channel, IpcChannel } from './ipc.ts';
+import type { PageAnswer, WorkerStartMessage } from './messages.ts';
+import { remoteRateLimit } from './remote-rate-limit.ts';
+import { remoteSlots } from './remote-slots.ts';
+import { lockWorkerDir } from './worker-dir.ts';
 
 /**
  * A worker of `naru up --workers`: a gateway with a journal of its own, which listens where its parent says. Resolves with the
@@ -22,18 +22,18 @@ import { holdHome } from './worker-dir.ts';
 export async function work(
   channel: Channel,
   onLeave: (leave: () => void) => void,
-  around: ProcessContext,
+  proc: ProcessContext,
 ): Promise<number> {
-  const link = new Link(channel);
+  const link = new IpcChannel(channel);
   const stop = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();
-  const hurry = new AbortController();
+  const abort = new AbortController();
   onLeave(() => stop.resolve());
-  const order = Promise.withResolvers<WorkerOrder>();
+  const order = Promise.withResolvers<WorkerStartMessage>();
   const serving = Promise.withResolvers<{ readonly port: number }>();
   serving.promise.catch(() => {});
-  link.answer({
-    serve: (given: WorkerOrder) => {
+  link.handle({
+    serve: (given: WorkerStartMessage) => {
       order.resolve(given);
       return serving.promise;
     },
@@ -41,11 +41,11 @@ export async function work(
       stop.resolve();
       return closed.promise;
     },
-    hurry: () => hurry.abort(),
+    abort: () => abort.abort(),
   });
   const { worker, workers, config: packedConfig, database: address, poolSize, home } = await order.promise;
-  const { sink, flush } = batchedSink((text) => link.tell('log', text), systemClock);
-  const config = unpackConfig(packedConfig);
+  const { sink, flush } = batchedSink((text) => link.notify('log', text), systemClock);
+  const config = decodeConfig(packedConfig);
   const log = createLog(
     (line) => sink(`${line.slice(0, -2)},"worker":${worker}}\n`),
     config.log.level,
@@ -53,17 +53,17 @@ export async function work(
   );
   let current: Pick<Gateway, 'limits'> = config;
   const guard = guardAgainstCrash({
-    around,
+    proc,
     clock: systemClock,
     log,
     flush,
     drainMs: () => current.limits.crashDrainTimeoutMs,
     stop: stop.resolve,
-    cut: () => hurry.abort(),
+    cut: () => abort.abort(),
   });
   let database: Database | null = null;
   try {
-    const lock = await holdHome(home, around.pid);
+    const lock = await lockWorkerDir(home, proc.pid);
     database = new Database(address, poolSize, answerWithinMs);
     const gateway = await startGateway({
       config,
@@ -71,17 +71,17 @@ export async function work(
       dataDir: home,
       clock: systemClock,
       log,
-      processes: createProcesses(around.kill),
-      onPublished: () => link.tell('published'),
-      onSuperseded: ({ message }) => link.tell('superseded', message),
+      processes: createProcesses(proc.kill),
+      onPublished: () => link.notify('published'),
+      onSuperseded: ({ message }) => link.notify('superseded', message),
       onHistoryChanged: guard.restart,
-      parent: { lanes: lanesOfParent(link, systemClock), rate: rateOfParent(link), workers },
+      parent: { lanes: remoteSlots(link, systemClock), rate: remoteRateLimit(link), workers },
     });
     current = gateway;
-    link.answer(answersOf(gateway));
+    link.handle(answersOf(gateway));
     serving.resolve({ port: gateway.server.port });
     await stop.promise;
-    await gateway.close(hurry.signal);
+    await gateway.close(abort.signal);
     await database.close();
     lock.release();
   } catch (error) {
@@ -92,22 +92,22 @@ export async function work(
     flush();
     closed.resolve();
     // Whatever was told before has arrived when this is answered.
-    await link.ask('bye').catch(() => {});
+    await link.request('bye').catch(() => {});
   }
   return guard.exitCode();
 }
 
-function answersOf(gateway: Gateway): Parameters<Link['answer']>[0] {
+function answersOf(gateway: Gateway): Parameters<IpcChannel['handle']>[0] {
   return {
-    reload: (packed: string) => gateway.reload(unpackConfig(packed)),
+    reload: (packed: string) => gateway.reload(decodeConfig(packed)),
     'in-flight': () => gateway.server.inFlight(),
     families: () => gateway.families(),
     'caught-up': () => gateway.settlements.caughtUp(),
     backlog: () => gateway.settlements.backlog,
     page: async ({ path, query }: { path: string; query: string }): Promise<PageAnswer> => {
       try {
-        const said = (await gateway.pages[path]?.(new URLSearchParams(query))) ?? '';
-        return { said };
+        const response = (await gateway.pages[path]?.(new URLSearchParams(query))) ?? '';
+        return { response };
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         const { failure, message, extras } = error;

@@ -27,8 +27,8 @@ export function addAccountCommands(program: Command, cli: CliContext): void {
     .requiredOption('--name <name>', 'what it is called', name)
     .option('--email <address>', 'whom to write to', name)
     .action((flags: CommonOptions & { name: string; email?: string }) =>
-      withOperatorService(cli, flags, async (office, output) => {
-        const id = await office.createAccount({ name: flags.name, email: flags.email ?? null });
+      withOperatorService(cli, flags, async (operator, output) => {
+        const id = await operator.createAccount({ name: flags.name, email: flags.email ?? null });
         await output.one(`created account ${id}`, {
           account_id: id,
           name: flags.name,
@@ -40,8 +40,8 @@ export function addAccountCommands(program: Command, cli: CliContext): void {
   withCommonOptions(account.command('list'))
     .description('every account with its money')
     .action((flags: CommonOptions) =>
-      withOperatorService(cli, flags, async (office, output) =>
-        output.rows(columns, (await office.readAccounts()).map(rowOf)),
+      withOperatorService(cli, flags, async (operator, output) =>
+        output.rows(columns, (await operator.readAccounts()).map(rowOf)),
       ),
     );
 
@@ -49,8 +49,8 @@ export function addAccountCommands(program: Command, cli: CliContext): void {
     .description('one account with its money')
     .argument('<id>', 'the account', accountId)
     .action((id: number, flags: CommonOptions) =>
-      withOperatorService(cli, flags, async (office, output) => {
-        const found = await office.readAccount(id);
+      withOperatorService(cli, flags, async (operator, output) => {
+        const found = await operator.readAccount(id);
         if (found === null) throw new OperatorError(`there is no account ${id}`);
         await output.rows(columns, [rowOf(found)]);
       }),

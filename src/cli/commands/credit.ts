@@ -52,9 +52,9 @@ export function addCreditCommands(program: Command, cli: CliContext): void {
     .option('--idempotency-key <key>', 'granting twice with one key grants once', name)
     .option('--memo <text>', 'a note for the ledger')
     .action((flags: GrantFlags) =>
-      withOperatorService(cli, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (operator, output) => {
         const { account, amount, kind } = flags;
-        const outcome = await office.grantCredit({
+        const outcome = await operator.grantCredit({
           accountId: account,
           amount,
           kind,
@@ -90,9 +90,9 @@ export function addCreditCommands(program: Command, cli: CliContext): void {
     .requiredOption('--reason <text>', 'why, for the ledger', words)
     .option('--idempotency-key <key>', 'refunding twice with one key refunds once', name)
     .action((flags: RefundFlags) =>
-      withOperatorService(cli, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (operator, output) => {
         const { generation, reason } = flags;
-        const outcome = await office.refundGeneration({
+        const outcome = await operator.refundGeneration({
           generation,
           amount: flags.amount ?? null,
           reason,
@@ -109,9 +109,9 @@ export function addCreditCommands(program: Command, cli: CliContext): void {
     .requiredOption('--reason <text>', 'why, for the ledger', words)
     .option('--idempotency-key <key>', 'adjusting twice with one key adjusts once', name)
     .action((flags: AdjustFlags) =>
-      withOperatorService(cli, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (operator, output) => {
         const { account, amount, reason } = flags;
-        const outcome = await office.adjustCredit({
+        const outcome = await operator.adjustCredit({
           accountId: account,
           amount,
           reason,

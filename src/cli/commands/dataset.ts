@@ -11,8 +11,8 @@ export function addDatasetCommands(program: Command, cli: CliContext, state: { e
     .description('read them from the source now; a running server shows them at once')
     .addArgument(new Argument('[name]', 'only this one').choices(datasetNames))
     .action((only: DatasetName | undefined, flags: CommonOptions) =>
-      withOperatorService(cli, flags, async (office, output) => {
-        const outcomes = await office.syncDatasets(only === undefined ? datasetNames : [only]);
+      withOperatorService(cli, flags, async (operator, output) => {
+        const outcomes = await operator.syncDatasets(only === undefined ? datasetNames : [only]);
         if (outcomes === 'no_key')
           throw new OperatorError(
             'there is no datasets.sync_key in the configuration: nothing can be synced',

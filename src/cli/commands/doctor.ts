@@ -12,9 +12,9 @@ export function addDoctorCommand(program: Command, cli: CliContext, state: { exi
       const findings = await examine(cliPaths(flags), cli);
       const output = new Output(cli, flags.json === true);
       const width = Math.max(...findings.map(({ name }) => name.length));
-      for (const { name, ok, words } of findings) {
-        const text = `${ok ? 'ok   ' : 'FAULT'}  ${name.padEnd(width)}  ${words.replaceAll('\n', `\n${' '.repeat(9 + width)}`)}`;
-        await output.one(text, { check: name, ok, detail: words });
+      for (const { name, ok, message } of findings) {
+        const text = `${ok ? 'ok   ' : 'FAULT'}  ${name.padEnd(width)}  ${message.replaceAll('\n', `\n${' '.repeat(9 + width)}`)}`;
+        await output.one(text, { check: name, ok, detail: message });
       }
       if (findings.some(({ ok }) => !ok)) state.exitCode = 1;
     });

@@ -35,9 +35,9 @@ export function addExportCommands(program: Command, cli: CliContext, state: { ex
     .description('every entry, one a line')
     .option('--account <id>', 'only this account', accountId)
     .action((flags: ExportFlags) =>
-      withOperatorService(cli, flags, async (office, output) => {
-        if (flags.account !== undefined) await assertAccount(office, flags.account);
-        await output.rows(entryColumns, entries(office.exportEntries(flags.account ?? null)));
+      withOperatorService(cli, flags, async (operator, output) => {
+        if (flags.account !== undefined) await assertAccount(operator, flags.account);
+        await output.rows(entryColumns, entries(operator.exportEntries(flags.account ?? null)));
       }),
     );
 
@@ -48,8 +48,8 @@ export function addExportCommands(program: Command, cli: CliContext, state: { ex
       const { readAnchors } = await import('../../admin/backup/archive.ts');
       const anchors =
         flags.against === undefined ? undefined : await readAnchors(resolve(cli.cwd, flags.against));
-      await withOperatorService(cli, flags, async (office, output) => {
-        const verdict = await office.verifyLedger(anchors);
+      await withOperatorService(cli, flags, async (operator, output) => {
+        const verdict = await operator.verifyLedger(anchors);
         if (verdict.differences.length > 0) state.exitCode = 1;
         await report(verdict, output);
       });
@@ -63,9 +63,9 @@ export function addExportCommands(program: Command, cli: CliContext, state: { ex
     .description('every record, one a line')
     .option('--account <id>', 'only this account', accountId)
     .action((flags: ExportFlags) =>
-      withOperatorService(cli, flags, async (office, output) => {
-        if (flags.account !== undefined) await assertAccount(office, flags.account);
-        const records = office.exportGenerations(flags.account ?? null) as AsyncIterable<Row>;
+      withOperatorService(cli, flags, async (operator, output) => {
+        if (flags.account !== undefined) await assertAccount(operator, flags.account);
+        const records = operator.exportGenerations(flags.account ?? null) as AsyncIterable<Row>;
         await output.rows(generationColumns, records);
       }),
     );

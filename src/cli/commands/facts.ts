@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { RefreshedFacts } from '../../admin/model-metadata.ts';
-import type { ModelFact } from '../../config/model-metadata/metadata.ts';
+import type { RefreshedMetadata } from '../../admin/model-metadata.ts';
+import type { ModelMetadataEntry } from '../../config/model-metadata/metadata.ts';
 import { hint } from '../../config/nearest.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { words } from '../arguments.ts';
@@ -16,7 +16,7 @@ export function addFactCommands(models: Command, cli: CliContext): void {
     .description('public facts of models that naru.yaml can take; USD per million tokens')
     .argument('[part]', 'only ids with this in them')
     .action(async (part: string | undefined, flags: CommonOptions) => {
-      const { readFacts } = await import('../../admin/model-metadata.ts');
+      const { readMetadata: readFacts } = await import('../../admin/model-metadata.ts');
       const { models: facts, asOf, origin } = await readFacts(cliPaths(flags), cli);
       const wanted = part?.toLowerCase() ?? '';
       const found = [...facts.values()].filter(({ id }) => id.toLowerCase().includes(wanted));
@@ -36,7 +36,7 @@ export function addFactCommands(models: Command, cli: CliContext): void {
       words,
     )
     .action(async (flags: CommonOptions & { from?: string }) => {
-      const { refreshFacts } = await import('../../admin/model-metadata.ts');
+      const { refreshMetadata: refreshFacts } = await import('../../admin/model-metadata.ts');
       const refreshed = await refreshFacts(cliPaths(flags), flags.from ?? null, cli);
       const { path, asOf, source, models: count, added, gone, priced, left } = refreshed;
       await new Output(cli, flags.json === true).one(textOf(refreshed), {
@@ -46,7 +46,7 @@ export function addFactCommands(models: Command, cli: CliContext): void {
     });
 }
 
-function rowOf(fact: ModelFact): Row {
+function rowOf(fact: ModelMetadataEntry): Row {
   return {
     ...fact,
     prompt_usd: fact.price?.prompt ?? null,
@@ -55,7 +55,7 @@ function rowOf(fact: ModelFact): Row {
   };
 }
 
-function textOf({ path, asOf, models, added, gone, priced, left }: RefreshedFacts): string {
+function textOf({ path, asOf, models, added, gone, priced, left }: RefreshedMetadata): string {
   const lines = [
     `${path}: facts of ${models} models as of ${asOf}`,
     ...idsLine('added', added),

@@ -55,8 +55,8 @@ export function addGenerationShow(generation: Command, cli: CliContext): void {
     .description('one record: what was tried in which order, and why')
     .argument('<id>', 'gen-…', generationUuid)
     .action((uuid: GenerationUuid, flags: CommonOptions) =>
-      withOperatorService(cli, flags, async (office, output) => {
-        const record = await office.readGeneration(uuid);
+      withOperatorService(cli, flags, async (operator, output) => {
+        const record = await operator.readGeneration(uuid);
         if (record === null) throw new OperatorError('there is no such generation');
         await output.one(textOf(record as Shown & Readonly<Record<string, unknown>>), record);
       }),
@@ -72,8 +72,8 @@ export function addGenerationPrune(generation: Command, cli: CliContext): void {
     .requiredOption('--before <month>', 'the first Seoul month to keep, such as 2026-01', seoulMonth)
     .option('--dry-run', 'drop nothing, and say what would be dropped')
     .action((flags: CommonOptions & { readonly before: number; readonly dryRun?: boolean }) =>
-      withOperatorService(cli, flags, async (office, output) => {
-        const outcome = await office.pruneGenerations({
+      withOperatorService(cli, flags, async (operator, output) => {
+        const outcome = await operator.pruneGenerations({
           beforeMs: flags.before,
           dryRun: flags.dryRun ?? false,
         });
@@ -112,9 +112,11 @@ function textOf(record: Shown & Readonly<Record<string, unknown>>): string {
       : [
           `  by ${routing.by}: ${routing.chain.map(({ endpoint_id }) => endpoint_id).join(', ') || 'nobody'}`,
           ...routing.held_back.map(
-            ({ endpoint_id, reason }) => `  held back: ${endpoint_id}: ${words(reason)}`,
+            ({ endpoint_id, reason }) => `  held back: ${endpoint_id}: ${message(reason)}`,
           ),
-          ...routing.dropped.map(({ endpoint_id, reason }) => `  dropped: ${endpoint_id}: ${words(reason)}`),
+          ...routing.dropped.map(
+            ({ endpoint_id, reason }) => `  dropped: ${endpoint_id}: ${message(reason)}`,
+          ),
         ];
   return [...facts, 'attempts', ...(tried.length === 0 ? ['  none'] : tried), 'order', ...why].join('\n');
 }
@@ -126,6 +128,6 @@ function changesText(changes: Shown['provider_responses'][number]['parameter_cha
   return said.length === 0 ? '' : `; parameters: ${said.join(', ')}`;
 }
 
-function words(reason: string): string {
+function message(reason: string): string {
   return reason.replaceAll('_', ' ');
 }

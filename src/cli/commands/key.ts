@@ -60,8 +60,8 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
     )
     .option('--expires-at <instant>', 'from when on it is refused', instant)
     .action((flags: CreateFlags) =>
-      withOperatorService(cli, flags, async (office, output) => {
-        await create(office, flags, output);
+      withOperatorService(cli, flags, async (operator, output) => {
+        await create(operator, flags, output);
         if (isPast(flags.expiresAt)) cli.err('naru: --expires-at is in the past: the key is never let in\n');
       }),
     );
@@ -73,9 +73,9 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
       new Option('--state <state...>', 'only keys in one of these states').choices([...keyStandings]),
     )
     .action((flags: CommonOptions & { account: number; state?: readonly KeyStanding[] }) =>
-      withOperatorService(cli, flags, async (office, output) => {
-        const keys = await office.readKeys(flags.account);
-        const rows = await rowsOf(office, flags.account, keys);
+      withOperatorService(cli, flags, async (operator, output) => {
+        const keys = await operator.readKeys(flags.account);
+        const rows = await rowsOf(operator, flags.account, keys);
         const { state } = flags;
         await output.rows(
           columns,
@@ -88,43 +88,43 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
     .description('one key')
     .argument('<hash>', 'the key', keyHash)
     .action((hash: KeyHash, flags: CommonOptions) =>
-      withOperatorService(cli, flags, async (office, output) =>
-        output.rows(columns, [await rowOf(office, await found(office, hash))]),
+      withOperatorService(cli, flags, async (operator, output) =>
+        output.rows(columns, [await rowOf(operator, await found(operator, hash))]),
       ),
     );
 
   const change = (
     verb: string,
     description: string,
-    act: (office: OperatorService, hash: KeyHash, reason: string | null) => Promise<boolean>,
+    act: (operator: OperatorService, hash: KeyHash, reason: string | null) => Promise<boolean>,
   ) =>
     withCommonOptions(key.command(verb))
       .description(description)
       .argument('<hash>', 'the key', keyHash)
       .option('--reason <text>', 'a note for whoever looks later')
       .action((hash: KeyHash, flags: CommonOptions & { reason?: string }) =>
-        withOperatorService(cli, flags, async (office, output) => {
-          if (!(await act(office, hash, flags.reason ?? null))) throw noKey(hash);
-          const row = await rowOf(office, await found(office, hash));
+        withOperatorService(cli, flags, async (operator, output) => {
+          if (!(await act(operator, hash, flags.reason ?? null))) throw noKey(hash);
+          const row = await rowOf(operator, await found(operator, hash));
           await output.one(`${row['label']} is ${row['state']}`, row);
         }),
       );
-  change('suspend', 'suspend a key; a top-up does not lift it', (office, hash, reason) =>
-    office.suspendKey({ hash, suspended: true, reason }),
+  change('suspend', 'suspend a key; a top-up does not lift it', (operator, hash, reason) =>
+    operator.suspendKey({ hash, suspended: true, reason }),
   );
-  change('unsuspend', 'lift a suspension', (office, hash) =>
-    office.suspendKey({ hash, suspended: false, reason: null }),
+  change('unsuspend', 'lift a suspension', (operator, hash) =>
+    operator.suspendKey({ hash, suspended: false, reason: null }),
   );
-  change('revoke', 'revoke a key for good', (office, hash) => office.revokeKey(hash));
+  change('revoke', 'revoke a key for good', (operator, hash) => operator.revokeKey(hash));
 }
 
 async function create(
-  office: OperatorService,
+  operator: OperatorService,
   flags: CreateFlags,
   output: { one(text: string, row: object): Promise<void> },
 ): Promise<void> {
-  await assertAccount(office, flags.account);
-  const { hash, plaintext } = await office.createKey({
+  await assertAccount(operator, flags.account);
+  const { hash, plaintext } = await operator.createKey({
     accountId: flags.account,
     kind: flags.kind,
     name: flags.name,
@@ -133,11 +133,11 @@ async function create(
     expiresAtMs: flags.expiresAt ?? null,
   });
   const text = `${plaintext}\n(the key is shown this once; its hash is ${hash})`;
-  await output.one(text, { hash, key: plaintext, ...(await rowOf(office, await found(office, hash))) });
+  await output.one(text, { hash, key: plaintext, ...(await rowOf(operator, await found(operator, hash))) });
 }
 
-async function found(office: OperatorService, hash: KeyHash): Promise<KeyRow> {
-  const row = await office.readKey(hash);
+async function found(operator: OperatorService, hash: KeyHash): Promise<KeyRow> {
+  const row = await operator.readKey(hash);
   if (row === null) throw noKey(hash);
   return row;
 }
@@ -148,16 +148,16 @@ function noKey(hash: KeyHash): OperatorError {
 
 /** Throws a `OperatorError` when there is no such account. */
 async function rowsOf(
-  office: OperatorService,
+  operator: OperatorService,
   account: number,
   keys: readonly KeyRow[],
 ): Promise<readonly KeyLine[]> {
-  const standings = await office.readStandings(account);
+  const standings = await operator.readStandings(account);
   if (standings === null) throw noAccount(account);
   return Promise.all(
     keys.map(async (row) => {
       const { standing, isDisabled } = standings(row);
-      return lineOf(row, spendOf(await office.readSpend(row), row.limitReset), {
+      return lineOf(row, spendOf(await operator.readSpend(row), row.limitReset), {
         state: standing,
         disabled: isDisabled,
       });
@@ -165,8 +165,8 @@ async function rowsOf(
   );
 }
 
-async function rowOf(office: OperatorService, row: KeyRow): Promise<KeyLine> {
-  const [line] = await rowsOf(office, row.accountId, [row]);
+async function rowOf(operator: OperatorService, row: KeyRow): Promise<KeyLine> {
+  const [line] = await rowsOf(operator, row.accountId, [row]);
   if (line === undefined) throw new Error('a key has one line');
   return line;
 }

@@ -12,8 +12,8 @@ export function addPublicationCommands(models: Command, cli: CliContext, state: 
   withCommonOptions(models.command('list'))
     .description('what is published now, in won per token')
     .action((flags: CommonOptions) =>
-      withOperatorService(cli, flags, async (office, output) =>
-        output.table(listColumns, (await office.readPublished()).map(versionRow)),
+      withOperatorService(cli, flags, async (operator, output) =>
+        output.table(listColumns, (await operator.readPublished()).map(versionRow)),
       ),
     );
 
@@ -21,8 +21,8 @@ export function addPublicationCommands(models: Command, cli: CliContext, state: 
     .description('what publishing the configuration file would change; won per token')
     .option('--exit-code', 'exit code 1 when it would change anything')
     .action((flags: CommonOptions & { exitCode?: boolean }) =>
-      withOperatorService(cli, flags, async (office, output) => {
-        const changes = await office.diffCatalogue();
+      withOperatorService(cli, flags, async (operator, output) => {
+        const changes = await operator.diffCatalogue();
         if (flags.exitCode === true && changes.length > 0) state.exitCode = 1;
         await output.table(diffColumns, rowsOf(changes), 'no difference: what the file says is published');
       }),
@@ -33,8 +33,8 @@ export function addPublicationCommands(models: Command, cli: CliContext, state: 
       'publish the prices of the configuration file; a running server takes the file over within a second',
     )
     .action((flags: CommonOptions) =>
-      withOperatorService(cli, flags, async (office, output) => {
-        const { edition, changes } = await office.publishCatalogue();
+      withOperatorService(cli, flags, async (operator, output) => {
+        const { edition, changes } = await operator.publishCatalogue();
         await output.table(diffColumns, rowsOf(changes), 'no difference: it was published before');
         await output.one(`edition ${edition} is published: ${summaryOf(changes)}`, {
           edition,
@@ -47,8 +47,8 @@ export function addPublicationCommands(models: Command, cli: CliContext, state: 
     .description('every price there ever was, with the rate that made won of dollars; instants in Seoul time')
     .argument('[model]', 'only this model')
     .action((model: string | undefined, flags: CommonOptions) =>
-      withOperatorService(cli, flags, async (office, output) => {
-        const found = await office.readPriceHistory(model ?? null);
+      withOperatorService(cli, flags, async (operator, output) => {
+        const found = await operator.readPriceHistory(model ?? null);
         if ('known' in found)
           throw new OperatorError(
             `no price of a model ${model} was ever published${hint(model ?? '', found.known)}`,

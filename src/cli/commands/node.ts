@@ -19,10 +19,10 @@ export function addNodeCommands(program: Command, cli: CliContext): void {
   withCommonOptions(node.command('list'))
     .description('every node, oldest first; a lost one did not stop in order')
     .action((flags: CommonOptions) =>
-      withOperatorService(cli, flags, async (office, output) =>
+      withOperatorService(cli, flags, async (operator, output) =>
         output.table(
           columns,
-          (await office.readNodes()).map(({ id, home, address, lives, startedAtMs, silentMs }) => ({
+          (await operator.readNodes()).map(({ id, home, address, lives, startedAtMs, silentMs }) => ({
             node_id: id,
             name: home,
             address,
@@ -46,7 +46,7 @@ export function addNodeCommands(program: Command, cli: CliContext): void {
       const order = { dir, isCopy: flags.copy === true, ofDatabase: flags.ofDatabase ?? null };
       const { recoverJournal } = await import('../../admin/recover-journal.ts');
       const done = await recoverJournal(cliPaths(flags), order, cli);
-      await new Output(cli, flags.json === true).one(wordsOf(done), {
+      await new Output(cli, flags.json === true).one(messageOf(done), {
         ...done,
         elsewhere: Object.fromEntries(done.elsewhere),
       });
@@ -57,8 +57,8 @@ export function addNodeCommands(program: Command, cli: CliContext): void {
     .argument('<name>', 'as naru node list shows it', uuid)
     .requiredOption('--reason <text>', 'why, for the books', words)
     .action((name: string, flags: CommonOptions & { reason: string }) =>
-      withOperatorService(cli, flags, async (office, output) => {
-        const outcome = await office.writeOffNode({ home: name, reason: flags.reason });
+      withOperatorService(cli, flags, async (operator, output) => {
+        const outcome = await operator.writeOffNode({ home: name, reason: flags.reason });
         if (outcome === 'unknown') throw new OperatorError(`there is no node ${name}: see naru node list`);
         if (outcome === 'alive')
           throw new OperatorError(`node ${name} was seen a moment ago: it is not lost`);
@@ -90,7 +90,7 @@ function uuid(text: string): string {
 }
 
 /** What was recovered, a line for each thing worth knowing. */
-function wordsOf(done: Recovered): string {
+function messageOf(done: Recovered): string {
   const lines = [
     `${done.settlements} settlements, of which the database had ${done.known}; ${done.failed} requests without an end recorded as failed`,
   ];

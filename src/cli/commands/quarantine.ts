@@ -20,8 +20,8 @@ export function addQuarantineCommands(ledger: Command, cli: CliContext, state: {
     .description('settlements that the database refused: their money has not moved')
     .option('--all', 'those that were settled or written off since, too')
     .action((flags: CommonOptions & { all?: boolean }) =>
-      withOperatorService(cli, flags, async (office, output) => {
-        const entries = await office.readQuarantine(flags.all === true);
+      withOperatorService(cli, flags, async (operator, output) => {
+        const entries = await operator.readQuarantine(flags.all === true);
         await output.table(
           columns,
           entries.map((entry) => ({
@@ -41,8 +41,8 @@ export function addQuarantineCommands(ledger: Command, cli: CliContext, state: {
     .description('settle them once more; exit code 1 when the database still refuses one')
     .option('--generation <id>', 'only this one', generationUuid)
     .action((flags: CommonOptions & { generation?: GenerationUuid }) =>
-      withOperatorService(cli, flags, async (office, output) => {
-        const outcome = await office.retryQuarantined(flags.generation ?? null);
+      withOperatorService(cli, flags, async (operator, output) => {
+        const outcome = await operator.retryQuarantined(flags.generation ?? null);
         if (flags.generation !== undefined && outcome.size === 0) throw notThere(flags.generation);
         for (const [uuid, reason] of outcome) {
           if (reason !== null) state.exitCode = 1;
@@ -61,9 +61,9 @@ export function addQuarantineCommands(ledger: Command, cli: CliContext, state: {
     .requiredOption('--generation <id>', 'which', generationUuid)
     .requiredOption('--reason <text>', 'why, for the books', words)
     .action((flags: WriteOffFlags) =>
-      withOperatorService(cli, flags, async (office, output) => {
+      withOperatorService(cli, flags, async (operator, output) => {
         const { generation, reason } = flags;
-        if (!(await office.writeOffQuarantined({ uuid: generation, reason }))) throw notThere(generation);
+        if (!(await operator.writeOffQuarantined({ uuid: generation, reason }))) throw notThere(generation);
         await output.one(`${idOf(generation)}: written off`, { generation_id: idOf(generation), reason });
       }),
     );

@@ -114,8 +114,8 @@ async function accountOf(cli: CliContext, flags: ExplainFlags): Promise<number |
   const { key } = flags;
   if (key === undefined) return null;
   let account: number | null = null;
-  await withOperatorService(cli, flags, async (office) => {
-    account = (await office.readKey(key))?.accountId ?? null;
+  await withOperatorService(cli, flags, async (operator) => {
+    account = (await operator.readKey(key))?.accountId ?? null;
   });
   if (account === null) throw new OperatorError(`there is no key ${key}`);
   return account;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { FactsTaken } from '../../config/model-metadata/apply-metadata.ts';
+import type { AppliedMetadata } from '../../config/model-metadata/apply-metadata.ts';
 import { host, port, workers } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, cliPaths, withCommonOptions } from '../options.ts';
@@ -50,16 +50,16 @@ export function addServerCommands(program: Command, cli: CliContext, state: { ex
     });
 }
 
-function factsText({ asOf, source, origin, models }: FactsTaken): string {
+function factsText({ asOf, source, origin, models }: AppliedMetadata): string {
   const lines = models.map(({ id, members, price, asks, unbilled }) => {
-    const words = members.map((name) => (name === 'price' ? `price (${price})` : name)).join(', ');
+    const message = members.map((name) => (name === 'price' ? `price (${price})` : name)).join(', ');
     const asked = asks === null ? '' : `; asks for ${asks}`;
     const rest = unbilled.length === 0 ? '' : `; not billed, though the source does: ${unbilled.join(', ')}`;
-    return `  ${id}: ${words || 'nothing else'}${asked}${rest}`;
+    return `  ${id}: ${message || 'nothing else'}${asked}${rest}`;
   });
   return `taken from the public facts of ${asOf} (${origin}; ${source}):\n${lines.join('\n')}`;
 }
 
-function factsRow({ asOf, source, origin, models }: FactsTaken): object {
+function factsRow({ asOf, source, origin, models }: AppliedMetadata): object {
   return { as_of: asOf, source, origin, models };
 }

@@ -40,9 +40,9 @@ export function addSlotCommands(program: Command, cli: CliContext, state: { exit
     .option('--no-wait', 'do not wait for the engine')
     .action(async (name: string, flags: CommonOptions & { wait: boolean }) => {
       const slots = await openSlots(flags, cli);
-      const say = flags.json === true ? () => {} : (row: SlotRow) => cli.err(`${name}: ${stateOf(row)}\n`);
+      const print = flags.json === true ? () => {} : (row: SlotRow) => cli.err(`${name}: ${stateOf(row)}\n`);
       const asked = await slots.start(name);
-      const row = flags.wait ? await started(slots, asked, say) : asked;
+      const row = flags.wait ? await started(slots, asked, print) : asked;
       const isReady = row.state === 'READY';
       if (flags.wait && !isReady) state.exitCode = 1;
       await new Output(cli, flags.json === true).one(
@@ -59,10 +59,10 @@ export function addSlotCommands(program: Command, cli: CliContext, state: { exit
       const slots = await openSlots(flags, cli);
       const drainMs = flags.drain === undefined ? null : flags.drain * 1000;
       const over = new AbortController();
-      const say = (row: SlotRow): void => cli.err(`${name}: ${stateOf(row)}\n`);
-      const told = flags.json === true ? Promise.resolve() : tell(slots, name, say, over.signal);
+      const print = (row: SlotRow): void => cli.err(`${name}: ${stateOf(row)}\n`);
+      const printed = flags.json === true ? Promise.resolve() : tell(slots, name, print, over.signal);
       const row = await slots.stop(name, drainMs).finally(() => over.abort());
-      await told;
+      await printed;
       await new Output(cli, flags.json === true).one(`${name}: ${stateOf(row)}`, row);
     });
 
@@ -87,7 +87,7 @@ export function addSlotCommands(program: Command, cli: CliContext, state: { exit
  * Looks at a slot that was told to start until it serves, or until that start has come to nothing. The start meant is the one
  * under way, or the one after an engine that is still on its way out.
  */
-async function started(slots: SlotAdmin, asked: SlotRow, say: (row: SlotRow) => void): Promise<SlotRow> {
+async function started(slots: SlotAdmin, asked: SlotRow, print: (row: SlotRow) => void): Promise<SlotRow> {
   const isLeaving = ['DRAINING', 'STOPPING', 'RECLAIMING', 'ADMITTING', 'BACKOFF'].includes(asked.state);
   const meant = asked.starts + (isLeaving ? 1 : 0);
   let said = '';
@@ -95,7 +95,7 @@ async function started(slots: SlotAdmin, asked: SlotRow, say: (row: SlotRow) => 
     const { state, starts } = row;
     const hasFailed = (state === 'BACKOFF' || state === 'FAILED') && starts >= meant;
     if (state === 'READY' || state === 'COLD' || hasFailed) return row;
-    if (stateOf(row) !== said) say(row);
+    if (stateOf(row) !== said) print(row);
     said = stateOf(row);
     await pause(systemClock, lookEveryMs, new AbortController().signal);
   }
@@ -105,7 +105,7 @@ async function started(slots: SlotAdmin, asked: SlotRow, say: (row: SlotRow) => 
 async function tell(
   slots: SlotAdmin,
   name: string,
-  say: (row: SlotRow) => void,
+  print: (row: SlotRow) => void,
   signal: AbortSignal,
 ): Promise<void> {
   let last = '';
@@ -115,7 +115,7 @@ async function tell(
     // The stop itself says what is wrong.
     const row = await slots.read(name).catch(() => null);
     if (row === null || signal.aborted) return;
-    if (stateOf(row) !== last && row.state !== 'READY') say(row);
+    if (stateOf(row) !== last && row.state !== 'READY') print(row);
     last = stateOf(row);
   }
 }

@@ -1,10 +1,16 @@
 import type { Tree } from '../read-yaml.ts';
-import type { Places } from '../source-map.ts';
+import type { SourceMap } from '../source-map.ts';
 import { has, itemsOf, type Members, memberOf, membersOf, textOf } from '../tree.ts';
-import { type Facts, FactsFault, type FactsSource, type ModelFact, parseFacts } from './metadata.ts';
+import {
+  type ModelMetadata,
+  type ModelMetadataEntry,
+  ModelMetadataError,
+  type ModelMetadataSource,
+  parseMetadata,
+} from './metadata.ts';
 
 /** What one row of the file takes from the public facts. */
-export interface FactTaken {
+export interface AppliedModel {
   readonly id: string;
   /** The members that were filled in, by their names in the file. */
   readonly members: readonly string[];
@@ -17,19 +23,19 @@ export interface FactTaken {
 }
 
 /** The facts that a configuration was read with, and what it took of them. */
-export interface FactsTaken {
+export interface AppliedMetadata {
   readonly asOf: string;
   readonly source: string;
   /** Where the file of facts is, for people. */
   readonly origin: string;
-  readonly models: readonly FactTaken[];
+  readonly models: readonly AppliedModel[];
 }
 
 /** A tree whose rows have what they take from the facts. `facts` is null when no row asks for any, or none can be had. */
-export interface Filled {
+export interface MetadataResult {
   readonly tree: Tree;
-  readonly facts: Facts | null;
-  readonly taken: FactsTaken | null;
+  readonly facts: ModelMetadata | null;
+  readonly applied: AppliedMetadata | null;
 }
 
 const plainNames = [
@@ -41,15 +47,19 @@ const plainNames = [
  * Fills in what the models of a file leave out: what a row states itself wins, and `facts: false` takes nothing. Facts that cannot
  * be used are a fault: nothing is served at a price that the operator did not see.
  */
-export function fillFromFacts(tree: Tree, source: FactsSource | null, places: Places): Filled {
+export function applyMetadata(
+  tree: Tree,
+  source: ModelMetadataSource | null,
+  sourceMap: SourceMap,
+): MetadataResult {
   const file = membersOf(tree);
   const wanting = itemsOf(file, 'models').filter(([, row]) => textOf(row, 'facts') !== 'false');
-  const nothing = { tree, facts: null, taken: null };
+  const nothing = { tree, facts: null, applied: null };
   if (source === null || wanting.length === 0) return nothing;
-  const facts = readFacts(source, file, places);
+  const facts = readFacts(source, file, sourceMap);
   if (facts === null) return nothing;
   const models: Tree[] = [...(memberOf(file, 'models') as readonly Tree[])];
-  const taken: FactTaken[] = [];
+  const taken: AppliedModel[] = [];
   for (const [index, row] of wanting) {
     const fact = facts.models.get(textOf(row, 'id') ?? '');
     if (fact === undefined) continue;
@@ -70,23 +80,23 @@ export function fillFromFacts(tree: Tree, source: FactsSource | null, places: Pl
   return {
     tree: { ...file, models },
     facts,
-    taken: { asOf, source: said, origin: source.origin, models: taken },
+    applied: { asOf, source: said, origin: source.origin, models: taken },
   };
 }
 
-function readFacts(source: FactsSource, file: Members, places: Places): Facts | null {
+function readFacts(source: ModelMetadataSource, file: Members, sourceMap: SourceMap): ModelMetadata | null {
   try {
-    return parseFacts(source.read());
+    return parseMetadata(source.read());
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'it cannot be read';
-    const reason = error instanceof FactsFault ? error.message : code;
-    const words = `the facts of models (${source.origin}) cannot be used: ${reason}; naru models refresh writes them anew`;
-    places.add(has(file, 'facts') ? ['facts', 'file'] : [], words);
+    const reason = error instanceof ModelMetadataError ? error.message : code;
+    const message = `the facts of models (${source.origin}) cannot be used: ${reason}; naru models refresh writes them anew`;
+    sourceMap.add(has(file, 'facts') ? ['facts', 'file'] : [], message);
     return null;
   }
 }
 
-function plainMembers(row: Members, fact: ModelFact): Record<string, Tree> {
+function plainMembers(row: Members, fact: ModelMetadataEntry): Record<string, Tree> {
   const added: Record<string, Tree> = {};
   for (const name of plainNames) {
     const value = fact[name];
@@ -99,7 +109,7 @@ function plainMembers(row: Members, fact: ModelFact): Record<string, Tree> {
 }
 
 /** The price, where the row needs one: it states none, and not every candidate has its own. */
-function priceMembers(row: Members, { price }: ModelFact): Record<string, Tree> {
+function priceMembers(row: Members, { price }: ModelMetadataEntry): Record<string, Tree> {
   const candidates = itemsOf(row, 'candidates');
   const allPriced = candidates.length > 0 && candidates.every(([, candidate]) => has(candidate, 'price'));
   if (price === undefined || has(row, 'price') || allPriced) return {};
@@ -109,7 +119,7 @@ function priceMembers(row: Members, { price }: ModelFact): Record<string, Tree> 
 }
 
 /** What the maker's own API calls it, for a row that is served by its maker: without the author, unless the facts say otherwise. */
-function makerMembers(row: Members, { id, maker_model }: ModelFact): Record<string, Tree> {
+function makerMembers(row: Members, { id, maker_model }: ModelMetadataEntry): Record<string, Tree> {
   const isMakers = textOf(row, 'provider') === id.split('/')[0] && !has(row, 'model');
   return isMakers ? { model: maker_model ?? id.slice(id.indexOf('/') + 1) } : {};
 }

@@ -1,11 +1,16 @@
 import { plainDecimal } from '../rates.ts';
 import { modalities } from '../schema-models.ts';
 import { modelId } from '../validators.ts';
-import { checkFacts, FactsFault, type FactsFile, type ModelFact } from './metadata.ts';
+import {
+  checkMetadata,
+  type ModelMetadataEntry,
+  ModelMetadataError,
+  type ModelMetadataFile,
+} from './metadata.ts';
 
 /** What became of a listing: the facts in it, and how many rows were left out for which reason. */
 export interface ReadListing {
-  readonly file: FactsFile;
+  readonly file: ModelMetadataFile;
   readonly left: ReadonlyMap<string, number>;
 }
 
@@ -14,24 +19,28 @@ type Json = Readonly<Record<string, unknown>>;
 /** Prices of the listing that Naru has no unit for. */
 // biome-ignore format: one word a line says no more
 const unbillable = ['image', 'image_token', 'image_output', 'audio', 'audio_output', 'input_audio_cache', 'web_search', 'input_cache_write_1h'];
-const longestDescription = 400;
+const maxDescriptionLength = 400;
 
 /**
  * The facts in a listing of models, the body of a `GET /models` of the API that Naru's is like: `{data: […]}`. A row that is not
- * understood is left out and counted; a text that is no whole listing, or has no row that is understood, throws a `FactsFault`.
+ * understood is left out and counted; a text that is no whole listing, or has no row that is understood, throws a `ModelMetadataError`.
  * A file of facts is taken as it is. `known` are facts whose `maker_model` is kept, since no listing has it.
  */
-export function factsOfListing(
+export function metadataOfListing(
   json: unknown,
-  about: { readonly asOf: string; readonly source: string; readonly known: ReadonlyMap<string, ModelFact> },
+  about: {
+    readonly asOf: string;
+    readonly source: string;
+    readonly known: ReadonlyMap<string, ModelMetadataEntry>;
+  },
 ): ReadListing {
   const body = membersOf(json);
-  if ('as_of' in body) return { file: checkFacts(json), left: new Map() };
+  if ('as_of' in body) return { file: checkMetadata(json), left: new Map() };
   const rows = body['data'];
-  if (!Array.isArray(rows)) throw new FactsFault('it is no listing of models: it has no list "data"');
+  if (!Array.isArray(rows)) throw new ModelMetadataError('it is no listing of models: it has no list "data"');
   if (typeof membersOf(body['links'])['next'] === 'string')
-    throw new FactsFault('it is one page of a listing: ask for the whole');
-  const facts = new Map<string, ModelFact>();
+    throw new ModelMetadataError('it is one page of a listing: ask for the whole');
+  const facts = new Map<string, ModelMetadataEntry>();
   const left = new Map<string, number>();
   for (const row of rows) {
     const fact = factOf(membersOf(row));
@@ -39,19 +48,20 @@ export function factsOfListing(
     if (reason !== null) left.set(reason, (left.get(reason) ?? 0) + 1);
     else if (typeof fact !== 'string') facts.set(fact.id, { ...fact, ...makerOf(about.known.get(fact.id)) });
   }
-  if (facts.size === 0) throw new FactsFault(`none of its ${rows.length} rows is a model${wordsOf(left)}`);
+  if (facts.size === 0)
+    throw new ModelMetadataError(`none of its ${rows.length} rows is a model${messageOf(left)}`);
   const models = [...facts.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-  return { file: checkFacts({ as_of: about.asOf, source: about.source, models }), left };
+  return { file: checkMetadata({ as_of: about.asOf, source: about.source, models }), left };
 }
 
 /** ` (3 × its id is no id here; 1 × …)`; empty when nothing was left out. */
-export function wordsOf(left: ReadonlyMap<string, number>): string {
-  const words = [...left].map(([reason, count]) => `${count} × ${reason}`);
-  return words.length === 0 ? '' : ` (${words.join('; ')})`;
+export function messageOf(left: ReadonlyMap<string, number>): string {
+  const message = [...left].map(([reason, count]) => `${count} × ${reason}`);
+  return message.length === 0 ? '' : ` (${message.join('; ')})`;
 }
 
 /** The fact of one row, or why there is none. */
-function factOf(row: Json): ModelFact | string {
+function factOf(row: Json): ModelMetadataEntry | string {
   const id = row['id'];
   if (typeof id !== 'string') return 'it has no id';
   if (modelId(id) !== null) return 'its id is none that Naru can have';
@@ -83,7 +93,7 @@ function factOf(row: Json): ModelFact | string {
  * A price per token as one per million. There is none where it depends on where a request goes (`-1`), and none where all is
  * free: that is the listing's offer, not what the operator's provider asks. A cache price of zero means that none is stated.
  */
-function priceOf(pricing: Json): Pick<ModelFact, 'price'> | string {
+function priceOf(pricing: Json): Pick<ModelMetadataEntry, 'price'> | string {
   if (pricing['prompt'] === '-1' || pricing['completion'] === '-1') return {};
   const [prompt, completion] = [perMillion(pricing['prompt']), perMillion(pricing['completion'])];
   if (prompt === undefined || completion === undefined) return 'its price is no pair of decimal numbers';
@@ -114,7 +124,7 @@ function notZero(text: string | undefined): string | undefined {
   return text === '0' ? undefined : text;
 }
 
-function makerOf(known: ModelFact | undefined): Pick<ModelFact, 'maker_model'> {
+function makerOf(known: ModelMetadataEntry | undefined): Pick<ModelMetadataEntry, 'maker_model'> {
   return stated('maker_model', known?.maker_model);
 }
 
@@ -138,12 +148,12 @@ function wordsIn(value: unknown): string | undefined {
 function shortened(text: string): string {
   const [paragraph = ''] = text.split(/\n\s*\n/);
   const chars = [...paragraph];
-  return chars.length <= longestDescription
+  return chars.length <= maxDescriptionLength
     ? paragraph
-    : `${chars.slice(0, longestDescription - 1).join('')}…`;
+    : `${chars.slice(0, maxDescriptionLength - 1).join('')}…`;
 }
 
-function modalitiesOf(value: unknown): ModelFact['input_modalities'] {
+function modalitiesOf(value: unknown): ModelMetadataEntry['input_modalities'] {
   if (!Array.isArray(value)) return undefined;
   const known = modalities.filter((one) => value.includes(one));
   return known.length === 0 ? undefined : known;

@@ -8,7 +8,7 @@ import { modelId } from '../validators.ts';
  */
 
 const tokens = z.int().min(1).max(1_000_000_000);
-const words = z.string().min(1).max(20_000);
+const message = z.string().min(1).max(20_000);
 /** Plain decimal text: no sign, no exponent. */
 const amount = z.string().regex(/^\d{1,12}(\.\d{1,24})?$/);
 const day = z.iso.date();
@@ -27,41 +27,41 @@ const price = z.strictObject({
 
 const modelFact = z.strictObject({
   id: z.string().refine((id) => modelId(id) === null),
-  name: words.optional(),
-  description: words.optional(),
+  name: message.optional(),
+  description: message.optional(),
   created: day.optional(),
   context_length: tokens.optional(),
   max_completion_tokens: tokens.optional(),
   input_modalities: z.array(modality).min(1).optional(),
   output_modalities: z.array(modality).min(1).optional(),
   supported_parameters: z.array(z.string().regex(/^[a-z][a-z0-9_]{0,63}$/)).optional(),
-  hugging_face_id: words.optional(),
+  hugging_face_id: message.optional(),
   knowledge_cutoff: day.optional(),
-  tokenizer: words.optional(),
+  tokenizer: message.optional(),
   /** What its maker's own API calls it, where that is not the id without the author. */
-  maker_model: words.optional(),
+  maker_model: message.optional(),
   price: price.optional(),
 });
 
-const factsFile = z.strictObject({ as_of: day, source: words, models: z.array(modelFact).max(100_000) });
+const factsFile = z.strictObject({ as_of: day, source: message, models: z.array(modelFact).max(100_000) });
 
 /** What is publicly known of one model. Members that are absent are unknown; prices are USD per million tokens. */
-export type ModelFact = z.output<typeof modelFact>;
+export type ModelMetadataEntry = z.output<typeof modelFact>;
 
 /** Facts of many models, as they stand in their file. */
-export type FactsFile = z.output<typeof factsFile>;
+export type ModelMetadataFile = z.output<typeof factsFile>;
 
 /** The facts of a file, by id. */
-export interface Facts {
+export interface ModelMetadata {
   /** The day that they are of, `YYYY-MM-DD`. */
   readonly asOf: string;
   /** Where they were read, for people. */
   readonly source: string;
-  readonly models: ReadonlyMap<string, ModelFact>;
+  readonly models: ReadonlyMap<string, ModelMetadataEntry>;
 }
 
 /** Where a configuration takes facts from. */
-export interface FactsSource {
+export interface ModelMetadataSource {
   /** The text of the file; throws when it cannot be read. */
   readonly read: () => string;
   /** For people: a path, or that they came with Naru. */
@@ -69,16 +69,16 @@ export interface FactsSource {
 }
 
 /** Facts cannot be had from a text; the message says why, and fits behind "…: ". */
-export class FactsFault extends Error {
-  override readonly name = 'FactsFault';
+export class ModelMetadataError extends Error {
+  override readonly name = 'ModelMetadataError';
 }
 
 /** The largest file of facts or listing of models that is read. */
-export const largestFactsBytes = 33_554_432;
+export const maxMetadataBytes = 33_554_432;
 
-/** The facts that a text states, in the format of ours. Throws a `FactsFault`. */
-export function parseFacts(text: string): Facts {
-  const checked = checkFacts(jsonOf(text));
+/** The facts that a text states, in the format of ours. Throws a `ModelMetadataError`. */
+export function parseMetadata(text: string): ModelMetadata {
+  const checked = checkMetadata(jsonOf(text));
   return {
     asOf: checked.as_of,
     source: checked.source,
@@ -86,27 +86,30 @@ export function parseFacts(text: string): Facts {
   };
 }
 
-/** The file that a parsed JSON is. Throws a `FactsFault` that names the first thing wrong with it. */
-export function checkFacts(json: unknown): FactsFile {
+/** The file that a parsed JSON is. Throws a `ModelMetadataError` that names the first thing wrong with it. */
+export function checkMetadata(json: unknown): ModelMetadataFile {
   const checked = factsFile.safeParse(json);
   if (!checked.success) {
     const [issue] = checked.error.issues;
-    throw new FactsFault(`${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'is no file of facts'}`);
+    throw new ModelMetadataError(
+      `${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'is no file of facts'}`,
+    );
   }
   const ids = new Set<string>();
   for (const { id } of checked.data.models) {
-    if (ids.has(id)) throw new FactsFault(`${id} stands in it twice`);
+    if (ids.has(id)) throw new ModelMetadataError(`${id} stands in it twice`);
     ids.add(id);
   }
   return checked.data;
 }
 
-/** A text as JSON. Throws a `FactsFault`. */
+/** A text as JSON. Throws a `ModelMetadataError`. */
 export function jsonOf(text: string): unknown {
-  if (text.length > largestFactsBytes) throw new FactsFault(`it has more than ${largestFactsBytes} bytes`);
+  if (text.length > maxMetadataBytes)
+    throw new ModelMetadataError(`it has more than ${maxMetadataBytes} bytes`);
   try {
     return JSON.parse(text);
   } catch {
-    throw new FactsFault('it is not JSON');
+    throw new ModelMetadataError('it is not JSON');
   }
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import type { FactsSource } from './metadata.ts';
+import type { ModelMetadataSource } from './metadata.ts';
 
 /** The snapshot of public facts that came with this version of Naru. */
-export const shippedFacts: FactsSource = {
+export const shippedFacts: ModelMetadataSource = {
   read: () => readFileSync(new URL('../../../data/model-metadata.json', import.meta.url), 'utf8'),
   origin: 'shipped with Naru',
 };

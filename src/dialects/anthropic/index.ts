@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect.ts';
-import type { Access, CallWishes, Idiom } from '../sdk/provider-quirks.ts';
+import type { Access, ProviderCallOptions, ProviderQuirks } from '../sdk/provider-quirks.ts';
 import { sdkDialect } from '../sdk/sdk-dialect.ts';
 
 /** The Messages API of Anthropic, and of those who speak it. */
@@ -9,7 +9,7 @@ export function anthropicDialect(access: Access): Dialect {
     name: 'anthropic',
     baseUrl,
     streamType: 'text/event-stream',
-    idiom,
+    quirks,
     load: async () => {
       const { createAnthropic } = await import('@ai-sdk/anthropic');
       return (model, fetch) =>
@@ -18,16 +18,16 @@ export function anthropicDialect(access: Access): Dialect {
   });
 }
 
-const idiom: Idiom = {
+const quirks: ProviderQuirks = {
   format: () => 'anthropic-claude-v1',
   signed: (signature) => ({ anthropic: { signature } }),
-  sealed: (data) => ({ anthropic: { redactedData: data } }),
+  encrypted: (data) => ({ anthropic: { redactedData: data } }),
   provenance: ({ anthropic }) => ({
     signature: anthropic?.['signature'],
-    sealed: anthropic?.['redactedData'],
+    encrypted: anthropic?.['redactedData'],
   }),
   cached: (control) => ({ anthropic: { cacheControl: { ...control } } }),
-  call: ({ reasoning, parallelToolCalls, cacheControl, user }: CallWishes) => ({
+  call: ({ reasoning, parallelToolCalls, cacheControl, user }: ProviderCallOptions) => ({
     anthropic: {
       ...(reasoning.budget === null ? {} : { thinking: { type: 'enabled', budgetTokens: reasoning.budget } }),
       ...(parallelToolCalls === null ? {} : { disableParallelToolUse: !parallelToolCalls }),

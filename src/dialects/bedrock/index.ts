@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect.ts';
-import type { Access, CallWishes, Idiom } from '../sdk/provider-quirks.ts';
+import type { Access, ProviderCallOptions, ProviderQuirks } from '../sdk/provider-quirks.ts';
 import { sdkDialect } from '../sdk/sdk-dialect.ts';
 
 /** What signs requests to AWS, when no API key does; empty strings for what there is not. */
@@ -17,7 +17,7 @@ export function bedrockDialect(access: AwsAccess): Dialect {
     name: 'bedrock',
     baseUrl,
     streamType: 'application/vnd.amazon.eventstream',
-    idiom,
+    quirks,
     load: async () => {
       const { createAmazonBedrock } = await import('@ai-sdk/amazon-bedrock');
       const keys = { accessKeyId, secretAccessKey, ...(sessionToken === '' ? {} : { sessionToken }) };
@@ -27,18 +27,18 @@ export function bedrockDialect(access: AwsAccess): Dialect {
   });
 }
 
-const idiom: Idiom = {
+const quirks: ProviderQuirks = {
   format: (model) => (/anthropic|claude/.test(model) ? 'anthropic-claude-v1' : 'unknown'),
   signed: (signature) => ({ amazonBedrock: { signature } }),
-  sealed: (data) => ({ amazonBedrock: { redactedContent: data } }),
+  encrypted: (data) => ({ amazonBedrock: { redactedContent: data } }),
   provenance: ({ amazonBedrock }) => ({
     signature: amazonBedrock?.['signature'],
-    sealed: amazonBedrock?.['redactedContent'] ?? amazonBedrock?.['redactedData'],
+    encrypted: amazonBedrock?.['redactedContent'] ?? amazonBedrock?.['redactedData'],
   }),
   cached: ({ ttl }) => ({
     amazonBedrock: { cachePoint: { type: 'default', ...(ttl === undefined ? {} : { ttl }) } },
   }),
-  call: ({ reasoning, parallelToolCalls }: CallWishes) => ({
+  call: ({ reasoning, parallelToolCalls }: ProviderCallOptions) => ({
     amazonBedrock:
       reasoning.budget === null
         ? {}

@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect.ts';
-import type { Access, CallWishes, Idiom } from '../sdk/provider-quirks.ts';
+import type { Access, ProviderCallOptions, ProviderQuirks } from '../sdk/provider-quirks.ts';
 import { sdkDialect } from '../sdk/sdk-dialect.ts';
 
 /** The Gemini API of Google. */
@@ -9,7 +9,7 @@ export function googleDialect(access: Access): Dialect {
     name: 'google',
     baseUrl,
     streamType: 'text/event-stream',
-    idiom,
+    quirks,
     load: async () => {
       const { createGoogle } = await import('@ai-sdk/google');
       return (model, fetch) =>
@@ -18,15 +18,15 @@ export function googleDialect(access: Access): Dialect {
   });
 }
 
-const idiom: Idiom = {
+const quirks: ProviderQuirks = {
   format: () => 'google-gemini-v1',
   signed: (signature) => ({ google: { thoughtSignature: signature } }),
   // A signature that stood on no thought and on no call stood on words.
-  sealed: (data) => ({ google: { thoughtSignature: data } }),
+  encrypted: (data) => ({ google: { thoughtSignature: data } }),
   provenance: ({ google }) => ({ signature: google?.['thoughtSignature'] }),
   // It caches by itself.
   cached: () => ({}),
-  call: ({ reasoning }: CallWishes) => ({
+  call: ({ reasoning }: ProviderCallOptions) => ({
     google: reasoning.stated
       ? {
           thinkingConfig: {

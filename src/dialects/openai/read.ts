@@ -1,7 +1,7 @@
 import type {
   AnswerChunk,
-  AskKind,
   ChunkChoice,
+  CompletionKind,
   Delta,
   FinishReason,
   ToolCallDelta,
@@ -9,29 +9,29 @@ import type {
 } from '../../wire/chat.ts';
 import { answerLimits, isHostile } from '../../wire/json-guard.ts';
 import { doneData } from '../../wire/sse.ts';
-import { type Heard, maxReasonLength } from '../dialect.ts';
+import { type DecodedEvent, maxReasonLength } from '../dialect.ts';
 import { readThoughts } from './reasoning.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** More choices in one object, or a higher index, than any request could have asked for. */
-const mostChoices = 1024;
+const maxChoices = 1024;
 /** Only longer texts are looked at for their shape before they are parsed; a short one can do no harm. */
 const shortText = 4096;
 
 /** Reads one event of a stream. */
-export function readEvent(kind: AskKind, data: string): Heard {
+export function readEvent(kind: CompletionKind, data: string): DecodedEvent {
   if (data === doneData || (data.length < 64 && data.trim() === doneData)) return { kind: 'done' };
   return readObject(kind, data, 'delta');
 }
 
 /** Reads a whole answer, as one chunk. */
-export function readWhole(kind: AskKind, body: string): Heard {
+export function readWhole(kind: CompletionKind, body: string): DecodedEvent {
   return readObject(kind, body, 'message');
 }
 
 /** An upstream's words for why it refused: its error message when there is one, else the start of the body. */
-export function readReason(body: string): string {
+export function parseErrorMessage(body: string): string {
   const parsed = parse(body);
   const error = isObject(parsed) ? parsed['error'] : undefined;
   if (typeof error === 'string') return error.slice(0, maxReasonLength);
@@ -41,22 +41,22 @@ export function readReason(body: string): string {
 }
 
 /** `member` names where a choice has its words: `delta` in a stream, `message` in a whole answer. */
-function readObject(kind: AskKind, text: string, member: 'delta' | 'message'): Heard {
+function readObject(kind: CompletionKind, text: string, member: 'delta' | 'message'): DecodedEvent {
   const parsed = parse(text);
-  if (!isObject(parsed)) return { kind: 'garbage', reason: 'no JSON object' };
-  if (parsed['error'] != null) return heardError(parsed['error'], text);
+  if (!isObject(parsed)) return { kind: 'malformed', reason: 'no JSON object' };
+  if (parsed['error'] != null) return errorEventOf(parsed['error'], text);
   const choices = parsed['choices'];
   const usage = readUsage(parsed['usage']);
   // Only a stream's usage chunk may come without choices.
   if (!Array.isArray(choices) && (member === 'message' || usage === null)) {
-    return { kind: 'garbage', reason: 'no choices' };
+    return { kind: 'malformed', reason: 'no choices' };
   }
   const given = (Array.isArray(choices) ? choices : []).filter(isObject);
-  if (given.length > mostChoices) return { kind: 'garbage', reason: 'too many choices' };
+  if (given.length > maxChoices) return { kind: 'malformed', reason: 'too many choices' };
   const failed = given.find((choice) => choice['error'] != null);
-  if (failed !== undefined) return heardError(failed['error'], text);
+  if (failed !== undefined) return errorEventOf(failed['error'], text);
   if (member === 'message' && !given.some((choice) => isAnswer(kind, choice)))
-    return { kind: 'garbage', reason: given.length === 0 ? 'no choices' : 'no message' };
+    return { kind: 'malformed', reason: given.length === 0 ? 'no choices' : 'no message' };
   const read = given.map((choice, position) => readChoice(kind, choice, position, member));
   const chunk: AnswerChunk = {
     choices: read,
@@ -69,12 +69,17 @@ function readObject(kind: AskKind, text: string, member: 'delta' | 'message'): H
 }
 
 /** A choice of a whole answer that has neither words nor a reason for having none is no answer. */
-function isAnswer(kind: AskKind, choice: Json): boolean {
+function isAnswer(kind: CompletionKind, choice: Json): boolean {
   const hasWords = kind === 'text' ? typeof choice['text'] === 'string' : isObject(choice['message']);
   return hasWords || nonEmpty(choice['finish_reason']) !== null;
 }
 
-function readChoice(kind: AskKind, choice: Json, position: number, member: 'delta' | 'message'): ChunkChoice {
+function readChoice(
+  kind: CompletionKind,
+  choice: Json,
+  position: number,
+  member: 'delta' | 'message',
+): ChunkChoice {
   // Some say "" as long as there is no reason.
   const native = nonEmpty(choice['finish_reason']);
   const said = choice[member];
@@ -170,12 +175,12 @@ function finishReasonOf(native: string): FinishReason {
   }
 }
 
-function heardError(error: unknown, text: string): Heard {
+function errorEventOf(error: unknown, text: string): DecodedEvent {
   const code = isObject(error) ? Number(error['code'] ?? error['status']) : Number.NaN;
   return {
     kind: 'error',
     status: Number.isInteger(code) && code >= 400 && code < 600 ? code : null,
-    reason: readReason(text),
+    reason: parseErrorMessage(text),
   };
 }
 
@@ -190,7 +195,7 @@ function parse(text: string): unknown {
 
 /** An index that a client can count with: it may make a list of that length. */
 function indexOr(index: unknown, position: number): number {
-  return Number.isInteger(index) && Number(index) >= 0 && Number(index) < mostChoices
+  return Number.isInteger(index) && Number(index) >= 0 && Number(index) < maxChoices
     ? Number(index)
     : position;
 }

@@ -1,5 +1,5 @@
 import type { Delta } from '../../wire/chat.ts';
-import { detailOfText, saysMoreThanText, textOfDetails } from '../../wire/reasoning-details.ts';
+import { detailOfText, hasMoreThanText, textOfDetails } from '../../wire/reasoning-details.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -59,7 +59,7 @@ function writeMessage(message: Json, rules: ThoughtRules): Json {
   if (rules.asPart === true && text !== null)
     written['content'] = [thinkingPart(text), ...contentParts(rest['content'])];
   if (said !== null) for (const field of rules.fields) written[field] = said;
-  const keeps = rules.details === 'all' || (rules.details === 'beyond text' && saysMoreThanText(details));
+  const keeps = rules.details === 'all' || (rules.details === 'beyond text' && hasMoreThanText(details));
   if (keeps && Array.isArray(details)) written['reasoning_details'] = details;
   return written;
 }

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AskKind } from '../../wire/chat.ts';
+import type { CompletionKind } from '../../wire/chat.ts';
 import type { Destination } from '../dialect.ts';
-import { understood } from '../known-parameters.ts';
+import { knownParameters } from '../known-parameters.ts';
 import type { ParameterChange } from '../parameter-change.ts';
-import { type Effort, type ReasoningWish, readReasoning, reasoningParameters } from '../reasoning.ts';
+import { type Effort, type ReasoningOptions, readReasoning, reasoningParameters } from '../reasoning.ts';
 import type { Conversion, Efforts, ParameterRules, ThinkingRules } from './providers.ts';
 
 type Parameters = Readonly<Record<string, unknown>>;
@@ -32,7 +32,7 @@ interface Entry {
  */
 export function translate(
   given: Parameters,
-  kind: AskKind,
+  kind: CompletionKind,
   rules: ParameterRules,
   to: Destination,
 ): Translated {
@@ -40,7 +40,7 @@ export function translate(
   const own = Object.fromEntries(
     Object.entries(given).filter(([name]) => !Object.hasOwn(to.overrides, name)),
   );
-  const known = understood(own, to);
+  const known = knownParameters(own, to);
   const thinking = kind === 'chat' ? thinkingParameters(known, rules.thinking) : {};
   const isFree = rules.freeWithoutThinking && thinking['reasoning_effort'] === 'none';
   const plain = Object.entries(known)
@@ -49,7 +49,7 @@ export function translate(
     .flatMap((entry) => limited(entry, known, kind, rules))
     .map((entry) => ({ ...entry, name: rules.renames[entry.name] ?? entry.name }))
     .flatMap((entry) => converted(entry, known, kind === 'chat' ? rules.converts : {}))
-    .filter(({ name, value }) => isTaken(name, value, kind, { rules, isFree }));
+    .filter(({ name, value }) => isSent(name, value, kind, { rules, isFree }));
   const sent = {
     ...Object.fromEntries(plain.map(({ name, value }) => [name, value])),
     ...thinking,
@@ -62,7 +62,7 @@ export function translate(
 }
 
 /** The parameters that an API takes of these, whatever their values, by the names that clients give them. */
-export function takenOf(names: readonly string[], rules: ParameterRules): readonly string[] {
+export function acceptedOf(names: readonly string[], rules: ParameterRules): readonly string[] {
   return names.filter((name) => {
     if (isReplaced(name, rules.thinking, 'chat'))
       return rules.thinking.as !== 'none' && name !== 'include_reasoning';
@@ -81,7 +81,7 @@ function overrides(given: Parameters, { overrides: wanted }: Destination): reado
 }
 
 /** Whether the parameters for thinking stand in the place of this one. */
-function isReplaced(name: string, thinking: ThinkingRules, kind: AskKind): boolean {
+function isReplaced(name: string, thinking: ThinkingRules, kind: CompletionKind): boolean {
   if (thinking.as === 'given') return false;
   if (name === 'chat_template_kwargs') return kind === 'chat' && thinking.as === 'template';
   // An engine knows it and hides its thoughts.
@@ -93,7 +93,7 @@ function isReplaced(name: string, thinking: ThinkingRules, kind: AskKind): boole
 function limited(
   entry: Entry,
   known: Parameters,
-  kind: AskKind,
+  kind: CompletionKind,
   { limit }: ParameterRules,
 ): readonly Entry[] {
   const isLimit = entry.name === 'max_tokens' || entry.name === 'max_completion_tokens';
@@ -127,17 +127,17 @@ function typeOf(format: unknown): unknown {
   return (format as { readonly type?: unknown }).type;
 }
 
-function isTaken(
+function isSent(
   name: string,
   value: unknown,
-  kind: AskKind,
+  kind: CompletionKind,
   { rules, isFree }: { readonly rules: ParameterRules; readonly isFree: boolean },
 ): boolean {
   const values = isFree || kind === 'text' ? undefined : rules.only[name];
   return isAccepted(name, kind, rules) && (values === undefined || values.includes(value));
 }
 
-function isAccepted(name: string, kind: AskKind, { accepts, refuses }: ParameterRules): boolean {
+function isAccepted(name: string, kind: CompletionKind, { accepts, refuses }: ParameterRules): boolean {
   if (refuses.includes(name)) return false;
   return accepts === null || accepts.includes(name) || (kind === 'text' && textParameters.includes(name));
 }
@@ -145,13 +145,13 @@ function isAccepted(name: string, kind: AskKind, { accepts, refuses }: Parameter
 /** How much to think, in the API's words. */
 function thinkingParameters(known: Parameters, rules: ThinkingRules): Parameters {
   if (rules.as === 'given' || rules.as === 'none') return {};
-  const wish = readReasoning(known);
-  const template = templateArguments(known, wish);
-  if (wish.effort === null && wish.budget === null) return rules.as === 'template' ? template : {};
-  const thinks = wish.effort !== 'none';
-  const effort = effortOf(wish, rules.efforts);
+  const options = readReasoning(known);
+  const template = templateArguments(known, options);
+  if (options.effort === null && options.budget === null) return rules.as === 'template' ? template : {};
+  const thinks = options.effort !== 'none';
+  const effort = effortOf(options, rules.efforts);
   // A mere switch is said by a switch, where there is one.
-  const isSaid = effort !== null && (rules.as === 'effort' || !wish.isSwitch);
+  const isSaid = effort !== null && (rules.as === 'effort' || !options.isSwitch);
   const said = isSaid ? { reasoning_effort: effort } : {};
   switch (rules.as) {
     case 'effort':
@@ -166,21 +166,24 @@ function thinkingParameters(known: Parameters, rules: ThinkingRules): Parameters
 }
 
 /** What the template of a model is told: models call the switch by one of two names. The client's own arguments win. */
-function templateArguments({ chat_template_kwargs: given }: Parameters, wish: ReasoningWish): Parameters {
-  const thinks = wish.effort !== 'none';
-  const isStated = wish.effort !== null || wish.budget !== null;
+function templateArguments(
+  { chat_template_kwargs: given }: Parameters,
+  options: ReasoningOptions,
+): Parameters {
+  const thinks = options.effort !== 'none';
+  const isStated = options.effort !== null || options.budget !== null;
   const own = isStated ? { enable_thinking: thinks, thinking: thinks } : {};
   const all = { ...own, ...(given as object | undefined) };
   return Object.keys(all).length === 0 ? {} : { chat_template_kwargs: all };
 }
 
 /** The API's word for the nearest level that it has; null when it has none. */
-function effortOf({ effort, budget }: ReasoningWish, words: Efforts): string | null {
+function effortOf({ effort, budget }: ReasoningOptions, message: Efforts): string | null {
   const wanted = effort ?? (budget === null ? null : effortOfBudget(budget));
-  const has = levels.filter((level) => words[level] !== undefined);
+  const has = levels.filter((level) => message[level] !== undefined);
   if (wanted === null) return null;
   const [least] = has;
-  if (wanted === 'none') return least === undefined ? null : (words[least] ?? null);
+  if (wanted === 'none') return least === undefined ? null : (message[least] ?? null);
   const at = levels.indexOf(wanted);
   const thinking = has.filter((level) => level !== 'none');
   const nearest = thinking.reduce<Effort | null>((best, level) => {
@@ -188,7 +191,7 @@ function effortOf({ effort, budget }: ReasoningWish, words: Efforts): string | n
     const isNearer = Math.abs(levels.indexOf(level) - at) < Math.abs(levels.indexOf(best) - at);
     return isNearer ? level : best;
   }, null);
-  return nearest === null ? null : (words[nearest] ?? null);
+  return nearest === null ? null : (message[nearest] ?? null);
 }
 
 function effortOfBudget(tokens: number): Effort {

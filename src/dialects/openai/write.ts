@@ -1,5 +1,5 @@
-import type { Ask } from '../../wire/chat.ts';
-import type { Destination, Exchange, WrittenAsk } from '../dialect.ts';
+import type { CompletionRequest } from '../../wire/chat.ts';
+import type { Destination, EncodedRequest, UpstreamCodec } from '../dialect.ts';
 import { rulesForModel, rulesOf } from './providers.ts';
 import { type ThoughtRules, writeThoughts } from './reasoning.ts';
 import { translate } from './translate.ts';
@@ -7,12 +7,15 @@ import { translate } from './translate.ts';
 type Json = Readonly<Record<string, unknown>>;
 
 /** Writes our request in the words of an API that speaks this dialect, usage always asked for. */
-export function writeAsk(ask: Ask, to: Destination): Pick<Exchange, 'request' | 'changes'> {
+export function encodeRequest(
+  ask: CompletionRequest,
+  to: Destination,
+): Pick<UpstreamCodec, 'request' | 'changes'> {
   const rules = rulesOf(to.variant);
   const own = rulesForModel(rules, [to.model, to.modelId]);
   const { parameters, changes } = translate(ask.parameters, ask.kind, own, to);
   const members = rules.messageMembers;
-  const request: WrittenAsk = {
+  const request: EncodedRequest = {
     path: ask.kind === 'chat' ? '/chat/completions' : '/completions',
     headers: {},
     body: JSON.stringify({
@@ -26,7 +29,11 @@ export function writeAsk(ask: Ask, to: Destination): Pick<Exchange, 'request' | 
   return { request, changes };
 }
 
-function inputOf({ kind, input }: Ask, thoughts: ThoughtRules, members: readonly string[] | null): object {
+function inputOf(
+  { kind, input }: CompletionRequest,
+  thoughts: ThoughtRules,
+  members: readonly string[] | null,
+): object {
   if (kind === 'text') return { prompt: input };
   const messages = writeThoughts(input as readonly Json[], thoughts);
   if (members === null) return { messages };

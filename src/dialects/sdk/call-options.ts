@@ -1,21 +1,21 @@
-import type { Ask } from '../../wire/chat.ts';
+import type { CompletionRequest } from '../../wire/chat.ts';
 import type { Destination } from '../dialect.ts';
-import { Unsayable } from '../dialect.ts';
-import { understood } from '../known-parameters.ts';
-import type { ReasoningWish } from '../reasoning.ts';
+import { UnsupportedRequest } from '../dialect.ts';
+import { knownParameters } from '../known-parameters.ts';
+import type { ReasoningOptions } from '../reasoning.ts';
 import type { SupportedUrls } from './media.ts';
 import { writePrompt } from './prompt.ts';
-import { cacheControlOf, type Idiom } from './provider-quirks.ts';
+import { cacheControlOf, type ProviderQuirks } from './provider-quirks.ts';
 import type { CallOptions } from './types.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** How a request is put. */
 export interface CallFor {
-  readonly idiom: Idiom;
+  readonly quirks: ProviderQuirks;
   readonly to: Destination;
   readonly urls: SupportedUrls;
-  readonly reasoning: ReasoningWish;
+  readonly reasoning: ReasoningOptions;
   /** The longest completion, in tokens; null leaves it to the package, which knows what its models can do. */
   readonly maxTokens: number | null;
 }
@@ -24,12 +24,15 @@ export interface CallFor {
  * Our request as a call of the packages. A parameter that these have no word for is left out, as everywhere where an upstream
  * does not understand one; `n` above 1 and what `writePrompt` cannot write is `Unsayable`.
  */
-export function writeCall(ask: Ask, { idiom, to, urls, reasoning, maxTokens }: CallFor): CallOptions {
-  if (ask.choices > 1) throw new Unsayable('several choices');
-  const said = understood(ask.parameters, to);
+export function writeCall(
+  ask: CompletionRequest,
+  { quirks, to, urls, reasoning, maxTokens }: CallFor,
+): CallOptions {
+  if (ask.choices > 1) throw new UnsupportedRequest('several choices');
+  const said = knownParameters(ask.parameters, to);
   const { effort } = reasoning;
   return withoutUndefined({
-    prompt: writePrompt(ask, { idiom, model: to.model, urls }),
+    prompt: writePrompt(ask, { quirks, model: to.model, urls }),
     maxOutputTokens: maxTokens ?? undefined,
     temperature: said['temperature'],
     topP: said['top_p'],
@@ -39,10 +42,10 @@ export function writeCall(ask: Ask, { idiom, to, urls, reasoning, maxTokens }: C
     seed: said['seed'],
     stopSequences: typeof said['stop'] === 'string' ? [said['stop']] : said['stop'],
     responseFormat: responseFormat(said['response_format']),
-    tools: Array.isArray(said['tools']) ? said['tools'].map((tool) => functionTool(tool, idiom)) : undefined,
+    tools: Array.isArray(said['tools']) ? said['tools'].map((tool) => functionTool(tool, quirks)) : undefined,
     toolChoice: toolChoice(said['tool_choice']),
     reasoning: effort ?? undefined,
-    providerOptions: idiom.call({
+    providerOptions: quirks.call({
       reasoning,
       parallelToolCalls:
         typeof said['parallel_tool_calls'] === 'boolean' ? said['parallel_tool_calls'] : null,
@@ -60,10 +63,11 @@ function responseFormat(format: unknown): unknown {
   return withoutUndefined({ type: 'json', schema, name, description });
 }
 
-function functionTool(tool: unknown, idiom: Idiom): unknown {
+function functionTool(tool: unknown, quirks: ProviderQuirks): unknown {
   const { type, function: declared, cache_control: breakpoint } = (tool ?? {}) as Json;
   const { name, description, parameters, strict } = (declared ?? {}) as Json;
-  if (type !== 'function' || typeof name !== 'string') throw new Unsayable('a tool that is no function');
+  if (type !== 'function' || typeof name !== 'string')
+    throw new UnsupportedRequest('a tool that is no function');
   const control = cacheControlOf(breakpoint);
   return withoutUndefined({
     type: 'function',
@@ -71,7 +75,7 @@ function functionTool(tool: unknown, idiom: Idiom): unknown {
     description,
     inputSchema: parameters ?? { type: 'object', properties: {} },
     strict: strict === true ? true : undefined,
-    providerOptions: control === null ? undefined : idiom.cached(control),
+    providerOptions: control === null ? undefined : quirks.cached(control),
   });
 }
 

@@ -1,16 +1,22 @@
-import { type Bytes, type Exchange, type Heard, Unsayable, type WrittenAsk } from '../dialect.ts';
-import { heardError } from './error-event.ts';
+import {
+  type Bytes,
+  type DecodedEvent,
+  type EncodedRequest,
+  UnsupportedRequest,
+  type UpstreamCodec,
+} from '../dialect.ts';
+import { errorEventOf } from './error-event.ts';
 import { PartReader, type ReaderOf } from './part-reader.ts';
-import { PartHearing } from './sdk-stream-decoder.ts';
+import { SdkStreamDecoder } from './sdk-stream-decoder.ts';
 import type { CallOptions, LanguageModel, StreamPart, WholeResult } from './types.ts';
 
 /** How a package is made to speak for us. */
-export interface Speech {
+export interface SdkCall {
   readonly open: (fetch: typeof globalThis.fetch) => LanguageModel;
   readonly options: CallOptions;
   readonly stream: boolean;
   /** What became of parameters, seen in what was written. */
-  readonly changesIn: (body: string) => Exchange['changes'];
+  readonly changesIn: (body: string) => UpstreamCodec['changes'];
   readonly streamType: string;
   readonly baseUrl: string;
   readonly reader: Omit<ReaderOf, 'answerId'>;
@@ -21,21 +27,21 @@ export interface Speech {
  * our own client with our own limits, and what that brings is given back to it to be understood. It gets to ask once. Throws
  * `Unsayable` when it does not get as far as asking.
  */
-export async function beginExchange(speech: Speech): Promise<Exchange> {
+export async function createCodec(speech: SdkCall): Promise<UpstreamCodec> {
   const { stream, options, reader } = speech;
-  const asked = Promise.withResolvers<WrittenAsk>();
+  const asked = Promise.withResolvers<EncodedRequest>();
   const answered = Promise.withResolvers<Response>();
   let times = 0;
   const model = speech.open(async (input, init) => {
     times += 1;
-    if (times > 1) throw new SecondRequest('the package wants to ask again');
+    if (times > 1) throw new SecondRequestError('the package wants to ask again');
     asked.resolve(writtenOf(String(input), init, speech.baseUrl));
     return answered.promise;
   });
   const result: Promise<unknown> = Promise.resolve(
     stream ? model.doStream(options) : model.doGenerate(options),
   );
-  result.catch((error: unknown) => asked.reject(unsayableOf(error)));
+  result.catch((error: unknown) => asked.reject(unsupportedRequestOf(error)));
   const request = await asked.promise;
   const give = (body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>, type: string): void =>
     answered.resolve(new Response(body, { headers: { 'content-type': type } }));
@@ -43,48 +49,48 @@ export async function beginExchange(speech: Speech): Promise<Exchange> {
     request,
     changes: speech.changesIn(request.body),
     streamType: stream ? speech.streamType : null,
-    async readWhole(body: Buffer): Promise<Heard> {
-      if (stream) return { kind: 'garbage', reason: 'a whole answer in place of a stream' };
+    async readWhole(body: Buffer): Promise<DecodedEvent> {
+      if (stream) return { kind: 'malformed', reason: 'a whole answer in place of a stream' };
       give(new Uint8Array(body), 'application/json');
       try {
         const whole = (await result) as WholeResult;
         return new PartReader({ ...reader, answerId: null }).readWhole(whole);
       } catch (error) {
-        return heardError(error);
+        return errorEventOf(error);
       }
     },
-    readStream(bytes: Bytes, answerId: string | null): PartHearing {
+    readStream(bytes: Bytes, answerId: string | null): SdkStreamDecoder {
       const parts = new PartReader({ ...reader, answerId });
-      return new PartHearing(bytes, {
+      return new SdkStreamDecoder(bytes, {
         open: async (body) => {
           give(body, speech.streamType);
           return ((await result) as { readonly stream: ReadableStream<StreamPart> }).stream;
         },
         // What a package would have asked for beside is missing from its answer, and is no error of the upstream's.
         read: (part) =>
-          part.type === 'error' && part.error instanceof SecondRequest ? [] : parts.read(part),
+          part.type === 'error' && part.error instanceof SecondRequestError ? [] : parts.read(part),
       });
     },
   };
 }
 
 /** Why a package would not ask. Its words may quote the request, which the log is not to have. */
-function unsayableOf(error: unknown): Unsayable {
-  if (error instanceof Unsayable) return error;
+function unsupportedRequestOf(error: unknown): UnsupportedRequest {
+  if (error instanceof UnsupportedRequest) return error;
   const { name, functionality } = (error ?? {}) as Readonly<Record<string, unknown>>;
-  return new Unsayable(`the package has no words for it: ${String(functionality ?? name)}`);
+  return new UnsupportedRequest(`the package has no words for it: ${String(functionality ?? name)}`);
 }
 
-class SecondRequest extends Error {
-  override readonly name = 'SecondRequest';
+class SecondRequestError extends Error {
+  override readonly name = 'SecondRequestError';
 }
 
 /** Headers that say something of the package, or that the connection writes itself. */
 const notOurs = new Set(['user-agent', 'content-length', 'host']);
 
-function writtenOf(url: string, init: RequestInit | undefined, baseUrl: string): WrittenAsk {
+function writtenOf(url: string, init: RequestInit | undefined, baseUrl: string): EncodedRequest {
   if (!url.startsWith(`${baseUrl}/`) || typeof init?.body !== 'string')
-    throw new Unsayable('the package asks somewhere else');
+    throw new UnsupportedRequest('the package asks somewhere else');
   const headers = [...new Headers(init.headers)].filter(
     ([name, value]) => !notOurs.has(name) && value !== '',
   );

@@ -1,4 +1,4 @@
-import { Unsayable } from '../dialect.ts';
+import { UnsupportedRequest } from '../dialect.ts';
 import type { FilePart } from './types.ts';
 
 /** Which addresses an upstream fetches by itself, by media type: a package's `supportedUrls`. */
@@ -34,13 +34,14 @@ export function filePart(part: Part, urls: SupportedUrls): FilePart {
     case 'file':
       return document(part['file'], urls);
     default:
-      throw new Unsayable(`a part of type ${String(part['type']).slice(0, 40)}`);
+      throw new UnsupportedRequest(`a part of type ${String(part['type']).slice(0, 40)}`);
   }
 }
 
 function recording(audio: unknown): FilePart {
   const { data, format } = objectOf(audio);
-  if (typeof data !== 'string' || typeof format !== 'string') throw new Unsayable('audio without data');
+  if (typeof data !== 'string' || typeof format !== 'string')
+    throw new UnsupportedRequest('audio without data');
   const mediaType = format === 'mp3' ? 'audio/mpeg' : `audio/${format}`;
   return { type: 'file', mediaType, data: { type: 'data', data } };
 }
@@ -54,18 +55,20 @@ function document(file: unknown, urls: SupportedUrls): FilePart {
 /** `assumed` is its media type when neither it nor its ending says. */
 function fromAddress(address: string, assumed: string, urls: SupportedUrls): FilePart {
   if (address.startsWith('data:')) return fromDataUri(address, assumed);
-  if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) throw new Unsayable('an address of no use');
+  if (!/^https?:\/\//i.test(address) || !URL.canParse(address))
+    throw new UnsupportedRequest('an address of no use');
   const url = new URL(address);
   const ending = /\.([a-z0-9]{2,4})$/i.exec(url.pathname)?.[1]?.toLowerCase() ?? '';
   const mediaType = typeOfEnding[ending] ?? assumed;
-  if (!fetches(urls, url, mediaType)) throw new Unsayable('an address that the upstream does not fetch');
+  if (!fetches(urls, url, mediaType))
+    throw new UnsupportedRequest('an address that the upstream does not fetch');
   return { type: 'file', mediaType, data: { type: 'url', url } };
 }
 
 function fromDataUri(uri: string, assumed: string): FilePart {
   const comma = uri.indexOf(',');
   const head = comma === -1 ? '' : uri.slice('data:'.length, comma);
-  if (!head.endsWith(';base64')) throw new Unsayable('data that is not in base64');
+  if (!head.endsWith(';base64')) throw new UnsupportedRequest('data that is not in base64');
   const [stated = ''] = head.split(';');
   const mediaType = stated.includes('/') ? stated : assumed;
   return { type: 'file', mediaType, data: { type: 'data', data: uri.slice(comma + 1) } };
@@ -84,7 +87,7 @@ function fetches(urls: SupportedUrls, url: URL, mediaType: string): boolean {
 /** `{ url }`, or the plain string that some clients send. */
 function addressOf(value: unknown): string {
   const address = typeof value === 'string' ? value : objectOf(value)['url'];
-  if (typeof address !== 'string') throw new Unsayable('a medium without data');
+  if (typeof address !== 'string') throw new UnsupportedRequest('a medium without data');
   return address;
 }
 

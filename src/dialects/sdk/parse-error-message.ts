@@ -1,7 +1,7 @@
 import { maxReasonLength } from '../dialect.ts';
 
 /** An upstream's words for why it refused: its error's message, else the start of the body. For the log. */
-export function readReason(body: string): string {
+export function parseErrorMessage(body: string): string {
   try {
     const parsed = JSON.parse(body) as {
       readonly error?: { readonly message?: unknown };

@@ -1,14 +1,14 @@
 import type { AnswerChunk, Delta, FinishReason, ToolCallDelta, UsageClaim } from '../../wire/chat.ts';
 import type { ReasoningDetail } from '../../wire/reasoning-details.ts';
-import type { Heard } from '../dialect.ts';
-import { heardError, isNews } from './error-event.ts';
+import type { DecodedEvent } from '../dialect.ts';
+import { errorEventOf, isNews } from './error-event.ts';
 import { joinDeltas, shown } from './join-deltas.ts';
-import type { Idiom } from './provider-quirks.ts';
+import type { ProviderQuirks } from './provider-quirks.ts';
 import type { Finish, Metadata, StreamPart, UsageReport, WholeResult } from './types.ts';
 
 /** Whose answer is read, and how. */
 export interface ReaderOf {
-  readonly idiom: Idiom;
+  readonly quirks: ProviderQuirks;
   readonly model: string;
   /** Whether thoughts are passed on. */
   readonly showsThoughts: boolean;
@@ -32,40 +32,40 @@ export class PartReader {
   }
 
   /** What a part of a stream says; nothing when it says nothing that we pass on. */
-  read(part: StreamPart): readonly Heard[] {
+  read(part: StreamPart): readonly DecodedEvent[] {
     switch (part.type) {
       case 'response-metadata':
         this.#answerId = part.id ?? this.#answerId;
         return [];
       case 'text-delta':
-        return this.#says(this.#text(part.delta, part.providerMetadata));
+        return this.#hasContent(this.#text(part.delta, part.providerMetadata));
       case 'reasoning-start':
       case 'reasoning-end':
-        return this.#says(this.#seal(part.id, part.providerMetadata));
+        return this.#hasContent(this.#seal(part.id, part.providerMetadata));
       case 'reasoning-delta':
-        return this.#says(this.#think(part.id, part.delta, part.providerMetadata));
+        return this.#hasContent(this.#think(part.id, part.delta, part.providerMetadata));
       case 'tool-input-start':
         if (part.providerExecuted === true) return [];
-        return this.#says(this.#beginCall(part.id, part.toolName, part.providerMetadata));
+        return this.#hasContent(this.#beginCall(part.id, part.toolName, part.providerMetadata));
       case 'tool-input-delta':
-        return this.#says(this.#continueCall(part.id, part.delta));
+        return this.#hasContent(this.#continueCall(part.id, part.delta));
       case 'tool-call':
         if (part.providerExecuted === true) return [];
-        return this.#says(this.#endCall(part));
+        return this.#hasContent(this.#endCall(part));
       case 'file':
-        return this.#says(imageOf(part));
+        return this.#hasContent(imageOf(part));
       case 'finish':
         return this.#finish(part.finishReason, part.usage);
       case 'error':
-        return isNews(part.error, this.#of.idiom) ? [] : [heardError(part.error)];
+        return isNews(part.error, this.#of.quirks) ? [] : [errorEventOf(part.error)];
       default:
         return [];
     }
   }
 
   /** A whole answer, as one chunk. */
-  readWhole({ content, finishReason, usage, response }: WholeResult): Heard {
-    if (!isAtEnd(finishReason)) return { kind: 'garbage', reason: 'an answer without an end' };
+  readWhole({ content, finishReason, usage, response }: WholeResult): DecodedEvent {
+    if (!isAtEnd(finishReason)) return { kind: 'malformed', reason: 'an answer without an end' };
     this.#answerId = response?.id ?? this.#answerId;
     const deltas = content.flatMap((part, position): readonly (Delta | null)[] => {
       switch (part.type) {
@@ -85,7 +85,7 @@ export class PartReader {
     return { kind: 'chunk', chunk: this.#chunk(delta, finishReason, this.#claim(usage)) };
   }
 
-  #says(delta: Delta | null): readonly Heard[] {
+  #hasContent(delta: Delta | null): readonly DecodedEvent[] {
     return delta === null ? [] : [{ kind: 'chunk', chunk: this.#chunk(delta, null, null) }];
   }
 
@@ -117,10 +117,10 @@ export class PartReader {
   }
 
   #think(block: string, text: string, metadata: Metadata | undefined): Delta | null {
-    const { signature, sealed } = this.#provenance(metadata);
+    const { signature, encrypted } = this.#provenance(metadata);
     this.#thought = true;
     if (!this.#of.showsThoughts) return null;
-    if (sealed !== null) return this.#seal(block, metadata);
+    if (encrypted !== null) return this.#seal(block, metadata);
     if (text === '' && signature === null) return null;
     const index = this.#thoughts.get(block) ?? this.#details++;
     this.#thoughts.set(block, index);
@@ -128,7 +128,7 @@ export class PartReader {
       type: 'reasoning.text',
       ...(text === '' ? {} : { text }),
       ...(signature === null ? {} : { signature }),
-      format: this.#of.idiom.format(this.#of.model),
+      format: this.#of.quirks.format(this.#of.model),
       index,
     };
     return { ...(text === '' ? {} : { reasoning: text }), reasoning_details: [detail] };
@@ -136,10 +136,10 @@ export class PartReader {
 
   /** A thought that only its maker can read. */
   #seal(block: string, metadata: Metadata | undefined): Delta | null {
-    const { sealed } = this.#provenance(metadata);
-    if (sealed === null || this.#thoughts.has(block)) return null;
+    const { encrypted } = this.#provenance(metadata);
+    if (encrypted === null || this.#thoughts.has(block)) return null;
     this.#thought = true;
-    const details = this.#detail({ type: 'reasoning.encrypted', data: sealed });
+    const details = this.#detail({ type: 'reasoning.encrypted', data: encrypted });
     return details.length === 0 ? null : { reasoning_details: details };
   }
 
@@ -174,7 +174,7 @@ export class PartReader {
     return joinDeltas([begun, ...(rest === null ? [] : [rest])]);
   }
 
-  #finish(reason: Finish, usage: UsageReport): readonly Heard[] {
+  #finish(reason: Finish, usage: UsageReport): readonly DecodedEvent[] {
     if (!isAtEnd(reason)) return [];
     return [{ kind: 'chunk', chunk: this.#chunk({}, reason, this.#claim(usage)) }, { kind: 'done' }];
   }
@@ -192,16 +192,16 @@ export class PartReader {
 
   #detail(detail: Pick<ReasoningDetail, 'type' | 'data' | 'id'>): readonly ReasoningDetail[] {
     if (!this.#of.showsThoughts) return [];
-    return [{ ...detail, format: this.#of.idiom.format(this.#of.model), index: this.#details++ }];
+    return [{ ...detail, format: this.#of.quirks.format(this.#of.model), index: this.#details++ }];
   }
 
   #provenance(metadata: Metadata | undefined): {
     readonly signature: string | null;
-    readonly sealed: string | null;
+    readonly encrypted: string | null;
   } {
-    if (metadata === undefined) return { signature: null, sealed: null };
-    const { signature, sealed } = this.#of.idiom.provenance(metadata);
-    return { signature: nonEmpty(signature), sealed: nonEmpty(sealed) };
+    if (metadata === undefined) return { signature: null, encrypted: null };
+    const { signature, encrypted } = this.#of.quirks.provenance(metadata);
+    return { signature: nonEmpty(signature), encrypted: nonEmpty(encrypted) };
   }
 }
 

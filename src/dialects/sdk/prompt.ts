@@ -1,7 +1,7 @@
-import type { Ask } from '../../wire/chat.ts';
-import { Unsayable } from '../dialect.ts';
+import type { CompletionRequest } from '../../wire/chat.ts';
+import { UnsupportedRequest } from '../dialect.ts';
 import { filePart, type SupportedUrls } from './media.ts';
-import { cacheControlOf, type Idiom } from './provider-quirks.ts';
+import { cacheControlOf, type ProviderQuirks } from './provider-quirks.ts';
 import { readDetails } from './reasoning-details.ts';
 import type {
   AssistantPart,
@@ -17,13 +17,13 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** What a prompt is written for. */
 export interface PromptFor {
-  readonly idiom: Idiom;
+  readonly quirks: ProviderQuirks;
   readonly model: string;
   readonly urls: SupportedUrls;
 }
 
 /** Our conversation, or the text to go on with, as a prompt of the packages. Throws `Unsayable` for what has no place in one. */
-export function writePrompt(ask: Ask, to: PromptFor): Prompt {
+export function writePrompt(ask: CompletionRequest, to: PromptFor): Prompt {
   if (ask.kind === 'text') return [{ role: 'user', content: [{ type: 'text', text: onlyText(ask.input) }] }];
   const messages = ask.input as readonly Json[];
   const toolNames = new Map(
@@ -46,7 +46,8 @@ export function writePrompt(ask: Ask, to: PromptFor): Prompt {
 
 function onlyText(input: unknown): string {
   const [only, ...more] = Array.isArray(input) ? (input as readonly unknown[]) : [input];
-  if (typeof only !== 'string' || more.length > 0) throw new Unsayable('several prompts, or token ids');
+  if (typeof only !== 'string' || more.length > 0)
+    throw new UnsupportedRequest('several prompts, or token ids');
   return only;
 }
 
@@ -74,7 +75,7 @@ function writeMessage(
     case 'tool':
       return [{ role: 'tool', content: [toolResult(message, to, toolNames)] }];
     default:
-      throw new Unsayable(`the role ${String(message['role']).slice(0, 40)}`);
+      throw new UnsupportedRequest(`the role ${String(message['role']).slice(0, 40)}`);
   }
 }
 
@@ -88,28 +89,29 @@ function userParts(message: Json, to: PromptFor): UserPart[] {
 
 /** Thoughts first, then words, then calls: the order in which a model says them. */
 function assistantParts(message: Json, to: PromptFor): AssistantPart[] {
-  const { idiom, model } = to;
+  const { quirks, model } = to;
   const calls = callsOf(message);
-  const thoughts = readDetails(message['reasoning_details'], idiom.format(model));
+  const thoughts = readDetails(message['reasoning_details'], quirks.format(model));
   const sealOf = new Map(
-    thoughts.flatMap(({ sealed, toolCallId }) =>
-      sealed !== null && toolCallId !== null ? [[toolCallId, sealed]] : [],
+    thoughts.flatMap(({ encrypted, toolCallId }) =>
+      encrypted !== null && toolCallId !== null ? [[toolCallId, encrypted]] : [],
     ),
   );
   const own = thoughts.filter(
     ({ toolCallId }) => toolCallId === null || !calls.some(({ id }) => id === toolCallId),
   );
   return [
-    ...own.flatMap(({ text, signature, sealed }): AssistantPart[] => {
-      if (sealed !== null) return [{ type: 'reasoning', text: '', providerOptions: idiom.sealed(sealed) }];
+    ...own.flatMap(({ text, signature, encrypted }): AssistantPart[] => {
+      if (encrypted !== null)
+        return [{ type: 'reasoning', text: '', providerOptions: quirks.encrypted(encrypted) }];
       return signature === null
         ? []
-        : [{ type: 'reasoning', text, providerOptions: idiom.signed(signature) }];
+        : [{ type: 'reasoning', text, providerOptions: quirks.signed(signature) }];
     }),
     ...textParts(message, to).map(({ text, options }): AssistantPart => ({ type: 'text', text, ...options })),
     ...calls.map(({ id, name, input }): AssistantPart => {
       const seal = sealOf.get(id);
-      const signed = seal === undefined ? {} : { providerOptions: idiom.signed(seal) };
+      const signed = seal === undefined ? {} : { providerOptions: quirks.signed(seal) };
       return { type: 'tool-call', toolCallId: id, toolName: name, input, ...signed };
     }),
   ];
@@ -167,7 +169,7 @@ function textParts(
 ): readonly { readonly text: string; readonly options: Options }[] {
   return partsOf(message, to).flatMap(({ part, options }) => {
     if (part['type'] !== 'text' && part['type'] !== 'refusal')
-      throw new Unsayable(`a part of type ${String(part['type']).slice(0, 40)} in this place`);
+      throw new UnsupportedRequest(`a part of type ${String(part['type']).slice(0, 40)} in this place`);
     const text = stringOf(part['type'] === 'refusal' ? part['refusal'] : part['text']);
     return text === '' ? [] : [{ text, options }];
   });
@@ -180,7 +182,7 @@ interface Options {
 /** The parts of a message, a plain string being one; a cache breakpoint of the message itself is behind its last part. */
 function partsOf(
   message: Json,
-  { idiom }: PromptFor,
+  { quirks }: PromptFor,
 ): readonly { readonly part: Json; readonly options: Options }[] {
   const { content } = message;
   const parts: readonly Json[] = Array.isArray(content)
@@ -191,7 +193,7 @@ function partsOf(
   return parts.map((part, position) => {
     const own = cacheControlOf(part['cache_control']);
     const control = own ?? (position === parts.length - 1 ? cacheControlOf(message['cache_control']) : null);
-    return { part, options: control === null ? {} : { providerOptions: idiom.cached(control) } };
+    return { part, options: control === null ? {} : { providerOptions: quirks.cached(control) } };
   });
 }
 

@@ -1,4 +1,4 @@
-import type { ReasoningWish } from '../reasoning.ts';
+import type { ReasoningOptions } from '../reasoning.ts';
 import type { LanguageModel, Metadata, ProviderOptions } from './types.ts';
 
 /** What a provider package is reached and paid with. Never from the environment: a package looks there for what it is not given. */
@@ -13,19 +13,19 @@ export interface Access {
 export type OpenModel = (model: string, fetch: typeof globalThis.fetch) => LanguageModel;
 
 /** What one package has its own words for. */
-export interface Idiom {
+export interface ProviderQuirks {
   /** The `format` of its reasoning details: a signature is worth something to its own maker only. */
   format(model: string): string;
   /** Lets a part of the prompt carry the signature that came with it. */
   signed(signature: string): ProviderOptions;
   /** Marks a thought that only its maker can read. */
-  sealed(data: string): ProviderOptions;
+  encrypted(data: string): ProviderOptions;
   /** What came with a part of an answer: its signature, or a sealed thought. */
-  provenance(metadata: Metadata): { readonly signature?: unknown; readonly sealed?: unknown };
+  provenance(metadata: Metadata): { readonly signature?: unknown; readonly encrypted?: unknown };
   /** Marks the end of a prefix that is to be cached. */
   cached(control: CacheControl): ProviderOptions;
   /** Options of the whole call. */
-  call(wishes: CallWishes): ProviderOptions;
+  call(wishes: ProviderCallOptions): ProviderOptions;
   /** The kinds of event that its streams have, when unknown ones are to be passed over; null when every event counts. */
   readonly eventTypes: ReadonlySet<string> | null;
   /** The longest completion that a written body allows, thoughts included; null when it does not say. */
@@ -39,8 +39,8 @@ export interface CacheControl {
 }
 
 /** What of a call has no common name among the packages. */
-export interface CallWishes {
-  readonly reasoning: ReasoningWish;
+export interface ProviderCallOptions {
+  readonly reasoning: ReasoningOptions;
   readonly parallelToolCalls: boolean | null;
   readonly cacheControl: CacheControl | null;
   readonly user: string | null;

@@ -5,7 +5,7 @@ export interface ReturnedThought {
   readonly text: string;
   readonly signature: string | null;
   /** What is in a thought that only its maker can read. */
-  readonly sealed: string | null;
+  readonly encrypted: string | null;
   readonly toolCallId: string | null;
 }
 
@@ -21,7 +21,7 @@ export function readDetails(value: unknown, format: string): readonly ReturnedTh
   return joinDetails(own).map(({ text, signature, data, id }) => ({
     text: text ?? '',
     signature: signature ?? null,
-    sealed: data ?? null,
+    encrypted: data ?? null,
     toolCallId: id ?? null,
   }));
 }

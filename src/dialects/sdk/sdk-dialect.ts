@@ -1,21 +1,21 @@
-import type { Ask } from '../../wire/chat.ts';
-import { type Destination, type Dialect, type Exchange, Unsayable } from '../dialect.ts';
-import { understood } from '../known-parameters.ts';
+import type { CompletionRequest } from '../../wire/chat.ts';
+import { type Destination, type Dialect, UnsupportedRequest, type UpstreamCodec } from '../dialect.ts';
+import { knownParameters } from '../known-parameters.ts';
 import type { ParameterChange } from '../parameter-change.ts';
-import { type ReasoningWish, readReasoning, withinTokens } from '../reasoning.ts';
-import { spokenParameters } from './accepted-parameters.ts';
+import { type ReasoningOptions, readReasoning, withinTokens } from '../reasoning.ts';
+import { sdkParameters } from './accepted-parameters.ts';
 import { writeCall } from './call-options.ts';
-import { beginExchange, type Speech } from './codec.ts';
+import { createCodec, type SdkCall } from './codec.ts';
 import type { SupportedUrls } from './media.ts';
-import { readReason } from './parse-error-message.ts';
-import type { Idiom, OpenModel } from './provider-quirks.ts';
+import { parseErrorMessage } from './parse-error-message.ts';
+import type { OpenModel, ProviderQuirks } from './provider-quirks.ts';
 
 /** What makes a package a dialect of ours. */
 export interface SdkDialect {
   readonly name: string;
   readonly baseUrl: string;
   readonly streamType: string;
-  readonly idiom: Idiom;
+  readonly quirks: ProviderQuirks;
   /** Loads the package. */
   readonly load: () => Promise<OpenModel>;
 }
@@ -29,8 +29,8 @@ export function sdkDialect(how: SdkDialect): Dialect {
   loading.catch(() => {}); // told to whoever asks
   return {
     name: how.name,
-    begin: async (ask, to) => begin(how, await loading, ask, to),
-    readReason,
+    encode: async (ask, to) => begin(how, await loading, ask, to),
+    parseErrorMessage,
   };
 }
 
@@ -38,34 +38,39 @@ export function sdkDialect(how: SdkDialect): Dialect {
  * Packages add what a model may think with to the longest completion, but a client's limit covers both, as with OpenRouter: a
  * request that came out above it is written again, with less to think.
  */
-async function begin(how: SdkDialect, openModel: OpenModel, ask: Ask, to: Destination): Promise<Exchange> {
-  const wish = readReasoning(understood(ask.parameters, to));
+async function begin(
+  how: SdkDialect,
+  openModel: OpenModel,
+  ask: CompletionRequest,
+  to: Destination,
+): Promise<UpstreamCodec> {
+  const options = readReasoning(knownParameters(ask.parameters, to));
   const most = ask.maxTokens ?? to.maxCompletionTokens;
-  const first = await put(how, openModel, ask, to, wish, most);
-  if (most === null || !wish.stated || maxTokensIn(how, first) <= most) return first;
-  const smaller = withinTokens(wish, most);
+  const first = await put(how, openModel, ask, to, options, most);
+  if (most === null || !options.stated || maxTokensIn(how, first) <= most) return first;
+  const smaller = withinTokens(options, most);
   return put(how, openModel, ask, to, smaller, most - (smaller.budget ?? 0));
 }
 
 async function put(
   how: SdkDialect,
   openModel: OpenModel,
-  ask: Ask,
+  ask: CompletionRequest,
   to: Destination,
-  reasoning: ReasoningWish,
+  reasoning: ReasoningOptions,
   maxTokens: number | null,
-): Promise<Exchange> {
-  const { idiom, streamType, baseUrl } = how;
-  const open: Speech['open'] = (fetch) => openModel(to.model, fetch);
+): Promise<UpstreamCodec> {
+  const { quirks, streamType, baseUrl } = how;
+  const open: SdkCall['open'] = (fetch) => openModel(to.model, fetch);
   const urls = (await open(notForAsking).supportedUrls) as SupportedUrls;
-  return beginExchange({
+  return createCodec({
     open,
-    options: writeCall(ask, { idiom, to, urls, reasoning, maxTokens }),
+    options: writeCall(ask, { quirks, to, urls, reasoning, maxTokens }),
     stream: ask.stream,
     streamType,
     baseUrl,
     changesIn: (body) => changesOf(ask, to, body),
-    reader: { idiom, model: to.model, showsThoughts: reasoning.shown },
+    reader: { quirks, model: to.model, showsThoughts: reasoning.shown },
   });
 }
 
@@ -81,21 +86,25 @@ const wireNames: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What a package has no place for, and what it left out for a model. */
-function changesOf({ parameters }: Ask, to: Destination, body: string): readonly ParameterChange[] {
-  const sent = understood(parameters, to);
+function changesOf(
+  { parameters }: CompletionRequest,
+  to: Destination,
+  body: string,
+): readonly ParameterChange[] {
+  const sent = knownParameters(parameters, to);
   const isSent = (name: string): boolean =>
     Object.hasOwn(sent, name) &&
-    spokenParameters.has(name) &&
+    sdkParameters.has(name) &&
     (wireNames[name]?.some((wire) => body.includes(`"${wire}":`)) ?? true);
   return Object.keys(parameters)
     .filter((name) => !isSent(name))
     .map((parameter) => ({ parameter, change: 'dropped' }));
 }
 
-function maxTokensIn({ idiom }: SdkDialect, { request }: Exchange): number {
-  return idiom.maxTokensOf(JSON.parse(request.body)) ?? 0;
+function maxTokensIn({ quirks }: SdkDialect, { request }: UpstreamCodec): number {
+  return quirks.maxTokensOf(JSON.parse(request.body)) ?? 0;
 }
 
 async function notForAsking(): Promise<Response> {
-  throw new Unsayable('nothing is asked before it is written');
+  throw new UnsupportedRequest('nothing is asked before it is written');
 }

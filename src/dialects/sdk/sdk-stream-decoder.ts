@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { longestEventData } from '../../wire/sse.ts';
-import type { Bytes, Heard, Hearing } from '../dialect.ts';
-import { heardError } from './error-event.ts';
+import { maxEventDataLength } from '../../wire/sse.ts';
+import type { Bytes, DecodedEvent, StreamDecoder } from '../dialect.ts';
+import { errorEventOf } from './error-event.ts';
 import type { StreamPart } from './types.ts';
 
 /** With words of more bytes than these waiting for their reader, nothing is read on until they are taken: back-pressure. */
@@ -11,10 +11,10 @@ const highWaterBytes = 256 * 1024;
  * Hears a stream through a package: it is given the bytes and gives parts back, each in its own time. What came of the same bytes
  * is handed on together.
  */
-export class PartHearing implements Hearing {
+export class SdkStreamDecoder implements StreamDecoder {
   readonly #bytes: Bytes;
-  readonly #read: (part: StreamPart) => readonly Heard[];
-  #waiting: Heard[] = [];
+  readonly #read: (part: StreamPart) => readonly DecodedEvent[];
+  #waiting: DecodedEvent[] = [];
   #over = false;
   /** Why the bytes ended before their end, so that the reader learns that and not what the package makes of it. */
   #broke: { readonly error: unknown } | null = null;
@@ -29,7 +29,7 @@ export class PartHearing implements Hearing {
     bytes: Bytes,
     how: {
       readonly open: (body: ReadableStream<Uint8Array>) => Promise<ReadableStream<StreamPart>>;
-      readonly read: (part: StreamPart) => readonly Heard[];
+      readonly read: (part: StreamPart) => readonly DecodedEvent[];
     },
   ) {
     this.#bytes = bytes;
@@ -37,7 +37,7 @@ export class PartHearing implements Hearing {
     void this.#pump(how.open);
   }
 
-  async next(): Promise<readonly Heard[] | null> {
+  async next(): Promise<readonly DecodedEvent[] | null> {
     while (this.#waiting.length === 0 && !this.#over) {
       await this.#stirred.promise;
       // Everything that the package makes of the same bytes follows within this turn of the event loop.
@@ -62,11 +62,11 @@ export class PartHearing implements Hearing {
       const parts = (await open(this.#body())).getReader();
       for (let next = await parts.read(); !next.done; next = await parts.read()) {
         this.#unheardBytes = 0;
-        for (const heard of this.#read(next.value)) this.#waiting.push(heard);
+        for (const events of this.#read(next.value)) this.#waiting.push(events);
         if (this.#waiting.length > 0) this.#stirred.resolve();
       }
     } catch (error) {
-      if (this.#broke === null) this.#waiting.push(heardError(error));
+      if (this.#broke === null) this.#waiting.push(errorEventOf(error));
     }
     this.#over = true;
     this.#stirred.resolve();
@@ -102,7 +102,7 @@ export class PartHearing implements Hearing {
       this.#unheardBytes += length;
       this.#untakenBytes += length;
     }
-    if (this.#unheardBytes > longestEventData) throw new RangeError('an event of the stream is too long');
+    if (this.#unheardBytes > maxEventDataLength) throw new RangeError('an event of the stream is too long');
     return pieces;
   }
 }

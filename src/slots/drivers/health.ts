@@ -6,7 +6,7 @@ import type { Clock } from '../../time/clock.ts';
 const timeoutMs = 2000;
 
 /** A list of models is not longer. */
-const mostBytes = 1_000_000;
+const maxBytes = 1_000_000;
 
 /** The status that `url` answers a GET with, on a connection of its own; null when nobody answers within 2 s. */
 export function statusOf(url: string, clock: Clock): Promise<number | null> {
@@ -39,7 +39,7 @@ export function askEngine(
       response.setEncoding('utf8');
       response.on('data', (chunk: string) => {
         text += chunk;
-        if (text.length > mostBytes) request.destroy(new Error('too long'));
+        if (text.length > maxBytes) request.destroy(new Error('too long'));
       });
       response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
     });

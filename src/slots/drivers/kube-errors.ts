@@ -1,9 +1,9 @@
 /** The longest wait that a server may ask for with `Retry-After`. */
-const longestWaitMs = 30_000;
+const maxWaitMs = 30_000;
 
 /** Another's words as part of a reason: one line, at most 200 characters, without the secret. */
-export function plainWords(words: string, secret: string): string {
-  const open = secret === '' ? words : words.replaceAll(secret, '***');
+export function sanitizeMessage(message: string, secret: string): string {
+  const open = secret === '' ? message : message.replaceAll(secret, '***');
   return open
     .replaceAll(/[\s\p{C}]+/gu, ' ')
     .trim()
@@ -13,5 +13,5 @@ export function plainWords(words: string, secret: string): string {
 /** The seconds of a `Retry-After` in milliseconds, at most 30 s; null when there are none. */
 export function parseRetryAfterMs(header: string | undefined): number | null {
   if (header === undefined || !/^\d{1,9}$/.test(header)) return null;
-  return Math.min(Number(header) * 1000, longestWaitMs);
+  return Math.min(Number(header) * 1000, maxWaitMs);
 }

@@ -3,11 +3,11 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { KubeTarget } from '../../config/slot.ts';
 import type { Clock } from '../../time/clock.ts';
-import { parseRetryAfterMs, plainWords } from './kube-errors.ts';
+import { parseRetryAfterMs, sanitizeMessage } from './kube-errors.ts';
 
 /** How many pods a Deployment is to have, and how many there still are. */
 export interface Scale {
-  readonly wanted: number;
+  readonly target: number;
   readonly running: number;
 }
 
@@ -30,7 +30,7 @@ export type ScaleAnswer =
 
 /** An API server that takes longer than this is not to be waited for; the call is made again. */
 const callMs = 5000;
-const largestAnswer = 1024 * 1024;
+const maxResponseBytes = 1024 * 1024;
 
 /**
  * The scale subresource of one Deployment (autoscaling/v1). The token goes to `apiUrl` only: redirects are not followed, and it is
@@ -68,10 +68,10 @@ export class KubeScale {
     } catch (thrown) {
       const { code, path } = thrown as { readonly code?: string; readonly path?: string };
       const isFile = path !== undefined && (path === tokenFile || path === caFile);
-      const words = plainWords(thrown instanceof Error ? thrown.message : String(thrown), secret);
+      const message = sanitizeMessage(thrown instanceof Error ? thrown.message : String(thrown), secret);
       const reason = isFile
         ? `${path} cannot be read (${code}): is this a pod with a service account?`
-        : `the Kubernetes API at ${this.#target.apiUrl} cannot be asked: ${words}`;
+        : `the Kubernetes API at ${this.#target.apiUrl} cannot be asked: ${message}`;
       return failed(reason, { again: true, refused: isFile });
     }
   }
@@ -97,7 +97,7 @@ export class KubeScale {
         let bytes = 0;
         response.on('data', (piece: Buffer) => {
           bytes += piece.length;
-          if (bytes > largestAnswer) request.destroy(new Error('the answer is too long'));
+          if (bytes > maxResponseBytes) request.destroy(new Error('the answer is too long'));
           else pieces.push(piece);
         });
         response.on('error', reject);
@@ -126,14 +126,15 @@ export class KubeScale {
   }
 
   #read(status: number, retryAfter: string | undefined, text: string, secret: string): ScaleAnswer {
-    const said = parsed(text);
+    const response = parsed(text);
     if (status === 200 || status === 201) {
-      const scale = scaleOf(said);
+      const scale = scaleOf(response);
       return scale === null
         ? failed(`the Kubernetes API answered ${status} with something that is no Scale`, { again: true })
         : { ok: true, scale };
     }
-    const message = typeof said?.['message'] === 'string' ? `: ${plainWords(said['message'], secret)}` : '';
+    const message =
+      typeof response?.['message'] === 'string' ? `: ${sanitizeMessage(response['message'], secret)}` : '';
     const refused = status >= 300 && status < 500;
     switch (status) {
       case 401:
@@ -178,14 +179,14 @@ function parsed(text: string): Readonly<Record<string, unknown>> | null {
 }
 
 /** The edge. A count of zero is left out of JSON that Kubernetes writes. */
-function scaleOf(said: Readonly<Record<string, unknown>> | null): Scale | null {
-  if (said?.['kind'] !== 'Scale') return null;
-  const { spec, status } = said as {
+function scaleOf(response: Readonly<Record<string, unknown>> | null): Scale | null {
+  if (response?.['kind'] !== 'Scale') return null;
+  const { spec, status } = response as {
     spec?: { replicas?: unknown } | null;
     status?: { replicas?: unknown } | null;
   };
-  const wanted = spec?.replicas ?? 0;
+  const target = spec?.replicas ?? 0;
   const running = status?.replicas ?? 0;
   const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
-  return isCount(wanted) && isCount(running) ? { wanted, running } : null;
+  return isCount(target) && isCount(running) ? { target, running } : null;
 }

@@ -38,9 +38,9 @@ export function scaledDriver(options: ScaledDriverOptions): ScaledDriver {
   const runs = new Set<ScaledRun>();
   return {
     start(report) {
-      const run = new ScaledRun(options, scale, (told) => {
-        if (told.kind === 'gone') runs.delete(run);
-        report(told);
+      const run = new ScaledRun(options, scale, (reported) => {
+        if (reported.kind === 'gone') runs.delete(run);
+        report(reported);
       });
       runs.add(run);
       return run;
@@ -48,7 +48,7 @@ export function scaledDriver(options: ScaledDriverOptions): ScaledDriver {
     async isUp() {
       if (!options.driver.k8s.manage) return false;
       const answer = await scale.read();
-      return answer.ok && answer.scale.wanted > 0;
+      return answer.ok && answer.scale.target > 0;
     },
     leave() {
       for (const run of runs) run.leave();
@@ -139,8 +139,8 @@ class ScaledRun implements Run {
   async #ensure(): Promise<ScaleAnswer> {
     const { replicas } = this.#options.driver.k8s;
     const now = await this.#scale.read();
-    if (now.ok && now.scale.wanted >= replicas) this.#isRaised = true;
-    if (!now.ok || now.scale.wanted >= replicas || this.#ending.signal.aborted) return now;
+    if (now.ok && now.scale.target >= replicas) this.#isRaised = true;
+    if (!now.ok || now.scale.target >= replicas || this.#ending.signal.aborted) return now;
     const answer = await this.#scale.set(replicas);
     // A call without an answer may have been carried out.
     if (answer.ok || !answer.refused) this.#isRaised = true;
@@ -171,7 +171,7 @@ class ScaledRun implements Run {
       if (answer.ok) {
         failures = 0;
         // Whoever scales it up again meanwhile has taken it over.
-        if (isLow && answer.scale.wanted > 0) return;
+        if (isLow && answer.scale.target > 0) return;
         isLow = true;
         if (answer.scale.running === 0) return;
         await this.#rest(stopLookMs, this.#leaving.signal);

@@ -107,11 +107,11 @@ class EngineRun implements Run {
   }
 
   sleep(): Promise<boolean> {
-    return this.#told(this.#options.settings.sleep?.sleepPath);
+    return this.#reported(this.#options.settings.sleep?.sleepPath);
   }
 
   wake(): Promise<boolean> {
-    return this.#told(this.#options.settings.sleep?.wakePath);
+    return this.#reported(this.#options.settings.sleep?.wakePath);
   }
 
   async reclaimed(): Promise<void> {
@@ -120,7 +120,7 @@ class EngineRun implements Run {
     await memoryIsBack(gpuMemory, gpus, this.#usedBeforeMb, clock);
   }
 
-  async #told(path: string | undefined): Promise<boolean> {
+  async #reported(path: string | undefined): Promise<boolean> {
     if (path === undefined) return false;
     const { settings, clock } = this.#options;
     const answer = await askEngine('POST', `${this.#root()}${path}`, null, settings.startBudgetMs, clock);
@@ -192,8 +192,8 @@ class EngineRun implements Run {
     const taken = this.#portIsOurs ? 'ours' : await portOwner(this.#port, pid).catch(() => 'nobody');
     const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
     await this.#outputEnded(50);
-    const words = this.#log.lastLine();
-    this.#exited(`the engine ${how}${words === '' ? '' : `: ${words}`}`, taken === 'stranger');
+    const message = this.#log.lastLine();
+    this.#exited(`the engine ${how}${message === '' ? '' : `: ${message}`}`, taken === 'stranger');
   }
 
   /** Waits for the last words, which may come after the end; whoever else holds the pipes may keep them open for ever. */

@@ -82,12 +82,12 @@ export function worthWaiting(
 /** Whole seconds, at least 1, after which asking again makes sense: falls as the start or the back-off goes on. */
 export function retryAfterSec(state: SlotState, nowMs: number, config: SlotConfig): number {
   // Monotonic time has a fraction: without the rounding, a second from now is at times 1000.0000000001 ms away, hence two.
-  const leftMs = Math.min(longestMs, Math.round(outlook(state, nowMs, config).leftMs));
+  const leftMs = Math.min(maxMs, Math.round(outlook(state, nowMs, config).leftMs));
   return Math.max(1, Math.ceil(leftMs / 1000));
 }
 
 /** A day: nobody believes more. */
-const longestMs = 86_400_000;
+const maxMs = 86_400_000;
 
 /** When the slot has something to do although nothing happens to it: the time of the next tick; infinite for never. */
 export function wakeAtMs(state: SlotState, config: SlotConfig): number {
@@ -97,7 +97,7 @@ export function wakeAtMs(state: SlotState, config: SlotConfig): number {
   for (const { phase } of state.replicas) {
     atMs = Math.min(atMs, replicaWakeAtMs(phase, config));
     if (phase.kind === 'ADMITTING' && state.queue.size === 0)
-      atMs = Math.min(atMs, Math.max(phase.sinceMs, state.askedMs) + applicationMs);
+      atMs = Math.min(atMs, Math.max(phase.sinceMs, state.requestedAtMs) + applicationMs);
   }
   return atMs;
 }

@@ -1,15 +1,24 @@
 import { wakeAtMs } from './estimate.ts';
 import { advance, reduceSlot } from './reducer.ts';
-import { coldSlot, type SlotConfig, type SlotEffect, type SlotHappening, type SlotState } from './state.ts';
-import { admit, halt, isAsleep, isIn, put, rejudge, rest, type Turn } from './transitions.ts';
+import { coldSlot, type SlotConfig, type SlotEffect, type SlotEvent, type SlotState } from './state.ts';
+import {
+  admit,
+  halt,
+  idle,
+  isAsleep,
+  isIn,
+  type ReducerContext,
+  reschedule,
+  withReplica,
+} from './transitions.ts';
 import { arrange, type FleetState, type Member, type Move, roomWakeAtMs } from './vram.ts';
 
 /** What happens to the fleet: to one of its slots, to its make-up, or only time. `atMs` is monotonic and never falls. */
-export type FleetEvent = { readonly atMs: number } & FleetHappening;
+export type TimedFleetEvent = { readonly atMs: number } & FleetEvent;
 
 /** The same before its time is known. */
-export type FleetHappening =
-  | ({ readonly slot: number } & SlotHappening)
+export type FleetEvent =
+  | ({ readonly slot: number } & SlotEvent)
   /** `after`: starts nothing before that slot is out. */
   | {
       readonly kind: 'join';
@@ -38,7 +47,7 @@ export interface Decision {
 export const emptyFleet: FleetState = { members: new Map(), budgets: new Map() };
 
 /** Decides about all slots. Pure: all that it knows is in its arguments. The rules are in design.md. */
-export function reduce(fleet: FleetState, event: FleetEvent): Decision {
+export function reduce(fleet: FleetState, event: TimedFleetEvent): Decision {
   const turns = new Fleet(fleet, event.atMs);
   switch (event.kind) {
     case 'join': {
@@ -49,17 +58,18 @@ export function reduce(fleet: FleetState, event: FleetEvent): Decision {
     case 'configure': {
       const member = fleet.members.get(event.slot);
       if (member !== undefined) turns.set(event.slot, { ...member, config: event.config });
-      turns.change(event.slot, (state, turn) => advance(state, turn));
+      turns.change(event.slot, (state, context) => advance(state, context));
       break;
     }
     case 'budgets':
       turns.budgets = event.budgets;
       break;
     case 'time':
-      for (const slot of fleet.members.keys()) turns.change(slot, (state, turn) => advance(state, turn));
+      for (const slot of fleet.members.keys())
+        turns.change(slot, (state, context) => advance(state, context));
       break;
     default:
-      turns.change(event.slot, (state, turn) => reduceSlot(state, event, turn));
+      turns.change(event.slot, (state, context) => reduceSlot(state, event, context));
   }
   turns.settle();
   const { members, budgets, effects } = turns;
@@ -90,12 +100,12 @@ class Fleet {
     this.members = new Map(this.members).set(slot, member);
   }
 
-  change(slot: number, how: (state: SlotState, turn: Turn) => SlotState): void {
+  change(slot: number, how: (state: SlotState, context: ReducerContext) => SlotState): void {
     const member = this.members.get(slot);
     if (member === undefined) return;
-    const turn: Turn = { nowMs: this.#nowMs, config: member.config, out: [] };
+    const turn: ReducerContext = { nowMs: this.#nowMs, config: member.config, effects: [] };
     const state = how(member.state, turn);
-    for (const effect of turn.out) this.effects.push({ slot, ...effect });
+    for (const effect of turn.effects) this.effects.push({ slot, ...effect });
     if (state !== member.state) this.set(slot, { ...member, state });
   }
 
@@ -112,7 +122,7 @@ class Fleet {
       const moves = arrange(this, this.#nowMs);
       if (moves.length === 0) return;
       for (const move of moves)
-        this.change(move.slot, (state, turn) => advance(moved(state, move, turn), turn));
+        this.change(move.slot, (state, context) => advance(moved(state, move, context), context));
     }
   }
 }
@@ -121,33 +131,39 @@ function isEmpty({ queue, replicas }: SlotState): boolean {
   return queue.size === 0 && replicas.every((each) => isIn(each, 'COLD') && each.leases.length === 0);
 }
 
-function moved(state: SlotState, move: Move, turn: Turn): SlotState {
+function moved(state: SlotState, move: Move, context: ReducerContext): SlotState {
   const { at } = move;
   const replica = state.replicas[at];
   if (replica === undefined) return state;
   const { phase } = replica;
   switch (move.kind) {
     case 'admit':
-      return admit(state, at, turn);
+      return admit(state, at, context);
     case 'evict': {
       if (phase.kind === 'READY') {
-        turn.out.push({ kind: 'evicted' });
-        return rejudge(rest(state, at, move.why, turn, true), true, turn);
+        context.effects.push({ kind: 'evicted' });
+        return reschedule(idle(state, at, move.why, context, true), true, context);
       }
       // Somebody else who wants the memory may have been quicker.
       if (!isAsleep(replica) && !isIn(replica, 'STARTING', 'WARMING')) return state;
-      return halt({ ...state, wanted: state.wanted || phase.kind === 'ADMITTING' }, at, move.why, turn, true);
+      return halt(
+        { ...state, target: state.target || phase.kind === 'ADMITTING' },
+        at,
+        move.why,
+        context,
+        true,
+      );
     }
-    case 'crowd': {
+    case 'reserve-later': {
       if (phase.kind !== 'ADMITTING') return state;
-      const crowded = put(state, at, { phase: { ...phase, roomAtMs: move.roomAtMs } });
-      return move.roomAtMs > Math.max(phase.roomAtMs, turn.nowMs) || phase.roomAtMs === phase.sinceMs
-        ? rejudge(crowded, false, turn)
+      const crowded = withReplica(state, at, { phase: { ...phase, roomAtMs: move.roomAtMs } });
+      return move.roomAtMs > Math.max(phase.roomAtMs, context.nowMs) || phase.roomAtMs === phase.sinceMs
+        ? reschedule(crowded, false, context)
         : crowded;
     }
-    case 'yield':
+    case 'stop-admitting':
       return phase.kind === 'READY'
-        ? put(state, at, { phase: { ...phase, yieldsFromMs: move.fromMs } })
+        ? withReplica(state, at, { phase: { ...phase, yieldsFromMs: move.fromMs } })
         : state;
   }
 }

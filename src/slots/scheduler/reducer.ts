@@ -1,20 +1,20 @@
-import { acquire, expire, hurry, leave, serve } from '../slot-acquirer.ts';
-import { applicationMs, type Phase, type Replica, type SlotEvent, type SlotState } from './state.ts';
+import { acquire, expire, leave, serve, shortenGrace } from '../slot-acquirer.ts';
+import { applicationMs, type Phase, type Replica, type SlotState, type TimedSlotEvent } from './state.ts';
 import {
   afterGone,
   collide,
   crash,
   failStart,
   halt,
+  idle,
   isAsleep,
   isIn,
-  put,
-  rejudge,
-  rest,
+  type ReducerContext,
+  reschedule,
   serveFrom,
   shut,
   succeed,
-  type Turn,
+  withReplica,
 } from './transitions.ts';
 
 /** Probes of a silent engine that must fail in a row before it is given up, and the pause between them (design.md, T2). */
@@ -22,65 +22,65 @@ const missesMax = 3;
 const missPauseMs = 5000;
 
 /** Reports of a start. */
-type Report = SlotEvent & { readonly epoch: number };
+type Report = TimedSlotEvent & { readonly epoch: number };
 
 /** What an event changes in one slot, apart from what memory allows: that is the fleet's (room.ts). The rules are in design.md. */
-export function reduceSlot(state: SlotState, event: SlotEvent, turn: Turn): SlotState {
-  return advance(apply(state, event, turn), turn);
+export function reduceSlot(state: SlotState, event: TimedSlotEvent, context: ReducerContext): SlotState {
+  return advance(apply(state, event, context), context);
 }
 
 /** What follows from the state and the time alone. */
-export function advance(state: SlotState, turn: Turn): SlotState {
+export function advance(state: SlotState, context: ReducerContext): SlotState {
   let next = state;
   for (;;) {
-    const further = proceed(next, turn);
-    if (further === next) return expire(next, turn);
+    const further = proceed(next, context);
+    if (further === next) return expire(next, context);
     next = further;
   }
 }
 
 /** What the event itself changes. */
-function apply(state: SlotState, event: SlotEvent, turn: Turn): SlotState {
+function apply(state: SlotState, event: TimedSlotEvent, context: ReducerContext): SlotState {
   switch (event.kind) {
     case 'tick':
       return state;
     case 'acquire':
-      return acquire(state, event, turn);
+      return acquire(state, event, context);
     case 'leave':
-      return leave(state, event, turn);
+      return leave(state, event, context);
     case 'start':
-      return start(state, turn);
+      return start(state, context);
     case 'stop':
-      return stop(state, event.drainMs, turn);
+      return stop(state, event.drainMs, context);
     case 'retire':
-      return { ...state, wanted: false, retiringUntilMs: turn.nowMs + event.drainMs };
+      return { ...state, target: false, retiringUntilMs: context.nowMs + event.drainMs };
     case 'close':
-      return shut(state, turn);
+      return shut(state, context);
     default: {
       const at = event.epoch > 0 ? state.replicas.findIndex(({ epoch }) => epoch === event.epoch) : -1;
       const replica = state.replicas[at];
-      return replica === undefined ? state : reported(state, at, replica, event, turn);
+      return replica === undefined ? state : reported(state, at, replica, event, context);
     }
   }
 }
 
 /** One step; the same object when there is nothing to do. */
-function proceed(state: SlotState, turn: Turn): SlotState {
-  if (state.retiringUntilMs !== null && turn.nowMs >= state.retiringUntilMs)
-    return { ...shut(state, turn), retiringUntilMs: Number.POSITIVE_INFINITY };
-  const served = serve(state, turn);
+function proceed(state: SlotState, context: ReducerContext): SlotState {
+  if (state.retiringUntilMs !== null && context.nowMs >= state.retiringUntilMs)
+    return { ...shut(state, context), retiringUntilMs: Number.POSITIVE_INFINITY };
+  const served = serve(state, context);
   if (served !== state) return served;
   for (const [at, replica] of state.replicas.entries()) {
-    const next = step(state, at, replica, turn);
+    const next = step(state, at, replica, context);
     if (next !== state) return next;
   }
   const isServed = state.retiringUntilMs !== null || state.replicas.some((replica) => isIn(replica, 'READY'));
-  if (state.wanted && isServed) return { ...state, wanted: false };
-  return state.wanted || state.queue.size > 0 ? askForRoom(state, turn) : state;
+  if (state.target && isServed) return { ...state, target: false };
+  return state.target || state.queue.size > 0 ? askForRoom(state, context) : state;
 }
 
 /** Lets one replica ask for memory, unless one is on its way already or failing (S4). */
-function askForRoom(state: SlotState, { nowMs }: Turn): SlotState {
+function askForRoom(state: SlotState, { nowMs }: ReducerContext): SlotState {
   const idle = (replica: Replica): boolean =>
     isIn(replica, 'COLD', 'STOPPING', 'RECLAIMING', 'DRAINING') ||
     (replica.phase.kind === 'SLEEPING' && replica.phase.step === 'asleep');
@@ -88,58 +88,64 @@ function askForRoom(state: SlotState, { nowMs }: Turn): SlotState {
   const asleep = state.replicas.findIndex((replica) => isAsleep(replica));
   const at = asleep >= 0 ? asleep : state.replicas.findIndex((replica) => isIn(replica, 'COLD'));
   const phase = { kind: 'ADMITTING', sinceMs: nowMs, roomAtMs: nowMs, asleep: asleep >= 0 } as const;
-  return at < 0 ? state : put(state, at, { phase, reason: 'waits for memory' });
+  return at < 0 ? state : withReplica(state, at, { phase, reason: 'waits for memory' });
 }
 
-function step(state: SlotState, at: number, replica: Replica, turn: Turn): SlotState {
+function step(state: SlotState, at: number, replica: Replica, context: ReducerContext): SlotState {
   const { phase, epoch, leases } = replica;
-  const { nowMs, config, out } = turn;
+  const { nowMs, config, effects: out } = context;
   const retires = state.retiringUntilMs !== null && state.queue.size === 0 && leases.length === 0;
   if (retires && !isIn(replica, 'COLD', 'STOPPING', 'RECLAIMING', 'DRAINING')) {
     if (isIn(replica, 'BACKOFF', 'FAILED', 'ADMITTING') && !isAsleep(replica))
-      return put(state, at, { phase: { kind: 'COLD' } });
-    return halt(state, at, 'taken out of the configuration', turn);
+      return withReplica(state, at, { phase: { kind: 'COLD' } });
+    return halt(state, at, 'taken out of the configuration', context);
   }
   switch (phase.kind) {
     case 'COLD':
       return state;
     case 'ADMITTING':
-      return lapse(state, at, phase, turn);
+      return expireAdmission(state, at, phase, context);
     case 'BACKOFF':
     case 'FAILED':
-      return nowMs >= phase.untilMs ? put(state, at, { phase: { kind: 'COLD' } }) : state;
+      return nowMs >= phase.untilMs ? withReplica(state, at, { phase: { kind: 'COLD' } }) : state;
     case 'STARTING':
       if (nowMs >= phase.startedMs + config.startBudgetMs)
-        return failStart(state, at, `not ready within ${config.startBudgetMs} ms`, false, turn);
+        return failStart(state, at, `not ready within ${config.startBudgetMs} ms`, false, context);
       if (nowMs < phase.probeAtMs) return state;
       out.push({ kind: 'probe', epoch });
-      return put(state, at, { phase: { ...phase, probeAtMs: Number.POSITIVE_INFINITY } });
+      return withReplica(state, at, { phase: { ...phase, probeAtMs: Number.POSITIVE_INFINITY } });
     case 'WARMING':
-      return nowMs >= phase.untilMs ? serveFrom(state, at, phase.startedMs, turn) : state;
+      return nowMs >= phase.untilMs ? serveFrom(state, at, phase.startedMs, context) : state;
     case 'READY':
-      return watch(state, at, replica, phase, turn);
+      return watch(state, at, replica, phase, context);
     case 'SLEEPING':
       if (phase.step === 'asleep' || nowMs < phase.untilMs) return state;
-      return halt(state, at, phase.step === 'falling' ? 'did not fall asleep' : 'did not wake up', turn);
+      return halt(state, at, phase.step === 'falling' ? 'did not fall asleep' : 'did not wake up', context);
     case 'DRAINING':
-      return leases.length === 0 || nowMs >= phase.untilMs ? halt(state, at, 'stopped', turn) : state;
+      return leases.length === 0 || nowMs >= phase.untilMs ? halt(state, at, 'stopped', context) : state;
     case 'STOPPING':
       if (nowMs < phase.killAtMs) return state;
       out.push({ kind: 'kill', epoch });
-      return put(state, at, { phase: { ...phase, killAtMs: Number.POSITIVE_INFINITY } });
+      return withReplica(state, at, { phase: { ...phase, killAtMs: Number.POSITIVE_INFINITY } });
     case 'RECLAIMING':
-      return nowMs >= phase.untilMs ? afterGone(state, at, phase.backoffUntilMs, turn) : state;
+      return nowMs >= phase.untilMs ? afterGone(state, at, phase.backoffUntilMs, context) : state;
   }
 }
 
 /** An application for which nobody waits and nobody asked again is dropped (R8). */
-function lapse(state: SlotState, at: number, phase: Phase & { kind: 'ADMITTING' }, turn: Turn): SlotState {
-  const { nowMs } = turn;
-  if (state.queue.size > 0 || nowMs < Math.max(phase.sinceMs, state.askedMs) + applicationMs) return state;
+function expireAdmission(
+  state: SlotState,
+  at: number,
+  phase: Phase & { kind: 'ADMITTING' },
+  context: ReducerContext,
+): SlotState {
+  const { nowMs } = context;
+  if (state.queue.size > 0 || nowMs < Math.max(phase.sinceMs, state.requestedAtMs) + applicationMs)
+    return state;
   const back: Phase = phase.asleep
     ? { kind: 'SLEEPING', step: 'asleep', sinceMs: nowMs, untilMs: Number.POSITIVE_INFINITY }
     : { kind: 'COLD' };
-  return { ...put(state, at, { phase: back, reason: 'wanted by nobody any more' }), wanted: false };
+  return { ...withReplica(state, at, { phase: back, reason: 'wanted by nobody any more' }), target: false };
 }
 
 /** A ready engine: is it idle (X1), and does it live (T)? */
@@ -148,33 +154,35 @@ function watch(
   at: number,
   { leases, epoch }: Replica,
   phase: Phase & { kind: 'READY' },
-  turn: Turn,
+  context: ReducerContext,
 ): SlotState {
-  const { nowMs, config, out } = turn;
+  const { nowMs, config, effects: out } = context;
   const busy = leases.length > 0;
   if (busy === (phase.idleSinceMs !== Number.POSITIVE_INFINITY))
-    return put(state, at, { phase: { ...phase, idleSinceMs: busy ? Number.POSITIVE_INFINITY : nowMs } });
+    return withReplica(state, at, {
+      phase: { ...phase, idleSinceMs: busy ? Number.POSITIVE_INFINITY : nowMs },
+    });
   if (nowMs >= phase.checkAtMs) {
-    const aliveUntilMs = phase.misses === 0 ? phase.heardMs + config.stallMs : nowMs;
-    if (nowMs < aliveUntilMs) return put(state, at, { phase: { ...phase, checkAtMs: aliveUntilMs } });
+    const aliveUntilMs = phase.misses === 0 ? phase.lastActivityMs + config.stallMs : nowMs;
+    if (nowMs < aliveUntilMs) return withReplica(state, at, { phase: { ...phase, checkAtMs: aliveUntilMs } });
     out.push({ kind: 'probe', epoch });
-    return put(state, at, { phase: { ...phase, checkAtMs: Number.POSITIVE_INFINITY } });
+    return withReplica(state, at, { phase: { ...phase, checkAtMs: Number.POSITIVE_INFINITY } });
   }
   if (config.idleStopMs <= 0 || nowMs < phase.idleSinceMs + config.idleStopMs) return state;
-  return rest(state, at, 'idle', turn);
+  return idle(state, at, 'idle', context);
 }
 
-function start(state: SlotState, turn: Turn): SlotState {
+function start(state: SlotState, context: ReducerContext): SlotState {
   if (state.closed || state.retiringUntilMs !== null) return state;
   let next = state;
   for (const [at, replica] of state.replicas.entries())
-    if (isIn(replica, 'BACKOFF', 'FAILED')) next = put(next, at, { phase: { kind: 'COLD' } });
+    if (isIn(replica, 'BACKOFF', 'FAILED')) next = withReplica(next, at, { phase: { kind: 'COLD' } });
   if (next.replicas.some((replica) => isIn(replica, 'READY', 'STARTING', 'WARMING'))) return next;
-  return { ...hurry(next, turn), wanted: true, askedMs: turn.nowMs };
+  return { ...shortenGrace(next, context), target: true, requestedAtMs: context.nowMs };
 }
 
-function stop(state: SlotState, drainMs: number, turn: Turn): SlotState {
-  let next: SlotState = { ...state, wanted: false };
+function stop(state: SlotState, drainMs: number, context: ReducerContext): SlotState {
+  let next: SlotState = { ...state, target: false };
   for (const [at, replica] of state.replicas.entries()) {
     const { phase } = replica;
     switch (phase.kind) {
@@ -184,80 +192,91 @@ function stop(state: SlotState, drainMs: number, turn: Turn): SlotState {
         break;
       case 'BACKOFF':
       case 'FAILED':
-        next = put(next, at, { phase: { kind: 'COLD' }, reason: 'stopped' });
+        next = withReplica(next, at, { phase: { kind: 'COLD' }, reason: 'stopped' });
         break;
       case 'ADMITTING':
         next = phase.asleep
-          ? halt(next, at, 'stopped', turn)
-          : put(next, at, { phase: { kind: 'COLD' }, reason: 'stopped' });
+          ? halt(next, at, 'stopped', context)
+          : withReplica(next, at, { phase: { kind: 'COLD' }, reason: 'stopped' });
         break;
       case 'STARTING':
       case 'WARMING':
       case 'SLEEPING':
-        next = halt(next, at, 'stopped', turn);
+        next = halt(next, at, 'stopped', context);
         break;
       case 'READY':
       case 'DRAINING': {
-        const untilMs = Math.min(turn.nowMs + drainMs, phase.kind === 'DRAINING' ? phase.untilMs : Infinity);
-        next = put(next, at, { phase: { kind: 'DRAINING', untilMs }, reason: 'stopped' });
+        const untilMs = Math.min(
+          context.nowMs + drainMs,
+          phase.kind === 'DRAINING' ? phase.untilMs : Infinity,
+        );
+        next = withReplica(next, at, { phase: { kind: 'DRAINING', untilMs }, reason: 'stopped' });
       }
     }
   }
   const wasReady = state.replicas.some((replica) => isIn(replica, 'READY'));
-  return wasReady ? rejudge(next, true, turn) : next;
+  return wasReady ? reschedule(next, true, context) : next;
 }
 
 /** What a start tells about itself. */
-function reported(state: SlotState, at: number, replica: Replica, event: Report, turn: Turn): SlotState {
+function reported(
+  state: SlotState,
+  at: number,
+  replica: Replica,
+  event: Report,
+  context: ReducerContext,
+): SlotState {
   const { phase } = replica;
-  const { nowMs } = turn;
+  const { nowMs } = context;
   switch (event.kind) {
     case 'spawned':
       if (replica.engine !== null) return state;
-      if (phase.kind === 'STOPPING') return put(state, at, { engine: event.engine });
+      if (phase.kind === 'STOPPING') return withReplica(state, at, { engine: event.engine });
       if (phase.kind !== 'STARTING') return state;
-      return put(state, at, {
+      return withReplica(state, at, {
         engine: event.engine,
         phase: { ...phase, probeAtMs: nowMs },
         reason: 'starting',
       });
     case 'probed':
-      return probed(state, at, phase, event.answer, turn);
+      return probed(state, at, phase, event.answer, context);
     case 'warmed':
-      return phase.kind === 'WARMING' ? serveFrom(state, at, phase.startedMs, turn) : state;
+      return phase.kind === 'WARMING' ? serveFrom(state, at, phase.startedMs, context) : state;
     case 'slept': {
       if (phase.kind !== 'SLEEPING' || phase.step !== 'falling') return state;
-      if (!event.ok) return halt(state, at, 'did not fall asleep', turn);
-      return put(state, at, { phase: { ...phase, step: 'asleep', sinceMs: nowMs, untilMs: Infinity } });
+      if (!event.ok) return halt(state, at, 'did not fall asleep', context);
+      return withReplica(state, at, {
+        phase: { ...phase, step: 'asleep', sinceMs: nowMs, untilMs: Infinity },
+      });
     }
     case 'woken': {
       if (phase.kind !== 'SLEEPING' || phase.step !== 'waking') return state;
-      if (!event.ok) return halt({ ...state, wanted: true }, at, 'did not wake up', turn);
-      return serveFrom({ ...state, wakeMs: nowMs - phase.sinceMs }, at, null, turn);
+      if (!event.ok) return halt({ ...state, target: true }, at, 'did not wake up', context);
+      return serveFrom({ ...state, wakeMs: nowMs - phase.sinceMs }, at, null, context);
     }
     case 'heard':
       if (phase.kind !== 'READY') return state;
-      return put(state, at, { phase: { ...phase, heardMs: nowMs, misses: 0 } });
+      return withReplica(state, at, { phase: { ...phase, lastActivityMs: nowMs, misses: 0 } });
     case 'exited':
       if (phase.kind === 'STARTING')
         return event.collision
-          ? collide(state, at, true, turn)
-          : failStart(state, at, event.reason, true, turn);
-      if (phase.kind === 'WARMING') return failStart(state, at, event.reason, true, turn);
+          ? collide(state, at, true, context)
+          : failStart(state, at, event.reason, true, context);
+      if (phase.kind === 'WARMING') return failStart(state, at, event.reason, true, context);
       if (phase.kind === 'READY' || phase.kind === 'SLEEPING' || isAsleep(replica))
-        return crash(state, at, event.reason, true, turn);
-      return phase.kind === 'DRAINING' ? halt(state, at, event.reason, turn) : state;
+        return crash(state, at, event.reason, true, context);
+      return phase.kind === 'DRAINING' ? halt(state, at, event.reason, context) : state;
     case 'gone': {
       if (phase.kind !== 'STOPPING') return state;
-      const { reclaimMs, vramMb } = turn.config;
-      if (reclaimMs <= 0 || vramMb <= 0) return afterGone(state, at, phase.backoffUntilMs, turn);
-      turn.out.push({ kind: 'reclaim', epoch: replica.epoch });
+      const { reclaimMs, vramMb } = context.config;
+      if (reclaimMs <= 0 || vramMb <= 0) return afterGone(state, at, phase.backoffUntilMs, context);
+      context.effects.push({ kind: 'reclaim', epoch: replica.epoch });
       const { backoffUntilMs } = phase;
       const reclaiming = { kind: 'RECLAIMING', untilMs: nowMs + reclaimMs, backoffUntilMs } as const;
-      return put(state, at, { phase: reclaiming, engine: null });
+      return withReplica(state, at, { phase: reclaiming, engine: null });
     }
     case 'reclaimed':
-      return phase.kind === 'RECLAIMING' ? afterGone(state, at, phase.backoffUntilMs, turn) : state;
+      return phase.kind === 'RECLAIMING' ? afterGone(state, at, phase.backoffUntilMs, context) : state;
     default:
       return state;
   }
@@ -267,30 +286,37 @@ function probed(
   state: SlotState,
   at: number,
   phase: Phase,
-  answer: (SlotEvent & { kind: 'probed' })['answer'],
-  turn: Turn,
+  answer: (TimedSlotEvent & { kind: 'probed' })['answer'],
+  context: ReducerContext,
 ): SlotState {
-  const { nowMs, config } = turn;
+  const { nowMs, config } = context;
   if (phase.kind === 'READY' && phase.checkAtMs === Number.POSITIVE_INFINITY) {
     const checkAtMs = nowMs + config.stallMs;
     if (answer === 'ready')
-      return put(state, at, { phase: { ...phase, heardMs: nowMs, misses: 0, checkAtMs } });
+      return withReplica(state, at, { phase: { ...phase, lastActivityMs: nowMs, misses: 0, checkAtMs } });
     // It was heard of while the probe was out.
-    if (nowMs < phase.heardMs + config.stallMs) return put(state, at, { phase: { ...phase, checkAtMs } });
+    if (nowMs < phase.lastActivityMs + config.stallMs)
+      return withReplica(state, at, { phase: { ...phase, checkAtMs } });
     const misses = phase.misses + 1;
     if (misses < missesMax)
-      return put(state, at, {
+      return withReplica(state, at, {
         phase: { ...phase, misses, checkAtMs: nowMs + Math.min(missPauseMs, config.stallMs) },
       });
-    return crash(state, at, `silent for ${config.stallMs} ms, and it does not answer its probe`, true, turn);
+    return crash(
+      state,
+      at,
+      `silent for ${config.stallMs} ms, and it does not answer its probe`,
+      true,
+      context,
+    );
   }
   if (phase.kind !== 'STARTING' || phase.probeAtMs !== Number.POSITIVE_INFINITY) return state;
-  if (answer === 'ready') return succeed(state, at, phase.startedMs, turn);
-  if (answer === 'stranger') return collide(state, at, false, turn);
+  if (answer === 'ready') return succeed(state, at, phase.startedMs, context);
+  if (answer === 'stranger') return collide(state, at, false, context);
   if (answer === 'waiting') {
     // Every 50 ms at first, every 500 ms from the fifth second on.
     const pauseMs = Math.min(500, Math.max(50, (nowMs - phase.startedMs) / 10));
-    return put(state, at, { phase: { ...phase, probeAtMs: nowMs + pauseMs } });
+    return withReplica(state, at, { phase: { ...phase, probeAtMs: nowMs + pauseMs } });
   }
-  return failStart(state, at, answer.wrong, false, turn);
+  return failStart(state, at, answer.wrong, false, context);
 }

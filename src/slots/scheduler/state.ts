@@ -3,7 +3,7 @@ import { emptyQueue, type FairQueue, type Queued } from './queue.ts';
 /** A request that waits for a lane. */
 export interface Waiter extends Queued {
   /** When it asked. An engine that gives way serves those who asked before (design.md, R4). */
-  readonly askedMs: number;
+  readonly requestedAtMs: number;
   /** How long it is willing to wait while there is no ready engine. */
   readonly coldWaitMs: number;
   /** When that ends. Not looked at while an engine is ready (design.md, Q2). */
@@ -42,7 +42,7 @@ export type Phase =
       /** Infinite while it works. */
       readonly idleSinceMs: number;
       /** When it last gave a sign of life. */
-      readonly heardMs: number;
+      readonly lastActivityMs: number;
       /** When to ask a silent engine whether it lives; infinite while a probe is out. */
       readonly checkAtMs: number;
       /** Such probes in a row that failed. */
@@ -96,9 +96,9 @@ export interface SlotState {
   /** The earliest deadline in the queue, or earlier. */
   readonly dueMs: number;
   /** Somebody asked for an engine, whether or not they still wait. */
-  readonly wanted: boolean;
+  readonly target: boolean;
   /** When somebody last asked. */
-  readonly askedMs: number;
+  readonly requestedAtMs: number;
   /** Durations of the last successful starts, oldest first. */
   readonly history: readonly number[];
   /** How long the last waking took. */
@@ -109,7 +109,7 @@ export interface SlotState {
 }
 
 /** What happens to a slot. */
-export type SlotHappening =
+export type SlotEvent =
   | { readonly kind: 'acquire'; readonly id: number; readonly accountId: number; readonly coldWaitMs: number }
   /** The request is over, wherever it stood: it was served, or it left. */
   | { readonly kind: 'leave'; readonly id: number; readonly unreachable: boolean }
@@ -135,7 +135,7 @@ export type SlotHappening =
   | { readonly kind: 'tick' };
 
 /** A happening at its time: monotonic, never falling. */
-export type SlotEvent = { readonly atMs: number } & SlotHappening;
+export type TimedSlotEvent = { readonly atMs: number } & SlotEvent;
 
 /** What a probe found: the engine serves, it does not yet, somebody else answers on its port, or it serves another model. */
 export type ProbeAnswer = 'ready' | 'waiting' | 'stranger' | { readonly wrong: string };
@@ -198,8 +198,8 @@ export function coldSlot(history: readonly number[], replicas = 1): SlotState {
     epoch: 0,
     queue: emptyQueue,
     dueMs: Number.POSITIVE_INFINITY,
-    wanted: false,
-    askedMs: Number.NEGATIVE_INFINITY,
+    target: false,
+    requestedAtMs: Number.NEGATIVE_INFINITY,
     history,
     wakeMs: firstWakeMs,
     retiringUntilMs: null,

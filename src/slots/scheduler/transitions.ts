@@ -4,7 +4,7 @@ import { emptyQueue, everyone, rework } from './queue.ts';
 import type { Phase, Replica, SlotConfig, SlotEffect, SlotState } from './state.ts';
 
 /** The grace that is left to a stopping engine once somebody waits for its successor (design.md, X3). */
-export const hurryMs = 1000;
+export const shortGraceMs = 1000;
 
 /** An engine that was ready for this long and then fell over is not one that falls over at once. */
 const stableMs = 60_000;
@@ -22,14 +22,14 @@ const fallAsleepMs = 60_000;
 const never = Number.POSITIVE_INFINITY;
 
 /** What a transition gets to work with; it adds to `out` what the shell has to do. */
-export interface Turn {
+export interface ReducerContext {
   readonly nowMs: number;
   readonly config: SlotConfig;
-  readonly out: SlotEffect[];
+  readonly effects: SlotEffect[];
 }
 
 /** The slot with its `at`-th replica changed. */
-export function put(state: SlotState, at: number, change: Partial<Replica>): SlotState {
+export function withReplica(state: SlotState, at: number, change: Partial<Replica>): SlotState {
   const replica = state.replicas[at];
   return replica === undefined
     ? state
@@ -42,19 +42,23 @@ export function isIn({ phase }: Replica, ...kinds: readonly Phase['kind'][]): bo
 }
 
 /** There is room: starts the engine, a new epoch, or wakes the one there is. */
-export function admit(state: SlotState, at: number, turn: Turn): SlotState {
-  const { nowMs, config, out } = turn;
+export function admit(state: SlotState, at: number, context: ReducerContext): SlotState {
+  const { nowMs, config, effects: out } = context;
   const replica = state.replicas[at];
   if (replica !== undefined && isAsleep(replica)) {
     out.push({ kind: 'wake', epoch: replica.epoch });
     const untilMs = nowMs + config.startBudgetMs;
     const phase = { kind: 'SLEEPING', step: 'waking', sinceMs: nowMs, untilMs } as const;
-    return { ...put(state, at, { phase, reason: 'waking up' }), wanted: false };
+    return { ...withReplica(state, at, { phase, reason: 'waking up' }), target: false };
   }
   const epoch = state.epoch + 1;
   out.push({ kind: 'spawn', epoch, replica: at });
   const phase = { kind: 'STARTING', startedMs: nowMs, probeAtMs: never } as const;
-  return { ...put(state, at, { phase, epoch, engine: null, reason: 'asked for' }), epoch, wanted: false };
+  return {
+    ...withReplica(state, at, { phase, epoch, engine: null, reason: 'asked for' }),
+    epoch,
+    target: false,
+  };
 }
 
 /** Whether it has a sleeping engine. */
@@ -63,18 +67,23 @@ export function isAsleep({ phase }: Replica): boolean {
 }
 
 /** The engine answers its probe: a first request of ours, where the slot wants one, then clients (design.md, D7). */
-export function succeed(state: SlotState, at: number, startedMs: number, turn: Turn): SlotState {
-  const { nowMs, config, out } = turn;
+export function succeed(state: SlotState, at: number, startedMs: number, context: ReducerContext): SlotState {
+  const { nowMs, config, effects: out } = context;
   const epoch = state.replicas[at]?.epoch ?? 0;
-  if (config.warmUpMs <= 0 || config.external) return serveFrom(state, at, startedMs, turn);
+  if (config.warmUpMs <= 0 || config.external) return serveFrom(state, at, startedMs, context);
   out.push({ kind: 'warm', epoch });
   const phase = { kind: 'WARMING', startedMs, untilMs: nowMs + config.warmUpMs } as const;
-  return put(state, at, { phase, reason: 'warming up' });
+  return withReplica(state, at, { phase, reason: 'warming up' });
 }
 
 /** The engine takes clients; `startedMs` null: it was not started, only awake again. */
-export function serveFrom(state: SlotState, at: number, startedMs: number | null, turn: Turn): SlotState {
-  const { nowMs, config, out } = turn;
+export function serveFrom(
+  state: SlotState,
+  at: number,
+  startedMs: number | null,
+  context: ReducerContext,
+): SlotState {
+  const { nowMs, config, effects: out } = context;
   const history = startedMs === null ? state.history : withStart(state.history, nowMs - startedMs);
   if (startedMs !== null) out.push({ kind: 'remember', history });
   const checks = config.stallMs > 0 && !config.external;
@@ -82,33 +91,45 @@ export function serveFrom(state: SlotState, at: number, startedMs: number | null
     kind: 'READY',
     readyMs: nowMs,
     idleSinceMs: never,
-    heardMs: nowMs,
+    lastActivityMs: nowMs,
     checkAtMs: checks ? nowMs + config.stallMs : never,
     misses: 0,
     yieldsFromMs: never,
   } as const;
-  return { ...put(state, at, { phase, collisions: 0, reason: 'ready' }), history };
+  return { ...withReplica(state, at, { phase, collisions: 0, reason: 'ready' }), history };
 }
 
 /** Stops an engine that did nothing wrong: whoever waits gets its successor. `hurried`: somebody waits for what it holds. */
-export function halt(state: SlotState, at: number, reason: string, turn: Turn, hurried = false): SlotState {
-  const { nowMs, config, out } = turn;
+export function halt(
+  state: SlotState,
+  at: number,
+  reason: string,
+  context: ReducerContext,
+  graceShortened = false,
+): SlotState {
+  const { nowMs, config, effects: out } = context;
   out.push({ kind: 'terminate', epoch: state.replicas[at]?.epoch ?? 0 });
-  const awaited = hurried || state.wanted || state.queue.size > 0;
-  const killAtMs = nowMs + (awaited ? Math.min(hurryMs, config.graceMs) : config.graceMs);
+  const awaited = graceShortened || state.target || state.queue.size > 0;
+  const killAtMs = nowMs + (awaited ? Math.min(shortGraceMs, config.graceMs) : config.graceMs);
   const phase = { kind: 'STOPPING', killAtMs, backoffUntilMs: nowMs } as const;
-  return loseLeases(put(state, at, { phase, failures: 0, reason }), at, turn);
+  return loseLeases(withReplica(state, at, { phase, failures: 0, reason }), at, context);
 }
 
 /** Lets an idle engine sleep, or stops one that cannot. */
-export function rest(state: SlotState, at: number, reason: string, turn: Turn, hurried = false): SlotState {
+export function idle(
+  state: SlotState,
+  at: number,
+  reason: string,
+  context: ReducerContext,
+  graceShortened = false,
+): SlotState {
   const replica = state.replicas[at];
-  if (replica === undefined || turn.config.sleepVramMb === null || replica.phase.kind !== 'READY')
-    return halt(state, at, reason, turn, hurried);
-  turn.out.push({ kind: 'sleep', epoch: replica.epoch });
-  const untilMs = turn.nowMs + fallAsleepMs;
-  const phase = { kind: 'SLEEPING', step: 'falling', sinceMs: turn.nowMs, untilMs } as const;
-  return put(state, at, { phase, failures: 0, reason });
+  if (replica === undefined || context.config.sleepVramMb === null || replica.phase.kind !== 'READY')
+    return halt(state, at, reason, context, graceShortened);
+  context.effects.push({ kind: 'sleep', epoch: replica.epoch });
+  const untilMs = context.nowMs + fallAsleepMs;
+  const phase = { kind: 'SLEEPING', step: 'falling', sinceMs: context.nowMs, untilMs } as const;
+  return withReplica(state, at, { phase, failures: 0, reason });
 }
 
 /** The start came to nothing: everybody is told, and nobody tries again for a while. */
@@ -117,47 +138,62 @@ export function failStart(
   at: number,
   reason: string,
   exited: boolean,
-  turn: Turn,
+  context: ReducerContext,
 ): SlotState {
   const failures = (state.replicas[at]?.failures ?? 0) + 1;
-  const failed = { ...put(state, at, { failures, collisions: 0 }), wanted: false };
-  return rejudge(
-    collapse(failed, at, reason, exited, delayMs(failures, failures, turn.config), turn),
+  const failed = { ...withReplica(state, at, { failures, collisions: 0 }), target: false };
+  return reschedule(
+    collapse(failed, at, reason, exited, delayMs(failures, failures, context.config), context),
     false,
-    turn,
+    context,
   );
 }
 
 /** An engine that was up is gone without having been asked to go. The first time it is started again at once. */
-export function crash(state: SlotState, at: number, reason: string, exited: boolean, turn: Turn): SlotState {
+export function crash(
+  state: SlotState,
+  at: number,
+  reason: string,
+  exited: boolean,
+  context: ReducerContext,
+): SlotState {
   const replica = state.replicas[at];
   if (replica === undefined) return state;
   const { phase } = replica;
-  const stable = phase.kind !== 'READY' || turn.nowMs - phase.readyMs >= stableMs;
+  const stable = phase.kind !== 'READY' || context.nowMs - phase.readyMs >= stableMs;
   const failures = (stable ? 0 : replica.failures) + 1;
-  const crashed = { ...put(state, at, { failures }), wanted: state.wanted || state.queue.size > 0 };
-  const waitMs = failures === 1 ? 0 : delayMs(failures, failures - 1, turn.config);
-  return rejudge(collapse(crashed, at, reason, exited, waitMs, turn), phase.kind === 'READY', turn);
+  const crashed = { ...withReplica(state, at, { failures }), target: state.target || state.queue.size > 0 };
+  const waitMs = failures === 1 ? 0 : delayMs(failures, failures - 1, context.config);
+  return reschedule(collapse(crashed, at, reason, exited, waitMs, context), phase.kind === 'READY', context);
 }
 
 /** Somebody else has the port of this start: the next one takes another, and the waiters stay. */
-export function collide(state: SlotState, at: number, exited: boolean, turn: Turn): SlotState {
+export function collide(state: SlotState, at: number, exited: boolean, context: ReducerContext): SlotState {
   const reason = 'a stranger had the port of the start';
   const collisions = (state.replicas[at]?.collisions ?? 0) + 1;
-  if (collisions >= collisionsMax) return failStart(state, at, reason, exited, turn);
-  return collapse({ ...put(state, at, { collisions }), wanted: true }, at, reason, true, 0, turn);
+  if (collisions >= collisionsMax) return failStart(state, at, reason, exited, context);
+  return collapse({ ...withReplica(state, at, { collisions }), target: true }, at, reason, true, 0, context);
 }
 
 /** Nothing of the engine is left, nor of its memory. */
-export function afterGone(state: SlotState, at: number, backoffUntilMs: number, turn: Turn): SlotState {
+export function afterGone(
+  state: SlotState,
+  at: number,
+  backoffUntilMs: number,
+  context: ReducerContext,
+): SlotState {
   const failures = state.replicas[at]?.failures ?? 0;
   const kind = failures >= circuitFailures ? 'FAILED' : 'BACKOFF';
-  const phase: Phase = backoffUntilMs > turn.nowMs ? { kind, untilMs: backoffUntilMs } : { kind: 'COLD' };
-  return put(state, at, { phase, engine: null });
+  const phase: Phase = backoffUntilMs > context.nowMs ? { kind, untilMs: backoffUntilMs } : { kind: 'COLD' };
+  return withReplica(state, at, { phase, engine: null });
 }
 
 /** Answers those whom their patience would not carry to a ready engine; `renewed`: it begins now, since one was lost (Q2). */
-export function rejudge(state: SlotState, renewed: boolean, { nowMs, config, out }: Turn): SlotState {
+export function reschedule(
+  state: SlotState,
+  renewed: boolean,
+  { nowMs, config, effects: out }: ReducerContext,
+): SlotState {
   if (state.queue.size === 0 || state.replicas.some((replica) => isIn(replica, 'READY'))) return state;
   const retryAfter = retryAfterSec(state, nowMs, config);
   let dueMs = never;
@@ -174,17 +210,17 @@ export function rejudge(state: SlotState, renewed: boolean, { nowMs, config, out
 }
 
 /** Answers everybody and stops whatever runs; nothing begins any more. */
-export function shut(state: SlotState, turn: Turn): SlotState {
-  for (const { id } of everyone(state.queue)) turn.out.push({ kind: 'refuse', id, retryAfterSec: 1 });
-  let next: SlotState = { ...state, queue: emptyQueue, wanted: false, closed: true };
+export function shut(state: SlotState, context: ReducerContext): SlotState {
+  for (const { id } of everyone(state.queue)) context.effects.push({ kind: 'refuse', id, retryAfterSec: 1 });
+  let next: SlotState = { ...state, queue: emptyQueue, target: false, closed: true };
   for (const [at, replica] of state.replicas.entries()) {
     const { phase } = replica;
     if (phase.kind === 'STOPPING' || phase.kind === 'RECLAIMING')
-      next = put(next, at, { phase: { ...phase, backoffUntilMs: turn.nowMs } });
+      next = withReplica(next, at, { phase: { ...phase, backoffUntilMs: context.nowMs } });
     else if (isIn(replica, 'COLD', 'BACKOFF', 'FAILED') || (isIn(replica, 'ADMITTING') && !isAsleep(replica)))
-      next = put(next, at, { phase: { kind: 'COLD' } });
-    else next = halt(next, at, 'closed', turn);
-    next = loseLeases(next, at, turn);
+      next = withReplica(next, at, { phase: { kind: 'COLD' } });
+    else next = halt(next, at, 'closed', context);
+    next = loseLeases(next, at, context);
   }
   return next;
 }
@@ -196,21 +232,21 @@ function collapse(
   reason: string,
   exited: boolean,
   waitMs: number,
-  turn: Turn,
+  context: ReducerContext,
 ): SlotState {
-  const { nowMs, config, out } = turn;
+  const { nowMs, config, effects: out } = context;
   out.push({ kind: exited ? 'kill' : 'terminate', epoch: state.replicas[at]?.epoch ?? 0 });
   const killAtMs = exited ? never : nowMs + config.graceMs;
   const phase = { kind: 'STOPPING', killAtMs, backoffUntilMs: nowMs + waitMs } as const;
-  const next = put(state, at, { phase, reason });
-  return config.external ? next : loseLeases(next, at, turn);
+  const next = withReplica(state, at, { phase, reason });
+  return config.external ? next : loseLeases(next, at, context);
 }
 
-function loseLeases(state: SlotState, at: number, { out }: Turn): SlotState {
+function loseLeases(state: SlotState, at: number, { effects: out }: ReducerContext): SlotState {
   const replica = state.replicas[at];
   if (replica === undefined || replica.leases.length === 0) return state;
   for (const id of replica.leases) out.push({ kind: 'lose', id, reason: replica.reason });
-  return put(state, at, { leases: [] });
+  return withReplica(state, at, { leases: [] });
 }
 
 /** 1, 2, 4, 8 s by the failures of a start; from the fifth failure on the circuit's own time, doubled each time. */

@@ -21,12 +21,12 @@ export interface FleetState {
 export type Move = { readonly slot: number; readonly at: number } & (
   | { readonly kind: 'admit' }
   | { readonly kind: 'evict'; readonly why: string }
-  | { readonly kind: 'crowd'; readonly roomAtMs: number }
-  | { readonly kind: 'yield'; readonly fromMs: number }
+  | { readonly kind: 'reserve-later'; readonly roomAtMs: number }
+  | { readonly kind: 'stop-admitting'; readonly fromMs: number }
 );
 
 /** A replica in its slot. */
-interface Place {
+interface PlacedReplica {
   readonly slot: number;
   readonly at: number;
   readonly replica: Replica;
@@ -35,7 +35,7 @@ interface Place {
 }
 
 /** What a replica holds of each of its GPUs, in MiB: follows from its phase alone (design.md, R1). */
-export function heldMb(replica: Replica, config: SlotConfig): number {
+export function occupiedMb(replica: Replica, config: SlotConfig): number {
   if (isIn(replica, 'COLD', 'BACKOFF', 'FAILED')) return 0;
   if (isAsleep(replica)) return config.sleepVramMb ?? config.vramMb;
   return isIn(replica, 'ADMITTING') ? 0 : config.vramMb;
@@ -44,40 +44,40 @@ export function heldMb(replica: Replica, config: SlotConfig): number {
 /** MiB in use by GPU. */
 export function usedMb(fleet: FleetState): Map<string, number> {
   const used = new Map<string, number>();
-  for (const { replica, gpus, member } of cliPaths(fleet))
-    for (const gpu of gpus) used.set(gpu, (used.get(gpu) ?? 0) + heldMb(replica, member.config));
+  for (const { replica, gpus, member } of placedReplicas(fleet))
+    for (const gpu of gpus) used.set(gpu, (used.get(gpu) ?? 0) + occupiedMb(replica, member.config));
   return used;
 }
 
 /** The GPU whose whole budget is less than what one replica wants of it; null when all is well. */
-export function neverFits(config: SlotConfig, budgets: ReadonlyMap<string, number>): string | null {
+export function exceedsBudget(config: SlotConfig, budgets: ReadonlyMap<string, number>): string | null {
   return config.replicas.flat().find((gpu) => config.vramMb > (budgets.get(gpu) ?? config.vramMb)) ?? null;
 }
 
 /** What to do now for those who want memory; nothing when all is as it should be (design.md, R). */
 export function arrange(fleet: FleetState, nowMs: number): readonly Move[] {
   if (!isWanted(fleet)) return [];
-  const places = cliPaths(fleet);
+  const places = placedReplicas(fleet);
   const used = usedMb(fleet);
   const moves: Move[] = [];
   const yields = new Map<Replica, number>();
   /** GPUs that somebody who came earlier waits for, and when he is done with them. */
   const taken = new Map<string, number>();
-  const lacksOf = (place: Place): Map<string, number> =>
+  const lacksOf = (place: PlacedReplica): Map<string, number> =>
     new Map(
       place.gpus.flatMap((gpu) => {
         const lackMb = (used.get(gpu) ?? 0) + wantedMb(place) - (fleet.budgets.get(gpu) ?? never);
         return lackMb > 0 ? [[gpu, lackMb] as const] : [];
       }),
     );
-  const admit = (place: Place): void => {
+  const admit = (place: PlacedReplica): void => {
     moves.push({ kind: 'admit', slot: place.slot, at: place.at });
     for (const gpu of place.gpus) used.set(gpu, (used.get(gpu) ?? 0) + wantedMb(place));
   };
-  for (const place of applicants(places)) {
+  for (const place of waitingReplicas(places)) {
     const { member, gpus } = place;
     if (member.after !== null && fleet.members.has(member.after)) {
-      crowd(place, nowMs, moves);
+      reserveLater(place, nowMs, moves);
       continue;
     }
     const aheadMs = Math.max(0, ...gpus.map((gpu) => taken.get(gpu) ?? 0));
@@ -98,7 +98,7 @@ export function arrange(fleet: FleetState, nowMs: number): readonly Move[] {
     const { startBudgetMs, minResidentMs } = member.config;
     const doneMs = roomAtMs + expectedStartMs(member.state.history, startBudgetMs) + minResidentMs;
     for (const gpu of gpus) if (fleet.budgets.has(gpu)) taken.set(gpu, doneMs);
-    crowd(place, roomAtMs, moves);
+    reserveLater(place, roomAtMs, moves);
   }
   for (const place of places) {
     if (wantsMore(place.member, place.at) && place.gpus.every((gpu) => !taken.has(gpu)))
@@ -110,7 +110,7 @@ export function arrange(fleet: FleetState, nowMs: number): readonly Move[] {
   for (const { replica, slot, at } of places) {
     const fromMs = yields.get(replica) ?? never;
     if (replica.phase.kind === 'READY' && replica.phase.yieldsFromMs !== fromMs)
-      moves.push({ kind: 'yield', slot, at, fromMs });
+      moves.push({ kind: 'stop-admitting', slot, at, fromMs });
   }
   return moves;
 }
@@ -136,8 +136,8 @@ export function roomWakeAtMs(fleet: FleetState, nowMs: number): number {
 
 const never = Number.POSITIVE_INFINITY;
 
-function cliPaths({ members }: FleetState): readonly Place[] {
-  const places: Place[] = [];
+function placedReplicas({ members }: FleetState): readonly PlacedReplica[] {
+  const places: PlacedReplica[] = [];
   for (const [slot, member] of members)
     for (const [at, replica] of member.state.replicas.entries())
       places.push({ slot, at, replica, member, gpus: member.config.replicas[at] ?? [] });
@@ -145,14 +145,15 @@ function cliPaths({ members }: FleetState): readonly Place[] {
 }
 
 /** Those who want memory, whoever wanted it first at the front (R3). */
-function applicants(places: readonly Place[]): readonly Place[] {
-  const since = ({ replica: { phase } }: Place): number => (phase.kind === 'ADMITTING' ? phase.sinceMs : 0);
+function waitingReplicas(places: readonly PlacedReplica[]): readonly PlacedReplica[] {
+  const since = ({ replica: { phase } }: PlacedReplica): number =>
+    phase.kind === 'ADMITTING' ? phase.sinceMs : 0;
   return places.filter(({ replica }) => isIn(replica, 'ADMITTING')).toSorted((a, b) => since(a) - since(b));
 }
 
 /** What it wants beyond what it holds. */
-function wantedMb({ replica, member: { config } }: Place): number {
-  return config.vramMb - heldMb(replica, config);
+function wantedMb({ replica, member: { config } }: PlacedReplica): number {
+  return config.vramMb - occupiedMb(replica, config);
 }
 
 /** Whether a slot that serves has more to do than its engines have lanes, and this replica could help (R7). */
@@ -169,20 +170,24 @@ function wantsMore({ state, config }: Member, at: number): boolean {
   return !ill && busy.length > 0 && state.queue.size + leases > lanes;
 }
 
-function crowd({ slot, at, replica }: Place, roomAtMs: number, moves: Move[]): void {
+function reserveLater({ slot, at, replica }: PlacedReplica, roomAtMs: number, moves: Move[]): void {
   if (replica.phase.kind === 'ADMITTING' && replica.phase.roomAtMs !== roomAtMs)
-    moves.push({ kind: 'crowd', slot, at, roomAtMs });
+    moves.push({ kind: 'reserve-later', slot, at, roomAtMs });
 }
 
 /** Whom to evict so that there is enough, all or nobody; else who is to give way, and when there may be enough. */
 function makeRoom(
-  applicant: Place,
+  applicant: PlacedReplica,
   lacks: ReadonlyMap<string, number>,
-  places: readonly Place[],
+  places: readonly PlacedReplica[],
   nowMs: number,
-): { readonly evict: readonly Place[]; readonly yielding: readonly Place[]; readonly atMs: number } {
+): {
+  readonly evict: readonly PlacedReplica[];
+  readonly yielding: readonly PlacedReplica[];
+  readonly atMs: number;
+} {
   const left = new Map(lacks);
-  const free = (place: Place, mb: number): void => {
+  const free = (place: PlacedReplica, mb: number): void => {
     for (const gpu of place.gpus) if (left.has(gpu)) left.set(gpu, (left.get(gpu) ?? 0) - mb);
   };
   const enough = (): boolean => [...left.values()].every((mb) => mb <= 0);
@@ -190,19 +195,19 @@ function makeRoom(
   if (enough()) return { evict: [], yielding: [], atMs: nowMs };
   const residents = places
     .filter((place) => place.slot !== applicant.slot && place.gpus.some((gpu) => (left.get(gpu) ?? 0) > 0))
-    .filter((place) => heldMb(place.replica, place.member.config) > comingMb(place));
+    .filter((place) => occupiedMb(place.replica, place.member.config) > comingMb(place));
   const evictable = residents
     .filter((place) => mayGo(place, nowMs))
-    .toSorted((a, b) => worth(a, nowMs) - worth(b, nowMs));
+    .toSorted((a, b) => evictionCost(a, nowMs) - evictionCost(b, nowMs));
   const picked = pick(evictable, left, free, enough);
   if (picked !== null) return { evict: picked, yielding: [], atMs: nowMs };
   const inTime = residents
     .map((place) => ({ place, freeMs: Math.max(nowMs, freeAtMs(place)) }))
-    .toSorted((a, b) => a.freeMs - b.freeMs || worth(a.place, nowMs) - worth(b.place, nowMs));
+    .toSorted((a, b) => a.freeMs - b.freeMs || evictionCost(a.place, nowMs) - evictionCost(b.place, nowMs));
   const rest = new Map(left);
   const chosen = inTime.filter(({ place }) => {
     const helps = place.gpus.some((gpu) => (rest.get(gpu) ?? 0) > 0);
-    const mb = heldMb(place.replica, place.member.config) - comingMb(place);
+    const mb = occupiedMb(place.replica, place.member.config) - comingMb(place);
     if (helps) for (const gpu of place.gpus) rest.set(gpu, (rest.get(gpu) ?? 0) - mb);
     return helps;
   });
@@ -215,13 +220,14 @@ function makeRoom(
 
 /** The first of `places` that are enough together, without those that turn out not to be needed; null when all are not enough. */
 function pick(
-  places: readonly Place[],
+  places: readonly PlacedReplica[],
   left: ReadonlyMap<string, number>,
-  free: (place: Place, mb: number) => void,
+  free: (place: PlacedReplica, mb: number) => void,
   enough: () => boolean,
-): readonly Place[] | null {
-  const held = (place: Place): number => heldMb(place.replica, place.member.config) - comingMb(place);
-  let picked: Place[] = [];
+): readonly PlacedReplica[] | null {
+  const held = (place: PlacedReplica): number =>
+    occupiedMb(place.replica, place.member.config) - comingMb(place);
+  let picked: PlacedReplica[] = [];
   for (const place of places) {
     if (enough()) break;
     if (!place.gpus.some((gpu) => (left.get(gpu) ?? 0) > 0)) continue;
@@ -240,14 +246,14 @@ function pick(
 }
 
 /** What a replica is about to give back without being asked. */
-function comingMb({ replica, member: { config } }: Place): number {
+function comingMb({ replica, member: { config } }: PlacedReplica): number {
   if (isIn(replica, 'STOPPING', 'RECLAIMING', 'DRAINING')) return config.vramMb;
   const falls = replica.phase.kind === 'SLEEPING' && replica.phase.step === 'falling';
   return falls ? config.vramMb - (config.sleepVramMb ?? config.vramMb) : 0;
 }
 
 /** Nobody who works, and nobody whose residency is not over (R4). */
-function mayGo(place: Place, nowMs: number): boolean {
+function mayGo(place: PlacedReplica, nowMs: number): boolean {
   const { replica, member } = place;
   const { phase } = replica;
   if (replica.leases.length > 0 || freeAtMs(place) > nowMs) return false;
@@ -259,13 +265,13 @@ function mayGo(place: Place, nowMs: number): boolean {
 }
 
 /** When its residency is over. */
-function freeAtMs({ replica: { phase }, member: { config, state } }: Place): number {
+function freeAtMs({ replica: { phase }, member: { config, state } }: PlacedReplica): number {
   switch (phase.kind) {
     case 'READY':
       return state.retiringUntilMs === null ? phase.readyMs + config.minResidentMs : phase.readyMs;
     case 'STARTING':
     case 'WARMING':
-      return Math.max(phase.startedMs, state.askedMs) + config.minResidentMs;
+      return Math.max(phase.startedMs, state.requestedAtMs) + config.minResidentMs;
     case 'SLEEPING':
       return phase.step === 'waking' ? phase.sinceMs + state.wakeMs + config.minResidentMs : phase.sinceMs;
     default:
@@ -274,7 +280,10 @@ function freeAtMs({ replica: { phase }, member: { config, state } }: Place): num
 }
 
 /** What is lost with it: little when it has rested long and starts fast (R5). */
-function worth({ replica: { phase }, member: { state, config } }: Place, nowMs: number): number {
+function evictionCost(
+  { replica: { phase }, member: { state, config } }: PlacedReplica,
+  nowMs: number,
+): number {
   const startMs = expectedStartMs(state.history, config.startBudgetMs);
   if (phase.kind === 'READY') return (startMs + 1) / (Math.max(0, nowMs - phase.idleSinceMs) + 1);
   return phase.kind === 'SLEEPING' || phase.kind === 'ADMITTING' ? 0 : startMs + 1;

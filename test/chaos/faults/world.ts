@@ -113,7 +113,7 @@ export async function openWorld(options: {
   const clock = new WatchedClock();
   const places = sites.map((_, at) => hex(at));
   // What keeps the processor busy gets more time than a silence: two such candidates still fit into the budget.
-  const patience = (at: number): object => {
+  const cancellation = (at: number): object => {
     const { heavy, takes } = chosen[at]?.fault ?? {};
     return heavy === true && takes === undefined ? { first_byte_timeout_ms: 450 * scale } : {};
   };
@@ -133,7 +133,7 @@ export async function openWorld(options: {
         ...places.flatMap((place, at) =>
           ['a', 'b'].map((letter) => ({
             ...provider(`${letter}${place}`, sites[at]?.port ?? 0),
-            ...patience(at),
+            ...cancellation(at),
           })),
         ),
       ] as object,

@@ -54,7 +54,7 @@ export async function canaries({ seed }: GoalRun): Promise<readonly Outcome[]> {
     config: { log: { level: 'debug' } },
   });
   try {
-    const management = await stage.office.createKey({
+    const management = await stage.operator.createKey({
       accountId: stage.payers[0]?.accountId ?? 0,
       kind: 'management',
       name: 'canary',
@@ -225,7 +225,7 @@ function judge(written: readonly Written[], keys: readonly string[]): Outcome {
   const faults = written.flatMap(({ where, text }) =>
     secrets
       .filter((secret) => text.includes(secret) && !belongs(where, secret))
-      .map((secret) => `${secret} in ${where}: ${around(text, secret)}`),
+      .map((secret) => `${secret} in ${where}: ${proc(text, secret)}`),
   );
   const bytes = written.reduce((sum, { text }) => sum + text.length, 0);
   const tables = written.filter(
@@ -246,7 +246,7 @@ function belongs(where: string, secret: string): boolean {
   return secret === said.completion && where.startsWith('answer to');
 }
 
-function around(text: string, secret: string): string {
+function proc(text: string, secret: string): string {
   const at = text.indexOf(secret);
   return text.slice(Math.max(0, at - 100), at + secret.length + 40).replaceAll('\n', ' ');
 }

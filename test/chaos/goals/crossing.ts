@@ -79,7 +79,7 @@ export async function crossing({ seed, quick }: GoalRun): Promise<readonly Outco
     if (after.timers > before.timers + 40) faults.push(`${after.timers} timers, ${before.timers} before`);
     if (after.sockets > before.sockets + 40)
       faults.push(`${after.sockets} sockets, ${before.sockets} before`);
-    faults.push(...faultsOf(auditHistory(sights, await readBooks(naru.office))));
+    faults.push(...faultsOf(auditHistory(sights, await readBooks(naru.operator))));
     faults.push(...(await heldStill(naru, account, management.key)));
     const found = `${sights.length} requests, ${left} left by their clients, ${sights.filter((sight) => sight.kind === 'success').length} answered; heap ${grown >= 0 ? '+' : ''}${grown} MiB, timers ${before.timers} → ${after.timers}, sockets ${before.sockets} → ${after.sockets}`;
     const wanted = '30 % cancelled, no crossing, no leak, every bill exact';

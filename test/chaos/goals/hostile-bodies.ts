@@ -28,7 +28,7 @@ export async function hostileBodies({ quick }: GoalRun): Promise<readonly Outcom
   try {
     const naru = await startNaru(site);
     const books = await site.openBooks();
-    const payer = await createPayer(books.office, '1000000000', 2);
+    const payer = await createPayer(books.operator, '1000000000', 2);
     await books.close();
     const [attacker, healthy] = payer.keys;
     const probe = (): Promise<number> => timeOf(naru.url, healthy?.key ?? '');

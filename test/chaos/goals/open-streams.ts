@@ -42,7 +42,7 @@ export async function openStreams({ quick }: GoalRun): Promise<readonly Outcome[
     await until(
       'all are settled',
       async () => {
-        const books = await readBooks(stage.office);
+        const books = await readBooks(stage.operator);
         entries = books.entries.filter((entry) => entry.kind === 'usage').length;
         return entries === wanted && books.verdict.ok;
       },

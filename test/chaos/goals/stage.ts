@@ -29,7 +29,7 @@ export interface Stage {
   readonly payers: readonly Payer[];
   /** Past the cutter, if there is one. */
   readonly database: Database;
-  readonly office: OperatorService;
+  readonly operator: OperatorService;
   /** Between the server and its database; null when that is the embedded one. */
   readonly cutter: Cutter | null;
   end(): Promise<void>;
@@ -80,16 +80,16 @@ async function build(
   const naru = await startNaru(site);
   const books = behind === null ? await site.openBooks() : behind;
   if (behind === null) later(() => books.database.close().catch(() => {}));
-  const { database, office } = books;
-  const payers = [await createPayer(office, '500000000', 2), await createPayer(office, '400000000', 2)];
+  const { database, operator } = books;
+  const payers = [await createPayer(operator, '500000000', 2), await createPayer(operator, '400000000', 2)];
   for (const { key } of payers.flatMap((payer) => payer.keys)) await readJson(`${naru.url}/key`, key);
-  return { site, naru, payers, database, office, cutter: behind?.cutter ?? null, end };
+  return { site, naru, payers, database, operator, cutter: behind?.cutter ?? null, end };
 }
 
 async function openBehind(
   where: 'cutter' | DatabaseAddress,
   later: (end: () => Promise<unknown>) => void,
-): Promise<{ readonly cutter: Cutter; readonly database: Database; readonly office: OperatorService }> {
+): Promise<{ readonly cutter: Cutter; readonly database: Database; readonly operator: OperatorService }> {
   const home = where === 'cutter' ? await createTestDatabase() : null;
   if (home !== null) later(() => home.drop());
   const address = home?.address ?? (where as DatabaseAddress);
@@ -97,12 +97,12 @@ async function openBehind(
   later(() => cutter.close());
   const database = new Database(address, 2);
   later(() => database.close().catch(() => {}));
-  const office = createOperatorService(database, {
+  const operator = createOperatorService(database, {
     clock: systemClock,
     keyPrefix: 'sk-naru-',
     close: async () => {},
   });
-  return { cutter, database, office };
+  return { cutter, database, operator };
 }
 
 /** The members of naru.yaml that offer the model of the orders, and others. */
@@ -142,7 +142,7 @@ export async function settleAndAudit(
 ): Promise<readonly string[]> {
   let faults: readonly string[] = ['never audited'];
   const look = async (): Promise<boolean> => {
-    const books = await readBooks(stage.office);
+    const books = await readBooks(stage.operator);
     const memory = await auditMemory(stage.naru.url, stage.payers, books.entries, books.generations).catch(
       (error) => ({
         goal: 'memory can be read',

@@ -52,7 +52,7 @@ export async function unread({ seed, quick }: GoalRun): Promise<readonly Outcome
         await pause(100);
         left = descriptorsOf(naru.pid) - before.descriptors;
         if (left > total / 4) return false;
-        const { generations } = await readBooks(stage.office);
+        const { generations } = await readBooks(stage.operator);
         records = generations.filter((record) => record.account_id === silent.accountId).length;
         return records === total && left <= 20;
       },
@@ -62,7 +62,7 @@ export async function unread({ seed, quick }: GoalRun): Promise<readonly Outcome
     const served = load.sights.length - servedAt;
     await load.stop();
     for (const one of mute) one.close();
-    const { entries, generations } = await readBooks(stage.office);
+    const { entries, generations } = await readBooks(stage.operator);
     const own = generations.filter((record) => record.account_id === silent.accountId);
     const kinds = Map.groupBy(own, (record) => `${record.status} ${record.error_type ?? 'billed'}`);
     const ends = [...kinds]

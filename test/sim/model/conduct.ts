@@ -19,10 +19,10 @@ import { settleBatch } from '../../../src/ledger/settlement-sql.ts';
 import { krwOfMicro } from '../../../src/money/krw.ts';
 import {
   claimsOfOthers,
-  dropAllShares,
-  dropShares,
-  lockShares,
-  writeShares,
+  dropAllLeases,
+  dropLeases,
+  lockLeases,
+  writeLeases,
   writeTickets,
 } from '../../../src/nodes/credit-leases-sql.ts';
 import {
@@ -192,7 +192,7 @@ export const operations = {
   age: ({ age }, { a, b }) => age((a % 4) + 1, b % 2 === 0 ? 60_000 : 4_000_000),
   'remove a node': ({ database }, { a }) => removeNode(database, (a % 4) + 1),
   'forget the lost': ({ database }) => removeLostNodes(database, 3_600_000),
-  lock: ({ sql }, { a, b }) => lockShares(sql, kindOf(b), (a % 3) + 1),
+  lock: ({ sql }, { a, b }) => lockLeases(sql, kindOf(b), (a % 3) + 1),
   'claims of others': async ({ sql }, { a, b, c }) => {
     const { amount, waitsSinceMs } = await claimsOfOthers(sql, (a % 4) + 1, kindOf(b), (c % 3) + 1);
     return { amount, waitsSinceMs };
@@ -203,13 +203,13 @@ export const operations = {
       { kind: kindOf(b + 1), subject: (a % 3) + 1, waitsSinceMs: atMs - c },
     ]),
   'write shares': ({ sql }, { a, b, c }) =>
-    writeShares(sql, (a % 4) + 1, [
+    writeLeases(sql, (a % 4) + 1, [
       { kind: kindOf(b), subject: (c % 3) + 1, amount: BigInt(b - 1) * 1_000_000n },
       { kind: kindOf(b + 1), subject: (a % 3) + 1, amount: BigInt(c) },
     ]),
   'drop shares': ({ sql }, { a, b, c }) =>
-    dropShares(sql, (a % 4) + 1, [{ kind: kindOf(b), subject: (c % 3) + 1 }]),
-  'drop all shares': ({ sql }, { a }) => dropAllShares(sql, (a % 4) + 1),
+    dropLeases(sql, (a % 4) + 1, [{ kind: kindOf(b), subject: (c % 3) + 1 }]),
+  'drop all shares': ({ sql }, { a }) => dropAllLeases(sql, (a % 4) + 1),
   change: ({ sql }, { a }) => recordChange(sql, 'key', a),
   changes: async ({ client, reader }, { a }) => {
     const { changes, isLast, seen } = await changesAfter(client, reader.seen, a);
