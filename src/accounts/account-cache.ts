@@ -68,8 +68,8 @@ export class AccountCache {
 
   /** Reads an account in a turn of the ordered line that the caller has. Throws when there is none. */
   async readIn(sql: Sql, accountId: number): Promise<Account> {
-    const askedMs = this.#parts.clock.monotonic();
-    this.update(await findBalances(sql, [accountId]), askedMs);
+    const readAtMs = this.#parts.clock.monotonic();
+    this.update(await findBalances(sql, [accountId]), readAtMs);
     const account = this.getCached(accountId);
     if (account === undefined) throw new Error(`there is no account ${accountId}`);
     return account;
@@ -79,18 +79,18 @@ export class AccountCache {
    * Takes over committed balances, asked for at this monotonic instant; the charges they contain must be given back by the caller in
    * the same turn.
    */
-  update(balances: readonly BalanceRow[], askedMs: number): void {
+  update(balances: readonly BalanceRow[], readAtMs: number): void {
     for (const row of balances) {
       const known = this.#accounts.get(row.accountId);
       if (known === undefined) continue;
       known.update(row);
-      known.readAtMs = askedMs;
+      known.readAtMs = readAtMs;
     }
   }
 
-  #isCurrent({ readAtMs: askedMs }: Account): boolean {
+  #isCurrent({ readAtMs }: Account): boolean {
     const { clock, isShared, knownSince } = this.#parts;
-    return isShared() ? clock.monotonic() - askedMs <= currentForMs : askedMs >= knownSince();
+    return isShared() ? clock.monotonic() - readAtMs <= currentForMs : readAtMs >= knownSince();
   }
 
   #read(accountId: number): Promise<void> {
@@ -106,11 +106,11 @@ export class AccountCache {
       this.#next = null;
       this.#inHand = ids;
       try {
-        const askedMs = this.#parts.clock.monotonic();
+        const readAtMs = this.#parts.clock.monotonic();
         const rows = await findBalances(sql, [...ids]);
-        this.update(rows, askedMs);
+        this.update(rows, readAtMs);
         for (const row of rows)
-          if (!this.#accounts.has(row.accountId)) this.#addLoaded(new Account(row, askedMs));
+          if (!this.#accounts.has(row.accountId)) this.#addLoaded(new Account(row, readAtMs));
       } finally {
         this.#inHand = missing;
       }

@@ -65,7 +65,7 @@ interface Found {
 }
 
 /** What was found in all folders of an order. */
-interface Tally {
+interface FoundSegments {
   readonly found: Found[];
   readonly elsewhere: Map<string, number>;
   damaged: number;
@@ -130,7 +130,7 @@ async function recoverInto(
   isServed: boolean,
 ): Promise<Recovered> {
   const own = await readDatabaseId(database);
-  const tally: Tally = { found: [], elsewhere: new Map(), damaged: 0 };
+  const tally: FoundSegments = { found: [], elsewhere: new Map(), damaged: 0 };
   for (const folder of folders)
     tally.found.push(readFolder(folder, new Set([own, ofDatabase ?? own]), tally));
   // Asked after the journal was read: a node that writes to it now had registered before.
@@ -183,7 +183,7 @@ async function isAlive(database: Database, home: string): Promise<boolean> {
 }
 
 /** Segments that say nothing belong to the data directory that they are in, and to the database that is asked. */
-function readFolder(folder: string, databases: ReadonlySet<string>, tally: Tally): Found {
+function readFolder(folder: string, databases: ReadonlySet<string>, tally: FoundSegments): Found {
   const homes = new Set<string>();
   const ours: FoundSegment[] = [];
   for (const segment of inspectJournal(folder)) {

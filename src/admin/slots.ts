@@ -22,7 +22,7 @@ export interface SlotAdmin {
   /** Stops it and waits until nothing of the engine is left; requests in flight get `drainMs` (30 s when null) to end. */
   stop(name: string, drainMs: number | null): Promise<SlotRow>;
   /** What its engine said; a server is not needed. */
-  logs(name: string, wish: LogQuery): AsyncIterable<LogLine>;
+  logs(name: string, query: LogQuery): AsyncIterable<LogLine>;
 }
 
 /** Which part of the logs. */
@@ -68,7 +68,7 @@ export function openSlotAdmin(places: CliPaths, proc: ProcessContext): SlotAdmin
         method: 'POST',
         limitMs: null,
       }),
-    logs: (name, wish) => logsOf(settings, name, wish, proc),
+    logs: (name, query) => logsOf(settings, name, query, proc),
   };
 }
 

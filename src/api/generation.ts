@@ -39,8 +39,8 @@ export function generationRoutes({
         if (id === null || id === '') throw refuse('invalid_request', '`id` is missing.');
         const asRequest = generationOfRequest(id);
         const uuid = parseGenerationId(id) ?? asRequest;
-        const onTheWay = uuid === null ? undefined : (settlements.find(uuid) ?? refusals.find(uuid));
-        const own = onTheWay?.accountId === caller.accountId ? onTheWay : null;
+        const pending = uuid === null ? undefined : (settlements.find(uuid) ?? refusals.find(uuid));
+        const own = pending?.accountId === caller.accountId ? pending : null;
         const row =
           own ??
           (uuid === null ? null : await read(caller.accountId, uuid)) ??

@@ -7,7 +7,7 @@ export type Found =
   | { readonly kind: 'route'; readonly route: AnyRoute; readonly params: Readonly<Record<string, string>> }
   | { readonly kind: 'options'; readonly allow: readonly string[] };
 
-interface Place {
+interface RouteNode {
   readonly segments: readonly string[];
   readonly rows: Map<string, AnyRoute>;
 }
@@ -15,8 +15,8 @@ interface Place {
 /** The endpoints of the service, indexed once. */
 export class RouteTable {
   readonly routes: readonly AnyRoute[];
-  readonly #exact = new Map<string, Place>();
-  readonly #patterns: Place[] = [];
+  readonly #exact = new Map<string, RouteNode>();
+  readonly #patterns: RouteNode[] = [];
 
   constructor(routes: readonly AnyRoute[]) {
     this.routes = routes;
@@ -31,9 +31,9 @@ export class RouteTable {
     const at = this.#lookUp(path);
     if (at === null)
       throw refuse('no_such_path', `${echoed(path)} is not supported by this service.`, { path });
-    const row = at.place.rows.get(method === 'HEAD' ? 'GET' : method);
+    const row = at.node.rows.get(method === 'HEAD' ? 'GET' : method);
     if (row !== undefined) return { kind: 'route', route: row, params: at.params };
-    const allow = allowed(at.place);
+    const allow = allowed(at.node);
     if (method === 'OPTIONS') return { kind: 'options', allow };
     throw refuse('method_not_allowed', `${method} is not allowed here; use ${allow.join(', ')}.`, {
       path,
@@ -42,36 +42,36 @@ export class RouteTable {
     });
   }
 
-  #lookUp(path: string): { place: Place; params: Record<string, string> } | null {
+  #lookUp(path: string): { node: RouteNode; params: Record<string, string> } | null {
     const bare = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
     const exact = this.#exact.get(bare);
-    if (exact !== undefined) return { place: exact, params: {} };
+    if (exact !== undefined) return { node: exact, params: {} };
     const segments = bare.split('/');
-    for (const place of this.#patterns) {
-      const params = match(place.segments, segments);
-      if (params !== null) return { place, params };
+    for (const node of this.#patterns) {
+      const params = match(node.segments, segments);
+      if (params !== null) return { node, params };
     }
     return null;
   }
 
-  #placeOf(path: string): Place {
+  #placeOf(path: string): RouteNode {
     const segments = path.split('/');
     if (!path.includes('{')) {
       const known = this.#exact.get(path) ?? { segments, rows: new Map() };
       this.#exact.set(path, known);
       return known;
     }
-    const known = this.#patterns.find((place) => place.segments.join('/') === path);
+    const known = this.#patterns.find((node) => node.segments.join('/') === path);
     if (known !== undefined) return known;
-    const place: Place = { segments, rows: new Map() };
+    const place: RouteNode = { segments, rows: new Map() };
     this.#patterns.push(place);
     return place;
   }
 }
 
 /** The methods a place accepts, HEAD and OPTIONS included. */
-function allowed(place: Place): readonly string[] {
-  const methods = [...place.rows.keys()];
+function allowed(node: RouteNode): readonly string[] {
+  const methods = [...node.rows.keys()];
   return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
 }
 

@@ -219,9 +219,9 @@ function takeCommitted(
   { accounts, keys, leases }: Pick<Accounting, 'accounts' | 'keys' | 'leases'>,
   rows: readonly SettlementRow[],
   result: SettlementResult,
-  askedMs: number,
+  readAtMs: number,
 ): void {
-  accounts.update(result.balances, askedMs);
+  accounts.update(result.balances, readAtMs);
   for (const row of rows) {
     const cost = krwOfMicro(row.cost);
     accounts.getCached(row.accountId)?.uncharge(cost);

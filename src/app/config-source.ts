@@ -23,7 +23,7 @@ export interface CheckedConfig {
   /** What is unsafe about it although it can be used, such as who may write it. */
   readonly warnings: readonly string[];
   /** What it takes from the public facts; null when it has faults or takes none. */
-  readonly facts: AppliedMetadata | null;
+  readonly metadata: AppliedMetadata | null;
 }
 
 /** Where things are, after the command line and the defaults. */
@@ -78,8 +78,8 @@ export function rememberConfig({ dataDir, configFile }: Settings): void {
 export function faultsOf(settings: Settings, proc: ProcessContext): CheckedConfig {
   const { file, loaded } = load(settings, proc);
   const warnings = settings.configFile === null ? [] : rightsFaults(settings.configFile, proc.uid);
-  if (loaded.ok) return { file, faults: [], warnings, facts: loaded.facts };
-  return { file, faults: loaded.faults.map((fault) => faultText(file, fault)), warnings, facts: null };
+  if (loaded.ok) return { file, faults: [], warnings, metadata: loaded.metadata };
+  return { file, faults: loaded.faults.map((fault) => faultText(file, fault)), warnings, metadata: null };
 }
 
 /** The configuration; throws a `OperatorError` that lists every fault. */
@@ -92,8 +92,8 @@ export function readConfig(settings: Settings, proc: ProcessContext): Config {
  * directory first: a newer Naru changes no price, only `naru models refresh` does. Throws as `readConfig`.
  */
 export function readConfigToPublish(settings: Settings, proc: ProcessContext): Config {
-  const { config, facts } = readWhole(settings, proc);
-  if (facts !== null && facts.models.length > 0) storeMetadata(settings.dataDir, facts);
+  const { config, metadata } = readWhole(settings, proc);
+  if (metadata !== null && metadata.models.length > 0) storeMetadata(settings.dataDir, metadata);
   return config;
 }
 
@@ -118,7 +118,7 @@ export function sourceOf({ configFile, dataDir }: Settings, proc: ProcessContext
     path: configFile ?? join(proc.root, 'naru.yaml'),
     env: proc.env,
     readFile: (file) => readText(file, maxConfigBytes),
-    facts: defaultMetadata(dataDir),
+    metadata: defaultMetadata(dataDir),
   };
 }
 

@@ -73,18 +73,18 @@ async function ask<T extends { readonly data_dir: string }>(
   path: string,
 ): Promise<T | null> {
   const host = admin.host.includes(':') ? `[${admin.host}]` : admin.host;
-  let said: T & { readonly error?: string };
+  let stated: T & { readonly error?: string };
   try {
     // Once in a command, so the slow built-in client will do; undici takes 100 ms to load.
     const response = await fetch(`http://${host}:${admin.port}${path}`, {
       signal: AbortSignal.timeout(askForMs),
       redirect: 'error',
     });
-    said = (await response.json()) as typeof said;
+    stated = (await response.json()) as typeof stated;
   } catch {
     // Nobody there, or somebody else who does not speak JSON.
     return null;
   }
-  if (typeof said.error === 'string') throw new OperatorError(said.error);
-  return said.data_dir === dataDir ? said : null;
+  if (typeof stated.error === 'string') throw new OperatorError(stated.error);
+  return stated.data_dir === dataDir ? stated : null;
 }

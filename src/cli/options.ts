@@ -54,10 +54,10 @@ export async function withOperatorService(
   options: CommonOptions,
   work: (operator: OperatorService, output: Output) => Promise<void>,
 ): Promise<void> {
-  const office = await cli.openOperatorService(cliPaths(options));
+  const service = await cli.openOperatorService(cliPaths(options));
   try {
-    await work(office, new Output(cli, options.json === true));
+    await work(service, new Output(cli, options.json === true));
   } finally {
-    await office.close();
+    await service.close();
   }
 }

@@ -75,7 +75,7 @@ function mayBeSaidAnew(command: Command, flag: string): boolean {
 function refuseUnclearOptions(program: Command, args: readonly string[]): void {
   let command = program;
   let isValue = false;
-  const said = new Map<string, string>();
+  const seen = new Map<string, string>();
   for (const [index, arg] of args.entries()) {
     if (arg === '--') return;
     const below = command.commands.find((one) => one.name() === arg);
@@ -96,11 +96,11 @@ function refuseUnclearOptions(program: Command, args: readonly string[]): void {
     // A word of our own in the place of a value is a value that was forgotten; `--memo=--kind` says that it is meant.
     if (isValue && known.includes(value))
       command.error(`error: option '${flag}' has no value before '${value}'`, { exitCode: 2 });
-    const before = said.get(flag);
+    const before = seen.get(flag);
     if (takesValue && before !== undefined && before !== value && !mayBeSaidAnew(command, flag))
       command.error(`error: option '${flag}' stands here twice, as '${before}' and as '${value}'`, {
         exitCode: 2,
       });
-    said.set(flag, value);
+    seen.set(flag, value);
   }
 }

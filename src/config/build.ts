@@ -10,7 +10,7 @@ type ParsedModel = ParsedFile['models'][number];
 type ParsedCandidate = NonNullable<ParsedModel['candidates']>[number];
 
 /** The configuration that a file without faults means: names of ours, money as integers, what is inherited written out. */
-export function buildConfig(file: ParsedFile, outside: Outside, facts: AppliedMetadata | null): Config {
+export function buildConfig(file: ParsedFile, outside: Outside, metadata: AppliedMetadata | null): Config {
   const exchange: ExchangeConfig | null =
     file.exchange === undefined
       ? null
@@ -30,7 +30,7 @@ export function buildConfig(file: ParsedFile, outside: Outside, facts: AppliedMe
     providers: file.providers.map((provider) => buildProvider(provider, limits)),
     slots: file.slots.map((slot) => buildSlot(slot, outside)),
     gpus: file.gpus.map(({ id, vram_mb }) => ({ id, vramMb: vram_mb })),
-    models: file.models.map((model) => buildModel(model, exchange, factsPriceDay(model.id, facts))),
+    models: file.models.map((model) => buildModel(model, exchange, factsPriceDay(model.id, metadata))),
     datasets: {
       syncKey: file.datasets.sync_key ?? null,
       samples: file.datasets.samples,
@@ -69,9 +69,9 @@ function buildLimits(limits: ParsedFile['limits']): Config['limits'] {
 }
 
 /** The day of the facts that the model's price was taken from; null when the file states it. */
-function factsPriceDay(id: string, facts: AppliedMetadata | null): string | null {
-  const taken = facts?.models.find((one) => one.id === id && one.members.includes('price'));
-  return facts === null || taken === undefined ? null : facts.asOf;
+function factsPriceDay(id: string, metadata: AppliedMetadata | null): string | null {
+  const taken = metadata?.models.find((one) => one.id === id && one.members.includes('price'));
+  return metadata === null || taken === undefined ? null : metadata.asOf;
 }
 
 function buildRouting(routing: ParsedFile['routing']): Config['routing'] {

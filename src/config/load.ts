@@ -15,12 +15,12 @@ import { memberOf, membersOf, textOf } from './tree.ts';
 export interface ConfigSource extends Outside {
   readonly text: string;
   /** Where public facts are when the file does not say; absent: nowhere. */
-  readonly facts?: ModelMetadataSource;
+  readonly metadata?: ModelMetadataSource;
 }
 
 /** A configuration without a fault, or every fault of the file, from its top to its end. */
 export type LoadedConfig =
-  | { readonly ok: true; readonly config: Config; readonly facts: AppliedMetadata | null }
+  | { readonly ok: true; readonly config: Config; readonly metadata: AppliedMetadata | null }
   | { readonly ok: false; readonly faults: readonly Fault[] };
 
 /**
@@ -30,12 +30,12 @@ export type LoadedConfig =
 export function loadConfig(source: ConfigSource): LoadedConfig {
   const { tree: read, sourceMap } = readYaml(source.text, source);
   if (read !== null) {
-    const { tree, facts, applied: taken } = applyMetadata(read, factsSourceOf(read, source), sourceMap);
+    const { tree, metadata, applied: taken } = applyMetadata(read, factsSourceOf(read, source), sourceMap);
     const parsed = rootSchema.safeParse(tree);
     if (!parsed.success) addSchemaFaults(parsed.error.issues, tree, sourceMap);
-    addReferenceFaults(tree, sourceMap, { facts, applied: taken });
+    addReferenceFaults(tree, sourceMap, { metadata, applied: taken });
     if (parsed.success && sourceMap.faults().length === 0) {
-      return { ok: true, config: freezeDeep(buildConfig(parsed.data, source, taken)), facts: taken };
+      return { ok: true, config: freezeDeep(buildConfig(parsed.data, source, taken)), metadata: taken };
     }
   }
   return { ok: false, faults: sourceMap.faults() };
@@ -50,7 +50,7 @@ export function factsFileOf(source: ConfigSource): string | null {
 
 function factsSourceOf(tree: Tree, source: ConfigSource): ModelMetadataSource | null {
   const named = textOf(membersOf(memberOf(membersOf(tree), 'facts')), 'file');
-  if (named === undefined) return source.facts ?? null;
+  if (named === undefined) return source.metadata ?? null;
   const path = relativeToConfig(named, source.path);
   return { read: () => source.readFile(path), origin: path };
 }

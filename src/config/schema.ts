@@ -228,7 +228,7 @@ const datasets = object('The rankings and benchmarks.', {
   base_url: withDefault(checked('The API they are read from.', httpUrl), 'https://openrouter.ai/api/v1'),
 });
 
-const facts = object('Public facts of models, which fill in what rows of `models` leave out.', {
+const metadata = object('Public facts of models, which fill in what rows of `models` leave out.', {
   file: text(
     "The file they are in, from the configuration file's own folder; without it `model-facts.json` in the data directory, or those that came with Naru. `naru models refresh` writes it.",
   ).optional(),
@@ -250,7 +250,7 @@ export const rootSchema = object('The configuration of Naru.', {
   slots: list('Local engines, started on demand.', slot).prefault([]),
   gpus: list('The memory that slots share.', gpu).prefault([]),
   models: list('The catalogue: what clients may ask for.', model).prefault([]),
-  facts: facts.prefault({}),
+  facts: metadata.prefault({}),
   datasets: datasets.prefault({}),
 });
 

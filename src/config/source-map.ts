@@ -47,8 +47,8 @@ export class SourceMap {
   /** A fault at the value, or at its name; what is not in the file is at fault where its nearest parent stands. */
   add(path: Path, message: string, at: 'value' | 'name' = 'value'): void {
     if (this.isUnknown(path)) return;
-    const place = this.#nearest(path);
-    this.addAt(at === 'name' ? place.nameOffset : place.valueOffset, path, message);
+    const position = this.#nearest(path);
+    this.addAt(at === 'name' ? position.nameOffset : position.valueOffset, path, message);
   }
 
   /** A fault at an offset into the text. */
@@ -70,8 +70,8 @@ export class SourceMap {
 
   #nearest(path: Path): SourcePosition {
     for (let steps = path.length; steps >= 0; steps--) {
-      const place = this.#sourceMap.get(pathText(path.slice(0, steps)));
-      if (place !== undefined) return place;
+      const position = this.#sourceMap.get(pathText(path.slice(0, steps)));
+      if (position !== undefined) return position;
     }
     return { nameOffset: 0, valueOffset: 0 };
   }

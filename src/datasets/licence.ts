@@ -14,9 +14,9 @@ export interface Attribution {
 export const noAttribution: Attribution = { citation: null, license: null, license_url: null };
 
 /** For rows of the source as of an instant. `place`: the page of the source that shows the same. */
-export function attributionOf(place: 'apps' | 'rankings', asOfMs: number): Attribution {
+export function attributionOf(position: 'apps' | 'rankings', asOfMs: number): Attribution {
   return {
-    citation: `Source: OpenRouter (openrouter.ai/${place}), as of ${isoOf(asOfMs)}.`,
+    citation: `Source: OpenRouter (openrouter.ai/${position}), as of ${isoOf(asOfMs)}.`,
     license: 'CC BY 4.0',
     license_url: 'https://creativecommons.org/licenses/by/4.0/',
   };

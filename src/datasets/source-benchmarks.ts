@@ -19,7 +19,7 @@ const pricing = z
   .nullish()
   .transform((value) => value ?? null);
 const named = { model_permaslug: z.string(), display_name: z.string() };
-const place = z
+const position = z
   .int()
   .nullish()
   .transform((value) => value ?? null);
@@ -42,11 +42,11 @@ const designArena = z.object({
   win_rate: score,
   avg_generation_time_ms: maybe,
   tournament_stats: z.object({
-    first_place: place,
-    second_place: place,
-    third_place: place,
-    fourth_place: place,
-    total: place,
+    first_place: position,
+    second_place: position,
+    third_place: position,
+    fourth_place: position,
+    total: position,
   }),
   pricing,
 });
@@ -68,7 +68,7 @@ const search = z.object({
   search_engine: z.string(),
   search_surface: z.string(),
   run_config: z
-    .object({ max_agent_turns: place, reasoning_effort: z.string().nullable(), temperature: maybe })
+    .object({ max_agent_turns: position, reasoning_effort: z.string().nullable(), temperature: maybe })
     .optional(),
 });
 

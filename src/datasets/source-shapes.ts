@@ -94,18 +94,18 @@ const modelPage = z.object({ data: z.array(modelRow), meta });
 
 /** A page of `/datasets/app-rankings` (spec:compat/11). Throws a `SourceFault` for anything else. */
 export function appPageOf(json: unknown): AppPage {
-  const { data, meta: said } = read(appPage, json);
-  if (said.start_date > said.end_date)
+  const { data, meta: stated } = read(appPage, json);
+  if (stated.start_date > stated.end_date)
     throw new SourceFault('unreadable', 'the period ends before it starts');
-  return { rows: data, asOfMs: said.as_of, startDay: said.start_date, endDay: said.end_date };
+  return { rows: data, asOfMs: stated.as_of, startDay: stated.start_date, endDay: stated.end_date };
 }
 
 /** A window of `/datasets/rankings-daily` (spec:compat/11). Throws a `SourceFault` for anything else. */
 export function modelPageOf(json: unknown): ModelPage {
-  const { data, meta: said } = read(modelPage, json);
+  const { data, meta: stated } = read(modelPage, json);
   if (new Set(data.map((row) => `${row.day} ${row.model}`)).size < data.length)
     throw new SourceFault('unreadable', 'a model has two rows on one day');
-  return { rows: data, asOfMs: said.as_of, startDay: said.start_date, endDay: said.end_date };
+  return { rows: data, asOfMs: stated.as_of, startDay: stated.start_date, endDay: stated.end_date };
 }
 
 /** What a schema makes of an answer. Throws a `SourceFault` that names the first place that is wrong. */

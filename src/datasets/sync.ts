@@ -149,6 +149,6 @@ function scheduledDay(nowMs: number): number {
 function retryDelayMs(error: unknown, failures: number, nowMs: number): number {
   if (error instanceof BudgetSpent) return instantOf(utcDayAt(nowMs) + 1) - nowMs;
   const backoffMs = Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 10));
-  const askedMs = error instanceof SourceFault ? (error.retryAfterMs ?? 0) : 0;
-  return Math.max(backoffMs, Math.min(askedMs, 24 * hourMs));
+  const readAtMs = error instanceof SourceFault ? (error.retryAfterMs ?? 0) : 0;
+  return Math.max(backoffMs, Math.min(readAtMs, 24 * hourMs));
 }

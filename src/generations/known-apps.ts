@@ -72,8 +72,8 @@ const ranks = new Map(
 
 /** The program that a User-Agent names, or null when it names none that is known. */
 export function appOfUserAgent(userAgent: string): KnownApp | null {
-  const said = userAgent.slice(0, maxReadLength).toLowerCase();
-  const message = said.match(/[^\s();,]+/g) ?? [];
+  const stated = userAgent.slice(0, maxReadLength).toLowerCase();
+  const message = stated.match(/[^\s();,]+/g) ?? [];
   // Without a version behind it a word is prose, unless it is all there is.
   const products = message.filter((word) => message.length === 1 || word.includes('/'));
   const found = products.flatMap((product) => {

@@ -83,13 +83,13 @@ export class BodyRate {
 
   /** How long the bodies that wait before this one take, at the rate of the client that has most to send. */
   #backlogMs({ clients }: Waiter): number {
-    let longestMs = 0;
+    let maxWaitMs = 0;
     for (const client of clients) {
       let bytes = 0;
       for (const other of this.#waiting) if (other.clients.includes(client)) bytes += other.expectedBytes;
-      longestMs = Math.max(longestMs, this.#msUntil(client, bytes));
+      maxWaitMs = Math.max(maxWaitMs, this.#msUntil(client, bytes));
     }
-    return longestMs;
+    return maxWaitMs;
   }
 
   /** Milliseconds until the client's bucket has so many tokens. */

@@ -75,8 +75,8 @@ function nothing(pages: Readonly<Record<string, AdminPage>>): AdminAnswer {
 /** A question that cannot be answered is the fault of who asked, who may read why. */
 async function answered(page: AdminPage, query: string): Promise<AdminAnswer> {
   try {
-    const said = await page(new URLSearchParams(query));
-    return typeof said === 'string' ? { status: 200, text: said } : { status: 200, ...json(said) };
+    const stated = await page(new URLSearchParams(query));
+    return typeof stated === 'string' ? { status: 200, text: stated } : { status: 200, ...json(stated) };
   } catch (error) {
     if (!(error instanceof Refusal)) return { status: 500, text: 'this page cannot be written now\n' };
     return { status: statusOf(error.failure), ...json({ error: error.message }) };

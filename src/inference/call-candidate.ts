@@ -101,14 +101,14 @@ async function callOnce(
   ask: CompletionRequest,
   { target, call, sent, memory, onResend }: Calling,
 ): Promise<Outcome> {
-  const askedMs = targets.clock.monotonic();
+  const sentAtMs = targets.clock.monotonic();
   let firstByteMs = 0;
   let response: UpstreamResponse | null = null;
   try {
     const exchange = await target.dialect.encode(ask, destinationOf(target, candidate));
     sent.changes = exchange.changes;
     response = await callUpstream(target.request(exchange.request), call, onResend);
-    firstByteMs = targets.clock.monotonic() - askedMs;
+    firstByteMs = targets.clock.monotonic() - sentAtMs;
     if (response.status < 200 || response.status > 299) return await refusedBy(targets, target, response);
     const isStream = isStreamOf(exchange, response);
     call.responded({ isStream });
@@ -123,7 +123,7 @@ async function callOnce(
       kind: 'answered',
       answer: new OpenResponse({
         candidate,
-        sentAtMs: askedMs,
+        sentAtMs,
         status,
         firstByteMs,
         ...spoken,

@@ -116,13 +116,13 @@ function put(
 }
 
 /** Settles a complete answer; its last events come after that is durable. */
-async function complete(answering: ResponseContext, said: Passing): Promise<string> {
+async function complete(answering: ResponseContext, stated: Passing): Promise<string> {
   const { answer, ask } = answering;
-  const { totals, writer, held } = said;
+  const { totals, writer, held } = stated;
   const priced = await priceResponse(ask, answer.candidate, totals, answering.count);
   noteEnd(answering, priced.usage, totals.finishReason === 'error');
   await settle(answering, totals, priced, { errorType: null, cancelled: false });
-  return `${held}${missingEnds(said)}${writer.usage(usageBody(priced.usage, priced.bill))}${done}`;
+  return `${held}${missingEnds(stated)}${writer.usage(usageBody(priced.usage, priced.bill))}${done}`;
 }
 
 /** An upstream may be done without a reason, but a client may not take a choice without one: OpenAI's own throws the answer away. */
@@ -152,9 +152,9 @@ async function left(answering: ResponseContext, totals: ResponseTotals): Promise
 /** The upstream failed in the middle, or the answer cannot be billed (spec:money/4.3): an error event, zero cost. */
 async function broke(
   answering: ResponseContext,
-  said: { totals: ResponseTotals; writer: ChunkWriter; thrown: unknown },
+  stated: { totals: ResponseTotals; writer: ChunkWriter; thrown: unknown },
 ): Promise<string> {
-  const { totals, writer, thrown } = said;
+  const { totals, writer, thrown } = stated;
   const refusal = refusalOf(thrown, answering.answer.status);
   const priced = await priceResponse(answering.ask, answering.answer.candidate, totals, answering.count);
   const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };

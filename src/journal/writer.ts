@@ -20,7 +20,7 @@ type WriterOptions = Omit<SegmentPoolOptions, 'onReady' | 'onFailed'> & {
 export class Writer {
   readonly pool: SegmentPool;
   readonly #options: WriterOptions;
-  readonly #largestRecord: number;
+  readonly #maxRecordBytes: number;
   readonly #batch = new Batch();
   #current: Segment | undefined;
   /** Segments with bytes that neither a finished sync nor the one under way covers, and those of the one under way. */
@@ -40,7 +40,7 @@ export class Writer {
 
   constructor(options: WriterOptions) {
     this.#options = options;
-    this.#largestRecord = options.segmentBytes - firstRecordAt;
+    this.#maxRecordBytes = options.segmentBytes - firstRecordAt;
     this.pool = new SegmentPool({
       ...options,
       onReady: () => {
@@ -63,10 +63,10 @@ export class Writer {
   append(type: RecordType, payload: string | Buffer): Segment {
     if (this.#closed) throw new JournalUnavailable('closed');
     if (type !== (type & 0xff)) throw new RangeError(`a record's type is a byte, not ${type}`);
-    const tooLong = payload.length > this.#largestRecord;
+    const tooLong = payload.length > this.#maxRecordBytes;
     const bytes = tooLong ? Number.POSITIVE_INFINITY : this.#batch.draft(payload);
-    if (bytes > this.#largestRecord) {
-      throw new RangeError(`a record's payload is at most ${this.#largestRecord - framingBytes} bytes`);
+    if (bytes > this.#maxRecordBytes) {
+      throw new RangeError(`a record's payload is at most ${this.#maxRecordBytes - framingBytes} bytes`);
     }
     const segment = this.#segmentWithRoom(bytes);
     this.#batch.add(type, segment.salt, segment.written);

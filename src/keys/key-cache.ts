@@ -58,7 +58,7 @@ export class KeyCache {
   isKnown(keyId: number): boolean {
     const known = this.#byId.get(keyId);
     return (
-      known !== undefined && known.askedMs >= this.#parts.knownSince() && known.isCurrentFor(this.#today())
+      known !== undefined && known.readAtMs >= this.#parts.knownSince() && known.isCurrentFor(this.#today())
     );
   }
 
@@ -70,12 +70,12 @@ export class KeyCache {
     if (behind.length === 0) return;
     await database.readInOrder(async (sql) => {
       const day = this.#today();
-      const askedMs = clock.monotonic();
+      const readAtMs = clock.monotonic();
       const keys = behind.map((id) => ({ id, accountId }));
       const spends = await readKeySpends(sql, keys, day);
       for (const id of behind) {
         const key = this.#byId.get(id);
-        if (key !== undefined) this.#renew(key, key.row, { ...noSpend(day), ...spends.get(id) }, askedMs);
+        if (key !== undefined) this.#renew(key, key.row, { ...noSpend(day), ...spends.get(id) }, readAtMs);
       }
     });
   }
@@ -121,9 +121,9 @@ export class KeyCache {
       const rows = found.filter(({ id, hash }) => this.#byId.has(id) || this.#unknown.has(hash));
       if (rows.length === 0) return;
       const day = this.#today();
-      const askedMs = this.#parts.clock.monotonic();
+      const readAtMs = this.#parts.clock.monotonic();
       const spends = await readKeySpends(sql, rows, day);
-      for (const row of rows) this.#addLoaded(row, { ...noSpend(day), ...spends.get(row.id) }, askedMs);
+      for (const row of rows) this.#addLoaded(row, { ...noSpend(day), ...spends.get(row.id) }, readAtMs);
     });
   }
 
@@ -166,18 +166,18 @@ export class KeyCache {
   async #take(sql: Sql, row: KeyRow): Promise<Key> {
     const { clock } = this.#parts;
     const day = this.#today();
-    const askedMs = clock.monotonic();
-    return this.#addLoaded(row, { day, ...(await readKeySpend(sql, row, day)) }, askedMs);
+    const readAtMs = clock.monotonic();
+    return this.#addLoaded(row, { day, ...(await readKeySpend(sql, row, day)) }, readAtMs);
   }
 
-  #addLoaded(row: KeyRow, spend: Spend, askedMs: number): Key {
+  #addLoaded(row: KeyRow, spend: Spend, readAtMs: number): Key {
     this.#unknown.delete(row.hash);
     const known = this.#byId.get(row.id);
     if (known !== undefined) {
-      this.#renew(known, row, spend, askedMs);
+      this.#renew(known, row, spend, readAtMs);
       return known;
     }
-    const key = new Key(row, spend, askedMs);
+    const key = new Key(row, spend, readAtMs);
     this.#byHash.set(row.hash, key);
     this.#byId.set(row.id, key);
     this.#cache.add(key);
@@ -185,8 +185,8 @@ export class KeyCache {
   }
 
   /** Takes over what was read of a known key: it contains what was in doubt. */
-  #renew(key: Key, row: KeyRow, spend: Spend, askedMs: number): void {
-    key.update(row, spend, askedMs);
+  #renew(key: Key, row: KeyRow, spend: Spend, readAtMs: number): void {
+    key.update(row, spend, readAtMs);
     for (const { day, cost } of this.#stale.get(row.id) ?? []) key.uncharge(day, cost);
     this.#stale.delete(row.id);
   }

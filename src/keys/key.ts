@@ -18,14 +18,14 @@ export class Key {
   /** How many have this object in hand. */
   #users = 0;
   /** The monotonic instant at which what is known of its spend was asked for. */
-  askedMs: number;
+  readAtMs: number;
   isUsed = true;
 
-  constructor(row: KeyRow, committed: Spend, askedMs: number) {
+  constructor(row: KeyRow, committed: Spend, readAtMs: number) {
     this.#row = row;
     this.#committed = committed;
     this.#lastDay = committed.day;
-    this.askedMs = askedMs;
+    this.readAtMs = readAtMs;
   }
 
   get row(): KeyRow {
@@ -132,11 +132,11 @@ export class Key {
   }
 
   /** Takes over what the database has. */
-  update(row: KeyRow, committed: Spend, askedMs: number): void {
+  update(row: KeyRow, committed: Spend, readAtMs: number): void {
     this.#row = row;
     this.#committed = committed;
     this.#lastDay = Math.max(this.#lastDay, committed.day);
-    this.askedMs = askedMs;
+    this.readAtMs = readAtMs;
   }
 
   #addPending(day: number, amount: bigint): void {

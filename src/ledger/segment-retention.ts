@@ -42,7 +42,7 @@ export class Retention {
 
   /** Whether there is a standby, and every one lately seen shows how far it is: it may be waited for. */
   get isFollowed(): boolean {
-    return this.#mostStandbys > 0 && this.#isVisible;
+    return this.#maxStandbys > 0 && this.#isVisible;
   }
 
   /**
@@ -53,7 +53,7 @@ export class Retention {
     this.#seenMs += Math.min(elapsedMs, maxStepMs);
     const standbys = replication?.standbys ?? [];
     this.#count(standbys.length);
-    this.#isVisible = standbys.length >= this.#mostStandbys && !standbys.includes(null);
+    this.#isVisible = standbys.length >= this.#maxStandbys && !standbys.includes(null);
     const position = replication?.position ?? null;
     const covered = new Set<number>();
     const expired = new Set<number>();
@@ -70,7 +70,7 @@ export class Retention {
     return { covered, expired };
   }
 
-  get #mostStandbys(): number {
+  get #maxStandbys(): number {
     return this.#counts[0]?.standbys ?? 0;
   }
 
@@ -80,8 +80,8 @@ export class Retention {
 
   #isCovered({ position }: Mark, standbys: readonly (bigint | null)[]): boolean {
     if (this.#keepMs === 0) return true;
-    if (this.#mostStandbys === 0) return this.#keepMs === null && this.#seenMs >= this.#graceMs;
-    if (position === null || standbys.length < this.#mostStandbys) return false;
+    if (this.#maxStandbys === 0) return this.#keepMs === null && this.#seenMs >= this.#graceMs;
+    if (position === null || standbys.length < this.#maxStandbys) return false;
     return standbys.every((flushed) => flushed !== null && flushed >= position);
   }
 

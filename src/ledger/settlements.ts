@@ -32,7 +32,7 @@ export interface SettlementsParts {
   readonly spendingNode: () => number | null;
   /** See `SettlerParts`; not given by who is no node. */
   readonly untilSeen?: () => Promise<void>;
-  readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult, askedMs: number) => void;
+  readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult, readAtMs: number) => void;
   /** Told of a row that was promised and that the database will never take: its money has not moved. */
   readonly onQuarantined: (row: SettlementRow) => void;
 }

@@ -32,7 +32,7 @@ export interface SettlerParts {
   /** Resolves once the other nodes know that this one serves, before each batch: what is settled unseen they may never look for. */
   readonly untilSeen?: () => Promise<void>;
   /** Told of every committed batch in the same turn of the event loop. */
-  readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult, askedMs: number) => void;
+  readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult, readAtMs: number) => void;
   /** Told of a row that the database will never take. */
   readonly onQuarantined: (row: SettlementRow, reason: string) => void;
 }
@@ -138,10 +138,10 @@ export class Settler {
     await this.#parts.untilSeen?.();
     let isCommitting = false;
     let result: SettlementResult;
-    let askedMs = 0;
+    let readAtMs = 0;
     try {
       result = await this.#parts.database.serial.run((_sql, client) => {
-        askedMs = this.#parts.clock.monotonic();
+        readAtMs = this.#parts.clock.monotonic();
         return settleBatch(client, rows, {
           nodeId: this.#parts.spendingNode(),
           storedApps: this.#storedApps,
@@ -158,7 +158,7 @@ export class Settler {
       if (mayPass(error)) throw error;
       return this.#settleInParts(batch, error);
     }
-    this.#parts.onCommitted(rows, result, askedMs);
+    this.#parts.onCommitted(rows, result, readAtMs);
     this.#leaveQueue(batch, 'committed');
   }
 

@@ -148,19 +148,19 @@ export class ChangeFeed {
   }
 
   async #look(): Promise<void> {
-    const askedMs = this.#parts.clock.monotonic();
-    if (askedMs - this.#currentMs > changesKeptMs / 2 && this.#currentMs > Number.NEGATIVE_INFINITY)
+    const readAtMs = this.#parts.clock.monotonic();
+    if (readAtMs - this.#currentMs > changesKeptMs / 2 && this.#currentMs > Number.NEGATIVE_INFINITY)
       throw new Error('changes may be lost: there was no database for days; start Naru anew');
     if (this.#client === null) {
       this.#client = await this.#connect();
       this.#seen = lookedBack(this.#seen);
     }
     this.#seen = await this.#take(this.#client);
-    this.#currentMs = askedMs;
+    this.#currentMs = readAtMs;
     if (this.#isLost) this.#parts.log.info('change_feed_found');
     this.#isLost = false;
     // However long the answer took: it is true of a time after whoever waited when it was asked for. For others it may not be.
-    for (const waiting of this.#waiting) if (waiting.sinceMs <= askedMs || this.isFresh) waiting.resolve();
+    for (const waiting of this.#waiting) if (waiting.sinceMs <= readAtMs || this.isFresh) waiting.resolve();
     if (!this.isFresh) this.#pollAgain = true;
   }
 

@@ -387,9 +387,9 @@ export class CreditLeases {
     for (const subject of request.subjects) {
       await lockLeases(sql, subject.kind, subject.id);
       const left = await subject.readRemaining(sql);
-      const askedMs = this.#parts.clock.monotonic();
+      const readAtMs = this.#parts.clock.monotonic();
       const others = await claimsOfOthers(sql, nodes.id, subject.kind, subject.id);
-      this.#toDatabaseMs = others.nowMs - askedMs;
+      this.#toDatabaseMs = others.nowMs - readAtMs;
       const { amount, waitsSinceMs } = others;
       lefts.push({ subject, left: left - amount, others: amount, othersWaitSinceMs: waitsSinceMs });
     }

@@ -40,11 +40,11 @@ export async function identifyServer(file: PidFile, clusterDir: string): Promise
       const { rows } = await client.query<{ dir: string; id: string }>(
         `SELECT current_setting('data_directory') AS dir, system_identifier::text AS id FROM pg_control_system()`,
       );
-      const said = rows[0];
+      const stated = rows[0];
       const isOurs =
-        said !== undefined &&
-        sameFolder(statSync(said.dir), statSync(clusterDir)) &&
-        said.id === readControl(clusterDir).systemIdentifier;
+        stated !== undefined &&
+        sameFolder(statSync(stated.dir), statSync(clusterDir)) &&
+        stated.id === readControl(clusterDir).systemIdentifier;
       return isOurs ? 'ours' : 'other';
     } finally {
       await disconnect(client);

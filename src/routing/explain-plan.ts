@@ -60,7 +60,7 @@ export function explainPlan(
   return { models: ask.models, by: planned.orderedBy, candidates: [...kept, ...dropped] };
 }
 
-interface Asked {
+interface ExplainRequest {
   readonly ask: CompletionRequest;
   readonly models: readonly Model[];
   readonly planned: Plan;
@@ -77,16 +77,16 @@ function rowOf(
 }
 
 /** With its model where more than one is asked for. */
-function nameOf({ models }: Asked, { label, modelId }: Candidate): string {
+function nameOf({ models }: ExplainRequest, { label, modelId }: Candidate): string {
   return models.length > 1 ? `${label} (${modelId})` : label;
 }
 
-function orderReason(asked: Asked, candidate: Candidate, at: number): string {
+function orderReason(asked: ExplainRequest, candidate: Candidate, at: number): string {
   return `${healthText(asked, candidate)}, and ${placeText(asked, candidate, at)}; ${priceText(candidate)}`;
 }
 
 /** What its place goes by. */
-function placeText(asked: Asked, candidate: Candidate, at: number): string {
+function placeText(asked: ExplainRequest, candidate: Candidate, at: number): string {
   const { ask, models, planned, given } = asked;
   const { chain } = planned;
   if (chain.length === 1) return 'it is the only one that may answer';
@@ -115,7 +115,7 @@ function placeText(asked: Asked, candidate: Candidate, at: number): string {
   }
 }
 
-function sortText({ ask, given }: Asked, { label }: Candidate, at: number): string {
+function sortText({ ask, given }: ExplainRequest, { label }: Candidate, at: number): string {
   const seen = given.health.of(label);
   const by = ask.provider.sort ?? 'price';
   if (by === 'price') return at === 0 ? 'it is the cheapest' : 'it is the next by price';
@@ -127,7 +127,7 @@ function sortText({ ask, given }: Asked, { label }: Candidate, at: number): stri
   return by === 'throughput' ? `it is the fastest (${figure})` : `it is the quickest (${figure})`;
 }
 
-function healthText({ given }: Asked, { label }: Candidate): string {
+function healthText({ given }: ExplainRequest, { label }: Candidate): string {
   if (given.knowledge === 'none') return 'its health is not known';
   const standing = given.health.standing(label);
   if (standing.circuit === 'due') return `${circuitText(standing)}, and the next request probes it`;
@@ -141,7 +141,7 @@ function healthText({ given }: Asked, { label }: Candidate): string {
 }
 
 /** Why it stands further back than its place says. */
-function demotedReason({ ask, given }: Asked, candidate: Candidate, reason: DemotionReason): string {
+function demotedReason({ ask, given }: ExplainRequest, candidate: Candidate, reason: DemotionReason): string {
   const standing = given.health.standing(candidate.label);
   switch (reason) {
     case 'circuit_open':
@@ -163,7 +163,7 @@ function demotedReason({ ask, given }: Asked, candidate: Candidate, reason: Demo
   }
 }
 
-function rejectedReason({ given }: Asked, candidate: Candidate, why: RejectReason): string {
+function rejectedReason({ given }: ExplainRequest, candidate: Candidate, why: RejectReason): string {
   if (why === 'context_too_small')
     return `its context of ${number(candidate.contextLength)} is smaller than the prompt's ${number(given.promptTokens)} tokens`;
   if (why === 'above_max_price') return `${priceText(candidate)} is more than \`provider.max_price\` allows`;
@@ -183,11 +183,11 @@ function speedText({ health }: RoutingContext, { label }: Candidate): string {
   const seen = health.of(label);
   const throughput = seen.throughput(halfAnHourMs)?.p50;
   const latency = seen.latency(halfAnHourMs)?.p50;
-  const said = [
+  const stated = [
     throughput === undefined ? null : `${number(throughput)} tokens a second`,
     latency === undefined ? null : `${number(latency)} ms to the first word`,
   ].filter((part) => part !== null);
-  return `${said.join(', ')} in the median`;
+  return `${stated.join(', ')} in the median`;
 }
 
 function priceText({ price }: Candidate): string {

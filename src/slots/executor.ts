@@ -172,32 +172,32 @@ export class SlotExecutor {
   /** What an engine is asked, and what came of it. */
   async #ask(what: 'probe' | 'warm' | 'sleep' | 'wake' | 'reclaim', epoch: number): Promise<void> {
     const run = this.#runs.get(epoch);
-    const { dispatch: happen } = this.#options;
+    const { dispatch } = this.#options;
     const failed = (thrown: unknown): undefined => this.#complain(`slot.${what}_failed`, thrown);
     switch (what) {
       case 'probe':
-        return happen({
+        return dispatch({
           kind: 'probed',
           epoch,
           answer: (await run?.probe().catch(failed)) ?? 'waiting',
         });
       case 'warm':
         await run?.warmUp?.().catch(failed);
-        return happen({ kind: 'warmed', epoch });
+        return dispatch({ kind: 'warmed', epoch });
       case 'sleep':
-        return happen({ kind: 'slept', epoch, ok: (await run?.sleep?.().catch(failed)) ?? false });
+        return dispatch({ kind: 'slept', epoch, ok: (await run?.sleep?.().catch(failed)) ?? false });
       case 'wake':
-        return happen({ kind: 'woken', epoch, ok: (await run?.wake?.().catch(failed)) ?? false });
+        return dispatch({ kind: 'woken', epoch, ok: (await run?.wake?.().catch(failed)) ?? false });
       case 'reclaim':
         await run?.reclaimed?.().catch(failed);
-        return happen({ kind: 'reclaimed', epoch });
+        return dispatch({ kind: 'reclaimed', epoch });
     }
   }
 
   #grant(id: number, epoch: number, baseUrl: string): void {
     const request = this.#requests.get(id);
     if (request === undefined) return;
-    const { clock, dispatch: happen, model } = this.#options;
+    const { clock, dispatch, model } = this.#options;
     const lost = new AbortController();
     let touchedMs = clock.monotonic();
     request.lost = lost;
@@ -211,7 +211,7 @@ export class SlotExecutor {
         const nowMs = clock.monotonic();
         if (nowMs - touchedMs < touchEveryMs) return;
         touchedMs = nowMs;
-        happen({ kind: 'heard', epoch });
+        dispatch({ kind: 'heard', epoch });
       },
     });
   }

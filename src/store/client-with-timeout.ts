@@ -1,6 +1,6 @@
 import { Client, type ClientConfig } from 'pg';
 
-type Ask = (...given: unknown[]) => unknown;
+type Query = (...given: unknown[]) => unknown;
 
 /**
  * A client whose `query_timeout` is the database's alone. The client's own timer rings as soon as a loop that was blocked runs again,
@@ -14,11 +14,11 @@ export class ClientWithTimeout extends Client {
     const { query_timeout: limitMs = 0, ...rest } = config;
     super(rest);
     this.#limitMs = Number(limitMs);
-    const ask = this.query.bind(this) as Ask;
+    const ask = this.query.bind(this) as Query;
     if (this.#limitMs > 0) this.query = ((...given: unknown[]) => this.#ask(ask, given)) as Client['query'];
   }
 
-  #ask(ask: Ask, given: unknown[]): unknown {
+  #ask(ask: Query, given: unknown[]): unknown {
     let isAnswered = false;
     const late = setTimeout(() => {
       void afterTheNextReads().then(() => {
@@ -31,7 +31,7 @@ export class ClientWithTimeout extends Client {
     };
     const last = given.at(-1);
     if (typeof last === 'function') {
-      const reported: Ask = (...outcome) => {
+      const reported: Query = (...outcome) => {
         answered();
         return last(...outcome);
       };

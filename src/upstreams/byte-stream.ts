@@ -48,7 +48,7 @@ export class ByteStream {
       this.#waiting.push(bytes);
     }
     this.#waitingBytes += bytes.length;
-    if (this.#reader !== null) this.#hand();
+    if (this.#reader !== null) this.#deliver();
     else if (this.#waitingBytes > highWaterBytes && !this.#paused) {
       this.#paused = true;
       this.#source?.pause();
@@ -58,7 +58,7 @@ export class ByteStream {
   end(): void {
     this.#ended = true;
     this.#onOver?.();
-    if (this.#reader !== null) this.#hand();
+    if (this.#reader !== null) this.#deliver();
   }
 
   /** Calls `task` when the body has ended or broken off, at once if it has. */
@@ -72,7 +72,7 @@ export class ByteStream {
     if (this.#ended || this.#failure !== null) return;
     this.#failure = error;
     this.#onOver?.();
-    if (this.#reader !== null) this.#hand();
+    if (this.#reader !== null) this.#deliver();
   }
 
   /** Everything that has arrived and was not taken, once there is something; null at the end. Rejects when the body broke off. */
@@ -80,7 +80,7 @@ export class ByteStream {
     if (this.#reader !== null) throw new Error('a byte stream has one reader at a time');
     const reader = Promise.withResolvers<readonly Buffer[] | null>();
     this.#reader = reader;
-    if (this.#waitingBytes > 0 || this.#ended || this.#failure !== null) this.#hand();
+    if (this.#waitingBytes > 0 || this.#ended || this.#failure !== null) this.#deliver();
     return reader.promise;
   }
 
@@ -96,7 +96,7 @@ export class ByteStream {
     this.#small = null;
   }
 
-  #hand(): void {
+  #deliver(): void {
     const reader = this.#reader;
     if (reader === null) return;
     this.#reader = null;

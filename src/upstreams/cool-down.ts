@@ -55,10 +55,10 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 export function retryAfterOf(headers: Headers, nowMs: number): number | null {
   const exact = textOf(headers, 'retry-after-ms');
   if (exact !== null && seconds.test(exact)) return Number(exact);
-  const said = textOf(headers, 'retry-after');
-  if (said === null) return null;
-  if (seconds.test(said)) return Number(said) * 1000;
-  const untilMs = httpDate(said);
+  const stated = textOf(headers, 'retry-after');
+  if (stated === null) return null;
+  if (seconds.test(stated)) return Number(stated) * 1000;
+  const untilMs = httpDate(stated);
   if (untilMs === null) return null;
   return untilMs - (httpDate(textOf(headers, 'date') ?? '') ?? nowMs);
 }

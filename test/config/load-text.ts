@@ -29,7 +29,7 @@ export function faultsOf(text: string, proc: Around = {}): readonly string[] {
 /** What a text without faults takes from the facts; null when it takes none. */
 export function takenOf(text: string, proc: Around = {}): AppliedMetadata | null {
   const loaded = load(text, proc);
-  return loaded.ok ? loaded.facts : null;
+  return loaded.ok ? loaded.metadata : null;
 }
 
 function load(text: string, proc: Around) {
@@ -38,7 +38,7 @@ function load(text: string, proc: Around) {
     text,
     path,
     env,
-    ...(facts === undefined ? {} : { facts: { read: () => facts, origin: 'a test' } }),
+    ...(facts === undefined ? {} : { metadata: { read: () => facts, origin: 'a test' } }),
     readFile: (file) => {
       const content = files[file];
       if (content === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });

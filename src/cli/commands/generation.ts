@@ -122,10 +122,10 @@ function textOf(record: Shown & Readonly<Record<string, unknown>>): string {
 }
 
 function changesText(changes: Shown['provider_responses'][number]['parameter_changes']): string {
-  const said = (changes ?? []).map(
+  const seen = (changes ?? []).map(
     ({ parameter, change, to }) => `${parameter} ${change}${to === undefined ? '' : ` to ${to}`}`,
   );
-  return said.length === 0 ? '' : `; parameters: ${said.join(', ')}`;
+  return seen.length === 0 ? '' : `; parameters: ${seen.join(', ')}`;
 }
 
 function message(reason: string): string {

@@ -37,7 +37,7 @@ export function addServerCommands(program: Command, cli: CliContext, state: { ex
     .description('every fault of the configuration with its line; exit code 1 if there is one')
     .action(async (flags: CommonOptions) => {
       const { faultsOf, settingsOf } = await import('../../app/config-source.ts');
-      const { file, faults, warnings, facts } = faultsOf(settingsOf(cliPaths(flags), cli), cli);
+      const { file, faults, warnings, metadata: facts } = faultsOf(settingsOf(cliPaths(flags), cli), cli);
       const output = new Output(cli, flags.json === true);
       for (const warning of warnings) cli.err(`naru: warning: ${warning}\n`);
       if (faults.length === 0) {

@@ -76,8 +76,12 @@ export function addSlotCommands(program: Command, cli: CliContext, state: { exit
       async (name: string, flags: CommonOptions & { lines?: number; follow?: boolean; start?: number }) => {
         const slots = await openSlots(flags, cli);
         const output = new Output(cli, flags.json === true);
-        const wish = { start: flags.start ?? null, last: flags.lines ?? null, follow: flags.follow === true };
-        for await (const { startedAt, line } of slots.logs(name, wish))
+        const query = {
+          start: flags.start ?? null,
+          last: flags.lines ?? null,
+          follow: flags.follow === true,
+        };
+        for await (const { startedAt, line } of slots.logs(name, query))
           await output.one(line, { slot: name, started_at: startedAt, line });
       },
     );
@@ -90,13 +94,13 @@ export function addSlotCommands(program: Command, cli: CliContext, state: { exit
 async function started(slots: SlotAdmin, asked: SlotRow, print: (row: SlotRow) => void): Promise<SlotRow> {
   const isLeaving = ['DRAINING', 'STOPPING', 'RECLAIMING', 'ADMITTING', 'BACKOFF'].includes(asked.state);
   const meant = asked.starts + (isLeaving ? 1 : 0);
-  let said = '';
+  let seen = '';
   for (let row = asked; ; row = await slots.read(row.name)) {
     const { state, starts } = row;
     const hasFailed = (state === 'BACKOFF' || state === 'FAILED') && starts >= meant;
     if (state === 'READY' || state === 'COLD' || hasFailed) return row;
-    if (stateOf(row) !== said) print(row);
-    said = stateOf(row);
+    if (stateOf(row) !== seen) print(row);
+    seen = stateOf(row);
     await pause(systemClock, lookEveryMs, new AbortController().signal);
   }
 }

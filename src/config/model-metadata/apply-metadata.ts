@@ -34,7 +34,7 @@ export interface AppliedMetadata {
 /** A tree whose rows have what they take from the facts. `facts` is null when no row asks for any, or none can be had. */
 export interface MetadataResult {
   readonly tree: Tree;
-  readonly facts: ModelMetadata | null;
+  readonly metadata: ModelMetadata | null;
   readonly applied: AppliedMetadata | null;
 }
 
@@ -54,14 +54,14 @@ export function applyMetadata(
 ): MetadataResult {
   const file = membersOf(tree);
   const wanting = itemsOf(file, 'models').filter(([, row]) => textOf(row, 'facts') !== 'false');
-  const nothing = { tree, facts: null, applied: null };
+  const nothing = { tree, metadata: null, applied: null };
   if (source === null || wanting.length === 0) return nothing;
-  const facts = readFacts(source, file, sourceMap);
-  if (facts === null) return nothing;
+  const metadata = readFacts(source, file, sourceMap);
+  if (metadata === null) return nothing;
   const models: Tree[] = [...(memberOf(file, 'models') as readonly Tree[])];
   const taken: AppliedModel[] = [];
   for (const [index, row] of wanting) {
-    const fact = facts.models.get(textOf(row, 'id') ?? '');
+    const fact = metadata.models.get(textOf(row, 'id') ?? '');
     if (fact === undefined) continue;
     const added = { ...plainMembers(row, fact), ...priceMembers(row, fact), ...makerMembers(row, fact) };
     models[index] = { ...row, ...added };
@@ -76,11 +76,11 @@ export function applyMetadata(
         unbilled,
       });
   }
-  const { asOf, source: said } = facts;
+  const { asOf, source: stated } = metadata;
   return {
     tree: { ...file, models },
-    facts,
-    applied: { asOf, source: said, origin: source.origin, models: taken },
+    metadata,
+    applied: { asOf, source: stated, origin: source.origin, models: taken },
   };
 }
 

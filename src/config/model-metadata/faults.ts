@@ -7,7 +7,7 @@ import type { ModelMetadata } from './metadata.ts';
 
 /** The facts that a file was filled from; null when it was not. */
 export interface KnownMetadata {
-  readonly facts: ModelMetadata | null;
+  readonly metadata: ModelMetadata | null;
   readonly applied: AppliedMetadata | null;
 }
 
@@ -25,10 +25,10 @@ export function addMetadataFaults(
     sourceMap.add([...path, ways[1] ?? ''], `stands beside ${ways[0]}: needs only one of them`, 'name');
   if (has(model, 'model') && !has(model, 'provider'))
     sourceMap.add([...path, 'model'], 'means nothing without provider', 'name');
-  const facts = messageOf(model, path, sourceMap, known);
-  if (!has(model, 'context_length')) sourceMap.add([...path, 'context_length'], `is missing${facts}`);
+  const metadata = messageOf(model, path, sourceMap, known);
+  if (!has(model, 'context_length')) sourceMap.add([...path, 'context_length'], `is missing${metadata}`);
   if (!has(model, 'candidates') && ways.length > 0 && !has(model, 'price'))
-    sourceMap.add([...path, 'price'], `is missing${facts}: what has no price cannot be served`);
+    sourceMap.add([...path, 'price'], `is missing${metadata}: what has no price cannot be served`);
 }
 
 /** Whether the price of a model was filled in from the public facts. */
@@ -38,12 +38,12 @@ export function isFactPrice(model: Members, { applied: taken }: KnownMetadata): 
 }
 
 /** Why the facts do not help, behind "is missing". */
-function messageOf(model: Members, path: Path, sourceMap: SourceMap, { facts }: KnownMetadata): string {
+function messageOf(model: Members, path: Path, sourceMap: SourceMap, { metadata }: KnownMetadata): string {
   const id = textOf(model, 'id');
   if (textOf(model, 'facts') === 'false') return ', and facts: false takes none from the public facts';
-  if (facts === null || id === undefined) return '';
-  const whose = `the public facts of ${facts.asOf}`;
-  if (facts.models.has(id)) return `, and ${whose} do not state it either`;
+  if (metadata === null || id === undefined) return '';
+  const whose = `the public facts of ${metadata.asOf}`;
+  if (metadata.models.has(id)) return `, and ${whose} do not state it either`;
   const shown = sourceMap.isFromOutside([...path, 'id']) ? 'that model' : JSON.stringify(id);
-  return `, and ${whose} do not know ${shown}${hint(id, facts.models.keys())}`;
+  return `, and ${whose} do not know ${shown}${hint(id, metadata.models.keys())}`;
 }

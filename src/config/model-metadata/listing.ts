@@ -40,17 +40,18 @@ export function metadataOfListing(
   if (!Array.isArray(rows)) throw new ModelMetadataError('it is no listing of models: it has no list "data"');
   if (typeof membersOf(body['links'])['next'] === 'string')
     throw new ModelMetadataError('it is one page of a listing: ask for the whole');
-  const facts = new Map<string, ModelMetadataEntry>();
+  const metadata = new Map<string, ModelMetadataEntry>();
   const left = new Map<string, number>();
   for (const row of rows) {
     const fact = factOf(membersOf(row));
-    const reason = typeof fact === 'string' ? fact : facts.has(fact.id) ? 'its id was there before' : null;
+    const reason = typeof fact === 'string' ? fact : metadata.has(fact.id) ? 'its id was there before' : null;
     if (reason !== null) left.set(reason, (left.get(reason) ?? 0) + 1);
-    else if (typeof fact !== 'string') facts.set(fact.id, { ...fact, ...makerOf(about.known.get(fact.id)) });
+    else if (typeof fact !== 'string')
+      metadata.set(fact.id, { ...fact, ...makerOf(about.known.get(fact.id)) });
   }
-  if (facts.size === 0)
+  if (metadata.size === 0)
     throw new ModelMetadataError(`none of its ${rows.length} rows is a model${messageOf(left)}`);
-  const models = [...facts.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const models = [...metadata.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   return { file: checkMetadata({ as_of: about.asOf, source: about.source, models }), left };
 }
 

@@ -82,10 +82,10 @@ function readChoice(
 ): ChunkChoice {
   // Some say "" as long as there is no reason.
   const native = nonEmpty(choice['finish_reason']);
-  const said = choice[member];
+  const stated = choice[member];
   return {
     index: indexOr(choice['index'], position),
-    delta: kind === 'text' ? readText(choice) : isObject(said) ? readDelta(said) : {},
+    delta: kind === 'text' ? readText(choice) : isObject(stated) ? readDelta(stated) : {},
     finish_reason: native === null ? null : finishReasonOf(native),
     native_finish_reason: nonEmpty(choice['native_finish_reason']) ?? native,
     logprobs: isObject(choice['logprobs']) ? choice['logprobs'] : null,
@@ -98,18 +98,18 @@ function readText(choice: Json): Delta {
 }
 
 /** Keys whose value is null or of the wrong type are left out: strict clients throw on them. */
-function readDelta(said: Json): Delta {
+function readDelta(stated: Json): Delta {
   const delta: { -readonly [K in keyof Delta]: Delta[K] } = {};
-  if (typeof said['content'] === 'string') delta.content = said['content'];
-  else if (Array.isArray(said['content'])) delta.content = textOfParts(said['content']);
-  Object.assign(delta, readThoughts(said));
-  const calls = isFilled(said['tool_calls']) ? said['tool_calls'].filter(isObject) : [];
+  if (typeof stated['content'] === 'string') delta.content = stated['content'];
+  else if (Array.isArray(stated['content'])) delta.content = textOfParts(stated['content']);
+  Object.assign(delta, readThoughts(stated));
+  const calls = isFilled(stated['tool_calls']) ? stated['tool_calls'].filter(isObject) : [];
   if (calls.length > 0) delta.tool_calls = calls.map(readToolCall);
-  const refusal = nonEmpty(said['refusal']);
+  const refusal = nonEmpty(stated['refusal']);
   if (refusal !== null) delta.refusal = refusal;
-  if (isFilled(said['images'])) delta.images = said['images'];
-  if (isFilled(said['annotations'])) delta.annotations = said['annotations'];
-  if (isObject(said['audio'])) delta.audio = said['audio'];
+  if (isFilled(stated['images'])) delta.images = stated['images'];
+  if (isFilled(stated['annotations'])) delta.annotations = stated['annotations'];
+  if (isObject(stated['audio'])) delta.audio = stated['audio'];
   return delta;
 }
 

@@ -19,18 +19,18 @@ export interface ThoughtRules {
 }
 
 /** What a message or a delta of an upstream says of its thoughts: text always has an entry, and an entry's text is the text. */
-export function readThoughts(said: Json): Pick<Delta, 'reasoning' | 'reasoning_details'> {
-  const { reasoning_details: details, content } = said;
+export function readThoughts(stated: Json): Pick<Delta, 'reasoning' | 'reasoning_details'> {
+  const { reasoning_details: details, content } = stated;
   if (
     details == null &&
-    said['reasoning'] == null &&
-    said['reasoning_content'] == null &&
+    stated['reasoning'] == null &&
+    stated['reasoning_content'] == null &&
     !Array.isArray(content)
   )
     return {};
   const given = Array.isArray(details) ? (details as readonly unknown[]) : [];
   const inDetails = textOfDetails(given);
-  const text = nonEmpty(said['reasoning']) ?? nonEmpty(said['reasoning_content']) ?? partsText(content);
+  const text = nonEmpty(stated['reasoning']) ?? nonEmpty(stated['reasoning_content']) ?? partsText(content);
   const all = text !== null && inDetails === '' ? [detailOfText(text), ...given] : given;
   const reasoning = text ?? nonEmpty(inDetails);
   return {
@@ -54,11 +54,11 @@ function writeMessage(message: Json, rules: ThoughtRules): Json {
   const { reasoning, reasoning_content: content, reasoning_details: details, ...rest } = message;
   const text = nonEmpty(content) ?? nonEmpty(reasoning) ?? nonEmpty(textOfDetails(details));
   const empty = typeof content === 'string' || typeof reasoning === 'string' ? '' : null;
-  const said = text ?? (needed ? placeholder : empty);
+  const stated = text ?? (needed ? placeholder : empty);
   const written: Record<string, unknown> = rest;
   if (rules.asPart === true && text !== null)
     written['content'] = [thinkingPart(text), ...contentParts(rest['content'])];
-  if (said !== null) for (const field of rules.fields) written[field] = said;
+  if (stated !== null) for (const field of rules.fields) written[field] = stated;
   const keeps = rules.details === 'all' || (rules.details === 'beyond text' && hasMoreThanText(details));
   if (keeps && Array.isArray(details)) written['reasoning_details'] = details;
   return written;

@@ -152,16 +152,16 @@ function thinkingParameters(known: Parameters, rules: ThinkingRules): Parameters
   const effort = effortOf(options, rules.efforts);
   // A mere switch is said by a switch, where there is one.
   const isSaid = effort !== null && (rules.as === 'effort' || !options.isSwitch);
-  const said = isSaid ? { reasoning_effort: effort } : {};
+  const stated = isSaid ? { reasoning_effort: effort } : {};
   switch (rules.as) {
     case 'effort':
-      return said;
+      return stated;
     case 'thinking':
-      return { thinking: { type: thinks ? 'enabled' : 'disabled' }, ...(thinks ? said : {}) };
+      return { thinking: { type: thinks ? 'enabled' : 'disabled' }, ...(thinks ? stated : {}) };
     case 'reasoning':
-      return { reasoning: { enabled: thinks }, ...(thinks ? said : {}) };
+      return { reasoning: { enabled: thinks }, ...(thinks ? stated : {}) };
     case 'template':
-      return { ...template, ...(thinks ? said : {}) };
+      return { ...template, ...(thinks ? stated : {}) };
   }
 }
 

@@ -29,28 +29,30 @@ export function writeCall(
   { quirks, to, urls, reasoning, maxTokens }: CallFor,
 ): CallOptions {
   if (ask.choices > 1) throw new UnsupportedRequest('several choices');
-  const said = knownParameters(ask.parameters, to);
+  const stated = knownParameters(ask.parameters, to);
   const { effort } = reasoning;
   return withoutUndefined({
     prompt: writePrompt(ask, { quirks, model: to.model, urls }),
     maxOutputTokens: maxTokens ?? undefined,
-    temperature: said['temperature'],
-    topP: said['top_p'],
-    topK: said['top_k'],
-    presencePenalty: said['presence_penalty'],
-    frequencyPenalty: said['frequency_penalty'],
-    seed: said['seed'],
-    stopSequences: typeof said['stop'] === 'string' ? [said['stop']] : said['stop'],
-    responseFormat: responseFormat(said['response_format']),
-    tools: Array.isArray(said['tools']) ? said['tools'].map((tool) => functionTool(tool, quirks)) : undefined,
-    toolChoice: toolChoice(said['tool_choice']),
+    temperature: stated['temperature'],
+    topP: stated['top_p'],
+    topK: stated['top_k'],
+    presencePenalty: stated['presence_penalty'],
+    frequencyPenalty: stated['frequency_penalty'],
+    seed: stated['seed'],
+    stopSequences: typeof stated['stop'] === 'string' ? [stated['stop']] : stated['stop'],
+    responseFormat: responseFormat(stated['response_format']),
+    tools: Array.isArray(stated['tools'])
+      ? stated['tools'].map((tool) => functionTool(tool, quirks))
+      : undefined,
+    toolChoice: toolChoice(stated['tool_choice']),
     reasoning: effort ?? undefined,
     providerOptions: quirks.call({
       reasoning,
       parallelToolCalls:
-        typeof said['parallel_tool_calls'] === 'boolean' ? said['parallel_tool_calls'] : null,
-      cacheControl: cacheControlOf(said['cache_control']),
-      user: typeof said['user'] === 'string' ? said['user'] : null,
+        typeof stated['parallel_tool_calls'] === 'boolean' ? stated['parallel_tool_calls'] : null,
+      cacheControl: cacheControlOf(stated['cache_control']),
+      user: typeof stated['user'] === 'string' ? stated['user'] : null,
     }),
   });
 }

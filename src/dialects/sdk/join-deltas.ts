@@ -4,8 +4,8 @@ import { joinDetails, type ReasoningDetail } from '../../wire/reasoning-details.
 /** All that deltas say, as one. */
 export function joinDeltas(deltas: readonly Delta[]): Delta {
   const texts = (member: 'content' | 'reasoning'): object => {
-    const said = deltas.flatMap((delta) => delta[member] ?? []);
-    return said.length === 0 ? {} : { [member]: said.join('') };
+    const stated = deltas.flatMap((delta) => delta[member] ?? []);
+    return stated.length === 0 ? {} : { [member]: stated.join('') };
   };
   const calls = new Map<number, ToolCallDelta>();
   for (const call of deltas.flatMap((delta) => delta.tool_calls ?? [])) {

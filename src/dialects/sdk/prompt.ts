@@ -150,9 +150,9 @@ function callsOf(
 }
 
 /** The arguments of a call as an object, which is all that these upstreams take. */
-function inputOf(said: unknown): unknown {
-  if (isObject(said)) return said;
-  const text = stringOf(said);
+function inputOf(stated: unknown): unknown {
+  if (isObject(stated)) return stated;
+  const text = stringOf(stated);
   if (text === '') return {};
   try {
     const parsed: unknown = JSON.parse(text);

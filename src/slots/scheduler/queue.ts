@@ -18,13 +18,13 @@ export interface FairQueue<T extends Queued> {
 /** Those of one account: who came first at `front`, then `back` read from its end. */
 interface Lane<T extends Queued> {
   readonly accountId: number;
-  readonly front: Link<T> | null;
-  readonly back: Link<T> | null;
+  readonly front: QueueNode<T> | null;
+  readonly back: QueueNode<T> | null;
 }
 
-interface Link<T> {
+interface QueueNode<T> {
   readonly item: T;
-  readonly next: Link<T> | null;
+  readonly next: QueueNode<T> | null;
 }
 
 /** A queue with nobody in it. */
@@ -72,7 +72,7 @@ export function rework<T extends Queued>(queue: FairQueue<T>, keep: (item: T) =>
   const lanes: Lane<T>[] = [];
   let size = 0;
   for (const lane of queue.lanes) {
-    let reversed: Link<T> | null = null;
+    let reversed: QueueNode<T> | null = null;
     for (const item of inOrder(lane)) {
       const kept = keep(item);
       if (kept === null) continue;
@@ -92,8 +92,8 @@ function inOrder<T extends Queued>(lane: Lane<T>): readonly T[] {
   return items;
 }
 
-function turnedAround<T>(list: Link<T> | null): Link<T> | null {
-  let turned: Link<T> | null = null;
+function turnedAround<T>(list: QueueNode<T> | null): QueueNode<T> | null {
+  let turned: QueueNode<T> | null = null;
   for (let link = list; link !== null; link = link.next) turned = { item: link.item, next: turned };
   return turned;
 }
