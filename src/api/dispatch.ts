@@ -2,12 +2,12 @@ import type { Account } from '../accounts/account.ts';
 import type { AccountCache } from '../accounts/account-cache.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { assertMayCall, assertValid, type Credential, hashOfBearer } from '../keys/authenticate.ts';
+import { assertMayCall, type Caller, type Credential, hashOfBearer } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Reply } from '../wire/reply.ts';
-import type { AnyRoute, Caller } from './route.ts';
+import type { AnyRoute } from './route.ts';
 import type { RouteTable } from './route-table.ts';
 
 /** What finding and identifying need. */
@@ -21,7 +21,10 @@ export interface DispatchParts {
   readonly fresh: () => Promise<void> | undefined;
 }
 
-/** The first stages of every request: find the row, identify the caller, hand over. Throws what they refuse. */
+/** Nearly every request has no query; handlers only read theirs. */
+const emptyQuery = new URLSearchParams();
+
+/** The first stages of every request: finds the route, identifies the caller, calls the handler. Throws their refusals. */
 export async function dispatch(
   parts: DispatchParts,
   exchange: Exchange,
@@ -29,11 +32,12 @@ export async function dispatch(
   const found = parts.table.find(exchange.method, exchange.path);
   if (found.kind === 'options') return { allow: found.allow };
   const { route, params } = found;
-  exchange.logFields['route'] = route.path;
+  exchange.logFields.route = route.path;
   const credential: Credential = route.credential;
   exchange.isPrivate = credential !== 'none';
   const caller = credential === 'none' ? null : await identify(parts, exchange, { credential, route });
-  return route.handle({ params, query: new URLSearchParams(exchange.queryText), caller, exchange });
+  const query = exchange.queryText === '' ? emptyQuery : new URLSearchParams(exchange.queryText);
+  return route.handle({ params, query, caller, exchange });
 }
 
 /** Who calls (spec:api/3), in the order of spec:errors/5.2; from memory unless the key is new to this process. */
@@ -60,14 +64,9 @@ async function identify(
     if (key !== null && refusal instanceof Refusal) route.onRefused?.({ key, exchange, refusal });
     throw refusal;
   }
-  exchange.whileReading = async (body) => {
-    const read = await key.withPin(body);
-    assertValid(key, needs, parts.clock.now());
-    return read;
-  };
   exchange.countFor(`key ${key.row.id}`);
-  exchange.logFields['account_id'] = key.row.accountId;
-  exchange.logFields['key_id'] = key.row.id;
+  exchange.logFields.account_id = key.row.accountId;
+  exchange.logFields.key_id = key.row.id;
   return { key, accountId: key.row.accountId };
 }
 

@@ -9,21 +9,21 @@ import {
   readKeyDocument,
   revokeKeyDocument,
 } from './documents/keys.ts';
-import { readJsonObject } from './json-body.ts';
+import { type JsonBodyParts, readJsonObject } from './json-body.ts';
 import { readKeyChange, readNewKey } from './key-body.ts';
 import { keyBody } from './key-object.ts';
 import { integerOf, wordOf } from './query-values.ts';
 import { route } from './route.ts';
 
 /** What the key endpoints need. */
-export interface KeyRouteParts {
+export interface KeyRouteParts extends JsonBodyParts {
   readonly keyService: KeyService;
   readonly accounts: AccountCache;
-  readonly maxBodyBytes: () => number;
 }
 
 /** Managing keys with a management key (spec:api/6,7): only those of its own account. */
-export function keyRoutes({ keyService, accounts, maxBodyBytes }: KeyRouteParts) {
+export function keyRoutes(parts: KeyRouteParts) {
+  const { keyService, accounts } = parts;
   const bodyOf = (key: KeyWithSpend): object =>
     keyBody(key, accounts.getCached(key.row.accountId)?.hasNoCredit ?? false);
   return [
@@ -48,8 +48,9 @@ export function keyRoutes({ keyService, accounts, maxBodyBytes }: KeyRouteParts)
       credential: 'management',
       summary: 'Create an inference key',
       document: createKeyDocument,
-      handle: async ({ caller, exchange }) => {
-        const order = readNewKey(await readJsonObject(exchange, maxBodyBytes()));
+      handle: async (call) => {
+        const { caller } = call;
+        const order = readNewKey(await readJsonObject(parts, call, 'management'));
         const created = await keyService.create({ ...order, accountId: caller.accountId, kind: 'inference' });
         return { status: 201, body: { data: bodyOf(created), key: created.plaintext } };
       },
@@ -73,9 +74,10 @@ export function keyRoutes({ keyService, accounts, maxBodyBytes }: KeyRouteParts)
       credential: 'management',
       summary: 'Rename a key, switch it off or on, change its limit',
       document: changeKeyDocument,
-      handle: async ({ caller, params, exchange }) => {
+      handle: async (call) => {
+        const { caller, params } = call;
         const hash = parseKeyHash(params.hash);
-        const change = readKeyChange(await readJsonObject(exchange, maxBodyBytes()));
+        const change = readKeyChange(await readJsonObject(parts, call, 'management'));
         const isEmpty = Object.keys(change).length === 0;
         const key =
           hash === null

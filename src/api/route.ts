@@ -1,6 +1,6 @@
 import type { Refusal } from '../errors/catalogue.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Credential } from '../keys/authenticate.ts';
+import type { Caller, Credential } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { Reply } from '../wire/reply.ts';
 import type { RouteDocument } from './document.ts';
@@ -9,12 +9,6 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /** Who is calling, by the credential that the row asks for. */
 export type CallerOf<C extends Credential> = C extends 'none' ? null : Caller;
-
-/** An identified caller: its key passed every check of spec:errors/5.2. */
-export interface Caller {
-  readonly key: Key;
-  readonly accountId: number;
-}
 
 /** The names between braces in a path. */
 type PathParams<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`

@@ -60,7 +60,7 @@ export function endpoints(parts: EndpointsParts): readonly AnyRoute[] {
   const ready = new ReadinessCheck({ database, clock, isFresh: () => accounting.feed.isFresh, isStopping });
   const routes: readonly AnyRoute[] = [
     ...inferenceRoutes(inferenceOf(parts)),
-    ...keyRoutes({ keyService: parts.keyService, accounts, maxBodyBytes }),
+    ...keyRoutes({ keyService: parts.keyService, accounts, clock, maxBodyBytes }),
     ...accountRoutes({ accounts, current: (key) => currentKey(accounting, key), clock }),
     ...datasetRoutes({ database, clock, samples: samples && syncKey === null }),
     ...generationRoutes({

@@ -4,15 +4,15 @@ import type { Socket } from 'node:net';
 import { refuse } from '../errors/catalogue.ts';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
 import { newRequestId, requestIdAt } from '../ids/request-id.ts';
-import type { LogFields } from '../log/log.ts';
 import type { MemoryBudget, MemoryClaim } from '../memory/budget.ts';
 import type { JsonBody, JsonParser } from '../wire/json-parser.ts';
-import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
+import { parseJson } from '../wire/parse-json.ts';
+import type { JsonRequestBody, RequestContext, RequestLogFields } from '../wire/request-context.ts';
 import type { BodyRate, BodyTurns } from './body-rate.ts';
 import { type BodyReading, readBody } from './read-body.ts';
 
 /** One request and its client, as the handlers see them. */
-export class Exchange {
+export class Exchange implements RequestContext {
   /** Names this request and all of its candidate attempts (spec:api/4.2). */
   readonly requestId: string;
   readonly method: string;
@@ -29,10 +29,7 @@ export class Exchange {
   isPrivate = false;
   /** Whether its body comes in too many small pieces. */
   isShredded = false;
-  /** What else is true of the wait for the body: whoever was identified may be nobody when it has come. */
-  whileReading: <T>(body: Promise<T>) => Promise<T> = (body) => body;
-  /** What the request's one log line will say beside the usual. */
-  readonly logFields: Record<string, LogFields[string]> = {};
+  readonly logFields: RequestLogFields = {};
   readonly #request: IncomingMessage;
   /** What it holds of the memory of this process; null where that is not counted. */
   readonly memory: MemoryClaim | null;
@@ -119,20 +116,16 @@ export class Exchange {
   }
 
   /**
-   * The body, at most `maxBytes` of it. Throws `BodyTooLarge`, a `400` refusal when its shape is hostile, what refuses a key
-   * that is not valid any more, or why the exchange was given up.
+   * The body, at most `maxBytes` of it. Throws `BodyTooLarge`, a `400` refusal when its shape is hostile, or the reason for which
+   * the exchange was aborted. Reading may take minutes: a caller that was identified before is checked again afterwards.
    */
   async body(maxBytes: number): Promise<Buffer> {
-    const { bytes } = await this.whileReading(this.#read(maxBytes));
+    const { bytes } = await this.#read(maxBytes);
     return bytes;
   }
 
-  /** The body as JSON, and how many bytes it had. Throws as `body` does; what cannot be parsed is a value. */
-  json(maxBytes: number): Promise<{ readonly parsed: ParsedJson; readonly bytes: number }> {
-    return this.whileReading(this.#readJson(maxBytes));
-  }
-
-  async #readJson(maxBytes: number): Promise<{ readonly parsed: ParsedJson; readonly bytes: number }> {
+  /** The body as JSON. Throws as `body` does. */
+  async json(maxBytes: number): Promise<JsonRequestBody> {
     const body = await this.#read(maxBytes);
     const bytes = body.bytes.length;
     const parser = this.#parser;

@@ -385,7 +385,7 @@ function sendThrown(parts: ServeParts, response: ServerResponse, exchange: Excha
   if (thrown instanceof ClientDisconnected) return void (exchange.socket.writableEnded || response.destroy());
   if (thrown instanceof BodyTooLarge) return void sendTooLarge(parts, response, exchange);
   const error = renderThrown(thrown, parts.log, exchange.requestId);
-  exchange.logFields['error_type'] = error.body.error.metadata.error_type;
+  exchange.logFields.error_type = error.body.error.metadata.error_type;
   sendJson(parts, response, exchange, error);
 }
 
@@ -531,7 +531,7 @@ function spoiltAuthorization(error: { code?: string; rawPacket?: Buffer }): bool
 }
 
 function noteRequest(parts: ServeParts, exchange: Exchange, response: ServerResponse): void {
-  parts.metrics.countRequest(String(exchange.logFields['route'] ?? 'none'), response.statusCode);
+  parts.metrics.countRequest(exchange.logFields.route ?? 'none', response.statusCode);
   parts.log.info('request', {
     request_id: exchange.requestId,
     method: exchange.method,

@@ -2,6 +2,7 @@ import type { Account } from '../accounts/account.ts';
 import type { AccountCache } from '../accounts/account-cache.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { Refusal } from '../errors/catalogue.ts';
+import { assertValid, type Caller } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { Settlements } from '../ledger/settlements.ts';
 import { type CountTexts, countPrompt } from '../metering/count-tokens.ts';
@@ -10,11 +11,12 @@ import { chainOf, countingLimit, type Plan, plan } from '../routing/plan.ts';
 import { seedOf } from '../routing/session-seed.ts';
 import type { Clock } from '../time/clock.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
+import type { Reply } from '../wire/reply.ts';
+import type { RequestContext } from '../wire/request-context.ts';
 import { attempt, type Chain } from './attempt.ts';
 import type { CompletionSizes } from './completion-sizes.ts';
 import { readParsedAsk } from './parse-request.ts';
 import type { Refusals } from './refusals.ts';
-import type { IdentifiedCaller, RequestContext, StreamedAnswer, WholeAnswer } from './request-context.ts';
 import { routeDetail } from './request-record.ts';
 import { assertFunded, estimate, refusalInLine, type SpendStanding } from './reservations.ts';
 import { respondJson } from './respond-json.ts';
@@ -66,7 +68,7 @@ export interface InferenceParts {
 
 /** One request to a model, with its caller identified. */
 export interface InferenceCall {
-  readonly caller: IdentifiedCaller;
+  readonly caller: Caller;
   readonly exchange: RequestContext;
 }
 
@@ -78,7 +80,7 @@ export async function infer(
   parts: InferenceParts,
   kind: CompletionKind,
   { caller, exchange }: InferenceCall,
-): Promise<WholeAnswer | StreamedAnswer> {
+): Promise<Reply> {
   const { key, accountId } = caller;
   const { settlements, clock, chain } = parts;
   const account = parts.accounts.getCached(accountId);
@@ -94,6 +96,8 @@ export async function infer(
   const session = new Session({ account, key, exchange, endpoint: kind, settlements, clock, onReleased });
   try {
     const body = await exchange.json(parts.maxBodyBytes);
+    // Reading may take minutes. The session pins the key, so a revocation meanwhile is seen here.
+    assertValid(key, 'inference', clock.now());
     const ask = readParsedAsk(kind, body, exchange.header('x-session-id'));
     session.ask = ask;
     const planned = await planFor(parts, ask, { uuid: session.uuid, accountId });

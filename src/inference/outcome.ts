@@ -1,8 +1,8 @@
 import type { Candidate } from '../catalogue/model.ts';
 import type { AttemptRecord } from '../generations/generation.ts';
 import type { AnswerChunk } from '../wire/chat.ts';
+import type { HeldMemory } from '../wire/request-context.ts';
 import type { ChunkSource } from './chunk-source.ts';
-import type { HeldMemory } from './request-context.ts';
 import type { ExpiredLimit } from './stream-error.ts';
 
 /** A candidate that has spoken. */

@@ -9,7 +9,7 @@ import { zeroKrw } from '../money/krw.ts';
 import type { Clock, Timer } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import type { CompletionKind } from '../wire/chat.ts';
-import type { RequestContext } from './request-context.ts';
+import type { RequestContext } from '../wire/request-context.ts';
 import { requestDetail } from './request-record.ts';
 
 /** Refusals of one key for one cause within this time are one record. */

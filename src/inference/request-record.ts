@@ -3,7 +3,7 @@ import { resolveApp } from '../generations/apps.ts';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
 import type { Plan } from '../routing/plan.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
-import type { RequestContext } from './request-context.ts';
+import type { RequestContext } from '../wire/request-context.ts';
 
 const maxStoredLength = 500;
 

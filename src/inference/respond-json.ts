@@ -8,13 +8,13 @@ import {
   type ToolCallDelta,
   withoutThoughts,
 } from '../wire/chat.ts';
+import type { JsonReply } from '../wire/reply.ts';
 import { usageBody } from '../wire/usage.ts';
-import type { WholeAnswer } from './request-context.ts';
 import { envelopeOf, noteEnd, type ResponseContext, responseHeaders } from './response-context.ts';
 import { callIdOf, reasonFor } from './tool-calls.ts';
 
 /** Answers a whole request: priced, settled durably, then sent (spec:money/5.1). A client that has left pays nothing. */
-export async function respondJson(answering: ResponseContext): Promise<WholeAnswer> {
+export async function respondJson(answering: ResponseContext): Promise<JsonReply> {
   const { session, answer, ask, exchange } = answering;
   const totals = new ResponseTotals();
   const chunks: readonly AnswerChunk[] = answer.first;

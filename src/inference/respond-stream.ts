@@ -6,10 +6,10 @@ import { maxAfterEnd, ResponseTotals } from '../metering/response-totals.ts';
 import { zeroKrw } from '../money/krw.ts';
 import { ChunkWriter } from '../wire/answer.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
+import type { StreamReply, StreamSink } from '../wire/reply.ts';
 import { doneData, sseEvent, sseKeepAlive } from '../wire/sse.ts';
 import { usageBody } from '../wire/usage.ts';
 import type { CandidateResponse } from './outcome.ts';
-import type { AnswerSink, StreamedAnswer } from './request-context.ts';
 import { envelopeOf, noteEnd, type ResponseContext, responseHeaders } from './response-context.ts';
 import { timeoutOf, UpstreamStreamError } from './stream-error.ts';
 import { reasonFor, ToolCalls } from './tool-calls.ts';
@@ -18,12 +18,12 @@ import { Watchdog } from './watchdog.ts';
 const done = sseEvent(doneData);
 
 /** Answers a streamed request. From here on every error is an event of the stream (spec:errors/6). */
-export function respondStream(answering: ResponseContext): StreamedAnswer {
+export function respondStream(answering: ResponseContext): StreamReply {
   return { headers: responseHeaders(answering), stream: (sink) => relay(answering, sink) };
 }
 
 /** Passes the answer on and settles it, however it ends. Never throws. */
-async function relay(answering: ResponseContext, sink: AnswerSink): Promise<void> {
+async function relay(answering: ResponseContext, sink: StreamSink): Promise<void> {
   const { answer, clock, keepAliveMs } = answering;
   const totals = new ResponseTotals();
   const [opening] = answer.first;
@@ -60,7 +60,7 @@ interface Passing {
   readonly totals: ResponseTotals;
   readonly writer: ChunkWriter;
   readonly toolCalls: ToolCalls;
-  readonly sink: AnswerSink;
+  readonly sink: StreamSink;
   readonly silence: Watchdog;
   /** What says that the answer is complete: kept back until the answer is settled. */
   held: string;

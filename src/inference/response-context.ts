@@ -3,10 +3,10 @@ import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
 import type { Envelope } from '../wire/answer.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
+import type { RequestContext } from '../wire/request-context.ts';
 import type { Usage } from '../wire/usage.ts';
 import type { CompletionSizes } from './completion-sizes.ts';
 import type { CandidateResponse } from './outcome.ts';
-import type { RequestContext } from './request-context.ts';
 import type { Session } from './session.ts';
 
 /** A request that has its answer in hand and is about to pass it on. */

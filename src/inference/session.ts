@@ -13,8 +13,8 @@ import { type Krw, zeroKrw } from '../money/krw.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
+import type { RequestContext } from '../wire/request-context.ts';
 import { noUsage, type Usage } from '../wire/usage.ts';
-import type { RequestContext } from './request-context.ts';
 import { askDetail, attemptsDetail, requestDetail, storableOr } from './request-record.ts';
 import { Reservation } from './reservations.ts';
 
@@ -101,11 +101,11 @@ export class Session {
     account.charge(ending.cost);
     key.charge(row.day, ending.cost);
     this.hold.end();
-    exchange.logFields['generation_id'] = this.id;
-    exchange.logFields['cost_micro'] = ending.cost;
-    exchange.logFields['attempts'] = this.attempts.length;
+    exchange.logFields.generation_id = this.id;
+    exchange.logFields.cost_micro = ending.cost;
+    exchange.logFields.attempts = this.attempts.length;
     if (this.admissionWaitMs !== null)
-      exchange.logFields['admission_wait_ms'] = Math.round(this.admissionWaitMs);
+      exchange.logFields.admission_wait_ms = Math.round(this.admissionWaitMs);
     try {
       await settlements.settle(this.#opened, row);
     } catch (error) {

@@ -7,6 +7,12 @@ import type { Key } from './key.ts';
 /** What an endpoint asks of its caller (spec:api/1.4). */
 export type Credential = 'none' | KeyKind | 'either';
 
+/** An identified caller: its key passed every check of spec:errors/5.2. */
+export interface Caller {
+  readonly key: Key;
+  readonly accountId: number;
+}
+
 /** Longer tokens than this are no keys of ours; they are not even hashed. */
 const maxTokenLength = 256;
 
@@ -36,7 +42,7 @@ export function assertMayCall(
   if (left <= 0n) throw noCredit(left);
 }
 
-/** Refuses a known key by what it is itself: also of a request that was admitted, while its body came, which may take minutes. */
+/** Refuses a known key by its own state. Called again after a body was read: that may take minutes. */
 export function assertValid({ row }: Key, needs: Exclude<Credential, 'none'>, nowMs: number): void {
   if (row.revokedAtMs !== null || row.userDisabled) throw invalidKey();
   if (needs !== 'either' && row.kind !== needs) throw invalidKey();

@@ -1,21 +1,22 @@
-/** A JSON answer. */
+/** A JSON response. */
 export interface JsonReply {
+  /** 200 when absent. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: object | Buffer;
-  /** JSON unless told. */
+  /** JSON when absent. */
   readonly contentType?: string;
 }
 
-/** An event stream: the head goes out at once, then whatever `write` is given. */
+/** An event stream: the head may be sent at once; `stream` writes the rest and never throws. */
 export interface StreamReply {
   readonly headers: Readonly<Record<string, string>>;
   readonly stream: (sink: StreamSink) => Promise<void>;
 }
 
-/** Where a stream's bytes go. */
+/** Where a stream's text goes. */
 export interface StreamSink {
-  /** Sends text; resolves when the client is ready for more. Never throws: `gone` tells when the client has left. */
+  /** Sends text; resolves when the client is ready for more, also when it has left. Never throws. */
   write(text: string): Promise<void> | undefined;
 }
 

@@ -1,0 +1,42 @@
+import type { MemoryClaim } from '../memory/budget.ts';
+import type { ParsedJson } from './parse-json.ts';
+
+/** The memory that a request holds, by what it is held for. */
+export type HeldMemory = Pick<MemoryClaim, 'hold'>;
+
+/** A body as JSON, and its size in bytes. */
+export interface JsonRequestBody {
+  readonly parsed: ParsedJson;
+  readonly bytes: number;
+}
+
+/** What the request's one log line contains beside the members that every request has. */
+export interface RequestLogFields {
+  /** The path of its route; absent when no route was found. */
+  route?: string;
+  account_id?: number;
+  key_id?: number;
+  error_type?: string;
+  generation_id?: string;
+  cost_micro?: bigint;
+  /** How many candidates were called. */
+  attempts?: number;
+  admission_wait_ms?: number;
+}
+
+/** A request as the inference path reads it; the transport's `Exchange` implements it. */
+export interface RequestContext {
+  /** Names the request and all of its attempts (spec:api/4.2). */
+  readonly requestId: string;
+  /** Monotonic milliseconds of its arrival. */
+  readonly startedMs: number;
+  /** Aborts with `ClientDisconnected` when the client leaves, or with the reason for which the server aborts the request. */
+  readonly signal: AbortSignal;
+  /** The memory of this process that it holds; null where that is not counted. */
+  readonly memory: HeldMemory | null;
+  readonly logFields: RequestLogFields;
+  /** The first value of a header by its lower-case name, or null; UTF-8 is decoded. */
+  header(name: string): string | null;
+  /** Reads the body as JSON, at most `maxBytes` of it; throws the transport's refusals. JSON that cannot be parsed is a value. */
+  json(maxBytes: number): Promise<JsonRequestBody>;
+}
