@@ -138,3 +138,169 @@ test('a status is paired with an error type in the catalogue only', () => {
     .map(({ file }) => file);
   assert.deepEqual(wrong, []);
 });
+
+/** Identifiers that the standard terms replaced (ARCHITECTURE.md, Glossary); the right side is the term. */
+const replaced: Readonly<Record<string, string>> = {
+  Surroundings: 'ProcessContext',
+  around: 'proc',
+  Books: 'Accounting',
+  openBooks: 'openAccounting',
+  Office: 'OperatorService',
+  office: 'operator',
+  KeyDesk: 'KeyService',
+  SlotDesk: 'SlotAdmin',
+  Offer: 'LiveCatalog',
+  Funds: 'SpendLimits',
+  Spender: 'SpendSubject',
+  readLeft: 'readRemaining',
+  placeWith: 'reserveWith',
+  SpendShares: 'CreditLeases',
+  Demand: 'ReservationRequest',
+  Covered: 'ReservationResult',
+  plead: 'requestRelease',
+  yieldTo: 'releaseExcess',
+  giveBackIdle: 'releaseIdle',
+  exposure: 'outstanding',
+  Hearing: 'StreamDecoder',
+  EventHearing: 'SseStreamDecoder',
+  PartHearing: 'SdkStreamDecoder',
+  Heard: 'DecodedEvent',
+  Unsayable: 'UnsupportedRequest',
+  WrittenAsk: 'EncodedRequest',
+  readReason: 'parseErrorMessage',
+  Ask: 'CompletionRequest',
+  AskKind: 'CompletionKind',
+  readAsk: 'parseCompletionRequest',
+  Asked: 'RequestContext',
+  Asker: 'Caller',
+  Answered: 'OpenResponse',
+  Answering: 'ResponseContext',
+  openLine: 'acquireTarget',
+  Callers: 'TargetResolver',
+  Patience: 'ConnectionTimeouts or Cancellation',
+  onLost: 'onCancel',
+  UpstreamBroke: 'UpstreamStreamError',
+  GivenUp: 'RequestAborted',
+  ClientLeft: 'ClientDisconnected',
+  believe: 'reconcileUsage',
+  Believed: 'ReconciledUsage',
+  Tally: 'ResponseTotals',
+  spoke: 'hasContent or responded',
+  Fold: 'ChunkAggregator',
+  whyNot: 'rejectReason',
+  Dropped: 'RejectReason',
+  droppedWords: 'rejectMessages',
+  whyLater: 'demotionReason',
+  Held: 'DemotionReason',
+  Basis: 'OrderingBasis',
+  Circumstances: 'RoutingContext',
+  Standing: 'HealthStatus',
+  Spread: 'PercentileWindow',
+  unmeasured: 'noHealthData',
+  Keeper: 'SlotEventLoop',
+  happen: 'dispatch',
+  FleetHappening: 'FleetEvent',
+  applicants: 'waitingReplicas',
+  neverFits: 'exceedsBudget',
+  rejudge: 'reschedule',
+  Turn: 'ReducerContext',
+  Lanes: 'SlotAcquirer',
+  WorkerOrder: 'WorkerStartMessage',
+  WorkerTeam: 'WorkerSupervisor',
+  packConfig: 'encodeConfig',
+  lendLanes: 'serveSlots',
+  lendRate: 'serveRateLimit',
+  lanesOfParent: 'remoteSlots',
+  rateOfParent: 'remoteRateLimit',
+  holdDataDir: 'lockDataDir',
+  DataDirHeld: 'DataDirLockedError',
+  holdHome: 'lockWorkerDir',
+  bringUp: 'ensureRunning',
+  takeOverOrOutlive: 'adoptOrWait',
+  occupantOf: 'findRunningServer',
+  askWho: 'identifyServer',
+  troubleFrom: 'embeddedError',
+  Site: 'ClusterContext',
+  Shelf: 'SegmentPool',
+  putAway: 'releaseSegment',
+  Remembered: 'ClockCache',
+  isNeeded: 'isPinned',
+  letGo: 'unpin',
+  KeyRing: 'KeyCache',
+  AccountBook: 'AccountCache',
+  peek: 'getCached',
+  refreshDoubtful: 'refreshStale',
+  OrderedLine: 'SerialConnection',
+  Edition: 'PricePublication',
+  onTheWay: 'pending',
+  diedWith: 'orphanFailure',
+  sayAgain: 'rewrite',
+  Places: 'SourceMap',
+  orElse: 'withDefault',
+  section: 'object',
+  Facts: 'ModelMetadata',
+  plainWords: 'sanitizeMessage',
+  LogWish: 'LogQuery',
+  CallWishes: 'ProviderCallOptions',
+  ReasoningWish: 'ReasoningOptions',
+  Speech: 'SdkCall',
+  Idiom: 'ProviderQuirks',
+  heardMs: 'lastActivityMs',
+  untilAccepted: 'drainAcceptQueue',
+  told: 'reported',
+  said: 'response',
+  heard: 'received',
+  nobody: 'none',
+  whoever: 'the actor',
+  anew: 'again',
+};
+/** A limit is `maxX` or `minX`, with the unit last; a default is `defaultX`. */
+const oddLimit = /^(?:most|largest|longest|least|usual)[A-Z]/;
+
+/** A source text without its comments and the text of its strings; what a template interpolates stays. */
+function codeOf(text: string): string {
+  const inCode = /\/\*[\s\S]*?\*\/|\/\/.*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|[`{}]/g;
+  const inTemplate = /`|\$\{|\\./g;
+  const open: ('template' | 'block')[] = [];
+  let code = '';
+  for (let from = 0; ; ) {
+    const isText = open.at(-1) === 'template';
+    const next = isText ? inTemplate : inCode;
+    next.lastIndex = from;
+    const found = next.exec(text);
+    if (!isText) code += `${text.slice(from, found?.index)} `;
+    if (found === null) return code;
+    const [piece] = found;
+    from = next.lastIndex;
+    if (piece === '}' || (piece === '`' && isText)) open.pop();
+    else if (piece === '`') open.push('template');
+    else if (piece === '{' || piece === '${') open.push('block');
+  }
+}
+
+function replacedIn(text: string): readonly string[] {
+  const names = new Set([...codeOf(text).matchAll(/(?<![\w$])[A-Za-z_$][\w$]*/g)].map(([name]) => name));
+  return [...names].filter((name) => Object.hasOwn(replaced, name) || oddLimit.test(name));
+}
+
+test('the guard of names finds a replaced one, and none in comments and strings', () => {
+  assert.deepEqual(replacedIn('const largestBytes = 1; class Keeper {} // whoever'), [
+    'largestBytes',
+    'Keeper',
+  ]);
+  assert.deepEqual(replacedIn("const text = 'said'; /* told */ const least = 1;"), []);
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source text of a template.
+  assert.deepEqual(replacedIn('const a = `told ${`said ${heard}`} nobody`; const { b } = anew;'), [
+    'heard',
+    'anew',
+  ]);
+});
+
+test('no identifier is a name that a standard term replaced', () => {
+  assert.deepEqual(
+    sources.flatMap(({ file, text }) =>
+      replacedIn(text).map((name) => `${file}: ${name}: use ${replaced[name] ?? 'maxX, minX or defaultX'}`),
+    ),
+    [],
+  );
+});

@@ -38,7 +38,7 @@ export const reasoningParameters = [
 /** Reads `reasoning`, the two parameters that it replaced, and the two that other APIs have for it. */
 export function readReasoning(parameters: Readonly<Record<string, unknown>>): ReasoningOptions {
   const { reasoning, reasoning_effort: oldEffort, include_reasoning: include, thinking } = parameters;
-  const said = (reasoning ?? {}) as {
+  const member = (reasoning ?? {}) as {
     readonly effort?: unknown;
     readonly max_tokens?: unknown;
     readonly exclude?: unknown;
@@ -48,17 +48,17 @@ export function readReasoning(parameters: Readonly<Record<string, unknown>>): Re
     readonly type?: unknown;
     readonly budget_tokens?: unknown;
   };
-  const switches = [said.enabled, switchOf(type), parameters['enable_thinking']];
+  const switches = [member.enabled, switchOf(type), parameters['enable_thinking']];
   const enabled = switches.find((value) => typeof value === 'boolean');
-  const stated = effortOf(said.effort) ?? effortOf(oldEffort);
+  const stated = effortOf(member.effort) ?? effortOf(oldEffort);
   const effort = stated ?? (enabled === undefined ? null : enabled ? 'medium' : 'none');
-  const budget = enabled === false ? null : (positive(said.max_tokens) ?? positive(tokens));
+  const budget = enabled === false ? null : (positive(member.max_tokens) ?? positive(tokens));
   return {
     stated: effort !== null || budget !== null || include === true,
     effort: budget === null ? effort : null,
     budget,
     isSwitch: stated === null && budget === null,
-    shown: said.exclude !== true && include !== false,
+    shown: member.exclude !== true && include !== false,
   };
 }
 
