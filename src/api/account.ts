@@ -25,7 +25,6 @@ export function accountRoutes({ accounts, current, clock }: AccountParts) {
       method: 'GET',
       path,
       credential: 'either',
-      summary: 'Read the key that makes the request',
       document: keyInformationDocument,
       handle: async ({ caller }) => ({
         body: { data: keyInformation(await current(caller.key), clock.now()) },
@@ -38,7 +37,6 @@ export function accountRoutes({ accounts, current, clock }: AccountParts) {
       method: 'GET',
       path: '/api/v1/credits',
       credential: 'either',
-      summary: 'Read what was added to the account and what was used',
       document: creditsDocument,
       handle: async ({ caller }) => {
         const account = await accounts.current(caller.accountId);

@@ -25,7 +25,6 @@ export function datasetRoutes(parts: DatasetParts) {
       method: 'GET',
       path: '/api/v1/datasets/app-rankings',
       credential: 'either',
-      summary: 'Rank apps by their tokens in one period',
       document: appRankingsDocument,
       handle: async ({ query }) => ({
         body: await appRankings(parts, {
@@ -41,7 +40,6 @@ export function datasetRoutes(parts: DatasetParts) {
       method: 'GET',
       path: '/api/v1/datasets/rankings-daily',
       credential: 'either',
-      summary: 'Rank models by their tokens on each date',
       document: rankingsDailyDocument,
       handle: async ({ query }) => ({ body: await modelRankings(parts, modelQuery(query)) }),
     }),
@@ -49,7 +47,6 @@ export function datasetRoutes(parts: DatasetParts) {
       method: 'GET',
       path: '/api/v1/benchmarks',
       credential: 'either',
-      summary: 'Read what benchmarks say of models',
       document: benchmarksDocument,
       handle: async ({ query }) => ({ body: await benchmarks(parts, benchmarkQuery(query)) }),
     }),

@@ -33,7 +33,6 @@ export function documentationRoutes(routes: () => readonly AnyRoute[], version: 
       method: 'GET',
       path: '/openapi.json',
       credential: 'none',
-      summary: 'The API as an OpenAPI 3.1 document',
       handle: ({ query }) => ({
         body: documentIn(query.get('lang') === 'ko' ? 'ko' : 'en'),
         contentType: 'application/json; charset=utf-8',
@@ -44,14 +43,12 @@ export function documentationRoutes(routes: () => readonly AnyRoute[], version: 
       method: 'GET',
       path: '/docs',
       credential: 'none',
-      summary: 'A page to read and try the API',
       handle: ({ query }) => page(query.get('lang') === 'en' ? 'en' : 'ko'),
     }),
     route({
       method: 'GET',
       path: '/docs/{file}',
       credential: 'none',
-      summary: 'What the page is made of',
       handle: ({ params, exchange }) => bundled(params.file, exchange.path),
     }),
   ];

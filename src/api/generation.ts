@@ -32,7 +32,6 @@ export function generationRoutes({
       method: 'GET',
       path: '/api/v1/generation',
       credential: 'inference',
-      summary: 'Read the record of one generation',
       document: generationDocument,
       handle: async ({ query, caller }) => {
         const id = query.get('id');

@@ -31,7 +31,6 @@ export function keyRoutes(parts: KeyRouteParts) {
       method: 'GET',
       path: '/api/v1/keys',
       credential: 'management',
-      summary: 'List the keys of the account',
       document: listKeysDocument,
       handle: async ({ caller, query }) => {
         const page = await keyService.page(
@@ -46,7 +45,6 @@ export function keyRoutes(parts: KeyRouteParts) {
       method: 'POST',
       path: '/api/v1/keys',
       credential: 'management',
-      summary: 'Create an inference key',
       document: createKeyDocument,
       handle: async (call) => {
         const { caller } = call;
@@ -59,7 +57,6 @@ export function keyRoutes(parts: KeyRouteParts) {
       method: 'GET',
       path: '/api/v1/keys/{hash}',
       credential: 'management',
-      summary: 'Read a key',
       document: readKeyDocument,
       handle: async ({ caller, params }) => {
         const hash = parseKeyHash(params.hash);
@@ -72,7 +69,6 @@ export function keyRoutes(parts: KeyRouteParts) {
       method: 'PATCH',
       path: '/api/v1/keys/{hash}',
       credential: 'management',
-      summary: 'Rename a key, switch it off or on, change its limit',
       document: changeKeyDocument,
       handle: async (call) => {
         const { caller, params } = call;
@@ -93,7 +89,6 @@ export function keyRoutes(parts: KeyRouteParts) {
       method: 'DELETE',
       path: '/api/v1/keys/{hash}',
       credential: 'management',
-      summary: 'Revoke a key for good',
       document: revokeKeyDocument,
       handle: async ({ caller, params }) => {
         const hash = parseKeyHash(params.hash);

@@ -39,7 +39,6 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       method: 'GET',
       path: '/api/v1/models',
       credential: 'none',
-      summary: 'List the models',
       document: modelsDocument,
       handle: ({ query }) => ({ body: listing('/api/v1/models', query) }),
     }),
@@ -47,7 +46,6 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       method: 'GET',
       path: '/api/v1/models/count',
       credential: 'none',
-      summary: 'Count the models',
       document: modelCountDocument,
       handle: ({ query }) => {
         const wanted = readFilters(query, clock.now());
@@ -58,7 +56,6 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       method: 'GET',
       path: '/api/v1/models/user',
       credential: 'inference',
-      summary: 'List the models that the key may use',
       document: userModelsDocument,
       // A key may use every model: there are no preferences of accounts that would exclude one.
       handle: ({ query }) => ({ body: listing('/api/v1/models/user', query) }),
@@ -67,7 +64,6 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       method: 'GET',
       path: '/api/v1/models/{author}/{slug}/endpoints',
       credential: 'none',
-      summary: 'List the candidates of a model with their prices and how they do',
       document: endpointsDocument,
       handle: ({ params }) => {
         const model = catalogue().find(`${decoded(params.author)}/${decoded(params.slug)}`);

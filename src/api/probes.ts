@@ -12,14 +12,12 @@ export function probeRoutes(readiness: () => Promise<Readiness>) {
       method: 'GET',
       path: '/healthz',
       credential: 'none',
-      summary: 'Whether the process is alive',
       handle: () => ({ body: { status: 'ok' }, headers: uncached }),
     }),
     route({
       method: 'GET',
       path: '/readyz',
       credential: 'none',
-      summary: 'Whether the process can serve',
       handle: async () => {
         const state = await readiness();
         return state.ready

@@ -16,7 +16,6 @@ export function providerRoutes(config: () => ProviderRouteParts) {
       method: 'GET',
       path: '/api/v1/providers',
       credential: 'none',
-      summary: 'List the providers',
       document: providersDocument,
       handle: () => ({ body: { data: providersOf(config()) } }),
     }),

@@ -33,7 +33,6 @@ export interface Route<
   /** Below the server's root, with `{name}` for a path parameter. */
   readonly path: P;
   readonly credential: C;
-  readonly summary: string;
   /** What the API's document says; absent for what is not part of the API. */
   readonly document?: RouteDocument;
   readonly handle: (call: Call<P, C>) => Promise<Reply> | Reply;

@@ -106,7 +106,6 @@ class World {
       method: 'POST',
       path: '/ask',
       credential: 'inference',
-      summary: '',
       handle: async ({ caller, exchange }) => {
         const { settlements } = accounting;
         const account = accounting.accounts.getCached(caller.accountId);
