@@ -57,7 +57,7 @@ function isAmount(value: unknown): boolean {
 }
 
 // spec:conformance/32,38,66,69
-test('the information of a key has every field of its type, under both of its paths', async () => {
+test('key information has every field of its type under both paths', async () => {
   const limited = await account.another({
     limit: '100.5',
     limitReset: 'monthly',
@@ -80,7 +80,7 @@ test('the information of a key has every field of its type, under both of its pa
 });
 
 // spec:conformance/55,67,68,71 spec:api/5.9
-test('what is left of a limit is the limit less the usage, and never less than nothing', async () => {
+test('the remaining limit is the limit minus the usage and never negative', async () => {
   const { key } = await account.another({ limit: '50.000001', limitReset: 'weekly' });
   const at = async () => (await read('/key', key)).json.data;
   assert.equal((await at()).limit_remaining, 50.000001);
@@ -97,7 +97,7 @@ test('what is left of a limit is the limit less the usage, and never less than n
 });
 
 // spec:conformance/64
-test('a charge is in the usage the moment its answer is there, before any database has it', async () => {
+test('a charge is in the usage as soon as its response arrives, before the database has it', async () => {
   const { key } = await account.another();
   for (let n = 1; n <= 5; n += 1) {
     await chat(key);
@@ -112,7 +112,7 @@ const recordFields =
   );
 
 // spec:conformance/39,184,191
-test('a record is there as soon as its answer is, complete, and holds no word of prompt or answer', async () => {
+test('a record exists as soon as its response arrives, is complete and contains no prompt or response text', async () => {
   for (const more of [{}, { stream: true }]) {
     const answer = await chat(account.key, { ...more, user: 'end-user', session_id: 'session-1' });
     const id = answer.headers.get('x-service-generation-id');
@@ -148,13 +148,13 @@ test('a record is there as soon as its answer is, complete, and holds no word of
 });
 
 // spec:conformance/187
-test('a record without an id is a 400', async () => {
+test('a record request without an id returns 400', async () => {
   for (const query of ['', '?id=', '?ID=x', '?id'])
     assertError(await read(`/generation${query}`, account.key), 400, 'invalid_request');
 });
 
 // spec:conformance/188,189
-test('an unknown id, a malformed one and one of another account look the same; another key of the account may read', async () => {
+test('an unknown id, a malformed id and an id of another account return the same response; another key of the account may read the record', async () => {
   const stranger = await naru.account({ credit: '1000' });
   const second = await account.another();
   const id = (await chat()).headers.get('x-service-generation-id');

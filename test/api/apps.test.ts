@@ -46,7 +46,7 @@ async function appsOf(accountId: number): Promise<readonly unknown[]> {
   return rows.map((row) => row.cells);
 }
 
-test('the chain: an address, else a title, else the User-Agent, else nothing', async () => {
+test('the app is the URL, else the title, else the User-Agent, else none', async () => {
   const own = await naru.account();
   const [byAddress, byTitle, byAgent, byNothing] = [
     await recordOf(
@@ -77,7 +77,7 @@ test('the chain: an address, else a title, else the User-Agent, else nothing', a
   ]);
 });
 
-test('HTTP-Referer comes before Referer, and a title under our name before the others', async () => {
+test('HTTP-Referer takes precedence over Referer, and our title header over the others', async () => {
   const record = await recordOf({
     'http-referer': 'https://first.example',
     referer: 'https://second.example',
@@ -89,7 +89,7 @@ test('HTTP-Referer comes before Referer, and a title under our name before the o
   assert.equal(record.app_id, (await recordOf({ referer: 'https://first.example' })).app_id);
 });
 
-test('an app has the same id in every request and every account, streamed, failed or refused', async () => {
+test('an app has the same id in every request and account, whether streamed, failed or rejected', async () => {
   const headers = { 'http-referer': 'https://mine.example/app', 'x-title': 'Mine' };
   const stranger = await naru.account();
   const records = [
@@ -113,7 +113,7 @@ test('an app has the same id in every request and every account, streamed, faile
   assert.deepEqual(again.json.data, records[0], 'the same from the database');
 });
 
-test('an account sees its own apps only', async () => {
+test('an account sees only its own apps', async () => {
   const [one, two] = [await naru.account(), await naru.account()];
   await recordOf({ 'x-title': 'secret project' }, one.key);
   const theirs = await recordOf({ 'x-title': 'another' }, two.key);
@@ -122,7 +122,7 @@ test('an account sees its own apps only', async () => {
   assert.equal((await naru.send('GET', `/generation?id=${theirs.id}`, { key: one.key })).status, 404);
 });
 
-test('every header may be in Korean', async () => {
+test('every app header may be in Korean', async () => {
   const inUtf8 = (text: string): string => Buffer.from(text).toString('latin1');
   const record = await recordOf({
     'x-title': inUtf8('나루 편집기'),
@@ -138,7 +138,7 @@ test('every header may be in Korean', async () => {
   });
 });
 
-test('hostile headers are answered, billed and bounded, and nothing of them is a link', async () => {
+test('hostile app headers are accepted, billed and bounded, and none becomes a link', async () => {
   const own = await naru.account();
   const body = JSON.stringify({ model: 'test/echo', messages });
   const hostile: readonly (readonly [title: string, referer: string])[] = [
@@ -180,7 +180,7 @@ test('hostile headers are answered, billed and bounded, and nothing of them is a
   assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
 });
 
-test('the sums by app, by model and by key are the same money', async () => {
+test('the totals by app, by model and by key are equal', async () => {
   await naru.settled();
   const sums = await naru.database.query<{ requests: bigint; cost: bigint }>(
     `SELECT sum(requests)::bigint AS requests, sum(cost)::bigint AS cost FROM key_usage_day UNION

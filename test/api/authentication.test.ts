@@ -33,7 +33,7 @@ async function noticed(what: string, holds: () => Promise<boolean>): Promise<voi
 }
 
 // spec:conformance/192,193,194,196
-test('whatever is no key of ours is refused with one and the same body', async () => {
+test('every credential that is not a valid key is rejected with the same body', async () => {
   const bodies = new Set<string>();
   for (const authorization of [
     '',
@@ -65,7 +65,7 @@ test('whatever is no key of ours is refused with one and the same body', async (
 });
 
 // spec:conformance/192
-test('control characters in the credential are a 401, not a failure', async () => {
+test('control characters in the credential return 401, not a server error', async () => {
   for (const byte of ['\0', '\x01', '\x7f']) {
     const [answer] = await rawly(
       naru.gateway.server.port,
@@ -77,7 +77,7 @@ test('control characters in the credential are a 401, not a failure', async () =
 });
 
 // spec:conformance/192
-test('the word Bearer is read in any case', async () => {
+test('the scheme Bearer is case-insensitive', async () => {
   for (const word of ['bearer', 'BEARER'])
     assert.equal(
       (await naru.send('GET', '/key', { headers: { authorization: `${word} ${account.key}` } })).status,
@@ -86,7 +86,7 @@ test('the word Bearer is read in any case', async () => {
 });
 
 // spec:conformance/195
-test('a key anywhere but in the header is no key', async () => {
+test('a key outside the Authorization header is ignored', async () => {
   const { key } = account;
   for (const headers of [
     { 'x-api-key': key },
@@ -101,7 +101,7 @@ test('a key anywhere but in the header is no key', async () => {
 });
 
 // spec:conformance/197
-test('of two credentials the first is used', async () => {
+test('the first of two credentials is used', async () => {
   const other = await naru.account();
   const at = (first: string, second: string) =>
     rawly(
@@ -116,7 +116,7 @@ test('of two credentials the first is used', async () => {
 });
 
 // spec:conformance/199
-test('a bad key is refused before its body or its model is looked at', async () => {
+test('an invalid key is rejected before the body or the model is checked', async () => {
   for (const body of ['{bad', { model: 'no/such', messages: [] }, { ...ask, model: 'no/such' }, ''])
     assertError(
       await naru.send('POST', '/chat/completions', { key: 'sk-naru-v1-nobody', body }),
@@ -137,7 +137,7 @@ test('a management key cannot run inference', async () => {
 });
 
 // spec:conformance/129,130
-test('a key is valid until the millisecond of its expiry, and expired from it on, everywhere', async () => {
+test('a key is valid until the millisecond of its expiry and expired from then on, on every endpoint', async () => {
   const at = Date.parse('2026-12-01T00:00:00.000Z');
   const { key } = await account.another({ expiresAtMs: at });
   const { clock } = naru;
@@ -159,7 +159,7 @@ test('a key is valid until the millisecond of its expiry, and expired from it on
 });
 
 // spec:conformance/112
-test('a revoked key is refused within a second, and for good', async () => {
+test('a revoked key is rejected within a second and permanently', async () => {
   const other = await account.another();
   assert.equal((await chat(other.key)).status, 200);
   assert.equal(await naru.operator.revokeKey(other.hash), true);
@@ -169,7 +169,7 @@ test('a revoked key is refused within a second, and for good', async () => {
 });
 
 // spec:conformance/122,127
-test('a key that the administrator suspended is refused with 403, also after a top-up, and works again when lifted', async () => {
+test('a suspended key is rejected with 403, also after a top-up, and works again when the suspension is lifted', async () => {
   const other = await account.another();
   const upstreamCalls = upstream.requests.length;
   await naru.operator.suspendKey({ hash: other.hash, suspended: true, reason: 'abuse' });
@@ -184,7 +184,7 @@ test('a key that the administrator suspended is refused with 403, also after a t
 });
 
 // spec:conformance/119,120,121,126,218 spec:money/6.1 spec:api/3.5
-test('a balance of exactly zero stops every key of the account with 402, and a top-up releases all of them', async () => {
+test('a balance of exactly zero rejects every key of the account with 402, and a top-up restores all of them', async () => {
   const poor = await naru.account({ credit: '20' });
   const second = await poor.another();
   assert.equal((await chat(poor.key)).json.usage.cost, 20);
@@ -204,7 +204,7 @@ test('an account that was never topped up has no credit', async () => {
 });
 
 // spec:conformance/123
-test('a top-up does not bring back a key that was revoked while the account had no credit', async () => {
+test('a top-up does not restore a key that was revoked while the account had no credit', async () => {
   const poor = await naru.account({ credit: '20' });
   await chat(poor.key);
   await naru.operator.revokeKey(poor.hash);
@@ -215,7 +215,7 @@ test('a top-up does not bring back a key that was revoked while the account had 
 });
 
 // spec:errors/5.2
-test('of several reasons the first in the order of refusals is given', async () => {
+test('if several reasons apply, the first in the order of rejections is returned', async () => {
   const { account: make, operator } = naru;
   const expired = await make({ credit: '0', expiresAtMs: 1000 });
   assertError(await chat(expired.key), 401, 'expired_api_key');
@@ -228,7 +228,7 @@ test('of several reasons the first in the order of refusals is given', async () 
   await noticed('revocation', async () => (await chat(suspended.key)).status === 401);
 });
 
-test('a key that was unknown works as soon as it exists', async () => {
+test('a key that was unknown works as soon as it is created', async () => {
   const fresh = await account.another();
   assert.equal((await chat(fresh.key)).status, 200);
 });

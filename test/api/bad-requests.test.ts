@@ -24,7 +24,7 @@ const chat = (body: object): Promise<Answered> =>
   naru.send('POST', '/chat/completions', { key: account.key, body: { messages, ...body } });
 
 // spec:conformance/213
-test('a body that is no JSON object is refused', async () => {
+test('a body that is not a JSON object is rejected', async () => {
   for (const path of ['/chat/completions', '/completions'])
     for (const body of [
       '[]',
@@ -43,7 +43,7 @@ test('a body that is no JSON object is refused', async () => {
 });
 
 // spec:conformance/214,215,216
-test('messages that are none are refused', async () => {
+test('invalid messages are rejected', async () => {
   const { key } = account;
   const refused = async (body: object): Promise<void> =>
     void assertError(await naru.send('POST', '/chat/completions', { key, body }), 400, 'invalid_request');
@@ -69,7 +69,7 @@ test('messages that are none are refused', async () => {
 });
 
 // spec:conformance/217
-test('a prompt that is none is refused', async () => {
+test('an invalid prompt is rejected', async () => {
   for (const prompt of [
     undefined,
     null,
@@ -91,7 +91,7 @@ test('a prompt that is none is refused', async () => {
     );
 });
 
-test('a parameter with a value that it cannot have is refused and named', async () => {
+test('a parameter with an invalid value is rejected and named', async () => {
   for (const [name, value] of Object.entries({
     temperature: 3,
     top_p: -1,

@@ -56,7 +56,7 @@ async function usageOf(key: string, body: object) {
 }
 
 // spec:conformance/63,72,74,185
-test('what the client is told, the ledger, the key, the credits and the record agree to the micro-won', async () => {
+test('the response, the ledger, the key, the credits and the record agree to the micro-won', async () => {
   const account = await naru.account({ credit: '1000000' });
   let total = 0n;
   for (const [n, model] of ['test/fine', 'test/echo', 'test/cached', 'test/fine'].entries()) {
@@ -103,7 +103,7 @@ test('a cost is summed exactly and rounded once, half up', async () => {
 });
 
 // spec:money/2.2
-test('cached tokens cost what the cache costs, and are part of the prompt', async () => {
+test('cached tokens cost the cache price and count as prompt tokens', async () => {
   const account = await naru.account({ credit: '1000000' });
   upstream.next(
     reply.chat('ship', {
@@ -121,7 +121,7 @@ const answerText = 'A ferry is a ship';
 
 // spec:money/4.9
 for (const [name, odd] of Object.entries(oddUsages)) {
-  test(`usage that is ${name} is billed by what was really said`, async () => {
+  test(`usage that is ${name} is billed by the generated text`, async () => {
     const account = await naru.account({ credit: '1000000' });
     for (const stream of [false, true]) {
       upstream.next(reply.chat(answerText, { usage: odd }));
@@ -145,7 +145,7 @@ for (const [name, odd] of Object.entries(oddUsages)) {
 }
 
 // spec:money/4.8
-test('a claim is believed up to a token for each byte and 64, and replaced by our count beyond', async () => {
+test('reported usage is accepted up to one token per byte plus 64, and replaced by our count beyond that', async () => {
   const account = await naru.account({ credit: '1000000' });
   const most = Buffer.byteLength(answerText) + 64;
   upstream.next(reply.chat(answerText, { usage: usage(10, most) }));
@@ -155,7 +155,7 @@ test('a claim is believed up to a token for each byte and 64, and replaced by ou
 });
 
 // spec:money/4.6
-test('a completion of nothing without a reason, or with an error for a reason, is free', async () => {
+test('an empty completion without a finish reason, or with the reason "error", is free', async () => {
   const account = await naru.account({ credit: '1000000' });
   upstream.next(
     reply.whole('', { finish: null, usage: usage(10, 0) }),
@@ -171,14 +171,14 @@ test('a completion of nothing without a reason, or with an error for a reason, i
   assert.equal(records.length, 4);
 });
 
-test('a completion of nothing for a reason costs its prompt', async () => {
+test('an empty completion with a finish reason costs its prompt', async () => {
   const account = await naru.account({ credit: '1000000' });
   upstream.next(reply.whole('', { finish: 'stop', usage: usage(10, 0) }));
   assert.equal((await usageOf(account.key, {})).cost, 10);
 });
 
 // spec:conformance/73,75,76,78
-test('credits grow by what is added, usage by what is spent, and neither ever falls', async () => {
+test('credits grow by grants, usage grows by charges, and neither ever decreases', async () => {
   const account = await naru.account({ credit: '1000' });
   const other = await naru.account({ credit: '50' });
   const second = await account.another();
@@ -205,7 +205,7 @@ test('credits grow by what is added, usage by what is spent, and neither ever fa
 });
 
 // spec:money/3.6
-test('credit that expires is used credit', async () => {
+test('expired credit counts as used credit', async () => {
   const account = await naru.account({ credit: '100' });
   const expiresAtMs = naru.clock.now() + 3_600_000;
   await naru.operator.grantCredit({
@@ -227,7 +227,7 @@ test('credit that expires is used credit', async () => {
   assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
 });
 
-test('hundreds of answers at once are charged once each', async () => {
+test('hundreds of concurrent responses are charged once each', async () => {
   const account = await naru.account({ credit: '1000000000' });
   upstream.always(reply.chat('ship', { usage: usage(10, 5) }));
   const worker = async (): Promise<void> => {

@@ -10,7 +10,7 @@ function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-test('requests before, during and after a blocked loop are all answered, again and again', {
+test('requests before, during and after a blocked event loop all succeed, repeatedly', {
   timeout: 120_000,
 }, async (t) => {
   const upstream = await startUpstream();
@@ -41,7 +41,7 @@ test('requests before, during and after a blocked loop are all answered, again a
   );
 });
 
-test('requests are answered while every turn of the loop takes more than a second', {
+test('requests succeed while every turn of the event loop takes more than a second', {
   ...fullOnly,
   timeout: 120_000,
 }, async (t) => {

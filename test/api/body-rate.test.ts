@@ -51,7 +51,7 @@ async function send(from: string, bytes: number, key = account.key): Promise<Raw
   return client;
 }
 
-test('a client that sends bodies too fast gets a 429 with Retry-After, its short requests and those of others are answered', async () => {
+test('a client that sends bodies too fast gets a 429 with Retry-After, while its short requests and other clients succeed', async () => {
   const large = await Promise.all(Array.from({ length: 20 }, () => send('127.0.0.3', 1.9 * mb)));
   const refused = await Promise.any(
     large.map(async (client) => {
@@ -75,7 +75,7 @@ test('a client that sends bodies too fast gets a 429 with Retry-After, its short
   assert.ok(records.length > 0, 'a refusal is on record at zero cost');
 });
 
-test('a body that is refused unread is read on no faster than one that is wanted', async () => {
+test('a body that is rejected unread is drained no faster than an accepted one', async () => {
   const first = await send('127.0.0.5', 1.9 * mb, 'sk-naru-unknown');
   assert.equal((await first.answer())?.status, 401);
   const many = await Promise.all(

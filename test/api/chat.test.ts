@@ -25,7 +25,7 @@ after(async () => {
 });
 
 // spec:api/14.1-14.3
-test('a whole answer carries the model, the provider, the usage and its cost in won', async () => {
+test('a JSON response has the model, the provider, the usage and its cost in won', async () => {
   upstream.next(
     reply.chat('반가워요', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }),
   );
@@ -36,7 +36,7 @@ test('a whole answer carries the model, the provider, the usage and its cost in 
   assert.equal(answer.headers.get('x-service-provider'), 'up1');
 });
 
-test('a streamed answer ends with its usage and one [DONE]', async () => {
+test('a streamed response ends with its usage and one [DONE]', async () => {
   upstream.next(
     reply.stream(['안', '녕'], { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }),
   );
@@ -51,7 +51,7 @@ test('a streamed answer ends with its usage and one [DONE]', async () => {
   assert.equal(events.at(-2)?.json.usage.cost, 20);
 });
 
-test('a model whose id is written in Hangul answers; its name stands in the headers as in a URL', async () => {
+test('a model whose id is in Hangul responds; the headers have its id percent-encoded', async () => {
   for (const stream of [false, true]) {
     upstream.next(reply.chat('네', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
     const body = { ...ask, model: '나루/한글-7b', stream };

@@ -27,7 +27,7 @@ const complete = (body: object) =>
   });
 
 // spec:conformance/15
-test('a text completion is answered whole and streamed, and billed', async () => {
+test('a text completion responds as JSON and as a stream, and is billed', async () => {
   upstream.next(
     reply.chat(['나루가 ', '있었다'], { usage: usage(4, 3) }),
     reply.chat(['나루가 ', '있었다'], { usage: usage(4, 3) }),
@@ -54,7 +54,7 @@ test('a text completion is answered whole and streamed, and billed', async () =>
   assert.deepEqual((await booksOf(naru, account)).debits, ['10.000000', '10.000000']);
 });
 
-test('prompts of every kind reach the upstream as they were sent, with the parameters of this endpoint', async () => {
+test('prompts of every kind reach the upstream unchanged, with the parameters of this endpoint', async () => {
   for (const prompt of ['', 'x', ['a', 'b'], [1, 2, 3], [[1, 2], [3]]]) {
     assert.equal((await complete({ prompt })).status, 200);
     assert.deepEqual(upstream.requests.at(-1)?.body, { model: 'upstream-echo', prompt });
@@ -70,7 +70,7 @@ test('prompts of every kind reach the upstream as they were sent, with the param
 });
 
 // spec:conformance/204,205,206
-test('an upstream that breaks off ends the stream with an error chunk, for nothing', async () => {
+test('an upstream that breaks off ends the stream with an error chunk, free of charge', async () => {
   upstream.next(reply.stream(['x', piece.error(500, 'boom')], { finish: null }));
   const events = eventsOf((await complete({ stream: true })).text);
   const chunk = events.at(-2)?.json;
@@ -80,13 +80,13 @@ test('an upstream that breaks off ends the stream with an error chunk, for nothi
 });
 
 // spec:conformance/222
-test('a failed upstream is a 502', async () => {
+test('a failed upstream returns 502', async () => {
   upstream.next(reply.status(400));
   assert.equal(assertError(await complete({}), 502, 'provider_error')['provider_code'], 400);
 });
 
 // spec:compat/3 spec:api/14.4
-test('a whole chat answer full of nulls and odd reasons makes no strict client throw', async () => {
+test('a chat response full of nulls and unknown finish reasons parses in strict clients', async () => {
   const nulls = {
     role: null,
     content: null,

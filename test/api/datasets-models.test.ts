@@ -102,7 +102,7 @@ async function read(path: string): Promise<{ data: Row[]; meta: Row }> {
 }
 
 // spec:conformance/108
-test('the model ranking is of the last thirty days: dates ascending, most tokens first, `other` last', async () => {
+test('the model ranking covers the last thirty days: dates ascending, most tokens first, `other` last', async () => {
   const { data, meta } = await read('/datasets/rankings-daily');
   assert.deepEqual(data, [
     { date: '2026-11-17', model_permaslug: 'a/one', total_tokens: '7', source: 'upstream' },
@@ -122,7 +122,7 @@ test('the model ranking is of the last thirty days: dates ascending, most tokens
   });
 });
 
-test('a window is taken as asked, and begins no earlier than the dataset', async () => {
+test('a window is used as requested and starts no earlier than the dataset', async () => {
   const { data, meta } = await read('/datasets/rankings-daily?start_date=2024-06-01&end_date=2025-12-31');
   assert.deepEqual([data, meta['start_date'], meta['end_date']], [[], '2025-01-01', '2025-12-31']);
   assert.equal(
@@ -151,7 +151,7 @@ test('weeks and months are sums of the days of the window', async () => {
   assert.deepEqual([...new Set(months.map((row) => row['date']))], ['2026-10-01', '2026-11-01']);
 });
 
-test('slices that are valid and have no data are empty', async () => {
+test('valid slices without data are empty', async () => {
   for (const query of [
     'modality=text',
     'context_bucket=1K',
@@ -163,7 +163,7 @@ test('slices that are valid and have no data are empty', async () => {
     assert.deepEqual((await read(`/datasets/rankings-daily?${query}`)).data, [], query);
 });
 
-test('what OpenRouter refuses is refused', async () => {
+test('requests that OpenRouter rejects are rejected', async () => {
   const wrong = [
     'start_date=2026-1-1',
     'start_date=2026-02-30',
@@ -190,7 +190,7 @@ test('what OpenRouter refuses is refused', async () => {
     );
 });
 
-test('benchmarks have OpenRouter’s shapes and name whose they are', async () => {
+test('benchmarks have OpenRouter’s shapes and name their source', async () => {
   const { data, meta } = await read('/benchmarks');
   assert.equal(data.length, 7);
   assert.deepEqual(meta, {
@@ -255,7 +255,7 @@ test('benchmarks are filtered as in OpenRouter', async () => {
 });
 
 // spec:conformance/90
-test('samples of both say that they are invented', async () => {
+test('samples of both are marked as samples', async () => {
   const ranking = (await sampled.send('GET', '/datasets/rankings-daily', { key: guest.key })).json;
   assert.equal(ranking.data.length, 31 * 7);
   assert.ok(

@@ -103,7 +103,7 @@ describe('with data of the source', () => {
   });
 
   // spec:conformance/79,80,81,86,87,88,89,93,97,100
-  test('without a parameter the latest period is given, fifty rows of it, and what it is', async () => {
+  test('without a parameter the latest period is returned with fifty rows and its dates', async () => {
     const { data, meta } = (await get()).json;
     assert.equal(data.length, 50);
     for (const row of data) assertEntry(row, 'upstream');
@@ -123,7 +123,7 @@ describe('with data of the source', () => {
   });
 
   // spec:conformance/82,83,84,85
-  test('a row says what the source says: all digits, null where it gives nothing', async () => {
+  test('a row has the values of the source: all digits, and null where the source has none', async () => {
     const [one, two, , four] = await rows();
     assert.equal(one?.['total_tokens'], huge);
     assert.deepEqual(
@@ -157,7 +157,7 @@ describe('with data of the source', () => {
   });
 
   // spec:conformance/92,93,95
-  test('before all data there is nothing, and no sample either', async () => {
+  test('before the first period the list is empty, without samples', async () => {
     for (const day of ['2026-09-29', '0001-01-01', '0000-01-01']) {
       const { data, meta } = (await get(`?end_date=${day}`)).json;
       assert.deepEqual(data, []);
@@ -166,7 +166,7 @@ describe('with data of the source', () => {
   });
 
   // spec:conformance/98,101,103,106
-  test('pages are parts of one ranking: ranks are absolute, none is doubled or missing', async () => {
+  test('pages are parts of one ranking: ranks are absolute, none is duplicated or missing', async () => {
     assert.equal((await rows('?limit=1')).length, 1);
     assert.equal((await rows('?limit=100')).length, 100);
     assert.equal((await rows('?offset=50'))[0]?.['rank'], 51);
@@ -181,7 +181,7 @@ describe('with data of the source', () => {
   });
 
   // spec:conformance/104,105
-  test('`category` and `subcategory` are matched exactly, and both apply', async () => {
+  test('`category` and `subcategory` match exactly, and both apply', async () => {
     const ranks = async (query: string): Promise<unknown[]> => (await rows(query)).map((row) => row['rank']);
     assert.deepEqual(await ranks('?category=coding'), [1, 2]);
     assert.deepEqual(await ranks('?category=Coding'), [3]);
@@ -192,7 +192,7 @@ describe('with data of the source', () => {
   });
 
   // spec:conformance/96,99,102
-  test('a value that is none is refused', async () => {
+  test('an invalid value is rejected', async () => {
     const wrong = [
       ...[
         '2026-1-1',
@@ -211,7 +211,7 @@ describe('with data of the source', () => {
   });
 
   // spec:compat/2.16
-  test('parameters of OpenRouter that mean nothing here, and unknown ones, are ignored', async () => {
+  test('OpenRouter parameters that have no effect here, and unknown ones, are ignored', async () => {
     assert.deepEqual(
       await rows('?sort=trending&start_date=nonsense&colour=blue&limit=3'),
       await rows('?limit=3'),
@@ -254,7 +254,7 @@ describe('with samples', () => {
   after(() => naru?.close());
 
   // spec:conformance/80,82,83,89,90,106
-  test('invented rows say that they are, and nobody is credited with them', async () => {
+  test('sample rows are marked as samples and name no real app', async () => {
     const { data, meta } = (await get('?limit=100')).json;
     assert.equal(data.length, 100);
     for (const row of data) {
@@ -275,7 +275,7 @@ describe('with samples', () => {
   });
 
   // spec:conformance/94,95,104
-  test('the parameters work on them as on real ones', async () => {
+  test('the parameters apply to samples as to real rows', async () => {
     assert.equal((await get('?end_date=2026-10-30')).json.meta.end_date, '2026-09-30');
     assert.equal((await get('?end_date=2026-01-01')).json.meta.end_date, null);
     assert.ok((await rows('?category=coding')).every((row) => row['category'] === 'coding'));
@@ -290,7 +290,7 @@ describe('without samples', () => {
   after(() => naru?.close());
 
   // spec:conformance/91,92
-  test('there is nothing, which is no error', async () => {
+  test('the list is empty, without an error', async () => {
     const answer = await get();
     assert.equal(answer.status, 200);
     assert.deepEqual(answer.json, {
@@ -310,7 +310,7 @@ describe('without samples', () => {
   });
 
   // spec:conformance/37
-  test('every dataset takes either kind of key, and needs one', async () => {
+  test('every dataset accepts either kind of key and requires one', async () => {
     const management = (await account.another({ kind: 'management' })).key;
     for (const each of [path, '/datasets/rankings-daily', '/benchmarks']) {
       assertError(await naru.send('GET', each), 401, 'invalid_api_key');
@@ -325,14 +325,14 @@ describe('without samples', () => {
   });
 
   // spec:api/3.5
-  test('a key without credit is refused with the balance', async () => {
+  test('a key without credit is rejected with the balance', async () => {
     const poor = await naru.account({ credit: '0' });
     const metadata = assertError(await get('', poor.key), 402, 'insufficient_credits');
     assert.equal(metadata['balance_krw'], '0.000000');
   });
 });
 
-test('with a sync key and nothing synced yet there is nothing: samples are for those without a key', async () => {
+test('with a sync key and nothing synced yet the list is empty: samples are only for servers without a sync key', async () => {
   const source = await startSource();
   naru = await startTestGateway({
     config: {

@@ -29,7 +29,7 @@ function operationsOf(document: any): readonly string[] {
 }
 
 // spec:api/1.18
-test('the document has every endpoint of the API and nothing else, in both languages', async () => {
+test('the OpenAPI document has every endpoint of the API and nothing else, in both languages', async () => {
   const rows = naru.gateway.routes
     .filter((row) => row.path.startsWith('/api/v1'))
     .map((row) => `${row.method} ${row.path.slice('/api/v1'.length)}`)
@@ -42,7 +42,7 @@ test('the document has every endpoint of the API and nothing else, in both langu
   }
 });
 
-test('an operation says its credential, its answer and every error that it may give', async () => {
+test('an operation documents its credential, its response and every error that it may return', async () => {
   const { paths } = (await naru.send('GET', '/openapi.json')).json;
   const chat = paths['/chat/completions'].post;
   assert.deepEqual(chat.security, [{ bearer: [] }]);
@@ -72,7 +72,7 @@ test('an operation says its credential, its answer and every error that it may g
   );
 });
 
-test('every example of the document works as it stands', async () => {
+test('every example of the document works unchanged', async () => {
   const { hash } = await account.another();
   let tried = 0;
   for (const row of naru.gateway.routes) {
@@ -87,7 +87,7 @@ test('every example of the document works as it stands', async () => {
   assert.ok(tried >= 4);
 });
 
-test('the page for readers is served whole from here, in Korean and English', async () => {
+test('the documentation page is served entirely by Naru, in Korean and English', async () => {
   for (const [lang, word] of [
     ['ko', 'API 문서'],
     ['en', '한국어'],

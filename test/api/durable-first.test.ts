@@ -57,7 +57,7 @@ function ask(stream: boolean): Promise<Response> {
   });
 }
 
-test('a stream shows neither its end nor its cost before both are committed', async () => {
+test('a stream sends neither its end nor its cost before both are committed', async () => {
   // The account is in memory before its row is locked: reading it must not be what waits.
   upstream.next(reply.chat('warm', { usage }));
   await (await ask(false)).text();
@@ -80,7 +80,7 @@ test('a stream shows neither its end nor its cost before both are committed', as
   assert.equal(events.at(-2)?.json.usage.cost, 20);
 });
 
-test('a whole answer does not begin before it is committed', async () => {
+test('a JSON response does not begin before its charge is committed', async () => {
   upstream.next(reply.chat('네', { usage }));
   const unlock = await lockBalance();
   let hasBegun = false;

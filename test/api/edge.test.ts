@@ -52,7 +52,7 @@ async function statusFrom(agent: Agent, url: string, headers: Record<string, str
 }
 
 // spec:conformance/245,246,247,3,224
-test('sixty requests at once pass, then thirty a second, over all paths of one address together', async (t) => {
+test('sixty concurrent requests pass, then thirty a second, over all paths of one address together', async (t) => {
   const gateway = await limited(t);
   const paths = ['/models', '/nowhere', '/key', '/chat/completions'];
   const startMs = gateway.clock.monotonic();
@@ -71,7 +71,7 @@ test('sixty requests at once pass, then thirty a second, over all paths of one a
 });
 
 // spec:conformance/247
-test('another address has a bucket of its own', async (t) => {
+test('another address has its own bucket', async (t) => {
   const gateway = await limited(t);
   const [one, two] = ['127.0.0.1', '127.0.0.2'].map((localAddress) => new Agent({ localAddress }));
   assert.ok(one !== undefined && two !== undefined);
@@ -84,7 +84,7 @@ test('another address has a bucket of its own', async (t) => {
 });
 
 // spec:conformance/248
-test('no header that names another address buys a request, unless a trusted proxy says it', async (t) => {
+test('no header that names another address raises the limit, unless a trusted proxy sends it', async (t) => {
   const agent = new Agent();
   t.after(() => agent.close());
   const spoof = (n: number) => ({
@@ -112,7 +112,7 @@ test('no header that names another address buys a request, unless a trusted prox
 });
 
 // spec:conformance/70
-test('behind a proxy that limits, a key is not limited by its own constant', async () => {
+test('behind a proxy that limits, a key has no fixed limit of its own', async () => {
   const answers = await Promise.all(
     Array.from({ length: 200 }, () => naru.send('GET', '/key', { key: account.key })),
   );
@@ -132,7 +132,7 @@ test('a body of 24 MB reaches the application', async () => {
 });
 
 // spec:conformance/250,3 spec:errors/7.5
-test('a body of 27 MB is a plain 413, with and without a key, declared or not', async () => {
+test('a body of 27 MB returns a plain 413, with and without a key, with and without Content-Length', async () => {
   const body = bodyOf(27 * mb);
   for (const key of [account.key, 'malformed']) {
     const client = await RawClient.open(naru.gateway.server.port);
@@ -158,7 +158,7 @@ test('a body of 27 MB is a plain 413, with and without a key, declared or not', 
 });
 
 // spec:conformance/250 spec:errors/7.5
-test('26,214,400 bytes are taken and one more is not', async () => {
+test('26,214,400 bytes are accepted and one more is not', async () => {
   const at = await naru.send('POST', '/chat/completions', { key: account.key, body: bodyOf(26_214_400) });
   assertError(at, 404, 'no_endpoints_found');
   assert.equal(
@@ -168,7 +168,7 @@ test('26,214,400 bytes are taken and one more is not', async () => {
 });
 
 // spec:conformance/251
-test('24 MB with a bad key or without credit is an answer of ours every time', async () => {
+test('24 MB with an invalid key or without credit returns our error every time', async () => {
   const poor = await naru.account({ credit: '0' });
   const body = bodyOf(24 * mb);
   for (let n = 0; n < 5; n += 1) {
@@ -186,7 +186,7 @@ test('24 MB with a bad key or without credit is an answer of ours every time', a
 });
 
 // spec:errors/5.5
-test('a body made to be slow is refused before it is parsed, while others are answered', async () => {
+test('a body designed to parse slowly is rejected before it is parsed, while other requests succeed', async () => {
   for (const hostile of [
     '{},'.repeat((25 * mb) / 3 - 10),
     '['.repeat(1_000_000),
@@ -238,7 +238,7 @@ const smuggled: Readonly<Record<string, string>> = {
 
 // spec:conformance/259
 for (const [what, bytes] of Object.entries(smuggled)) {
-  test(`${what} ends the connection with a 400 at most, and a request behind it gets no answer of another`, async () => {
+  test(`${what} ends the connection with at most a 400, and no later request gets another response`, async () => {
     const answers = await rawly(
       naru.gateway.server.port,
       `${bytes}GET /api/v1/nowhere HTTP/1.1\r\nhost: x\r\n\r\n`,
@@ -257,7 +257,7 @@ for (const [what, bytes] of Object.entries(smuggled)) {
   });
 }
 
-test('requests that come in one packet are answered in their order', async () => {
+test('requests that arrive in one packet are answered in order', async () => {
   const paths = Array.from({ length: 20 }, (_, n) =>
     n % 2 === 0 ? '/api/v1/models' : `/api/v1/nowhere/${n}`,
   );
@@ -282,7 +282,7 @@ async function idle(gateway: TestGateway): Promise<void> {
   }
 }
 
-test('a client that leaves before or while sending its body leaves nothing behind', async () => {
+test('a client that disconnects before or while it sends its body leaves no state behind', async () => {
   for (let n = 0; n < 20; n += 1) {
     // A key that the gateway has to look up first, so that the client is gone before its body is read.
     const { key } = await account.another();
@@ -296,7 +296,7 @@ test('a client that leaves before or while sending its body leaves nothing behin
   await idle(naru);
 });
 
-test('a server that is told to hurry ends every request, whatever its client does', async () => {
+test('a server with a shortened drain ends every request, whatever its client does', async () => {
   const stopping = await startTestGateway({
     models: [{ id: 'test/echo', upstreams: [upstream.url] }],
     // A request that is cut off ends as one.
@@ -321,7 +321,7 @@ test('a server that is told to hurry ends every request, whatever its client doe
   stream.close();
 });
 
-test('a server that is told to hurry does not wait for a client that reads nothing', async () => {
+test('a server with a shortened drain does not wait for a client that reads nothing', async () => {
   const stopping = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
   const { key } = await stopping.account({ credit: '100000000' });
   upstream.next(reply.stream(Array.from({ length: 400 }, () => 'x'.repeat(64 * 1024))));
@@ -348,7 +348,7 @@ function streamedRequest(version: string): Buffer {
   return Buffer.concat([Buffer.from(`${head}content-length: ${body.length}\r\n\r\n`), body]);
 }
 
-test('a stream is framed to the byte, and its connection takes the next request', async () => {
+test('a stream is framed to the byte, and its connection accepts the next request', async () => {
   const client = await RawClient.open(naru.gateway.server.port);
   for (let round = 0; round < 3; round += 1) {
     upstream.next(reply.stream(korean));
@@ -363,7 +363,7 @@ test('a stream is framed to the byte, and its connection takes the next request'
   client.close();
 });
 
-test('a client of HTTP/1.0 gets the stream unframed, up to the end of the connection', async () => {
+test('an HTTP/1.0 client gets the stream unframed, up to the end of the connection', async () => {
   upstream.next(reply.stream(korean));
   const client = await RawClient.open(naru.gateway.server.port);
   client.write(streamedRequest('1.0'));

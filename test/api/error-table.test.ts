@@ -168,7 +168,7 @@ async function caused(failure: Failure): Promise<Answered> {
 
 // spec:conformance/7,8,9,10,13,14
 for (const failure of Object.keys(causes) as Failure[]) {
-  test(`${catalogue[failure].status} ${errorTypeOf(failure)} (${failure}) is caused by a request and is its row, no more and no less`, async () => {
+  test(`${catalogue[failure].status} ${errorTypeOf(failure)} (${failure}) is caused by a request and matches its catalogue row exactly`, async () => {
     const answer = await caused(failure);
     const row = catalogue[failure];
     const { error_type: _, ...extras } = assertError(answer, row.status, errorTypeOf(failure));
@@ -183,7 +183,7 @@ for (const failure of Object.keys(causes) as Failure[]) {
   });
 }
 
-test('a page of another origin may read every header that an error says something with', async () => {
+test('a page of another origin may read every header that an error uses', async () => {
   for (const failure of Object.keys(causes) as Failure[]) {
     const { headers } = await caused(failure);
     assert.equal(headers.get('access-control-allow-origin'), '*', failure);
@@ -194,7 +194,7 @@ test('a page of another origin may read every header that an error says somethin
 });
 
 // spec:compat/13.2
-test('what a browser asks before a request is allowed wherever the request is, without a credential', async () => {
+test('CORS preflight is allowed on every path without a credential', async () => {
   for (const { method, path } of world.naru.gateway.routes) {
     const options: SendOptions = {
       headers: {
@@ -217,7 +217,7 @@ test('what a browser asks before a request is allowed wherever the request is, w
   }
 });
 
-test('HEAD of what GET refuses has the same status and headers, and not a byte of a body', async () => {
+test('HEAD returns the same error status and headers as GET, without a body', async () => {
   for (const failure of Object.keys(causes) as Failure[]) {
     const cause = causes[failure];
     if (cause.method !== 'GET' || cause.at === (() => strict)) continue;

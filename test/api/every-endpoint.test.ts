@@ -73,7 +73,7 @@ function rows(): readonly AnyRoute[] {
 }
 
 // spec:conformance/1,5,14,17,256
-test('every success says the currency once, its request id, its type and nothing of the software', async () => {
+test('every success has the currency once, its request id, its content type and no software header', async () => {
   for (const row of rows()) {
     const answer = await call(row, goodKey(row));
     assert.equal(answer.status, 200, `${nameOf(row)}: ${answer.text}`);
@@ -85,7 +85,7 @@ test('every success says the currency once, its request id, its type and nothing
 });
 
 // spec:conformance/1,5,14,17
-test('every success of the rows that create, change and revoke a key has the same common headers', async () => {
+test('every success that creates, changes or revokes a key has the common headers', async () => {
   const changes = naru.gateway.routes.filter(
     (row) => row.credential === 'management' && row.method !== 'GET',
   );
@@ -115,7 +115,7 @@ test('the currency header has exactly one value on the wire', async () => {
   }
 });
 
-test('no cache keeps an answer that needs a credential, whatever the answer is', async () => {
+test('no response that needs a credential is cacheable', async () => {
   const cacheOf = (answer: Answered) => answer.headers.get('cache-control');
   const open: string[] = [];
   for (const row of rows()) {
@@ -141,14 +141,14 @@ test('no cache keeps an answer that needs a credential, whatever the answer is',
 });
 
 // spec:conformance/6
-test('every account, catalogue and record endpoint wraps its answer in `data`', async () => {
+test('every account, catalogue and record endpoint wraps its response in `data`', async () => {
   for (const row of rows().filter((each) => each.method === 'GET' && each.path.startsWith('/api/v1'))) {
     assert.ok('data' in (await call(row, goodKey(row))).json, nameOf(row));
   }
 });
 
 // spec:conformance/24,25,26,27,28,29,30,31,33,34,37
-test('every endpoint takes its credentials and refuses all others with 401', async () => {
+test('every endpoint accepts its credentials and rejects all others with 401', async () => {
   for (const row of rows()) {
     const open = row.credential === 'none';
     const admits = (kind: string): boolean => open || row.credential === 'either' || row.credential === kind;
@@ -168,7 +168,7 @@ test('every endpoint takes its credentials and refuses all others with 401', asy
 });
 
 // spec:conformance/179,180,181
-test('every path answers a method it does not have with 405, Allow and the same list in the body', async () => {
+test('every path returns 405 for other methods, with Allow and the same list in the body', async () => {
   const paths = new Map(rows().map((row) => [row.path, row]));
   for (const [path, row] of paths) {
     const own = naru.gateway.routes.filter((each) => each.path === path).map((each) => each.method as string);
@@ -194,7 +194,7 @@ test('every path answers a method it does not have with 405, Allow and the same 
 });
 
 // spec:conformance/180 spec:api/4.7
-test('OPTIONS answers 204 without a credential, with Allow and what a browser asks for', async () => {
+test('OPTIONS returns 204 without a credential, with Allow and the CORS headers', async () => {
   for (const row of rows()) {
     const answer = await call(row, null, { method: 'OPTIONS', headers: { origin: 'https://app.example' } });
     assert.equal(answer.status, 204, nameOf(row));
@@ -207,7 +207,7 @@ test('OPTIONS answers 204 without a credential, with Allow and what a browser as
 });
 
 // spec:conformance/180 spec:api/4.7
-test('HEAD answers as GET does, without a body', async () => {
+test('HEAD responds like GET, without a body', async () => {
   for (const row of rows().filter((each) => each.method === 'GET')) {
     const [head, get] = [await call(row, goodKey(row), { method: 'HEAD' }), await call(row, goodKey(row))];
     assert.equal(head.status, get.status, nameOf(row));
@@ -233,7 +233,7 @@ test('browsers may read every header that a client needs', async () => {
 });
 
 // spec:conformance/12
-test('a thousand errors at once have a thousand request ids, and none is the one that the client sent', async () => {
+test('a thousand concurrent errors have a thousand request ids, none of them sent by the client', async () => {
   const seen = new Set<string>();
   const headers = { 'x-service-request-id': 'mine-mine-mine', 'x-request-id': 'mine-mine-mine' };
   const worker = async (): Promise<void> => {
@@ -245,7 +245,7 @@ test('a thousand errors at once have a thousand request ids, and none is the one
   assert.ok(!seen.has('mine-mine-mine'));
 });
 
-test('the table of paths in the specification is the route table', () => {
+test('the path table of the specification is the route table', () => {
   const page = readFileSync(new URL('../../docs/spec/api.md', import.meta.url), 'utf8');
   const rows = [...page.matchAll(/^\| \*\*1\.\d+\*\* \| (.+) \| (.+) \|$/gm)];
   const stated = rows.flatMap(([, calls = '', credential = '']) =>
@@ -281,7 +281,7 @@ test('the API is served below /api/v1 only', async () => {
 });
 
 // spec:conformance/258
-test('neither the Host nor an absolute-form target decides anything', async () => {
+test('neither Host nor an absolute-form target has any effect', async () => {
   const { port } = naru.gateway.server;
   const bearer = `authorization: Bearer ${account.key}`;
   const [plain] = await rawly(port, `GET /api/v1/credits HTTP/1.1\r\nhost: localhost\r\n${bearer}\r\n\r\n`);
@@ -297,7 +297,7 @@ test('neither the Host nor an absolute-form target decides anything', async () =
   }
 });
 
-test('a client that offers an upgrade is answered without one', async () => {
+test('a client that offers an upgrade gets an ordinary response', async () => {
   const [answer] = await rawly(
     naru.gateway.server.port,
     'GET /api/v1/models HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n\r\n',
@@ -306,7 +306,7 @@ test('a client that offers an upgrade is answered without one', async () => {
 });
 
 // spec:conformance/2,7
-test('a request without Host or with an unknown expectation is refused in our shape', async () => {
+test('a request without Host or with an unknown expectation is rejected in our error shape', async () => {
   for (const head of [
     'GET /api/v1/models HTTP/1.1',
     'GET /api/v1/models HTTP/1.1\r\nhost: x\r\nexpect: miracles',

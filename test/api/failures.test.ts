@@ -57,7 +57,7 @@ const up = (at: number): Upstream => {
 };
 
 // spec:conformance/40,41,42,43
-test('an id that is not exactly one of the catalogue is a 400 that repeats it', async () => {
+test('an id that is not exactly in the catalogue returns a 400 that repeats it', async () => {
   for (const model of [
     'no/such',
     'test/echo:nitro',
@@ -92,7 +92,7 @@ test('an id that is not exactly one of the catalogue is a 400 that repeats it', 
 });
 
 // spec:conformance/40 spec:api/12.2
-test('of a list of models the first unknown one is named, and nothing is tried', async () => {
+test('the first unknown model of a list is named, and no candidate is tried', async () => {
   const tried = await attemptsOf(async () => {
     assert.equal(
       assertError(await chat({ models: ['test/echo', 'no/1', 'no/2'] }), 400, 'model_not_found')['model'],
@@ -107,7 +107,7 @@ test('of a list of models the first unknown one is named, and nothing is tried',
 });
 
 // spec:conformance/44,16
-test('the next model of a list answers when the first fails, and says so', async () => {
+test('the next model of a list responds when the first fails, and the response names it', async () => {
   up(0).next(reply.status(500));
   const answer = await chat({ models: ['test/echo', 'test/other'] });
   assert.equal(answer.status, 200);
@@ -117,7 +117,7 @@ test('the next model of a list answers when the first fails, and says so', async
 });
 
 // spec:conformance/45
-test('the first of a list answers when it can, and no other is tried', async () => {
+test('the first model of a list responds if it can, and no other is tried', async () => {
   const tried = await attemptsOf(async () => {
     const answer = await chat({ model: 'test/echo', models: ['test/echo', 'test/other'] });
     assert.equal(answer.headers.get('x-service-model'), 'test/echo');
@@ -126,7 +126,7 @@ test('the first of a list answers when it can, and no other is tried', async () 
 });
 
 // spec:conformance/225,222
-test('502 comes after every candidate was tried once, with the status of the last', async () => {
+test('502 is returned after every candidate was tried once, with the status of the last', async () => {
   up(0).next(reply.status(500));
   up(1).next(reply.drop('rst'));
   up(2).next(reply.status(418));
@@ -142,7 +142,7 @@ test('502 comes after every candidate was tried once, with the status of the las
 });
 
 // spec:conformance/226,186,16,234
-test('the last candidate saves the request, and its record lists the three attempts in order', async () => {
+test('the last candidate serves the request, and its record lists the three attempts in order', async () => {
   up(0).next(reply.status(503, { error: { message: 'first secret words' } }));
   up(1).next(reply.drop());
   up(2).next(reply.whole('saved', { usage: usage(10, 5) }));
@@ -178,7 +178,7 @@ test('the last candidate saves the request, and its record lists the three attem
 });
 
 // spec:conformance/231,232,233
-test('whatever status an upstream gives is its own: the client sees 502 and that status', async () => {
+test('the client gets 502 with the status of the upstream, whatever that status is', async () => {
   for (const status of [
     400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529, 301, 302,
   ]) {
@@ -190,13 +190,13 @@ test('whatever status an upstream gives is its own: the client sees 502 and that
 });
 
 // spec:conformance/222 spec:errors/3.9
-test('an upstream that gave no status is a null', async () => {
+test('an upstream without a status is reported as null', async () => {
   assert.equal(assertError(await chat({ model: 'test/dead' }), 502, 'provider_error')['provider_code'], null);
   up(0).next(reply.raw('\0garbage\r\n\r\n'));
   assert.equal(assertError(await chat({ model: 'test/echo' }), 502, 'provider_error')['provider_code'], null);
 });
 
-test('a whole answer that is none is a failed candidate', async () => {
+test('an invalid JSON response is a failed candidate', async () => {
   for (const bad of [
     reply.json({}),
     reply.json([]),
@@ -215,7 +215,7 @@ test('a whole answer that is none is a failed candidate', async () => {
 });
 
 // spec:conformance/221,255 spec:errors/8
-test('an upstream that stays silent is a 408 at the limit, give or take 5 per cent', async () => {
+test('an upstream that stays silent returns 408 at the limit, within 5 per cent', async () => {
   for (const stream of [false, true]) {
     const tookMs: number[] = [];
     // A machine that is busy with something else makes one late, and none early.
@@ -231,7 +231,7 @@ test('an upstream that stays silent is a 408 at the limit, give or take 5 per ce
 });
 
 // spec:conformance/255 spec:errors/8
-test('the limit is one for all candidates together', async () => {
+test('all candidates together share one limit', async () => {
   up(0).next(reply.hang());
   const startMs = naru.clock.monotonic();
   const tried = await attemptsOf(
@@ -242,7 +242,7 @@ test('the limit is one for all candidates together', async () => {
 });
 
 // spec:conformance/229,230 spec:api/13.1
-test('a candidate whose context is too small is never tried; with none left it is a 404 that names the models', async () => {
+test('a candidate whose context is too small is never tried; with none left, a 404 names the models', async () => {
   const words = (count: number): object => ({
     model: 'test/small',
     messages: [{ role: 'user', content: '나루 '.repeat(count) }],
@@ -265,7 +265,7 @@ test('a candidate whose context is too small is never tried; with none left it i
 });
 
 // spec:conformance/220,230 spec:api/13.1
-test('an image for a model without image input drops the candidate', async () => {
+test('an image request drops candidates without image input', async () => {
   const image = [
     { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }] },
   ];
@@ -281,7 +281,7 @@ test('an image for a model without image input drops the candidate', async () =>
 });
 
 // spec:conformance/20
-test('a failure of our own is a 500 that says nothing of what it was; the log does', async () => {
+test('an internal failure returns a 500 without its cause; the log has it', async () => {
   const { settlements } = naru.gateway;
   const own = settlements.settle;
   settlements.settle = () => Promise.reject(new Error('disk /var/lib/secret is full at 10.1.2.3'));
@@ -303,7 +303,7 @@ test('a failure of our own is a 500 that says nothing of what it was; the log do
 });
 
 // spec:conformance/2,7,8,9,10,11,190,227,228
-test('every failure after identification is on record at zero cost, and moves no money', async () => {
+test('every failure after identification is recorded at zero cost, and moves no money', async () => {
   const own = await naru.account({ credit: '1000000' });
   await chat({ model: 'test/echo' }, own.key);
   const before = await booksOf(naru, own);
@@ -353,7 +353,7 @@ async function booksWith(account: TestAccount, count: number): ReturnType<typeof
 }
 
 // spec:conformance/227,228
-test('refusals for the balance and for the key limit are on record too, at zero cost', async () => {
+test('rejections for the balance and for the key limit are recorded too, at zero cost', async () => {
   const own = await naru.account({ credit: '10' });
   const capped = await own.another({ limit: '0' });
   assertError(await chat({ model: 'test/echo' }, capped.key), 402, 'key_limit_exceeded');
@@ -369,7 +369,7 @@ test('refusals for the balance and for the key limit are on record too, at zero 
 });
 
 // spec:conformance/227
-test('a caller with a key that nobody has, or with none, leaves no record', async () => {
+test('a caller with an unknown key or without a key leaves no record', async () => {
   const own = await naru.account();
   await chat({ model: 'test/echo' }, `sk-naru-v1-${'0'.repeat(64)}`);
   await naru.send('POST', '/chat/completions', { body: { model: 'test/echo', messages } });
@@ -377,13 +377,13 @@ test('a caller with a key that nobody has, or with none, leaves no record', asyn
 });
 
 // spec:conformance/14
-test('an upstream that says Retry-After does not make us say it', async () => {
+test("an upstream's Retry-After is not passed on", async () => {
   up(0).next(reply.status(503, undefined, { 'retry-after': '99' }));
   assertError(await chat({ model: 'test/echo' }), 502, 'provider_error');
 });
 
 // spec:conformance/13,223,254,227,228 spec:errors/10
-test('an engine of ours that is starting is a 503 that says when to come again, for nothing', async () => {
+test('an engine that is starting returns a 503 with Retry-After, free of charge', async () => {
   const engine = fileURLToPath(new URL('../harness/fake-engine.ts', import.meta.url));
   const loading = await startTestGateway({
     models: [{ id: 'test/local', upstreams: [], model: { candidates: [{ slot: 'local-a' }] } }],

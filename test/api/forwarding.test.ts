@@ -79,7 +79,7 @@ async function recordOf(answer: Answered) {
   return (await naru.send('GET', `/generation?id=${id}`, { key: account.key })).json.data;
 }
 
-test('every known parameter reaches the upstream as it was sent', async () => {
+test('every known parameter reaches the upstream unchanged', async () => {
   const known = {
     temperature: 0.7,
     top_p: 1,
@@ -132,7 +132,7 @@ test('every known parameter reaches the upstream as it was sent', async () => {
   assert.deepEqual(await passedOn({ messages, ...known }), { model: 'upstream-echo', messages, ...known });
 });
 
-test('null means not sent, and unknown parameters are dropped', async () => {
+test('null counts as not sent, and unknown parameters are dropped', async () => {
   const extras = {
     temperature: null,
     stop: null,
@@ -151,7 +151,7 @@ test('null means not sent, and unknown parameters are dropped', async () => {
   assert.deepEqual(await passedOn({ messages, ...extras }), { model: 'upstream-echo', messages });
 });
 
-test('messages reach the upstream as they were sent, with every member that a client may add', async () => {
+test('messages reach the upstream unchanged, with every member that a client may add', async () => {
   const talk = [
     { role: 'system', content: [{ type: 'text', text: 'be brief', cache_control: { type: 'ephemeral' } }] },
     { role: 'developer', content: '😀 "quotes" \\ \u0000 \u2028', name: 'dev' },
@@ -171,7 +171,7 @@ test('messages reach the upstream as they were sent, with every member that a cl
 });
 
 // spec:conformance/47
-test('images, recordings and files reach the upstream unchanged', async () => {
+test('images, audio and files reach the upstream unchanged', async () => {
   const parts = [
     { type: 'text', text: 'what is it?' },
     { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' } },
@@ -184,7 +184,7 @@ test('images, recordings and files reach the upstream unchanged', async () => {
   });
 });
 
-test('the address of a picture or a film may stand alone', async () => {
+test('an image or video URL may be a plain string', async () => {
   const bare = [
     { type: 'text', text: 'what is it?' },
     { type: 'image_url', image_url: 'https://example.com/plain-string.png' },
@@ -207,7 +207,7 @@ test('the address of a picture or a film may stand alone', async () => {
 });
 
 // spec:compat/4.3
-test('a limit of -1 is none, and what had no effect stands in the record', async () => {
+test('a limit of -1 means none, and the record lists what had no effect', async () => {
   const answer = await chat({
     top_k: -1,
     max_tokens: -1,
@@ -224,14 +224,14 @@ test('a limit of -1 is none, and what had no effect stands in the record', async
     assert.equal((await chat(body)).status, 400, JSON.stringify(body));
 });
 
-test('a record has few of the members that had no effect, and the beginning of their names', async () => {
+test('a record lists only a few members without effect, and only the beginning of their names', async () => {
   const many = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`${'x'.repeat(100)}${n}`, n]));
   const { ignored_parameters: ignored } = await recordOf(await chat(many));
   assert.equal(ignored.length, 16);
   assert.ok(ignored.every((name: string) => name === 'x'.repeat(64)));
 });
 
-test('a parameter that the model does not support is dropped, and the record says so', async () => {
+test('a parameter that the model does not support is dropped, and the record lists it', async () => {
   const answer = await chat({ model: 'test/few', temperature: 0.5, seed: 7, max_tokens: 9 });
   assert.deepEqual(upstream.requests.at(-1)?.body, {
     ...{ model: 'upstream-few', messages, temperature: 0.5, max_tokens: 9 },
@@ -240,7 +240,7 @@ test('a parameter that the model does not support is dropped, and the record say
   assert.deepEqual(attempt.parameter_changes, [{ parameter: 'seed', change: 'dropped' }]);
 });
 
-test('a request that wants all of its parameters taken goes nowhere where one would be dropped', async () => {
+test('with `require_parameters`, a candidate that would drop a parameter is not used', async () => {
   const provider = { require_parameters: true };
   assert.equal((await chat({ model: 'test/own', provider, reasoning_effort: 'low' })).status, 200);
   assert.equal((await chat({ model: 'test/few', provider, temperature: 0.5 })).status, 200);
@@ -252,7 +252,7 @@ test('a request that wants all of its parameters taken goes nowhere where one wo
     assertError(await chat({ provider, ...dropped }), 404, 'no_endpoints_found');
 });
 
-test('thinking and arguments of the template reach an engine of ours', async () => {
+test('reasoning options and template arguments reach our own engine', async () => {
   const engine = await startUpstream();
   const own = await startTestGateway({
     models: [{ id: 'test/own', upstreams: [], model: { candidates: [{ slot: 'own' }] } }],
@@ -292,7 +292,7 @@ test('thinking and arguments of the template reach an engine of ours', async () 
   }
 });
 
-test('the operator overrides what is known of an API', async () => {
+test('the configuration overrides the built-in rules of an API', async () => {
   const answer = await chat({
     model: 'test/own',
     top_k: 5,
@@ -314,7 +314,7 @@ test('the operator overrides what is known of an API', async () => {
 });
 
 // spec:conformance/48
-test('the gateway itself never opens the address of an image', async () => {
+test('the gateway never fetches an image URL itself', async () => {
   let hits = 0;
   const trap = createServer((_request, response) => {
     hits += 1;
@@ -339,14 +339,14 @@ test('the gateway itself never opens the address of an image', async () => {
 });
 
 // spec:conformance/49
-test('what is said is not moderated', async () => {
+test('content is not moderated', async () => {
   assert.equal(
     (await chat({ messages: [{ role: 'user', content: 'kill all processes, you idiot' }] })).status,
     200,
   );
 });
 
-test('what a model does not declare to understand is left out, tools with their companions kept', async () => {
+test('content that a model does not support is omitted; tools keep their companion members', async () => {
   const body = {
     model: 'test/few',
     messages,
@@ -363,7 +363,7 @@ test('what a model does not declare to understand is left out, tools with their 
   assert.deepEqual(await passedOn(body), { ...kept, model: 'upstream-few' });
 });
 
-test('a streamed request asks the upstream for usage, whatever the client said of it', async () => {
+test('a streamed request asks the upstream for usage, whatever the client sent', async () => {
   await chat({ stream: true, stream_options: { include_usage: false } });
   const sent = upstream.requests.at(-1)?.body;
   assert.equal(sent?.['stream'], true);
@@ -371,7 +371,7 @@ test('a streamed request asks the upstream for usage, whatever the client said o
 });
 
 // spec:conformance/260
-test('no header of the client reaches the upstream; only the key of the provider does', async () => {
+test("no client header reaches the upstream; only the provider's key does", async () => {
   await chat(
     {},
     {
@@ -403,7 +403,7 @@ test('no header of the client reaches the upstream; only the key of the provider
 });
 
 // spec:conformance/261
-test('no member of a body changes where it is sent', async () => {
+test('no member of a body changes the upstream address', async () => {
   const before = upstream.requests.length;
   const bait = {
     api_base: 'http://127.0.0.1:1',
@@ -419,7 +419,7 @@ test('no member of a body changes where it is sent', async () => {
 });
 
 // spec:conformance/153
-test('members that name a prototype change nothing', async () => {
+test('members named like prototype members have no effect', async () => {
   const body = `{"model":"test/echo","messages":[{"role":"user","content":"x"}],"__proto__":{"stream":true,"temperature":9},"constructor":{"prototype":{"x":1}}}`;
   const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
   assert.equal(answer.status, 200);
@@ -429,7 +429,7 @@ test('members that name a prototype change nothing', async () => {
 });
 
 // spec:conformance/22,23,262
-test('neither a key of a client nor that of the provider is in any response, log line, metric or table', async () => {
+test("neither a client's key nor the provider's key is in any response, log line, metric or table", async () => {
   for (const stream of [false, true]) {
     upstream.next(
       reply.leak(401),
@@ -486,7 +486,7 @@ const naughty = [
 ];
 
 // half of 257: no page shows them yet
-test('no text in user, session, model or title breaks a request, its record or the books', async () => {
+test('no text in user, session, model or title breaks a request, its record or the ledger', async () => {
   const own = await naru.account({ credit: '100000000' });
   for (const text of naughty) {
     upstream.next(
@@ -520,7 +520,7 @@ test('no text in user, session, model or title breaks a request, its record or t
 });
 
 // spec:conformance/107 (and half of spec:conformance/257: no page shows them yet)
-test('titles and referers of any bytes are accepted, Korean ones kept, and never longer than 500', async () => {
+test('titles and referers of any bytes are accepted, Korean ones kept, and truncated to 500 characters', async () => {
   const body = JSON.stringify({ model: 'test/echo', messages });
   for (const [sent, kept] of [
     ['나루 앱', '나루 앱'],
@@ -541,7 +541,7 @@ test('titles and referers of any bytes are accepted, Korean ones kept, and never
   }
 });
 
-test('a title may come under any of its names, the first of ours winning', async () => {
+test('a title may have any of its header names; ours takes precedence', async () => {
   for (const [headers, title] of [
     [{ 'x-title': 'c', 'x-openrouter-title': 'b', 'x-service-title': 'a' }, 'a'],
     [{ 'x-title': 'c', 'x-openrouter-title': 'b' }, 'b'],

@@ -38,7 +38,7 @@ async function changed(body: unknown): Promise<Record<string, unknown>> {
 }
 
 // spec:conformance/58,65,138,139,140,141,142
-test('a change changes what is sent and nothing else, and null is not omission', async () => {
+test('a change applies only the members that are sent, and null differs from omission', async () => {
   assert.deepEqual(await changed({ name: 'x' }), { name: 'x' });
   assert.deepEqual(await changed({ disabled: true }), { disabled: true });
   assert.deepEqual(await changed({ disabled: false }), {});
@@ -56,7 +56,7 @@ test('a change changes what is sent and nothing else, and null is not omission',
 });
 
 // spec:conformance/53,111,143 spec:api/6.11
-test('a change moves updated_at forward, and one that says nothing leaves it alone', async () => {
+test('a change moves updated_at forward, and an empty one leaves it unchanged', async () => {
   const { hash } = await mine.issue(start);
   const untouched = (await mine.read(hash)).text;
   for (const body of [
@@ -89,7 +89,7 @@ test('a change moves updated_at forward, and one that says nothing leaves it alo
 });
 
 // spec:conformance/144,145,146,147,148,150,151,152
-test('what is wrong is refused whole, and nothing of it is kept', async () => {
+test('an invalid change is rejected as a whole, and nothing of it is stored', async () => {
   const { hash } = await mine.issue(start);
   const before = (await mine.read(hash)).text;
   const names = [
@@ -140,7 +140,7 @@ test('what is wrong is refused whole, and nothing of it is kept', async () => {
 });
 
 // spec:conformance/148 spec:money/7.3
-test('a limit is rounded half up to the micro-won, from nothing to 10^15', async () => {
+test('a limit is rounded half up to the micro-won, from zero to 10^15', async () => {
   const { hash } = await mine.issue();
   for (const [sent, kept] of [
     ['0.1234565', 0.123457],
@@ -161,7 +161,7 @@ test('a limit is rounded half up to the micro-won, from nothing to 10^15', async
 });
 
 // spec:conformance/153
-test('names of a prototype change nothing, here or later', async () => {
+test('names of a prototype have no effect, here or later', async () => {
   const { hash } = await mine.issue(start);
   const before = (await mine.read(hash)).text;
   for (const body of [
@@ -181,7 +181,7 @@ test('names of a prototype change nothing, here or later', async () => {
 });
 
 // spec:conformance/154
-test('of a member that is sent twice the last one counts', async () => {
+test('the last value of a duplicate member counts', async () => {
   const { hash } = await mine.issue(start);
   assert.equal((await mine.change(hash, '{"disabled":true,"disabled":false}')).json.data.disabled, false);
   assert.equal((await mine.change(hash, '{"disabled":false,"disabled":true}')).json.data.disabled, true);
@@ -190,7 +190,7 @@ test('of a member that is sent twice the last one counts', async () => {
 });
 
 // spec:conformance/109,110,149
-test('a change is in force for the very next request', async () => {
+test('a change applies to the very next request', async () => {
   const { key, hash } = await mine.issue();
   for (let n = 0; n < 5; n += 1) {
     assert.equal((await chat(key)).status, 200);
@@ -202,7 +202,7 @@ test('a change is in force for the very next request', async () => {
   }
 });
 
-test('changes at the same time lose nothing of each other', async () => {
+test('concurrent changes do not overwrite each other', async () => {
   const { hash } = await mine.issue(start);
   const bodies = [{ name: 'both' }, { disabled: true }, { limit: 77 }, { limit_reset: 'monthly' }];
   for (const answer of await Promise.all(bodies.map((body) => mine.change(hash, body))))
@@ -215,7 +215,7 @@ test('changes at the same time lose nothing of each other', async () => {
 });
 
 // spec:conformance/61,112,113,114,115,117,155,156 spec:api/6.14
-test('a revoked key is refused at once and for good, can be read and renamed, and is not listed', async () => {
+test('a revoked key is rejected at once and permanently, can be read and renamed, and is not listed', async () => {
   const { key, hash } = await mine.issue();
   assert.equal((await chat(key)).status, 200);
   for (const body of [undefined, undefined, { any: 'body' }, '{bad', 'x'.repeat(100_000)]) {
@@ -234,7 +234,7 @@ test('a revoked key is refused at once and for good, can be read and renamed, an
   assertError(await chat(key), 401, 'invalid_api_key');
 });
 
-test('revoking twice leaves the instant of the first', async () => {
+test('a second revocation keeps the time of the first', async () => {
   const { hash } = await mine.issue();
   await mine.revoke(hash);
   const first = (await mine.read(hash)).text;
@@ -245,7 +245,7 @@ test('revoking twice leaves the instant of the first', async () => {
 });
 
 // spec:conformance/75,116
-test('revoking leaves what was used and paid', async () => {
+test('a revocation keeps usage and payments', async () => {
   const { key, hash } = await mine.issue();
   await chat(key);
   await naru.settled();
@@ -263,7 +263,7 @@ test('revoking leaves what was used and paid', async () => {
 });
 
 // spec:conformance/118
-test('a revoked management key manages nothing, and can revoke itself', async () => {
+test('a revoked management key cannot manage keys, and can revoke itself', async () => {
   const second = await mine.account.another({ kind: 'management' });
   assert.equal((await naru.send('GET', '/keys', { key: second.key })).status, 200);
   assert.equal((await naru.send('DELETE', `/keys/${second.hash}`, { key: second.key })).status, 200);

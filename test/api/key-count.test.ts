@@ -6,7 +6,7 @@ import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
 
-test('an account has at most so many keys that are not revoked, however many are asked for at once', async (t) => {
+test('an account has at most maxKeys active keys, however many are requested concurrently', async (t) => {
   const naru = await startTestGateway({
     config: { keys: { max_per_account: 10 }, edge: { rate_limit: 'external' } },
   });
@@ -34,7 +34,7 @@ test('an account has at most so many keys that are not revoked, however many are
   assert.equal((await naru.send('POST', '/keys', { key: theirs, body: { name: 'x' } })).status, 201);
 });
 
-test('a client that creates and revokes keys in a loop is refused after as many as an account may have, for a day', async (t) => {
+test('a client that creates and revokes keys in a loop is rejected for a day after as many as an account may have', async (t) => {
   const clock = new TestClock();
   const naru = await startTestGateway({
     clock,
@@ -63,7 +63,7 @@ test('a client that creates and revokes keys in a loop is refused after as many 
   assert.equal((await create()).status, 201);
 });
 
-test('the operator is told in one line that an account has as many keys as it may have', async (t) => {
+test('the log has one line when an account reaches its maximum number of keys', async (t) => {
   const place = createPlace();
   t.after(() => place.remove());
   const file = place.configure({ keys: { max_per_account: 2 } });

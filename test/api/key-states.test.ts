@@ -48,7 +48,7 @@ function suspend(hash: string, suspended: boolean): Promise<boolean> {
 }
 
 // spec:conformance/119,120,121,123,124,126
-test('an account without credit manages nothing until it is topped up, which brings no key back that was off or revoked', async () => {
+test('an account without credit cannot manage keys until a top-up, which restores no disabled or revoked key', async () => {
   const owner = await manager(naru, '20');
   const [off, revoked, other] = [await owner.issue(), await owner.issue(), await owner.issue()];
   await owner.change(off.hash, { disabled: true });
@@ -66,7 +66,7 @@ test('an account without credit manages nothing until it is topped up, which bri
 });
 
 // spec:conformance/60,122,127,128
-test('what the administrator suspended is shown as disabled, and neither its owner nor a top-up lifts it', async () => {
+test('a suspended key is shown as disabled, and neither its owner nor a top-up lifts the suspension', async () => {
   const owner = await manager(naru);
   const { key, hash } = await owner.issue();
   assert.equal((await chat(key)).status, 200);
@@ -83,7 +83,7 @@ test('what the administrator suspended is shown as disabled, and neither its own
   assert.equal((await owner.read(hash)).json.data.disabled, false);
 });
 
-test("lifting a suspension leaves the owner's own switch as it is", async () => {
+test("lifting a suspension leaves the owner's own switch unchanged", async () => {
   const owner = await manager(naru);
   const { key, hash } = await owner.issue();
   await suspend(hash, true);
@@ -96,7 +96,7 @@ test("lifting a suspension leaves the owner's own switch as it is", async () => 
 });
 
 // spec:conformance/125
-test('a suspended management key manages nothing', async () => {
+test('a suspended management key cannot manage keys', async () => {
   const owner = await manager(naru);
   const { hash } = await owner.issue();
   const { key } = owner;
@@ -111,7 +111,7 @@ test('a suspended management key manages nothing', async () => {
 });
 
 // spec:conformance/118
-test('a management key that is switched off is refused', async () => {
+test('a disabled management key is rejected', async () => {
   const owner = await manager(naru);
   const second = await owner.account.another({ kind: 'management' });
   await owner.change(second.hash, { disabled: true });
@@ -121,7 +121,7 @@ test('a management key that is switched off is refused', async () => {
 });
 
 // spec:conformance/129,130 spec:api/5.6
-test('a key that was made with an expiry is refused from that millisecond on, and is not shown as disabled', async () => {
+test('a key with an expiry is rejected from that millisecond on, and is not shown as disabled', async () => {
   const owner = await manager(naru);
   const at = Date.parse('2026-12-15T00:00:00.000Z');
   const management = await owner.account.another({ kind: 'management', expiresAtMs: at });
@@ -149,14 +149,14 @@ test('a key that was made with an expiry is refused from that millisecond on, an
   }
 });
 
-test('a key whose expiry is past when it is made is made all the same, and is refused as expired', async () => {
+test('a key whose expiry is in the past is created, and is rejected as expired', async () => {
   const owner = await manager(naru);
   const { key } = await owner.issue({ expires_at: '2020-01-01T00:00:00Z' });
   assertError(await chat(key), 401, 'expired_api_key');
 });
 
 // spec:conformance/63,241,242 spec:money/7.1
-test('usage counts anew when the period of the limit begins in Seoul, and the listing, the key and its own view agree', async () => {
+test("usage restarts at zero when the limit's period begins in Seoul, and the listing, the key and its own view agree", async () => {
   const owner = await manager(naru);
   const { key, hash } = await owner.issue({ limit: 20, limit_reset: 'daily' });
   const usages = async (): Promise<readonly number[]> => {

@@ -85,7 +85,7 @@ function assertKey(data: Record<string, unknown>): void {
 }
 
 // spec:conformance/21,50,51,52,54,57,62,131,200
-test('a new key is named by the sha256 of its plaintext, which stands beside `data`, and has every member', async () => {
+test('a new key is identified by the sha256 of its plaintext, which is beside `data`, and has every member', async () => {
   const created = await mine.create({ name: '새 키', limit: 5000.5, limit_reset: 'monthly' });
   assert.equal(created.status, 201);
   assert.deepEqual(Object.keys(created.json).toSorted(), ['data', 'key']);
@@ -112,7 +112,7 @@ test('a new key is named by the sha256 of its plaintext, which stands beside `da
 });
 
 // spec:conformance/62
-test('a key without a limit has null for it, whichever way it is said', async () => {
+test('a key without a limit has null, however it was created', async () => {
   for (const body of [{ name: 'x' }, { name: 'x', limit: null, limit_reset: null, expires_at: null }]) {
     const { data } = (await mine.create(body)).json;
     const { limit, limit_remaining, limit_reset, expires_at } = data;
@@ -123,7 +123,7 @@ test('a key without a limit has null for it, whichever way it is said', async ()
   }
 });
 
-test('what a key is to be is checked before it is made', async () => {
+test('the members of a new key are validated before it is created', async () => {
   const before = (await mine.list()).json.data.length;
   for (const body of [
     {},
@@ -150,7 +150,7 @@ test('what a key is to be is checked before it is made', async () => {
   assert.equal((await mine.list()).json.data.length, before);
 });
 
-test('members that only OpenRouter knows are tolerated, and the expiry is the instant that was sent', async () => {
+test('members that only OpenRouter has are accepted, and the expiry is the instant that was sent', async () => {
   const created = await mine.create({
     name: 'x',
     label: 'mine',
@@ -168,7 +168,7 @@ test('members that only OpenRouter knows are tolerated, and the expiry is the in
 });
 
 // spec:conformance/56
-test('a name is kept byte for byte', async () => {
+test('a name is stored byte for byte', async () => {
   const names = [
     '한글 키',
     '🔑👩‍👩‍👧‍👦',
@@ -192,7 +192,7 @@ test('a name is kept byte for byte', async () => {
 });
 
 // spec:conformance/55
-test('the label shows which key it is and cannot be used as one', async () => {
+test('the label identifies the key and cannot be used as one', async () => {
   const { key, data } = (await mine.create({ name: 'x' })).json;
   assert.notEqual(data.label, key);
   const shown = data.label.split('...').join('');
@@ -205,7 +205,7 @@ test('the label shows which key it is and cannot be used as one', async () => {
 });
 
 // spec:conformance/63
-test('usage is the exact sum of what the key was charged', async () => {
+test("usage is the exact sum of the key's charges", async () => {
   const { key, hash } = await mine.issue();
   let micro = 0;
   for (let n = 0; n < 5; n += 1) {
@@ -221,7 +221,7 @@ test('usage is the exact sum of what the key was charged', async () => {
 });
 
 // spec:conformance/64
-test('the listing has every key as it reads by itself, newest first', async () => {
+test('the listing shows every key like its own endpoint, newest first', async () => {
   const { data } = (await mine.list()).json;
   assert.ok(data.length >= 5);
   for (const item of data) assert.deepEqual((await mine.read(item.hash)).json.data, item);
@@ -229,7 +229,7 @@ test('the listing has every key as it reads by itself, newest first', async () =
   assert.equal((await mine.list()).json.data[0].hash, newest.hash);
 });
 
-test('the listing shows what keys have spent that this process never met', async () => {
+test('the listing shows spending of keys that this process never served', async () => {
   const models = [{ id: 'test/echo', upstreams: [upstream.url] }];
   const first = await startTestGateway({ models });
   try {
@@ -251,7 +251,7 @@ test('the listing shows what keys have spent that this process never met', async
   }
 });
 
-test('a page has a hundred keys, and pages have every key once', async () => {
+test('a page has a hundred keys, and the pages have every key once', async () => {
   const many = await manager(naru);
   const issued: string[] = [];
   for (let n = 0; n < 102; n += 1) issued.unshift((await many.issue({ name: `k${n}` })).hash);
@@ -267,7 +267,7 @@ test('a page has a hundred keys, and pages have every key once', async () => {
     assertError(await many.list(`?offset=${offset}`), 400, 'invalid_request');
 });
 
-test('disabled keys are listed unless they are not wanted', async () => {
+test('disabled keys are listed unless the client excludes them', async () => {
   const [off, suspended, on] = [await theirs.issue(), await theirs.issue(), await theirs.issue()];
   await theirs.change(off.hash, { disabled: true });
   await naru.operator.suspendKey({ hash: suspended.hash as never, suspended: true, reason: null });
@@ -284,7 +284,7 @@ test('disabled keys are listed unless they are not wanted', async () => {
 });
 
 // spec:api/1.19
-test('a slash at the end of the path is forgiven', async () => {
+test('a trailing slash in the path is accepted', async () => {
   const created = await naru.send('POST', '/keys/', { key: mine.key, body: { name: 'x' } });
   assert.equal(created.status, 201);
   assert.equal((await naru.send('GET', '/keys/', { key: mine.key })).status, 200);
@@ -292,7 +292,7 @@ test('a slash at the end of the path is forgiven', async () => {
 });
 
 // spec:conformance/34,35,36,198
-test('only a management key manages keys, and the body is looked at after the key', async () => {
+test('only a management key manages keys, and the body is checked after the key', async () => {
   const { hash } = await mine.issue();
   const calls = [
     ['GET', '/keys'],
@@ -322,7 +322,7 @@ test('only a management key manages keys, and the body is looked at after the ke
 });
 
 // spec:conformance/132,135,182 spec:api/6.2
-test('the 404 of a key is Korean, names it in short and has no path, malformed hashes included', async () => {
+test('the 404 of a key is Korean, has its short name and no path, also for malformed hashes', async () => {
   const hash = hexOf('nobody');
   const unknown = await mine.read(hash);
   const metadata = assertError(unknown, 404, 'not_supported');
@@ -353,7 +353,7 @@ test('the 404 of a key is Korean, names it in short and has no path, malformed h
 });
 
 // spec:conformance/133,134,137,182
-test("another account's key and a key that does not exist answer with the same bytes and the same headers", async () => {
+test("another account's key and a key that does not exist return the same bytes and headers", async () => {
   const { key, hash } = await theirs.issue({ name: 'foreign', limit: 7 });
   const before = (await theirs.read(hash)).text;
   const onWire = async (method: string, of: string, body = ''): Promise<string> => {
@@ -417,7 +417,7 @@ async function timingClient(port: number, bearer: string) {
 }
 
 // spec:conformance/136
-test("another account's key and a key that does not exist cannot be told apart by time", async (t) => {
+test("another account's key and a key that does not exist cannot be distinguished by time", async (t) => {
   const { hash } = await theirs.issue();
   const client = await timingClient(naru.gateway.server.port, mine.key);
   for (let n = 0; n < 200; n += 1) await client.time(hash);
@@ -440,7 +440,7 @@ test("another account's key and a key that does not exist cannot be told apart b
 });
 
 // spec:conformance/22
-test('a plaintext is in the response that made the key and in no other', async () => {
+test('a plaintext is only in the response that created the key', async () => {
   const created = seen.flatMap((text) => /"key":"(sk-naru-[0-9a-z-]+)"/.exec(text)?.slice(1) ?? []);
   assert.ok(created.length > 10);
   for (const key of new Set(created)) assert.equal(seen.filter((text) => text.includes(key)).length, 1);

@@ -36,7 +36,7 @@ async function statusOf(
   return answer?.status;
 }
 
-test('a management key that is revoked before the body has come makes no key', async (t) => {
+test('a management key that is revoked before the body arrives creates no key', async (t) => {
   const { naru, account, manager } = await start(t);
   const { key, hash } = await account.another({ kind: 'management' });
   const asked = { path: '/keys', key, body: { name: 'late' } };
@@ -46,7 +46,7 @@ test('a management key that is revoked before the body has come makes no key', a
   assert.ok(!json.data.some(({ name }: { name: string }) => name === 'late'));
 });
 
-test('a key that is switched off before the body has come is not served', async (t) => {
+test('a key that is disabled before the body arrives is rejected', async (t) => {
   const { naru, account, manager } = await start(t);
   const { key, hash } = account;
   const body = { model: 'test/one', messages: [{ role: 'user', content: 'x' }] };

@@ -46,7 +46,7 @@ const usageOf = async (key: string): Promise<number> =>
   (await naru.send('GET', '/key', { key })).json.data.usage;
 
 // spec:conformance/219,238,239,240 spec:money/6.2
-test('a key works one micro-won below its limit and is refused at the limit exactly, with no attempt upstream', async () => {
+test('a key works one micro-won below its limit and is rejected exactly at the limit, without an upstream attempt', async () => {
   const { key } = await naru.account({ limit: '0.000011' });
   assert.equal((await micro(key, 10)).json.usage.cost, 0.00001);
   assert.equal((await micro(key, 1)).json.usage.cost, 0.000001);
@@ -63,7 +63,7 @@ test('a key works one micro-won below its limit and is refused at the limit exac
 });
 
 // spec:conformance/219
-test('usage beyond the limit is said as it is', async () => {
+test('usage beyond the limit is reported as it is', async () => {
   const { key } = await naru.account({ limit: '19.999999' });
   assert.equal((await chat(key)).status, 200);
   const metadata = assertError(await chat(key), 402, 'key_limit_exceeded');
@@ -72,20 +72,20 @@ test('usage beyond the limit is said as it is', async () => {
 });
 
 // spec:conformance/149 spec:money/7.4
-test('a limit of zero refuses every request', async () => {
+test('a limit of zero rejects every request', async () => {
   const { key } = await naru.account({ limit: '0' });
   assertError(await chat(key), 402, 'key_limit_exceeded');
 });
 
 // spec:errors/5.4
-test('the key limit is looked at before the body', async () => {
+test('the key limit is checked before the body', async () => {
   const { key } = await naru.account({ limit: '0' });
   for (const body of ['{bad', { model: 'no/such', messages: [] }, {}])
     assertError(await naru.send('POST', '/chat/completions', { key, body }), 402, 'key_limit_exceeded');
 });
 
 // spec:conformance/243
-test('a key at its limit does not stop another key of the account', async () => {
+test('a key at its limit does not affect another key of the account', async () => {
   const account = await naru.account({ limit: '20' });
   const other = await account.another();
   assert.equal((await chat(account.key)).status, 200);
@@ -94,7 +94,7 @@ test('a key at its limit does not stop another key of the account', async () => 
 });
 
 // spec:conformance/244
-test('a key without a limit is never refused for one', async () => {
+test('a key without a limit is never rejected for one', async () => {
   const { key } = await naru.account({ credit: '1000000' });
   for (let n = 0; n < 5; n += 1) assert.equal((await chat(key)).status, 200);
   const { data } = (await naru.send('GET', '/key', { key })).json;
@@ -112,7 +112,7 @@ const turns: Readonly<Record<'daily' | 'weekly' | 'monthly', readonly [string, s
 
 // spec:conformance/71,241,242 spec:money/7.1,7.2
 for (const limitReset of ['daily', 'weekly', 'monthly'] as const) {
-  test(`a ${limitReset} limit reached in the last millisecond of its Seoul period is open in the first of the next`, async () => {
+  test(`a ${limitReset} limit reached in the last millisecond of its Seoul period is free in the first of the next`, async () => {
     const [last, first] = turns[limitReset];
     naru.clock.freeze(last);
     try {
@@ -139,7 +139,7 @@ for (const limitReset of ['daily', 'weekly', 'monthly'] as const) {
 }
 
 // spec:conformance/242
-test('a weekly limit does not open in the middle of a week, nor a monthly one at the end of a week', async () => {
+test('a weekly limit does not reset in the middle of a week, nor a monthly one at the end of a week', async () => {
   naru.clock.freeze('2027-03-10T12:00:00+09:00');
   try {
     const weekly = await naru.account({ limit: '20', limitReset: 'weekly' });
@@ -157,7 +157,7 @@ test('a weekly limit does not open in the middle of a week, nor a monthly one at
 
 // spec:money/7.1
 for (const limitReset of ['daily', 'weekly', 'monthly'] as const) {
-  test(`a ${limitReset} limit that is reached stays so for a clock that goes forth into another period and back`, async () => {
+  test(`a ${limitReset} limit stays reached for a clock that moves into another period and back`, async () => {
     const [last, first] = turns[limitReset];
     naru.clock.freeze(last);
     try {
@@ -181,7 +181,7 @@ for (const limitReset of ['daily', 'weekly', 'monthly'] as const) {
 }
 
 // spec:money/7.2
-test('a debit belongs to the period of the instant of its settlement, not of its request', async () => {
+test('a debit belongs to the period of its settlement, not of its request', async () => {
   naru.clock.freeze('2027-05-01T23:59:59.999+09:00');
   try {
     const { key, hash } = await naru.account({ limit: '1000', limitReset: 'daily', credit: '1000000' });
@@ -241,7 +241,7 @@ const hi = JSON.stringify({ model: 'test/echo', messages: [{ role: 'user', conte
 const metadataOf = ({ text }: { readonly text: string }) => JSON.parse(text).error.metadata;
 
 // spec:conformance/235,77 spec:money/6.2,6.4
-test('the settled balance decides at the floor: exactly at it is admitted, a micro-won below is not', async () => {
+test('the settled balance decides at the floor: exactly at it is admitted, one micro-won below is not', async () => {
   assert.equal((await late('1')).status, 200);
   assert.equal((await late('1.000001')).status, 200);
   const attempts = upstream.requests.length;
@@ -261,7 +261,7 @@ test('the settled balance decides at the floor: exactly at it is admitted, a mic
 });
 
 // spec:conformance/236
-test('an account below its floor is refused before its body is parsed', async () => {
+test('an account below its floor is rejected before its body is parsed', async () => {
   const { key, topUp } = await naru.account({ credit: '1' });
   upstream.next(reply.chat('ok', { usage: usage(6000, 1) }));
   const messages = [{ role: 'user', content: 'word '.repeat(6000) }];
@@ -279,7 +279,7 @@ test('an account below its floor is refused before its body is parsed', async ()
 });
 
 // spec:conformance/237
-test('a floor that is configured rules', async () => {
+test('a configured floor applies', async () => {
   const gateway = await startTestGateway({
     models: [{ id: 'test/echo', upstreams: [upstream.url] }],
     config: { limits: { debt_floor_krw: '100.5' } },
@@ -293,7 +293,7 @@ test('a floor that is configured rules', async () => {
 });
 
 // spec:conformance/119
-test('one request may carry a balance below zero, and the next is refused with the debt in won', async () => {
+test('one request may take a balance below zero, and the next is rejected with the debt in won', async () => {
   const account = await naru.account({ credit: '0.000001' });
   assert.equal((await chat(account.key)).status, 200);
   assert.equal(
@@ -303,14 +303,14 @@ test('one request may carry a balance below zero, and the next is refused with t
 });
 
 // spec:money/6.12
-test('an account far from the floor never notices that requests hold', async () => {
+test('an account far above the floor is not affected by reservations', async () => {
   const account = await naru.account({ credit: '1000000000' });
   const answers = await Promise.all(Array.from({ length: 60 }, () => chat(account.key)));
   assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([200]));
 });
 
 // spec:money/6.6
-test('a hold ends with its request however that ends', async () => {
+test('a reservation ends with its request, however that ends', async () => {
   const account = await naru.account({ credit: '10' });
   const { key } = account;
   const body = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };

@@ -43,7 +43,7 @@ async function metric(name: string): Promise<number> {
   return samples.reduce((sum, { value }) => sum + value, 0);
 }
 
-test('bodies beyond the budget are refused with a 503 that says when to come again, small ones are not, and all of it is given back', async () => {
+test('bodies beyond the memory budget are rejected with a 503 and Retry-After, small ones are not, and all memory is returned', async () => {
   const hold = gate();
   upstream.answer(() => reply.chat('나루').holdAt(0, hold));
   const large = Array.from({ length: 10 }, () =>
@@ -64,7 +64,7 @@ test('bodies beyond the budget are refused with a 503 that says when to come aga
   assert.equal(await metric('naru_shed_requests_total'), statuses.filter((status) => status === 503).length);
 });
 
-test('a refusal for lack of memory is on record at zero cost', async () => {
+test('a rejection for lack of memory is recorded at zero cost', async () => {
   await naru.settled();
   const records = await naru.database.query<{ status: number; cost: bigint }>(
     'SELECT status, cost FROM generation WHERE status = 503',
@@ -73,7 +73,7 @@ test('a refusal for lack of memory is on record at zero cost', async () => {
   assert.ok(records.every(({ cost }) => cost === 0n));
 });
 
-test('a client has no more connections than it may, is told so, and has them again when it closes some', async () => {
+test('a client above its maximum of connections gets an error, and gets new connections when it closes some', async () => {
   const port = naru.gateway.server.port;
   const clients = await Promise.all(Array.from({ length: 100 }, () => RawClient.open(port, '127.0.0.3')));
   const head = 'GET /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n';

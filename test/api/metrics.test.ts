@@ -53,7 +53,7 @@ function ask(model: string, key: string): Promise<{ status: number }> {
   return naru.send('POST', '/chat/completions', { key, body });
 }
 
-test('a slot that nobody asked for has every series, at zero', async () => {
+test('a slot without requests has every series at zero', async () => {
   const { value, types, series } = await page();
   const slot = 'unused';
   const names = [...types.keys()].filter((name) => name.startsWith('slot_'));
@@ -101,7 +101,7 @@ test('requests in flight and in the queue are the demand, and their waits are me
   assert.equal(value('slot_start_seconds_count', { slot }), 1);
 });
 
-test('a start that fails is counted as such, and who waited for it too', async () => {
+test('a failed start is counted as failed, with its waiting requests', async () => {
   const { key } = await naru.account();
   assert.equal((await ask('test/broken', key)).status, 503);
   const { value } = await page();
@@ -112,14 +112,14 @@ test('a start that fails is counted as such, and who waited for it too', async (
   assert.equal(value('slot_wait_seconds_count', { slot, outcome: 'loading' }), 1);
 });
 
-test('requests are counted by the path of their row and their status', async () => {
+test('requests are counted by the path of their route and their status', async () => {
   await naru.send('GET', '/models');
   const { value } = await page();
   assert.equal(value('naru_requests_total', { route: '/api/v1/models', status: '200' }), 1);
   await until('nothing in flight', async () => (await page()).value('naru_requests_in_flight') === 0);
 });
 
-test('an account and its keys are known from their first request on', async () => {
+test('an account and its keys are counted from their first request on', async () => {
   const before = await page();
   const { key, another } = await naru.account();
   for (const each of [key, key, (await another()).key]) await naru.send('GET', '/key', { key: each });
@@ -128,7 +128,7 @@ test('an account and its keys are known from their first request on', async () =
   assert.equal(value('naru_known_keys') - before.value('naru_known_keys'), 2);
 });
 
-test('nothing but GET /metrics is on the admin port', async () => {
+test('the admin port serves only GET /metrics', async () => {
   const root = `http://127.0.0.1:${naru.gateway.admin.port}`;
   for (const [method, path] of [
     ['POST', '/metrics'],

@@ -133,7 +133,7 @@ function assertArchitecture(architecture: Record<string, unknown>): void {
 }
 
 // spec:conformance/6,24 spec:compat/7.2
-test('a model of the listing has every member that a client requires', async () => {
+test('a listed model has every member that a client requires', async () => {
   const { data, total_count, links } = (await list('?output_modalities=all')).json;
   assert.equal(total_count, 6);
   assert.deepEqual(links, { next: null });
@@ -189,7 +189,7 @@ test('a model of the listing has every member that a client requires', async () 
 });
 
 // spec:conformance/253
-test('two local models say how much they take and give', async () => {
+test('two local models state their context and output limits', async () => {
   for (const model of (await list('?model_authors=local')).json.data) {
     assert.equal(model.context_length, 32_768);
     assert.equal(model.top_provider.max_completion_tokens, 32_768);
@@ -198,7 +198,7 @@ test('two local models say how much they take and give', async () => {
 });
 
 // spec:conformance/24,25
-test('the catalogue is open to all, whatever stands in Authorization', async () => {
+test('the catalogue is public, whatever Authorization contains', async () => {
   for (const path of ['/models', '/models/count', '/models/acme/small/endpoints']) {
     for (const authorization of [
       undefined,
@@ -218,7 +218,7 @@ test('the catalogue is open to all, whatever stands in Authorization', async () 
   }
 });
 
-test('filters leave what they ask for, in the order of the configuration', async () => {
+test('filters keep the matching models in configuration order', async () => {
   const cases: readonly (readonly [string, readonly string[]])[] = [
     ['', texts],
     ['?q=ACME', ['acme/small', 'acme/vision']],
@@ -267,7 +267,7 @@ test('filters leave what they ask for, in the order of the configuration', async
   for (const [query, ids] of cases) assert.deepEqual(await idsOf(query), ids, query);
 });
 
-test('a malformed value of a known parameter is refused, whichever listing it is for', async () => {
+test('a malformed value of a known parameter is rejected on every listing', async () => {
   const malformed = [
     ...[
       'limit=0',
@@ -306,7 +306,7 @@ test('a malformed value of a known parameter is refused, whichever listing it is
   assertError(await naru.send('GET', '/models/user?limit=0', { key: account.key }), 400, 'invalid_request');
 });
 
-test('orders are those of OpenRouter, and what nobody measured stays as configured', async () => {
+test('sort orders are those of OpenRouter, and models without measurements keep configuration order', async () => {
   assert.deepEqual(await idsOf('?sort=newest'), [
     'acme/small',
     'acme/vision',
@@ -339,7 +339,7 @@ test('orders are those of OpenRouter, and what nobody measured stays as configur
     assert.deepEqual(await idsOf(`?sort=${sort}`), texts);
 });
 
-test('pages have every model once, and the link to the next one keeps what was asked', async () => {
+test('pages have every model once, and the next link keeps the query', async () => {
   const seen: string[] = [];
   let next: string | null = '/api/v1/models?limit=2&sort=newest&supported_parameters=&q=%2F';
   for (let pages = 0; next !== null; pages += 1) {
@@ -356,7 +356,7 @@ test('pages have every model once, and the link to the next one keeps what was a
   assert.deepEqual(await idsOf('?limit=1000'), texts);
 });
 
-test('the count is that of the listing', async () => {
+test('the count equals the listing', async () => {
   for (const query of ['', '?output_modalities=all', '?output_modalities=image', '?q=acme']) {
     const { data } = (await naru.send('GET', `/models/count${query}`)).json;
     assert.deepEqual(data, { count: (await idsOf(query)).length });
@@ -378,7 +378,7 @@ test('the models of a key are the listing, for an inference key only', async () 
   assert.equal(page.json.links.next, '/api/v1/models/user?limit=2&offset=4');
 });
 
-test('an unknown model has no endpoints, and the answer has no path: it is the model that is missing', async () => {
+test('an unknown model has no endpoints, and its 404 names no path', async () => {
   for (const id of [
     'acme/none',
     'none/small',
@@ -449,7 +449,7 @@ test('an endpoint has every member that a client requires, and its own prices an
   assert.equal(local.tag, 'naru/local-a');
 });
 
-test('what an endpoint did is measured on real answers: uptime, the time to the first words, tokens a second', async () => {
+test("an endpoint's uptime, time to first token and throughput are measured on real responses", async () => {
   // zeta/plain stands at the slow upstream, acme/small at the fast one.
   const tokens = usage(1, 100);
   for (let n = 0; n < 3; n += 1) {
@@ -506,7 +506,7 @@ test('failures lower the uptime of the candidate that failed; rate limits and ba
 });
 
 // spec:errors/11.2
-test('the catalogue answers while the database is away', async (t) => {
+test('the catalogue responds while the database is unavailable', async (t) => {
   const { naru: cut, cutter } = await startBehindCutter(t);
   cutter.down();
   for (const path of ['/models', '/models/count', '/models/test/echo/endpoints', '/providers'])

@@ -40,7 +40,7 @@ async function requestsOf(work: () => Promise<void>): Promise<number> {
   return count() - before;
 }
 
-test('a chat is answered whole', async () => {
+test('a chat completion returns a JSON response', async () => {
   upstream.next(reply.chat('맑음', { usage: usage(10, 5) }));
   const { data, response } = await client.chat.completions
     .create({ model: 'test/echo', messages })
@@ -53,7 +53,7 @@ test('a chat is answered whole', async () => {
   assert.equal((data as { _request_id?: string })._request_id, response.headers.get('x-service-request-id'));
 });
 
-test('a chat is streamed, with its usage at the end', async () => {
+test('a chat completion streams, with its usage at the end', async () => {
   upstream.next(reply.chat(['맑', '음 ', '👩‍👩‍👧'], { usage: usage(10, 5) }));
   const stream = await client.chat.completions.create({
     model: 'test/echo',
@@ -71,7 +71,7 @@ test('a chat is streamed, with its usage at the end', async () => {
   assert.equal(total, 15);
 });
 
-test('the stream helper puts a streamed answer together again', async () => {
+test('the stream helper reassembles a streamed response', async () => {
   upstream.next(
     reply.stream([...piece.tool(0, 'weather', '{"city"', ':"서울"}'), ...piece.tool(1, 'time', '{}')], {
       finish: 'tool_calls',
@@ -87,7 +87,7 @@ test('the stream helper puts a streamed answer together again', async () => {
   ]);
 });
 
-test('a round trip through a tool works as the client writes it', async () => {
+test('a tool round trip works as the client encodes it', async () => {
   const tools = [
     {
       type: 'function' as const,
@@ -123,7 +123,7 @@ test('a round trip through a tool works as the client writes it', async () => {
   assert.equal(sent[1]?.tool_calls?.[0]?.id, 'call_7');
 });
 
-test('a text is completed whole and streamed', async () => {
+test('a text completion works as JSON and as a stream', async () => {
   upstream.next(reply.chat('있었다'), reply.chat(['있', '었다']));
   const whole = await client.completions.create({ model: 'test/echo', prompt: '옛날에' });
   assert.equal(whole.choices[0]?.text, '있었다');
@@ -144,7 +144,7 @@ test('models are listed', async () => {
 });
 
 // spec:compat/13.1
-test('errors are the exceptions of their status, with our body in them, and none that a retry cannot fix is retried', async () => {
+test('errors are the exceptions of their status with our body, and only retryable ones are retried', async () => {
   const poor = await naru.account({ credit: '0' });
   const capped = await account.another({ limit: '0' });
   const suspended = await account.another();
@@ -181,7 +181,7 @@ test('errors are the exceptions of their status, with our body in them, and none
   }
 });
 
-test('what a retry can fix is retried', async () => {
+test('retryable errors are retried', async () => {
   upstream.next(reply.status(500), reply.chat('다시'));
   const requests = await requestsOf(async () => {
     const answer = await client.chat.completions.create({ model: 'test/echo', messages });
@@ -208,12 +208,12 @@ test('an error in a stream is an exception in the loop, not an end', async () =>
   assert.equal(text, '반쯤');
 });
 
-test('an endpoint that is not offered is a 404 of the client', async () => {
+test("an unimplemented endpoint is the client's 404 error", async () => {
   await assert.rejects(client.embeddings.create({ model: 'test/echo', input: 'x' }), NotFoundError);
   await assert.rejects(client.responses.create({ model: 'test/echo', input: 'x' }), NotFoundError);
 });
 
-test('a client that breaks out of a stream ends the upstream', async () => {
+test('a client that breaks out of a stream ends the upstream request', async () => {
   upstream.next(reply.stream(['하나', '둘']).cutAt(-300, 'never'));
   const reached = upstream.request(upstream.requests.length + 1);
   const stream = await client.chat.completions.create({ model: 'test/echo', messages, stream: true });

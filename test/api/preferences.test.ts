@@ -49,7 +49,7 @@ function ask(provider: unknown, model = 'test/two') {
   return naru.send('POST', '/chat/completions', { key: account.key, body });
 }
 
-test('without preferences candidates are tried in the order of the configuration', async () => {
+test('without preferences candidates are tried in configuration order', async () => {
   assert.equal(await answeredBy({}), 'up1');
 });
 
@@ -66,7 +66,7 @@ test('`order`, `only`, `ignore`, `quantizations`, `zdr` and `sort: price` choose
 });
 
 // spec:conformance/46
-test('`sort: throughput` follows the measured throughput, not the order of the configuration', async () => {
+test('`sort: throughput` follows the measured throughput, not the configuration order', async () => {
   const usage = { prompt_tokens: 5, completion_tokens: 60, total_tokens: 65 };
   const held = gate();
   one.next(reply.chat('slow', { usage }).holdAt('head', held));
@@ -88,7 +88,7 @@ test('`allow_fallbacks: false` tries the first candidate only', async () => {
   assert.equal(two.requests.length, tried);
 });
 
-test('preferences that nobody meets are a 404 without an attempt, and malformed ones a 400', async () => {
+test('preferences that no candidate meets return 404 without an attempt, and malformed ones 400', async () => {
   const tried = one.requests.length + two.requests.length;
   assert.equal((await ask({ only: ['nobody'] })).json.error.metadata.error_type, 'no_endpoints_found');
   for (const bad of [{ only: 'up1' }, { order: [1] }, { allow_fallbacks: 'no' }, { sort: 1 }, 'up1', []]) {

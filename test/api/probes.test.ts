@@ -39,7 +39,7 @@ async function startCounted(
 
 const ready = async (naru: TestGateway): Promise<number> => (await naru.send('GET', '/readyz')).status;
 
-test('however often /readyz is asked, the database is asked once a second', async (t) => {
+test('/readyz queries the database once a second, however often it is requested', async (t) => {
   const { naru, connections } = await startCounted(t);
   assert.equal(await ready(naru), 200);
   const before = connections();
@@ -54,7 +54,7 @@ test('however often /readyz is asked, the database is asked once a second', asyn
 });
 
 // spec:operator/3.2
-test('/readyz is not 200 while the database takes no new connections, though those of the pool live on', async (t) => {
+test('/readyz is not 200 while the database rejects new connections, even if those of the pool work', async (t) => {
   const naru = await startTestGateway();
   t.after(() => naru.close());
   const { key } = await naru.account();
@@ -72,7 +72,7 @@ test('/readyz is not 200 while the database takes no new connections, though tho
   await until('it is ready', async () => (await ready(naru)) === 200, 10_000);
 });
 
-test('the pages beside the API are limited for each address, in a count of their own, and /healthz is not', async (t) => {
+test('the pages beside the API have their own limit per address, and /healthz has none', async (t) => {
   const naru = await startTestGateway({ config: { edge: { rate_limit: 'builtin' } } });
   t.after(() => naru.close());
   const flood = async (path: string): Promise<readonly number[]> =>
@@ -85,7 +85,7 @@ test('the pages beside the API are limited for each address, in a count of their
   for (const path of ['/docs', '/openapi.json']) assert.ok((await flood(path)).includes(429), path);
 });
 
-test('the pages of the API are cached, and probes are not', async (t) => {
+test("the API's pages are cacheable, and probes are not", async (t) => {
   const naru = await startTestGateway();
   t.after(() => naru.close());
   const cacheOf = async (path: string) => (await naru.send('GET', path)).headers.get('cache-control');

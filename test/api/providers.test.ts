@@ -35,7 +35,7 @@ async function providersOf(
 }
 
 // spec:conformance/6,24,25
-test('the providers are those of the configuration, with their pages, and no credential is needed', async () => {
+test('the providers are those of the configuration, with their pages, without a credential', async () => {
   const providers = [
     { slug: 'acme', name: 'Acme 인공지능', ...pages, ...provider },
     { slug: 'plain', ...provider },
@@ -48,7 +48,7 @@ test('the providers are those of the configuration, with their pages, and no cre
   });
 });
 
-test('all own slots together are one provider', async () => {
+test('all own slots are one provider', async () => {
   const slots = ['a', 'b'].map((name) => ({
     name,
     external: { base_url: 'http://127.0.0.1:9' },
@@ -56,6 +56,6 @@ test('all own slots together are one provider', async () => {
   assert.deepEqual(await providersOf({ slots }), { data: [{ name: 'Naru', slug: 'naru', ...none }] });
 });
 
-test('a gateway without any has an empty list', async () => {
+test('a gateway without providers has an empty list', async () => {
   assert.deepEqual(await providersOf({}), { data: [] });
 });

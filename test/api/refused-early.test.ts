@@ -29,7 +29,7 @@ async function sendAllThenRead(head: string, bytes: Buffer, version = '1.1'): Pr
 const body = Buffer.alloc(32 * mb, 'a');
 
 // spec:conformance/250
-test('who sends all of a body that is too large reads why, with the limit that is configured', async () => {
+test('a client that sends all of a body that is too large reads the error with the configured limit', async () => {
   const size = body.length.toString(16);
   const chunked = Buffer.concat([Buffer.from(`${size}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]);
   const { key } = await naru.account();
@@ -48,7 +48,7 @@ test('who sends all of a body that is too large reads why, with the limit that i
 });
 
 // spec:conformance/251
-test('who wants the connection closed and is refused before the body was read reads why', async () => {
+test('a client that sends Connection: close and is rejected before its body was read reads the error', async () => {
   const admissible = body.subarray(0, 20 * mb);
   for (const version of ['1.0', '1.1']) {
     const head = `connection: close\r\ncontent-length: ${admissible.length}`;

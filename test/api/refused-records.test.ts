@@ -73,7 +73,7 @@ const causes: readonly (readonly [string, number, (account: TestAccount) => Prom
 
 // spec:conformance/228
 for (const [cause, status, refusedKey] of causes) {
-  test(`requests that are refused with ${status} ${cause} leave one record a second at zero cost, with a count`, async () => {
+  test(`requests rejected with ${status} ${cause} leave one record a second at zero cost, with a count`, async () => {
     const account = await naru.account({ credit: cause === 'insufficient_credits' ? '1' : '1000' });
     const key = await refusedKey(account);
     await naru.settled();
@@ -96,7 +96,7 @@ for (const [cause, status, refusedKey] of causes) {
   });
 }
 
-test('refusals of other paths, and of keys that nobody has, leave no record', async () => {
+test('rejections on other paths, and of unknown keys, leave no record', async () => {
   const account = await naru.account({ credit: '1000', limit: '0' });
   await naru.operator.suspendKey({ hash: account.hash, suspended: true, reason: null });
   const other = await account.another();
@@ -113,7 +113,7 @@ test('refusals of other paths, and of keys that nobody has, leave no record', as
   );
 });
 
-test('the owner of a failed request finds its record by the request id that the error carried, and nobody else does', async () => {
+test('only the owner of a failed request finds its record by the request id of the error', async () => {
   const { key } = await naru.account();
   const stranger = await naru.account();
   const failed = await send(key, { model: 'no/such' });
@@ -139,7 +139,7 @@ test('the owner of a failed request finds its record by the request id that the 
   assertError(await find(key, `req_${'0'.repeat(32)}`), 404, 'not_supported');
 });
 
-test('every request that a record of refusals counts is found by its own id, before and after that is written', async () => {
+test('every request counted by a rejection record is found by its own id, before and after the record is written', async () => {
   const account = await naru.account({ limit: '0' });
   const other = await account.another();
   const answers = [await send(account.key), await send(account.key), await send(account.key)];

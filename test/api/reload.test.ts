@@ -38,7 +38,7 @@ function ask(key: string, model: string) {
   });
 }
 
-test('a reload offers new models, drops old ones and bills at the new price, without losing a request', async () => {
+test('a reload adds new models, removes old ones and bills at the new price, without losing a request', async () => {
   const { key } = await naru.account();
   const slow = first.request(first.requests.length + 1);
   const before = ask(key, 'test/a');
@@ -57,7 +57,7 @@ test('a reload offers new models, drops old ones and bills at the new price, wit
   assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
 });
 
-test('a change that takes a restart is refused, and everything stays as it was', async () => {
+test('a change that needs a restart is rejected, and everything stays unchanged', async () => {
   const { key } = await naru.account();
   await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url] }]));
   const wanted = changed([{ id: 'test/c', upstreams: [first.url] }], { keys: { prefix: 'sk-x-' } });
@@ -65,7 +65,7 @@ test('a change that takes a restart is refused, and everything stays as it was',
   assert.equal((await ask(key, 'test/b')).status, 200);
 });
 
-test('of two configurations that are taken at once the later one stays, however long the earlier takes', async () => {
+test('of two concurrent reloads the later configuration stays, however long the earlier one takes', async () => {
   const parts = { database: naru.database, clock: systemClock, log: silentLog };
   const of = (id: string) => changed([{ id, upstreams: [second.url] }]);
   const offer = await LiveCatalog.open(parts, of('test/b'));
@@ -84,7 +84,7 @@ test('of two configurations that are taken at once the later one stays, however 
 });
 
 // spec:money/2.5
-test('a generation keeps the price version that it was billed with', async () => {
+test('a generation keeps the price version that billed it', async () => {
   const { key, accountId } = await naru.account();
   const versions: number[] = [];
   for (const prompt of [1, 2, 2]) {
@@ -99,7 +99,7 @@ test('a generation keeps the price version that it was billed with', async () =>
   assert.ok(accountId > 0);
 });
 
-test('a reload does not wait for requests in flight, nor does the next one; they end with what they began with', async () => {
+test('a reload waits for no request in flight, nor does the next one; requests end with the configuration they began with', async () => {
   const { key } = await naru.account({ credit: '10000000' });
   const hold = gate();
   await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url] }]));
@@ -118,7 +118,7 @@ test('a reload does not wait for requests in flight, nor does the next one; they
   assert.equal(answer.json.usage.cost, 10 + 5 * 2);
 });
 
-test('a candidate that was taken out of the configuration before its turn has failed, and its request goes on', async () => {
+test('a candidate that is removed from the configuration before its attempt fails, and the request continues', async () => {
   const { key } = await naru.account({ credit: '10000000' });
   const gone = changed([{ id: 'test/b', upstreams: [first.url, second.url] }]);
   await naru.gateway.reload(gone);
@@ -132,7 +132,7 @@ test('a candidate that was taken out of the configuration before its turn has fa
   assert.deepEqual([status, json.error.metadata.error_type], [502, 'provider_error']);
 });
 
-test('a request whose words are being put together when its provider is replaced is answered by that one', async () => {
+test('a request that is being encoded when its provider is replaced uses that provider', async () => {
   const parts = { database: naru.database, clock: systemClock, log: silentLog };
   const of = (id: string) => changed([{ id, upstreams: [second.url] }]);
   const offer = await LiveCatalog.open(parts, of('test/b'));
@@ -167,7 +167,7 @@ test('a configuration whose providers cannot be opened publishes no price', asyn
   assert.deepEqual(await published(), before);
 });
 
-test('a reload changes limits, from the next request on', async () => {
+test('a reload changes limits from the next request on', async () => {
   const { key } = await naru.account();
   const models = [{ id: 'test/b', upstreams: [second.url] }];
   const body = { model: 'test/b', messages: [{ role: 'user', content: 'x'.repeat(2000) }] };
@@ -179,7 +179,7 @@ test('a reload changes limits, from the next request on', async () => {
   assert.equal((await send()).status, 200);
 });
 
-test('a reload brings slots, changes them under load and takes them away, and loses no request', async (t) => {
+test('a reload adds, changes and removes slots under load without losing a request', async (t) => {
   const engines = await Promise.all(['one', 'two'].map(() => startUpstream()));
   t.after(() => Promise.all(engines.map((engine) => engine.close())));
   engines.forEach((engine, n) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startTestGateway } from '../harness/gateway.ts';
 import { reply, startUpstream } from '../harness/upstream.ts';
 
-test('a candidate that only had the time that others left is not blamed for being late', async (t) => {
+test('a candidate that only had the remaining time is not marked as late', async (t) => {
   const [slow, innocent] = await Promise.all([startUpstream(), startUpstream()]);
   const naru = await startTestGateway({
     models: [{ id: 'test/pair', upstreams: [slow.url, innocent.url] }],

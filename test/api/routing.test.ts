@@ -66,7 +66,7 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
   }
 }
 
-test('a candidate that keeps failing is tried last, until one probe finds it well again', async () => {
+test('a candidate that keeps failing is tried last until a probe succeeds', async () => {
   const model = nextModel();
   one.always(reply.status(500));
   two.always(reply.chat('two'));
@@ -88,7 +88,7 @@ test('a candidate that keeps failing is tried last, until one probe finds it wel
   assert.equal(await answeredBy(model), 'up1');
 });
 
-test('of many requests at once, one probes and the others go elsewhere', async () => {
+test('of many concurrent requests one probes, and the others use other candidates', async () => {
   const model = nextModel();
   one.always(reply.status(503));
   two.always(reply.chat('two'));
@@ -107,7 +107,7 @@ test('of many requests at once, one probes and the others go elsewhere', async (
   assert.equal(await answeredBy(model), 'up1');
 });
 
-test('a client that leaves during its probe leaves the probe to the next', async () => {
+test('a client that disconnects during its probe leaves the probe to the next request', async () => {
   const model = nextModel();
   one.always(reply.status(500));
   for (let n = 0; n < 3; n += 1) await answeredBy(model);
@@ -126,7 +126,7 @@ test('a client that leaves during its probe leaves the probe to the next', async
   assert.equal(await answeredBy(model), 'up1');
 });
 
-test('when nothing else is left, a candidate with an open circuit is tried rather than nobody', async () => {
+test('when no other candidate is left, one with an open circuit is tried', async () => {
   const model = nextModel();
   one.always(reply.status(500));
   for (let n = 0; n < 3; n += 1) await answeredBy(model);
@@ -135,7 +135,7 @@ test('when nothing else is left, a candidate with an open circuit is tried rathe
   assert.equal(await answeredBy(model), 'up1');
 });
 
-test('what the client did wrong never opens a circuit', async () => {
+test('client errors never open a circuit', async () => {
   const model = nextModel();
   one.always(reply.status(400));
   two.always(reply.status(422));
@@ -144,7 +144,7 @@ test('what the client did wrong never opens a circuit', async () => {
   assert.equal(await answeredBy(model), 'up1');
 });
 
-test('after a 429 a candidate is spared for as long as it says, as far as that makes sense', async () => {
+test('after a 429 a candidate is skipped for as long as it states, within bounds', async () => {
   const standing = (model: string) => naru.gateway.health.standing(labelOf(model));
   for (const [said, least, most] of [
     ['30', 25_000, 30_000],
@@ -165,7 +165,7 @@ test('after a 429 a candidate is spared for as long as it says, as far as that m
   }
 });
 
-test('a request that says more than its candidates can leaves the reasons on record, also when it is refused', async () => {
+test('a request with unsupported content records the reasons, also when it is rejected', async () => {
   const model = 'test/m0';
   const preferred = await ask(model, { provider: { ignore: ['up1'], sort: 'price' } });
   const { routing } = await record(preferred);
@@ -181,7 +181,7 @@ test('a request that says more than its candidates can leaves the reasons on rec
 });
 
 // spec:compat/4.6
-test('a session keeps to the candidate that has its prompts in the cache', async () => {
+test('a session stays with the candidate that has its prompts in the cache', async () => {
   const first = new Map<string, string | null>();
   for (let n = 0; n < 12; n += 1) first.set(`s${n}`, await answeredBy('test/m16', { session_id: `s${n}` }));
   assert.deepEqual(new Set(first.values()), new Set(['up1', 'up2']));
@@ -196,7 +196,7 @@ test('a session keeps to the candidate that has its prompts in the cache', async
   }
 });
 
-test('what was learnt survives a reload, but for candidates that are gone', async () => {
+test('health data survives a reload, except for removed candidates', async () => {
   const model = nextModel();
   one.always(reply.tooMany('600'));
   await ask(model);
@@ -208,7 +208,7 @@ test('what was learnt survives a reload, but for candidates that are gone', asyn
   await naru.gateway.reload(config);
 });
 
-test('the admin port shows how every candidate does, and explains a request', async () => {
+test('the admin port shows the health of every candidate and explains a request', async () => {
   const model = nextModel();
   one.always(reply.status(500));
   for (let n = 0; n < 3; n += 1) await answeredBy(model);
@@ -252,7 +252,7 @@ test('the admin port shows how every candidate does, and explains a request', as
   );
 });
 
-test('what a refused request asked for is on record too, in a few bytes', async () => {
+test("a rejected request's model is recorded too, in a few bytes", async () => {
   const payer = await naru.account();
   const body = {
     model: 'test/m0',
@@ -275,7 +275,7 @@ test('what a refused request asked for is on record too, in a few bytes', async 
 });
 
 // spec:conformance/229
-test('a prompt of megabytes is counted beside the requests, not before them', async () => {
+test('the tokens of a prompt of megabytes are counted without delaying requests', async () => {
   const content = '나루는 강을 건너는 곳이다. '.repeat(120_000);
   const body = { model: 'test/m0', messages: [{ role: 'user', content }], max_tokens: 1 };
   const payer = await naru.account({ credit: '100000000' });

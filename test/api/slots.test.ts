@@ -37,7 +37,7 @@ after(async () => {
 });
 
 // spec:conformance/252
-test('200 requests at once to a slot of one lane are all answered, one after the other, from a balance for ten of them', async () => {
+test('200 concurrent requests to a slot of one lane all succeed in sequence, on a balance for ten of them', async () => {
   // At its estimate of 1,024 completion tokens a request costs about 2,060 won, at its true size 20.
   const { key } = await naru.account({ credit: '21000' });
   const body = { model: 'test/local', messages: [{ role: 'user', content: '안녕' }] };
@@ -96,7 +96,7 @@ test('an own slot has one name everywhere: the provider Naru, the endpoint naru/
 });
 
 // spec:conformance/253
-test('a local model says its context and its longest answer', async () => {
+test('a local model states its context and its maximum completion', async () => {
   const [model] = (await naru.send('GET', '/models')).json.data;
   assert.equal(model.context_length, 32_768);
   assert.equal(model.top_provider.max_completion_tokens, 32_768);

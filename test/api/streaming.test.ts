@@ -86,7 +86,7 @@ async function recordOf(id: string | null): Promise<any> {
 }
 
 // spec:conformance/4,15,17,201,202,203 spec:api/15.3
-test('a stream is events of chunks with the headers in its head, one usage chunk, and one [DONE] before its end', async () => {
+test('a stream has its headers first, chunks as events, one usage chunk and one [DONE] at its end', async () => {
   upstream.next(reply.stream(words));
   const answer = await chat();
   assert.equal(answer.status, 200);
@@ -105,7 +105,7 @@ test('a stream is events of chunks with the headers in its head, one usage chunk
 });
 
 // spec:conformance/183
-test('the generation id can be read before the first word has been followed by another', async () => {
+test('the generation id is readable before the second chunk', async () => {
   const hold = gate();
   upstream.next(reply.stream(['first', hold, ' last']));
   const stream = await opened();
@@ -116,7 +116,7 @@ test('the generation id can be read before the first word has been followed by a
 });
 
 // spec:conformance/211
-test('text cut at every byte by the upstream reaches the client whole', async () => {
+test('text that the upstream splits at any byte reaches the client whole', async () => {
   const script = reply.stream([korean], { framing: 'close', role: false, usage: null });
   const bytes = script.bytes({ ...ask, model: 'upstream-echo' }).length;
   for (let first = 0; first < bytes; first += 50) {
@@ -130,7 +130,7 @@ test('text cut at every byte by the upstream reaches the client whole', async ()
 });
 
 // spec:conformance/211
-test('every line end and a byte order mark are read', async () => {
+test('every line ending and a byte order mark are accepted', async () => {
   for (const newline of ['\n', '\r\n', '\r'] as const) {
     upstream.next(
       reply.stream(words, { newline, bom: true }),
@@ -154,7 +154,7 @@ for (const [how, script] of Object.entries({
   'sends nonsense': reply.stream(['나루', { data: '{"half":' }]),
   'ends without saying that it is done': reply.stream(['나루'], { finish: null, done: false, usage: null }),
 })) {
-  test(`an upstream that ${how} in the middle ends the stream with one error chunk, and costs nothing`, async () => {
+  test(`an upstream that ${how} in the middle ends the stream with one error chunk, free of charge`, async () => {
     const before = await booksOf(naru, account);
     upstream.next(script);
     const answer = await chat();
@@ -191,7 +191,7 @@ test('an upstream that falls silent in the middle is a 408 in the stream', async
 });
 
 // spec:conformance/209
-test('a failure before the first word is an ordinary error with its status', async () => {
+test('a failure before the first chunk is an ordinary error with its status', async () => {
   upstream.next(
     reply.status(500),
     reply.drop('rst'),
@@ -205,7 +205,7 @@ test('a failure before the first word is an ordinary error with its status', asy
 });
 
 // spec:conformance/210
-test('not one byte of a candidate that failed before its first word reaches the client', async () => {
+test('not one byte of a candidate that failed before its first chunk reaches the client', async () => {
   for (const failing of [
     reply.status(500, { error: { message: 'FIRST' } }),
     reply.stream(
@@ -227,7 +227,7 @@ test('not one byte of a candidate that failed before its first word reaches the 
 });
 
 // spec:api/15.8 spec:compat/2.19
-test('no comment comes before the first word, and some in the silence after it', async () => {
+test('no comment is sent before the first chunk, and some during later silence', async () => {
   const [head, middle] = [gate(), gate()];
   upstream.next(reply.stream([{ comment: 'early' }, head, '나루', middle, '터']));
   const reached = upstream.request(upstream.requests.length + 1);
@@ -248,7 +248,7 @@ test('no comment comes before the first word, and some in the silence after it',
 });
 
 // spec:conformance/212,185 spec:money/4.4
-test('a client that hangs up ends the upstream within a second, and pays for what was generated', async () => {
+test('a client that disconnects ends the upstream request within a second, and pays for the generated text', async () => {
   const before = await booksOf(naru, account);
   const hold = gate();
   upstream.next(reply.stream(['하나 둘 셋 넷 다섯', hold, 'never']));
@@ -273,7 +273,7 @@ test('a client that hangs up ends the upstream within a second, and pays for wha
 });
 
 // spec:conformance/212 spec:money/4.4
-test('usage that the upstream had said before the client hung up is what is billed', async () => {
+test('usage that the upstream reported before the client disconnected is billed', async () => {
   const hold = gate();
   upstream.next(reply.stream(['하나', { chunk: { choices: [], usage: usage(7, 3) } }, hold]));
   const stream = await opened();
@@ -286,7 +286,7 @@ test('usage that the upstream had said before the client hung up is what is bill
 });
 
 // spec:conformance/212 spec:money/4.4
-test('a client that hangs up after a picture has paid for his prompt: a picture has no tokens, but is no empty answer', async () => {
+test('a client that disconnects after an image pays for its prompt: an image has no tokens, but is content', async () => {
   const hold = gate();
   const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
   upstream.next(reply.stream([{ delta: { images: [image] } }, hold, 'never']));
@@ -301,7 +301,7 @@ test('a client that hangs up after a picture has paid for his prompt: a picture 
 });
 
 // spec:conformance/212
-test('a client that hangs up before the first word ends the upstream too, for nothing', async () => {
+test('a client that disconnects before the first chunk ends the upstream request too, free of charge', async () => {
   const before = await booksOf(naru, account);
   upstream.next(reply.hang());
   const reached = upstream.request(upstream.requests.length + 1);
@@ -322,7 +322,7 @@ test('a client that hangs up before the first word ends the upstream too, for no
 });
 
 // spec:money/5.2
-test('what says that an answer is complete is held back until its bill is durable', async () => {
+test('the end of a response is held back until its charge is durable', async () => {
   const hold = gate();
   upstream.next(reply.stream(['끝', { delta: {} }]).holdAt(-1, hold));
   const stream = await opened();
@@ -335,7 +335,7 @@ test('what says that an answer is complete is held back until its bill is durabl
 });
 
 // spec:api/16.3
-test('the record can be read before the last byte of the stream has been sent', async () => {
+test('the record is readable before the last byte of the stream is sent', async () => {
   upstream.next(reply.stream(['a', 'b']));
   const stream = await opened();
   await stream.until('[DONE]');
@@ -347,13 +347,13 @@ test('the record can be read before the last byte of the stream has been sent', 
   assert.equal(answer.status, 200);
 });
 
-test('an upstream that keeps its connection open after [DONE] does not keep the client', async () => {
+test('an upstream that keeps its connection open after [DONE] does not delay the client', async () => {
   upstream.next(reply.stream(['a']).cutAt(-5, 'never'));
   const events = eventsOf((await chat()).text);
   assertCompleteStream(events);
 });
 
-test('an upstream that closes after its last word without [DONE] has answered', async () => {
+test('a response is complete when the upstream closes after its finish reason without [DONE]', async () => {
   upstream.next(
     reply.stream(['a', 'b'], { done: false }),
     reply.stream(['a', 'b'], { done: false, usage: null, framing: 'close' }),
@@ -361,7 +361,7 @@ test('an upstream that closes after its last word without [DONE] has answered', 
   for (let n = 0; n < 2; n += 1) assert.equal(textOf(eventsOf((await chat()).text)), 'ab');
 });
 
-test('a whole answer to a streamed question is streamed', async () => {
+test('a JSON response to a streaming request is streamed', async () => {
   upstream.next(reply.whole(korean));
   const answer = await chat();
   assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
@@ -370,7 +370,7 @@ test('a whole answer to a streamed question is streamed', async () => {
   assert.equal(textOf(events), korean);
 });
 
-test('words that arrive one by one are passed on one by one', async () => {
+test('tokens that arrive one by one are relayed one by one', async () => {
   const gates = [gate(), gate(), gate()];
   upstream.next(reply.stream(gates.flatMap((each, n) => [`w${n}`, each])));
   const stream = await opened();
@@ -381,7 +381,7 @@ test('words that arrive one by one are passed on one by one', async () => {
   assertCompleteStream(eventsOf(await stream.rest()));
 });
 
-test('a client that reads nothing stops the upstream, and gets everything once it reads', async () => {
+test('a client that reads nothing pauses the upstream, and gets everything once it reads', async () => {
   const block = 'x'.repeat(64 * 1024);
   upstream.next(reply.stream(Array.from({ length: 400 }, () => block)));
   const reached = upstream.request(upstream.requests.length + 1);
@@ -399,7 +399,7 @@ test('a client that reads nothing stops the upstream, and gets everything once i
   assert.equal(textOf(eventsOf(await response.text())).length, 400 * block.length);
 });
 
-test('an upstream that is done without a reason is given one, for each choice that has none', async () => {
+test('a response without a finish reason gets one, for each choice that has none', async () => {
   const choice = (index: number, delta: object, finish_reason: string | null = null): object => ({
     chunk: { choices: [{ index, delta, finish_reason }] },
   });
@@ -423,7 +423,7 @@ test('an upstream that is done without a reason is given one, for each choice th
 });
 
 // spec:compat/3
-test('a stream of thoughts and tool calls passes them on by the rules of strict clients', async () => {
+test('a stream of reasoning and tool calls follows the rules of strict clients', async () => {
   upstream.next(
     reply.stream(
       [
@@ -456,7 +456,7 @@ test('a stream of thoughts and tool calls passes them on by the rules of strict 
 });
 
 // spec:compat/3
-test('an upstream that sends nulls everywhere makes no strict client throw', async () => {
+test('an upstream that sends nulls everywhere parses in strict clients', async () => {
   const nulls = {
     content: null,
     role: null,

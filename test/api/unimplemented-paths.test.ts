@@ -35,7 +35,7 @@ const families: Readonly<Record<number, readonly string[]>> = {
 
 // spec:conformance/157,158,159,160,161,162,163,164,165,166,167,168,169,170,171,172,173,174,175,177
 for (const [row, paths] of Object.entries(families)) {
-  test(`row ${row}: ${paths.join(', ')} is a 404 that names the path, in English`, async () => {
+  test(`row ${row}: ${paths.join(', ')} returns a 404 that names the path, in English`, async () => {
     for (const path of paths) {
       for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
         const answer = await naru.send(method, path, method === 'POST' ? { body: {} } : {});
@@ -48,7 +48,7 @@ for (const [row, paths] of Object.entries(families)) {
 }
 
 // spec:conformance/176 spec:errors/9.2
-test('the path is repeated as it was received: not decoded, not normalised, without its query', async () => {
+test('the path is repeated as received: not decoded, not normalised, without its query', async () => {
   for (const path of [
     '/Embeddings',
     '/a%2Fb',
@@ -76,7 +76,7 @@ test('the path is repeated as it was received: not decoded, not normalised, with
 });
 
 // spec:conformance/178 spec:errors/9.3
-test('no credential is asked for, a body of 1 MB is no trouble, and the connection stays usable', async () => {
+test('no credential is required, a body of 1 MB is accepted, and the connection stays usable', async () => {
   const client = await RawClient.open(naru.gateway.server.port);
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'GET', 'PROPFIND']) {
     const body = 'x'.repeat(1024 * 1024);

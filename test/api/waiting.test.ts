@@ -78,7 +78,7 @@ const balanceOf = async (accountId: number): Promise<bigint> => {
 };
 
 for (const agents of [4, 8]) {
-  test(`${agents} agents in parallel on 1,000 won with an expensive model all finish`, async () => {
+  test(`${agents} parallel agents on 1,000 won with an expensive model all complete`, async () => {
     upstream.always(answered());
     const { key, accountId } = await naru.account({ credit: '1000' });
     const answers = await Promise.all(
@@ -89,7 +89,7 @@ for (const agents of [4, 8]) {
   });
 }
 
-test('two streams at once at 8,815 won are both answered', async () => {
+test('two concurrent streams at 8,815 won both succeed', async () => {
   upstream.always(answered());
   const other = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
   try {
@@ -105,7 +105,7 @@ test('two streams at once at 8,815 won are both answered', async () => {
   }
 });
 
-test('two requests at once with a fresh key of limit 1,000 are both answered', async () => {
+test('two concurrent requests with a new key of limit 1,000 both succeed', async () => {
   upstream.always(answered());
   const { key } = await naru.account({ credit: '1000000', limit: '1000' });
   const answers = await Promise.all([1, 2].map(() => send(key, { max_tokens: undefined })));
@@ -116,7 +116,7 @@ test('two requests at once with a fresh key of limit 1,000 are both answered', a
 });
 
 // spec:conformance/219,240
-test('of many at once near the limit of a key all are answered that settle below it, and the rest is told what was really used', async () => {
+test("of many concurrent requests near a key's limit all that settle below it succeed, and the rest report the actual usage", async () => {
   upstream.always(answered());
   const account = await naru.account({ credit: '100000000', limit: '50' });
   const answers = await Promise.all(Array.from({ length: 20 }, () => send(account.key)));
@@ -134,7 +134,7 @@ test('of many at once near the limit of a key all are answered that settle below
 });
 
 // spec:conformance/77,218
-test('of many at once near the floor all are answered while credit is left, and the rest is told the settled balance', async () => {
+test('of many concurrent requests near the floor all succeed while credit is left, and the rest report the settled balance', async () => {
   upstream.always(answered());
   const { key, accountId } = await naru.account({ credit: '110' });
   const answers = await Promise.all(Array.from({ length: 20 }, () => send(key)));
@@ -147,7 +147,7 @@ test('of many at once near the floor all are answered while credit is left, and 
   assert.equal(await balanceOf(accountId), -10_000_000n, 'less than one request below the floor');
 });
 
-test('a request that waits is admitted when the one before it has ended, and its record and log line say for how long', async () => {
+test('a queued request is admitted when the one before it ends, and its record and log line have its wait', async () => {
   const { key } = await naru.account({ credit: '100' });
   const first = await inFlight(key);
   const attempts = upstream.requests.length;
@@ -168,7 +168,7 @@ test('a request that waits is admitted when the one before it has ended, and its
   assert.equal(line?.['admission_wait_ms'], data.admission_wait);
 });
 
-test('a request that fits is not kept waiting by what others may cost, and free ones wait for nothing', async () => {
+test('a request that fits does not wait for what others may cost, and free requests never wait', async () => {
   upstream.always(answered());
   const { key } = await naru.account({ credit: '1000' });
   const first = await inFlight(key, { max_tokens: 100 });
@@ -198,7 +198,7 @@ test('first come, first served: a small request does not pass a large one of its
   assert.deepEqual(order, ['large', 'small']);
 });
 
-test('who waits for the limit of its key does not hold up the other keys of the account', async () => {
+test('requests that wait for the limit of their key do not delay other keys of the account', async () => {
   const account = await naru.account({ credit: '10000', limit: '150' });
   const other = await account.another();
   const first = await inFlight(account.key);
@@ -210,7 +210,7 @@ test('who waits for the limit of its key does not hold up the other keys of the 
   assert.equal((await second).status, 200);
 });
 
-test('a client that leaves ends its wait at once, and who was behind it is next', async () => {
+test('a client that disconnects ends its wait at once, and the next one in the queue is admitted', async () => {
   const { key } = await naru.account({ credit: '1000' });
   const first = await inFlight(key, { max_tokens: 100 });
   upstream.always(answered());
@@ -225,7 +225,7 @@ test('a client that leaves ends its wait at once, and who was behind it is next'
   await first.end();
 });
 
-test('a key that is revoked, switched off or suspended ends the wait of its requests with its own refusal', async () => {
+test('a key that is revoked, disabled or suspended ends the wait of its requests with its own error', async () => {
   const account = await naru.account({ credit: '100' });
   const first = await inFlight(account.key);
   upstream.always(answered());
@@ -247,7 +247,7 @@ test('a key that is revoked, switched off or suspended ends the wait of its requ
   await first.end();
 });
 
-test('a top-up releases the line within a second', async () => {
+test('a top-up releases the queue within a second', async () => {
   const account = await naru.account({ credit: '100' });
   const first = await inFlight(account.key);
   upstream.always(answered());
@@ -265,7 +265,7 @@ for (const [change, limit] of [
   ['raised', 100_000],
   ['removed', null],
 ] as const) {
-  test(`a limit that is ${change} releases who waits for it within a second`, async () => {
+  test(`a limit that is ${change} releases waiting requests within a second`, async () => {
     const account = await naru.account({ credit: '1000000', limit: '100' });
     const management = (await account.another({ kind: 'management' })).key;
     const first = await inFlight(account.key);
@@ -280,7 +280,7 @@ for (const [change, limit] of [
   });
 }
 
-test('a limit that is lowered to what is used refuses who waits for it', async () => {
+test('a limit that is lowered to the usage rejects waiting requests', async () => {
   const account = await naru.account({ credit: '1000000', limit: '100' });
   const management = (await account.another({ kind: 'management' })).key;
   const first = await inFlight(account.key);
@@ -291,7 +291,7 @@ test('a limit that is lowered to what is used refuses who waits for it', async (
   await first.end();
 });
 
-test('a wait is bounded by the time for upstreams, and counts against no budget of theirs', async () => {
+test("a wait is bounded by the upstream time limit, and uses none of the upstream's own budget", async () => {
   const limitMs = 400;
   const other = await startTestGateway({
     models: [{ id: 'test/echo', upstreams: [upstream.url] }],
@@ -319,7 +319,7 @@ test('a wait is bounded by the time for upstreams, and counts against no budget 
 });
 
 // spec:conformance/252
-test('200 at once from an account whose balance covers ten of them at the estimate are all answered', async () => {
+test('200 concurrent requests on a balance for ten at the estimate all succeed', async () => {
   upstream.always(answered());
   // Each is expected to cost some 330 won, and costs 20.
   const { key, accountId } = await naru.account({ credit: '4100' });
