@@ -45,7 +45,7 @@ async function believed(t: TestContext, dir: string): Promise<bigint | undefined
 }
 
 for (const isWell of [true, false])
-  test(`a failure in the place of a settlement that was called lost is what a replay believes, ${isWell ? 'said at once' : 'refused at first and said again'}`, async (t) => {
+  test(`a failure note in place of a lost settlement is what replay uses, ${isWell ? 'written at once' : 'rejected at first and written again'}`, async (t) => {
     const ledger = await openLedger(t);
     const dir = journalDir(t);
     const ward = illDisk();

@@ -304,7 +304,7 @@ async function live(world: World, seed: number): Promise<void> {
   for (let accountId = 1; accountId <= accountsOfWorld; accountId += 1) await world.look(accountId);
 }
 
-test('books that forget whatever they may, whenever they may, decide and say what books do that never forget', async (t) => {
+test('caches that evict at any time decide and report the same as caches that never evict', async (t) => {
   const mindful = await World.open(t, Number.POSITIVE_INFINITY);
   const forgetful = await World.open(t, 0);
   await Promise.all([live(mindful, 1), live(forgetful, 1)]);
@@ -315,7 +315,7 @@ test('books that forget whatever they may, whenever they may, decide and say wha
     assert.ok(kinds.has(kind), kind);
 });
 
-test('a change that comes while an account is read for the first time is heard', async () => {
+test('a change that arrives during the first read of an account takes effect', async () => {
   let credits = 0n;
   let asked = 0;
   const reading = Promise.withResolvers<void>();
@@ -350,7 +350,7 @@ test('a change that comes while an account is read for the first time is heard',
   assert.equal(book.getCached(1)?.balance, 5n);
 });
 
-test('a share covers what is in flight, whichever object of its account that is counted on', async () => {
+test('a lease covers the requests in flight, whichever object of its account counts them', async () => {
   const row = { account_id: 1n, credits: 10n, usage: 0n, version: 1n };
   const sql: Sql = { query: async () => [row] as never };
   const database = {

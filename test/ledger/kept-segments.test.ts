@@ -21,7 +21,7 @@ import { testConfig } from '../harness/gateway.ts';
 const segmentBytes = 64 * 1024;
 const detail = JSON.stringify({ pad: 'x'.repeat(500) });
 
-test('settled segments stay until the standby has them; those that it lacks in a failover are settled again, once', async (t) => {
+test('settled segments stay until the standby has them; those it lacks in a failover are settled again, once', async (t) => {
   const { primary, standby, address, failOver } = await startPair(t);
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-failover-'));
   await asked(primary, async (database) => {

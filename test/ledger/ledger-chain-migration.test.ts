@@ -82,7 +82,7 @@ async function oldBooks(sql: Sql): Promise<void> {
     );
 }
 
-test('books from before the chains are anchored as they are, go on, and a change of what was there before is found', async (t) => {
+test('a ledger from before the chains is anchored unchanged, continues, and a later change of old entries is detected', async (t) => {
   const { address, drop } = await createTestDatabase(null);
   const database = new Database(address, 4);
   t.after(async () => {

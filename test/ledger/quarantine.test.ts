@@ -68,7 +68,7 @@ const metricOf = (naru: TestGateway): number | undefined =>
 const stored = (naru: TestGateway) =>
   until('it is stored', async () => (await listQuarantined(naru.database)).length === 1);
 
-test('a refused settlement is listed, counted and found by the verification, and is settled once it can be', async (t) => {
+test('a rejected settlement is listed, counted and found by the verification, and is settled once possible', async (t) => {
   const { naru, key, id } = await refused(t);
   await stored(naru);
   await until('its segment has gone from the journal', () => naru.gateway.settlements.unstored === 0);
@@ -98,7 +98,7 @@ test('a refused settlement is listed, counted and found by the verification, and
   await until('the metric says so', () => metricOf(naru) === 0);
 });
 
-test('a refused settlement is written off for a reason, which is kept, and does not come back', async (t) => {
+test('a rejected settlement is written off with a reason, which is stored, and does not return', async (t) => {
   const { naru, key, id } = await refused(t);
   await stored(naru);
   assert.equal((await ledger(naru, 'write-off', '--generation', id)).code, 2);
@@ -116,7 +116,7 @@ test('a refused settlement is written off for a reason, which is kept, and does 
 });
 
 for (const how of ['later', 'by the next start'] as const) {
-  test(`a refused settlement that cannot be quarantined stays in the journal, and is quarantined ${how}`, async (t) => {
+  test(`a rejected settlement that cannot be quarantined stays in the journal, and is quarantined ${how}`, async (t) => {
     const { naru, key } = await refused(t, { isClosed: true });
     await until('it is told of', () => naru.logged.some(({ event }) => event === 'quarantine_not_stored'));
     assert.equal(naru.gateway.settlements.unstored, 1);
@@ -147,7 +147,7 @@ for (const how of ['later', 'by the next start'] as const) {
   });
 }
 
-test('a settlement of a kind that no table of the books can hold can be quarantined', async (t) => {
+test('a settlement of a kind that no ledger table can hold can be quarantined', async (t) => {
   const { database, generation } = await openLedger(t);
   const quarantine = new Quarantine({ database, journal: { release: () => {} }, log: silentLog });
   const odd = [
@@ -176,7 +176,7 @@ test('a settlement of a kind that no table of the books can hold can be quaranti
   assert.equal((await listQuarantined(database)).length, 3);
 });
 
-test('a refused settlement that was removed from the quarantine is found by the verification; retries and decisions are not', async (t) => {
+test('a rejected settlement that was deleted from the quarantine is found by the verification; retries and decisions are not', async (t) => {
   const ledger = await openLedger(t);
   const { database, generation } = ledger;
   const quarantine = new Quarantine({ database, journal: { release: () => {} }, log: silentLog });

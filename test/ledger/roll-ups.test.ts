@@ -108,7 +108,7 @@ test('a batch adds each of its requests to one app and one model, once, however 
   assert.deepEqual(await differences(), []);
 });
 
-test('usage falls on the Seoul day of its settlement', async () => {
+test('usage counts on the Seoul day of its settlement', async () => {
   const of = await payer();
   // A minute before and after midnight in Seoul.
   const instants = ['2026-11-20T14:59:00Z', '2026-11-20T15:01:00Z'].map((text) => Date.parse(text));
@@ -123,7 +123,7 @@ test('usage falls on the Seoul day of its settlement', async () => {
   );
 });
 
-test('an app keeps the name it came with, and is each account own', async () => {
+test('an app keeps its first name, separately for each account', async () => {
   const [one, two] = [await payer(), await payer()];
   await settle([rowOf(one, { app: { id: 7, name: '처음', url: 'https://a.example' } })]);
   await settle([
@@ -140,7 +140,7 @@ test('an app keeps the name it came with, and is each account own', async () => 
   );
 });
 
-test('an account has so many apps and no more: the rest is counted together, and stays there', async () => {
+test('an account has a maximum number of apps: the rest is counted together, and stays so', async () => {
   const [many, other] = [await payer(), await payer()];
   const flood = Array.from({ length: maxApps + 300 }, (_, n) => rowOf(many, { app: app(n + 1) }));
   for (let at = 0; at < flood.length; at += 500) await settle(flood.slice(at, at + 500));
@@ -157,7 +157,7 @@ test('an account has so many apps and no more: the rest is counted together, and
   assert.deepEqual(await differences(), []);
 });
 
-test('many settlers at once, over the same new apps and models in any order, neither deadlock nor miscount', async () => {
+test('concurrent settlers over the same new apps and models in any order neither deadlock nor miscount', async () => {
   const payers = await Promise.all(Array.from({ length: 6 }, payer));
   const settlers = Array.from({ length: 6 }, () => new Database(naru.database.address, 1));
   const [batches, size] = [8, 24];
@@ -189,7 +189,7 @@ test('many settlers at once, over the same new apps and models in any order, nei
   assert.deepEqual(await differences(), []);
 });
 
-test('verification finds usage that was changed, lost or invented, and an app that was taken away', async () => {
+test('the verification finds usage that was changed, lost or invented, and a deleted app', async () => {
   const of = await payer();
   await settle([rowOf(of, { app: app(11) }), rowOf(of, { app: app(12) })]);
   assert.deepEqual(await differences(), []);
@@ -216,7 +216,7 @@ test('verification finds usage that was changed, lost or invented, and an app th
   }
 });
 
-test('the journal keeps the app of a request, and reads what was journaled before there were any', async () => {
+test('the journal stores the app of a request, and reads records from before apps existed', async () => {
   const row = rowOf(await payer(), { app: app(3), detail: JSON.stringify({ request_id: 'r', app: app(3) }) });
   assert.deepEqual(decodeFinal(encodeFinal(row)), row);
   const { uuid, accountId, keyId, createdAtMs, detail } = row;
@@ -226,7 +226,7 @@ test('the journal keeps the app of a request, and reads what was journaled befor
   assert.deepEqual(decodeFinal(encodeFinal(old)), old);
 });
 
-test('usage of before there were apps is summed when the schema gets them', async (t) => {
+test('the migration that adds apps sums earlier usage', async (t) => {
   const own = await startTestGateway();
   t.after(() => own.close());
   const account = await own.account();

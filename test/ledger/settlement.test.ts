@@ -75,7 +75,7 @@ async function askedDuring(work: () => Promise<unknown>): Promise<readonly strin
   return asked;
 }
 
-test('a batch moves what is new in it once, says what was there, and what every account of it has', async () => {
+test("a batch settles each new item once, reports existing ones, and returns every account's balance", async () => {
   const there = [rowOf(2), rowOf(0)];
   await settleBatch(client, there);
   const fresh = [rowOf(1, { cost: 0n }), rowOf(0), rowOf(0)];
@@ -90,14 +90,14 @@ test('a batch moves what is new in it once, says what was there, and what every 
   assert.equal(await count('ledger'), 4);
 });
 
-test('a batch that is refused leaves nothing, and its connection can be used', async () => {
+test('a batch that is rejected leaves nothing, and its connection stays usable', async () => {
   const before = [await count('generation'), await count('ledger')];
   await assert.rejects(settleBatch(client, [rowOf(0), rowOf(1, { cost: -1n })]), { code: '23514' });
   await client.query('ROLLBACK');
   assert.deepEqual([await count('generation'), await count('ledger')], before);
 });
 
-test('a detail that SQL could not read again is refused, and one that only looks like it is stored as it is', async () => {
+test('a detail that SQL cannot read back is rejected, and one that only looks like it is stored unchanged', async () => {
   for (const text of ['\0', '\ud800', 'a\\\udfff', '😀'.slice(1)])
     await assert.rejects(settleBatch(client, [rowOf(0, { detail: JSON.stringify({ text }) })]), RangeError);
   await client.query('ROLLBACK');
@@ -114,7 +114,7 @@ test('a detail that SQL could not read again is refused, and one that only looks
   }
 });
 
-test('apps are asked for until they are known to be stored, and only a commit makes them known', async () => {
+test('apps are queried until they are known to be stored, and only a commit makes them known', async () => {
   const known = new StoredApps();
   const app = { id: 7, name: 'app', url: null };
   const settle = (row: SettlementRow) => () => settleBatch(client, [row], { storedApps: known });
@@ -132,7 +132,7 @@ test('apps are asked for until they are known to be stored, and only a commit ma
   assert.ok((await askedDuring(settle(rowOf(0, { app })))).includes('settle-apps'));
 });
 
-test('columns in the binary format are what they are made of', async () => {
+test('columns in the binary format equal their source values', async () => {
   const numbers = [0, 1, -1, null, 2 ** 31, -(2 ** 32), -(2 ** 32) - 1, 2 ** 53 - 1, 1 - 2 ** 53];
   const texts = ['', null, '한글 😀', 'x'.repeat(5_000)];
   const times = [0, 1, nowMs, Date.UTC(1999, 11, 31, 23, 59, 59, 999)];
@@ -146,7 +146,7 @@ test('columns in the binary format are what they are made of', async () => {
   for (const none of [0.5, Number.NaN, 2 ** 53]) assert.throws(() => int8ArrayOfNumbers([none]), RangeError);
 });
 
-test('a settlement whose COMMIT the network swallows ends at its limit; asked again, it has moved nothing twice', async () => {
+test('a settlement whose COMMIT is lost on the network ends at its limit; a repetition moves nothing twice', async () => {
   const cutter = await startCutter(home.address);
   const limits: (number | null)[] = [];
   const database = new Database(cutter.address, 1, null, {

@@ -127,7 +127,7 @@ test('T3: Credit is lost at the instant of its expiry and not a millisecond befo
   assert.equal((await ledger.money()).balance, 0n);
 });
 
-test('an account whose credit cannot expire keeps that of nobody else', async (t) => {
+test('an account without expiring credit keeps nothing of other accounts in memory', async (t) => {
   const ledger = await openLedger(t);
   const { database, operator, accountId: broken } = ledger;
   const atMs = ledger.clock.now();
