@@ -110,7 +110,7 @@ const changes: readonly {
 ];
 
 for (const { name, account: options, before: statusBefore, after: statusAfter, change } of changes) {
-  test(`${name} is effective on every node within a second, announced or not`, async (t) => {
+  test(`${name} takes effect on every node within a second, announced or not`, async (t) => {
     for (const [kind, node] of others) {
       const account = await one.account(options);
       assert.equal(
@@ -124,7 +124,7 @@ for (const { name, account: options, before: statusBefore, after: statusAfter, c
   });
 }
 
-test('a change that commits late, behind thousands of others, is effective on every node within a second', async (t) => {
+test('a change that commits late, after thousands of others, takes effect on every node within a second', async (t) => {
   const { key, hash } = await one.account();
   for (const node of others.values())
     assert.equal((await node.send('POST', '/chat/completions', { key, body })).status, 200);
@@ -155,7 +155,7 @@ test('a change that commits late, behind thousands of others, is effective on ev
   }
 });
 
-test('changes are kept for a week; who had no database for half of one does not trust his memory any more', async (t) => {
+test('changes are kept for a week; a node without a database for half a week discards its cache', async (t) => {
   const { database } = one;
   await database.query(`INSERT INTO change_event (topic, subject, at) VALUES ('key', 1, now() - interval '8 days'),
     ('key', 2, now() - interval '6 days')`);
@@ -183,7 +183,7 @@ test('changes are kept for a week; who had no database for half of one does not 
   assert.match(JSON.stringify(warned), /start Naru anew/);
 });
 
-test('a start hears of the last publication, and of none a second time, whatever becomes of its connection', async (t) => {
+test('a start reports the last publication, and none twice, whatever happens to its connection', async (t) => {
   const { address, drop } = await createTestDatabase();
   const database = new Database(address, 4);
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-changes-'));
@@ -225,7 +225,7 @@ function listener(database: Database): Promise<readonly { readonly pid: number }
   );
 }
 
-test('rows that another server numbered, such as those of a restored copy, are not news at each look', async () => {
+test('rows that another server numbered, such as those of a restored copy, are not new at each poll', async () => {
   const { database } = one;
   const client = await database.connect(3_000);
   const seen = await seenUntilNow(database);
@@ -239,6 +239,6 @@ test('rows that another server numbered, such as those of a restored copy, are n
   );
 });
 
-test('the deaf node was deaf indeed', () => {
+test('the node with a cut notification channel received no notification', () => {
   assert.ok(proxy.swallowed > 0);
 });

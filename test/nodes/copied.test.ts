@@ -33,7 +33,7 @@ async function identify(place: Place) {
   return rows;
 }
 
-test('a copy of a running data directory does not start; with an identity of its own it shares what is left', async (t) => {
+test('a copy of a running data directory does not start; with its own identity it shares the remaining credit', async (t) => {
   const world = await createWorld(t);
   const [original, copied] = [world.place(), world.place()];
   const one = await world.up(original);
@@ -64,7 +64,7 @@ test('a copy of a running data directory does not start; with an identity of its
 });
 
 test(
-  'a request in flight when its directory was copied is charged once it ends, whatever the copy does',
+  'a request in flight when its directory was copied is charged once, whatever the copy does',
   fullOnly,
   async (t) => {
     const world = await createWorld(t);
@@ -89,7 +89,7 @@ test(
 );
 
 test(
-  'of a snapshot that is started twice at once, one serves and the other says why it does not',
+  'of a snapshot that is started twice at once, one serves and the other reports why it does not',
   fullOnly,
   async (t) => {
     const world = await createWorld(t);
@@ -105,7 +105,7 @@ test(
 );
 
 test(
-  'a directory that was restored from a copy takes the place of one that was killed, and charges nothing twice',
+  'a directory that was restored from a copy replaces one that was killed, and charges nothing twice',
   fullOnly,
   async (t) => {
     const world = await createWorld(t);
@@ -135,7 +135,7 @@ test(
 
 for (const workers of [1, 2]) {
   test(
-    `a server of ${workers} that was taken for lost and replaced by a copy stops when it comes back`,
+    `a server of ${workers} that was declared lost and replaced by a copy stops when it returns`,
     fullOnly,
     async (t) => {
       const world = await createWorld(t);
@@ -174,7 +174,7 @@ function childrenOf(pid: number): readonly number[] {
 const marksOf = (own: string): ProcessMarks => ({ own, stateOf: () => 'unknown' });
 
 for (const offMs of [-86_400_000, 0, 86_400_000]) {
-  test(`two processes of one identity are told apart when their clocks are ${offMs / 3_600_000} hours apart`, async (t) => {
+  test(`two processes of one identity are distinguished with clocks ${offMs / 3_600_000} hours apart`, async (t) => {
     const home = await createTestDatabase();
     const database = new Database(home.address, 2);
     t.after(async () => {

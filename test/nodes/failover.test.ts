@@ -14,7 +14,7 @@ function answeredIds(answers: readonly Ended[]): readonly string[] {
 }
 
 for (const workers of byTier([1], [1, 2])) {
-  test(`${workers === 1 ? 'one process' : 'each worker'} ends after a failover, and its successor settles again what the standby lacks`, async (t) => {
+  test(`${workers === 1 ? 'one process' : 'each worker'} exits after a failover, and its successor settles again what the standby lacks`, async (t) => {
     const { primary, standby, address, failOver } = await startPair(t);
     const upstream = await startUpstream();
     upstream.always(reply.chat('hello', { usage: usage(10, 5) }));

@@ -14,7 +14,7 @@ import { reply, startUpstream, usage } from '../harness/upstream.ts';
 
 const body = { model: 'test/echo', max_tokens: 5, messages: [{ role: 'user', content: 'hello there' }] };
 
-test('what a node left in its journal, settled without its start, is known to the node that serves', async (t) => {
+test("settlements of a node's old journal, replayed without its start, are known to the serving node", async (t) => {
   const upstream = await startUpstream();
   upstream.always(reply.chat('hello', { usage: usage(10, 5) }));
   const naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });

@@ -59,7 +59,7 @@ const metricIs = (serving: Serving, name: string, value: number) =>
     (await metric(serving, name)) === value ? true : null,
   );
 
-test('a lost node stays in sight until its journal is recovered, which is done beside a running server and as often as one likes', async (t) => {
+test('a lost node stays listed until its journal is recovered, which works beside a running server and repeatedly', async (t) => {
   const { world, place, accountId, key } = await lost(t, { withOrphan: true });
   const other = world.place();
   const two = await world.up(other);
@@ -142,32 +142,28 @@ test(
   },
 );
 
-test(
-  'a server with its embedded database that was killed is recovered without starting it',
-  fullOnly,
-  async (t) => {
-    const site = await createSite(t);
-    const team = await site.start(1);
-    const { accountId, key } = await team.account('1000');
-    site.upstream.always(reply.chat('never', { usage: usage(10, 5) }).holdAt(0, gate()));
-    void ask(team.serving.origin, key);
-    await site.upstream.request(1);
-    await team.killAll();
-    await eventually('it is recovered', 20_000, async () => {
-      const { code, err, rows } = await site.place.json('node', 'recover', site.place.dataDir);
-      assert.equal(code, 0, err);
-      return rows[0].failed === 1 && rows[0].alive.length === 0 ? true : null;
-    });
-    const { rows } = await site.place.json('generation', 'export', '--account', String(accountId));
-    assert.deepEqual(
-      rows.map(({ status, cost_krw }) => [status, cost_krw]),
-      [[500, '0.000000']],
-    );
-    assert.deepEqual((await site.place.json('node', 'list')).rows, []);
-  },
-);
+test('a killed server with an embedded database is recovered without starting it', fullOnly, async (t) => {
+  const site = await createSite(t);
+  const team = await site.start(1);
+  const { accountId, key } = await team.account('1000');
+  site.upstream.always(reply.chat('never', { usage: usage(10, 5) }).holdAt(0, gate()));
+  void ask(team.serving.origin, key);
+  await site.upstream.request(1);
+  await team.killAll();
+  await eventually('it is recovered', 20_000, async () => {
+    const { code, err, rows } = await site.place.json('node', 'recover', site.place.dataDir);
+    assert.equal(code, 0, err);
+    return rows[0].failed === 1 && rows[0].alive.length === 0 ? true : null;
+  });
+  const { rows } = await site.place.json('generation', 'export', '--account', String(accountId));
+  assert.deepEqual(
+    rows.map(({ status, cost_krw }) => [status, cost_krw]),
+    [[500, '0.000000']],
+  );
+  assert.deepEqual((await site.place.json('node', 'list')).rows, []);
+});
 
-test('a journal of a node that serves is left to it, but for what is settled anyway', async (t) => {
+test("recovery leaves a serving node's journal to the node, except for settled records", async (t) => {
   const world = await createWorld(t);
   const place = world.place();
   const one = await world.up(place);
@@ -187,7 +183,7 @@ test('a journal of a node that serves is left to it, but for what is settled any
   await usedIs(world, accountId, costWon);
 });
 
-test('a lost node whose journal is gone is written off by name, with a reason; one that serves is not', async (t) => {
+test('a lost node whose journal is gone is written off by name, with a reason; a serving one is not', async (t) => {
   const { world, place, accountId } = await lost(t);
   const other = world.place();
   await world.up(other);
@@ -212,7 +208,7 @@ test('a lost node whose journal is gone is written off by name, with a reason; o
   assert.equal(await world.usedWon(accountId), costWon);
 });
 
-test('a journal charges nobody in another database; it is set aside there, and settled where it belongs', async (t) => {
+test('a journal charges no account in another database; it is set aside there, and settled in its own', async (t) => {
   const { world, place, accountId } = await lost(t);
   const another = await world.anotherDatabase();
   const there = new Database(another.address, 1);
@@ -263,7 +259,7 @@ test('a journal charges nobody in another database; it is set aside there, and s
 });
 
 for (const continues of byTier([false], [true, false])) {
-  test(`charges made after a backup ${continues ? 'are settled in a restore that continues the books' : 'are settled in a restore of its own only when told'}`, async (t) => {
+  test(`charges made after a backup ${continues ? 'are settled in a restore that continues the ledger' : 'are settled in a separate restore only with the option'}`, async (t) => {
     const world = await createWorld(t);
     const place = world.place();
     const one = await world.up(place);

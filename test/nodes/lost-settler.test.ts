@@ -70,7 +70,7 @@ async function settle({ settlements }: Accounting, accountId: number, keyId: num
   await settlements.drained();
 }
 
-test('what a node settles that was taken for lost is known to one that is alone, even if it dies at once', async (t) => {
+test('settlements of a node that was declared lost are known to the only other node, even if the first dies at once', async (t) => {
   const home = await createTestDatabase();
   t.after(() => home.drop());
   const one = await nodeOf(t, home);

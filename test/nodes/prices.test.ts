@@ -77,7 +77,7 @@ test('a published price is billed by every node within a second, announced or no
       }
     }
   }
-  assert.ok(proxy.swallowed > 0, 'the deaf node was deaf indeed');
+  assert.ok(proxy.swallowed > 0, 'the node with a cut notification channel received no notification');
   const { rows } = await order('ledger', 'verify');
   assert.equal(rows[0]?.ok, true);
 });

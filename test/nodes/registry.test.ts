@@ -52,7 +52,7 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   }
 }
 
-test('four nodes that start at once on an empty database all serve, and one of them migrated it', async (t) => {
+test('four nodes that start at once on an empty database all serve, and one of them migrates it', async (t) => {
   const { address, drop } = await createTestDatabase(null);
   t.after(drop);
   const { start } = await startNodes(t);
@@ -69,7 +69,7 @@ test('four nodes that start at once on an empty database all serve, and one of t
   assert.equal((await nodesOf(first)).length, 4);
 });
 
-test('a node that leaves is gone from the list with its shares, and the one that stays is alone', async (t) => {
+test('a node that leaves is removed from the list with its leases, and the remaining one is alone', async (t) => {
   const { start } = await startNodes(t);
   const one = await start();
   const two = await start({ beside: one });
@@ -82,7 +82,7 @@ test('a node that leaves is gone from the list with its shares, and the one that
   assert.equal((await shares()).length, 0);
 });
 
-test('what a dead node had is not missed for longer than it takes to know that it is dead', async (t) => {
+test("a dead node's leases are unavailable only until it is declared dead", async (t) => {
   const { start } = await startNodes(t);
   const one = await start();
   const { key, accountId } = await one.account({ credit: '100' });
@@ -104,7 +104,7 @@ test('what a dead node had is not missed for longer than it takes to know that i
   assert.ok(waitedMs > 2_000 && waitedMs < patient(8_000), `${waitedMs} ms`);
 });
 
-test('a node that starts again in the same data directory takes the place of the one that died there', async (t) => {
+test('a node that starts again in the same data directory replaces the one that died there', async (t) => {
   const { address, drop } = await createTestDatabase();
   const database = new Database(address, 1);
   t.after(async () => {
@@ -136,7 +136,7 @@ test('a node that starts again in the same data directory takes the place of the
   ]);
 });
 
-test('what is in flight when a second node comes is reckoned with', async (t) => {
+test('requests in flight are counted when a second node joins', async (t) => {
   const { upstream, start } = await startNodes(t);
   const held = gate();
   upstream.next(reply.chat('hello', { usage: usage(10, 5) }).holdAt(0, held));
@@ -159,7 +159,7 @@ test('what is in flight when a second node comes is reckoned with', async (t) =>
 });
 
 test(
-  'after the database was away for longer than a node is missed, the nodes reckon with one another again',
+  "after a database outage longer than the node timeout, the nodes count each other's leases again",
   fullOnly,
   async (t) => {
     const { start } = await startNodes(t);
@@ -196,7 +196,7 @@ test(
   },
 );
 
-test('a node that comes to others has joined once they reckon with it', async (t) => {
+test('a node has joined once the other nodes count its leases', async (t) => {
   const owner = await createTestDatabase();
   const database = new Database(owner.address, 2);
   t.after(async () => {
@@ -217,7 +217,7 @@ test('a node that comes to others has joined once they reckon with it', async (t
   assert.equal(first.count, 2);
 });
 
-test('a node that joins again admits nothing until what it may spend is published, however often that fails', async (t) => {
+test('a node that rejoins admits nothing until its leases are published, however often that fails', async (t) => {
   const owner = await createTestDatabase();
   const database = new Database(owner.address, 2);
   t.after(async () => {
@@ -258,7 +258,7 @@ for (const [what, terms] of sample(
   ] as const,
   1,
 )) {
-  test(`a node that is alone again knows what the others had spent of ${what}`, async (t) => {
+  test(`a node that is alone again knows what the others spent of ${what}`, async (t) => {
     const { start } = await startNodes(t);
     const one = await start();
     const two = await start({ beside: one });
@@ -280,7 +280,7 @@ for (const [what, terms] of sample(
   });
 }
 
-test('naru node list shows who serves and who is lost', async (t) => {
+test('naru node list shows serving and lost nodes', async (t) => {
   const { start } = await startNodes(t);
   const one = await start();
   await one.database.query(

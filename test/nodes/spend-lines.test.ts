@@ -163,7 +163,7 @@ class World {
   }
 }
 
-test('whatever comes, ends, leaves and is paid: the line is first come, first served, overspends by one request and refuses by settled figures', async (t) => {
+test('for any sequence of events the queue is first come, first served, overspends by one request and rejects by settled figures', async (t) => {
   const seen = { waited: 0, refused: 0 };
   const steps = fc.array(anyStep, { minLength: 5, maxLength: 60 });
   await checkAsync(
@@ -203,7 +203,7 @@ test('whatever comes, ends, leaves and is paid: the line is first come, first se
   assert.ok(seen.waited > 200 && seen.refused > 15, JSON.stringify(seen));
 });
 
-test('a request whose check throws fails with that error, and the line goes on for the others', async () => {
+test('a request whose check throws fails with that error, and the queue continues for the others', async () => {
   const world = new World();
   const enter = (amount: bigint, refusal: () => Error | null, ended: string[]) =>
     world.lines

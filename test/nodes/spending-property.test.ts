@@ -169,7 +169,7 @@ async function ticketless(accountId: number): Promise<void> {
 }
 
 for (const count of byTier([3], [2, 3, 4])) {
-  test(`whatever is sent to ${count} nodes: all of it ends, one request is overspent at most, and settled figures alone refuse`, async (t) => {
+  test(`for any requests to ${count} nodes: all end, at most one request is overspent, and only settled figures reject`, async (t) => {
     await serveWith(count);
     const seen: Seen = { refused: 0, left: 0, waited: 0 };
     for (let seed = 100 * count; seed < 100 * count + byTier(3, 6); seed += 1)

@@ -79,7 +79,7 @@ for (const [creditWon, answered] of byTier(
     [190, 10],
   ] as const,
 )) {
-  test(`of 120 requests at once over three nodes on ${creditWon} won, ${answered} are answered and nobody is refused before`, async (t) => {
+  test(`of 120 concurrent requests over three nodes on ${creditWon} won, ${answered} succeed and none is rejected before`, async (t) => {
     const { key, accountId } = await first().account({ credit: String(creditWon) });
     const startedMs = performance.now();
     const counts = await storm(key, 40);
@@ -93,7 +93,7 @@ for (const [creditWon, answered] of byTier(
   });
 }
 
-test('100 requests at once over three nodes that each are expected to cost all that is left are all answered', async (t) => {
+test('100 concurrent requests over three nodes that each are expected to cost all remaining credit all succeed', async (t) => {
   const { key, accountId } = await first().account({ credit: '2020' });
   const large = { ...body, max_tokens: 3_000 };
   const startedMs = performance.now();
@@ -109,7 +109,7 @@ test('100 requests at once over three nodes that each are expected to cost all t
   assert.equal((account?.credits ?? 0n) - (account?.usage ?? 0n), 20_000_000n);
 });
 
-test('what is left is spent to the end: caution does not leave an account with credit that nobody can use', async () => {
+test('the remaining credit is spent to the end: no account keeps credit that it cannot use', async () => {
   const { key, accountId } = await first().account({ credit: '200' });
   let answered = 0;
   for (let round = 0; round < 200; round += 1) {
@@ -148,7 +148,7 @@ async function inLine(node: TestGateway, count: number): Promise<void> {
 }
 
 // spec:conformance/219
-test('a request waits for what other nodes have in flight, and is refused by what was really used', async () => {
+test('a request waits for what other nodes have in flight, and is rejected by the actual usage', async () => {
   const { key } = await first().account({ credit: '100000000', limit: '40' });
   const [one, two] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail()];
   const hold = gate();
@@ -181,7 +181,7 @@ async function ticketed(accountId: number, count: number): Promise<void> {
   }
 }
 
-test('a large request that waits at one node is admitted before all small ones that come to the others later', async () => {
+test('a large request that waits at one node is admitted before all small ones that reach the others later', async () => {
   const { key, accountId } = await first().account({ credit: '1000' });
   const [one, two, three] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail(), nodes[2] ?? assert.fail()];
   const send = (node: TestGateway, over: object = {}) =>
@@ -209,7 +209,7 @@ test('a large request that waits at one node is admitted before all small ones t
   await ticketed(accountId, 0);
 });
 
-test('small requests that never cease at two nodes do not keep a large one waiting at the third', async (t) => {
+test('a steady load of small requests at two nodes does not starve a large one at the third', async (t) => {
   const { key, accountId } = await first().account({ credit: '20000' });
   const [one, ...others] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail(), nodes[2] ?? assert.fail()];
   const largeTokens = 20_000;
@@ -247,7 +247,7 @@ test('small requests that never cease at two nodes do not keep a large one waiti
   assert.ok(passed <= 12, `${passed} that came later were answered before`);
 });
 
-test('who leaves the line takes the ticket of its node along', async () => {
+test('a request that leaves the queue removes the ticket of its node', async () => {
   const { key, accountId } = await first().account({ credit: '1000' });
   const [one, two] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail()];
   const hold = gate();
@@ -273,7 +273,7 @@ test('who leaves the line takes the ticket of its node along', async () => {
   assert.equal((await before).status, 200);
 });
 
-test('a node that dies keeps what it had from those who wait for as long as it may be alive, and no longer', async (t) => {
+test('a dead node blocks its leases for as long as it may be alive, and no longer', async (t) => {
   const { key, accountId } = await first().account({ credit: '100' });
   const [row] = await first().database.query<{ id: bigint }>(
     "INSERT INTO gateway_node (home, address) VALUES (gen_random_uuid(), 'died') RETURNING id",
@@ -288,7 +288,7 @@ test('a node that dies keeps what it had from those who wait for as long as it m
   assert.ok(waitedMs > 4_000 && waitedMs < patient(8_000), `${waitedMs} ms`);
 });
 
-test('a limit that is lowered is not passed by what nodes had shared out before', async () => {
+test('a limit that is lowered is not exceeded by earlier leases', async () => {
   const account = await first().account({ credit: '100000', limit: '50000' });
   const { key, hash } = account;
   const management = (await account.another({ kind: 'management' })).key;
@@ -305,7 +305,7 @@ test('a limit that is lowered is not passed by what nodes had shared out before'
   assert.ok(spentWon >= 200 && spentWon < 3 * costWon + 200 + costWon, `spent ${spentWon}`);
 });
 
-test('a limit on a key that had none counts what other nodes have in flight with it', async (t) => {
+test('a new limit on a key counts what other nodes have in flight with it', async (t) => {
   const account = await first().account({ credit: '1000000' });
   const { key, hash } = account;
   const management = (await account.another({ kind: 'management' })).key;
@@ -332,7 +332,7 @@ test('a limit on a key that had none counts what other nodes have in flight with
   assert.equal((await asked).status, 200, 'it cost less');
 });
 
-test('credit that is taken away is not spent by what nodes had shared out before', async () => {
+test('credit that is deducted is not spent by earlier leases', async () => {
   const { key, accountId } = await first().account({ credit: '100000' });
   assert.deepEqual([...(await storm(key, 1))], [[200, 3]]);
   await settled();
@@ -348,7 +348,7 @@ test('credit that is taken away is not spent by what nodes had shared out before
   assert.ok(balanceWon >= -costWon, `overspent to ${balanceWon}`);
 });
 
-test('far from the floor a node asks once for thousands of requests', async () => {
+test('far from the floor a node needs one query for thousands of requests', async () => {
   const { key, accountId } = await first().account({ credit: '1000000' });
   const shared = async (): Promise<bigint> => {
     await settled();
@@ -369,7 +369,7 @@ test('far from the floor a node asks once for thousands of requests', async () =
   assert.equal(granted - (await shared()), BigInt(120 * costWon) * 1_000_000n);
 });
 
-test('a record and the credits are current by way of every node, at once', async () => {
+test('a record and the credits are current at every node, at once', async () => {
   const { key } = await first().account({ credit: '100' });
   for (const node of nodes) {
     const answer = await node.send('POST', '/chat/completions', { key, body });
@@ -387,7 +387,7 @@ test('a record and the credits are current by way of every node, at once', async
 });
 
 // spec:conformance/63,64
-test('what a key has spent is the same by way of every node, in its object and in the list', async () => {
+test("a key's usage is the same at every node, in its object and in the list", async () => {
   const account = await first().account({ credit: '100000' });
   const management = (await account.another({ kind: 'management' })).key;
   for (const node of nodes) assert.equal((await node.send('GET', '/key', { key: account.key })).status, 200);
@@ -404,7 +404,7 @@ test('what a key has spent is the same by way of every node, in its object and i
   }
 });
 
-test('an account that another node has used up stands without credit here within a second', async () => {
+test('an account that another node used up has no credit here within a second', async () => {
   const [one, two] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail()];
   const { key } = await one.account({ credit: '20' });
   assert.equal((await two.send('GET', '/credits', { key })).status, 200);

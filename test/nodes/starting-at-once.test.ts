@@ -20,7 +20,7 @@ async function databaseOf(t: TestContext): Promise<Database> {
   return database;
 }
 
-test('of several nodes that start at once on an empty database one makes the demo account', async (t) => {
+test('of several nodes that start at once on an empty database one creates the demo account', async (t) => {
   const database = await databaseOf(t);
   const context = { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} };
   const operator = createOperatorService(database, context);

@@ -73,7 +73,7 @@ function purseOf(left: bigint): { readonly spender: SpendSubject; readonly take:
   };
 }
 
-test('a node that was stopped spends nothing of its shares before it has looked at the database: others may have them', async (t) => {
+test('a paused node spends none of its leases before it has read the database: others may have them', async (t) => {
   const home = await createTestDatabase();
   const database = new Database(home.address, 2);
   t.after(async () => {
@@ -131,7 +131,7 @@ function looking(t: TestContext, nodes: NodeRegistry): () => void {
 /** More than a node may be silent. */
 const tooLongMs = nodeLostMs + 1_000;
 
-test('a node that was stopped for so long that it is lost spends nothing before it has joined again, however fresh its memory', async (t) => {
+test('a node that was paused until it was declared lost spends nothing before it has joined again, however fresh its cache', async (t) => {
   const database = await databaseOf(t);
   const start = async () => {
     const node = await nodeOf(database);
@@ -162,7 +162,7 @@ test('a node that was stopped for so long that it is lost spends nothing before 
   assert.notEqual(one.nodes.id, id);
 });
 
-test('a node that was lost in the middle of a look joins again', async (t) => {
+test('a node that was declared lost in the middle of a poll joins again', async (t) => {
   const database = await databaseOf(t);
   const { nodes, pass } = await nodeOf(database);
   const { id } = nodes;
@@ -174,7 +174,7 @@ test('a node that was lost in the middle of a look joins again', async (t) => {
   assert.notEqual(nodes.id, id);
 });
 
-test('a share that was being given when this node published what it may spend is not spent', async (t) => {
+test('a lease that is being granted while this node publishes its leases is not spent', async (t) => {
   const database = await databaseOf(t);
   const nodes = {
     id: 1,

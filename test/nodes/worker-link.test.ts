@@ -48,7 +48,7 @@ async function lent(t: TestContext, ...args: Parameters<typeof engineSlot>) {
   return { slots, lanes: remoteSlots(worker, systemClock), giveBack, parent };
 }
 
-test('a question is answered, what was thrown comes as its message, and an end that is gone leaves nobody waiting', async () => {
+test('a request gets its response, a thrown error arrives as its message, and a closed end leaves no caller waiting', async () => {
   const [parent, worker] = links();
   parent.handle({
     twice: (n: number) => 2 * n,
@@ -66,7 +66,7 @@ test('a question is answered, what was thrown comes as its message, and an end t
   await assert.rejects(worker.request('twice', 1), /the parent is gone/);
 });
 
-test('a lease over the link is a lane of the engine until it is released, once', async (t) => {
+test('a lease over IPC is a lane of the engine until it is released, once', async (t) => {
   const { slots, lanes } = await lent(t);
   const lease = leased(await lanes.acquire('local-a', me()));
   const { requests } = (await (await fetch(`${lease.baseUrl}/x`)).json()) as { requests: number };
@@ -78,7 +78,7 @@ test('a lease over the link is a lane of the engine until it is released, once',
   assert.ok(!lease.cancelReason.aborted);
 });
 
-test('who leaves the queue, or with a lease in hand, holds no lane', async (t) => {
+test('a worker request that leaves the queue, or while it has a lease, holds no lane', async (t) => {
   const { slots, lanes } = await lent(t);
   const leaving = new AbortController();
   leased(await lanes.acquire('local-a', me(leaving.signal)));
@@ -104,13 +104,13 @@ test('the loss of the engine reaches the worker that holds the lease', async (t)
   await until('it knows', () => lease.cancelReason.aborted);
 });
 
-test('a slot that is loading says for how long, over the link as well', async (t) => {
+test('a slot that is loading reports its wait, over IPC as well', async (t) => {
   const { lanes } = await lent(t, { delayMs: 3_000 });
   const answer = await lanes.acquire('local-a', { ...me(), coldWaitMs: 50 });
   assert.ok(answer.kind === 'loading' && answer.retryAfterSec >= 1);
 });
 
-test('the end of a worker gives back what it holds and what it waits for', async (t) => {
+test('the exit of a worker releases its lanes and its place in the queue', async (t) => {
   const { slots, lanes, giveBack } = await lent(t);
   leased(await lanes.acquire('local-a', me()));
   void lanes.acquire('local-a', me()).catch(() => {});
@@ -122,7 +122,7 @@ test('the end of a worker gives back what it holds and what it waits for', async
   });
 });
 
-test('the rate of a client is one over all workers, request by request', async () => {
+test("a client's rate is one over all workers, request by request", async () => {
   const clock = new TestClock();
   const rate = new RateLimit(() => ({ perSecond: 30, burst: 60 }), clock);
   const gates = Array.from({ length: 3 }, () => {
@@ -136,7 +136,7 @@ test('the rate of a client is one over all workers, request by request', async (
   assert.equal(await gates[0]?.take('10.0.0.2'), null, 'another client has its own');
 });
 
-test('a configuration arrives as it was, with amounts and secrets, and cannot be changed', () => {
+test('a configuration arrives unchanged, with amounts and secrets, and is immutable', () => {
   const text = JSON.stringify({
     exchange: { usd_krw: 1400, margin_percent: 3 },
     providers: [
@@ -167,7 +167,7 @@ test('a configuration arrives as it was, with amounts and secrets, and cannot be
   assert.ok(Object.isFrozen(arrived.models[0]?.candidates));
 });
 
-test('series of several workers are one family, each with its worker', () => {
+test('series of several workers are one family, each labelled with its worker', () => {
   const family = (value: number): Family => ({
     name: 'naru_requests_total',
     help: 'Requests.',

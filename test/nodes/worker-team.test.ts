@@ -88,7 +88,7 @@ function teamOf(script: {
   return { team, all, take, taken: () => config === 'new' };
 }
 
-test('a configuration that the first worker refuses is taken by none', async () => {
+test('a configuration that the first worker rejects is used by none', async () => {
   const { team, all, take, taken } = teamOf({ refuses: () => true });
   assert.equal(await team.serve(silentLog), 1);
   await assert.rejects(team.reload('new', take), /cannot/);
@@ -99,7 +99,7 @@ test('a configuration that the first worker refuses is taken by none', async () 
   );
 });
 
-test('a worker that cannot follow the first leaves, and its successor begins with what was taken', async () => {
+test('a worker that cannot apply a configuration that the first applied exits, and its successor starts with it', async () => {
   const { team, all, take } = teamOf({ refuses: (worker) => worker === 2 });
   await team.serve(silentLog);
   await team.reload('new', take);
@@ -110,7 +110,7 @@ test('a worker that cannot follow the first leaves, and its successor begins wit
 });
 
 for (const hung of [1, 2]) {
-  test(`a worker that hangs holds up no reload: worker ${hung} of two`, async () => {
+  test(`a worker that hangs does not block a reload: worker ${hung} of two`, async () => {
     const late: (() => void)[] = [];
     const clock: Clock = {
       ...systemClock,
@@ -139,7 +139,7 @@ for (const hung of [1, 2]) {
   });
 }
 
-test('a successor that starts during a reload ends up with what its siblings serve', async () => {
+test('a successor that starts during a reload gets the configuration of the other workers', async () => {
   let slow = Promise.resolve();
   const { team, all, take } = teamOf({ slow: () => slow });
   await team.serve(silentLog);
@@ -154,7 +154,7 @@ test('a successor that starts during a reload ends up with what its siblings ser
   assert.deepEqual(all[2]?.configs, ['old', 'new']);
 });
 
-test('a worker that is leaving is not asked whether a configuration can be taken', async () => {
+test('a worker that is leaving is not asked to validate a configuration', async () => {
   const { team, all, take } = teamOf({ refuses: (worker) => worker === 2, deaf: true });
   await team.serve(silentLog);
   await team.reload('new', take);
@@ -164,7 +164,7 @@ test('a worker that is leaving is not asked whether a configuration can be taken
   assert.deepEqual(all[2]?.configs, ['new', 'newer']);
 });
 
-test('a worker that neither drains nor hurries is killed when its time is over', async () => {
+test('a worker that neither drains nor stops faster is killed at the time limit', async () => {
   const waiting: { readonly delayMs: number; readonly task: () => void }[] = [];
   const clock: Clock = {
     ...systemClock,

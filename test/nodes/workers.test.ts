@@ -62,7 +62,7 @@ async function serving(
   return { ...site, team: await site.start(workers) };
 }
 
-test('every worker is a node and answers; the admin port knows them all', async (t) => {
+test('every worker is a node and serves requests; the admin port shows them all', async (t) => {
   const { team, place } = await serving(t);
   assert.equal(team.serving.out().match(/"event":"listening"/g)?.length, 1);
   assert.equal(team.serving.out().match(/"event":"demo_account"/g)?.length, 1, 'one demo account');
@@ -88,7 +88,7 @@ test('every worker is a node and answers; the admin port knows them all', async 
 });
 
 test(
-  'the metrics are labelled by worker, health too; commands of the operator reach the parent',
+  'the metrics are labelled by worker, health too; operator commands reach the parent',
   fullOnly,
   async (t) => {
     const { team, place } = await serving(t, 2);
@@ -119,7 +119,7 @@ test(
   },
 );
 
-test('three workers together overspend an account by one request at most', fullOnly, async (t) => {
+test('three workers together overspend an account by at most one request', fullOnly, async (t) => {
   const { team } = await serving(t);
   const { key, accountId } = await team.account('400');
   const answers = await askAtOnce(team, key, 120);
@@ -134,7 +134,7 @@ test('three workers together overspend an account by one request at most', fullO
   await severalAnswered(team);
 });
 
-test('a revoked key is refused by every worker within a second', fullOnly, async (t) => {
+test('a revoked key is rejected by every worker within a second', fullOnly, async (t) => {
   const { team } = await serving(t);
   const { key, hash } = await team.account('1000000');
   await eventually('every worker knows the key', 20_000, async () => {
@@ -146,7 +146,7 @@ test('a revoked key is refused by every worker within a second', fullOnly, async
   assert.deepEqual(counted(await askAtOnce(team, key, 60)), { 401: 60 });
 });
 
-test('the rate of a client is limited over all workers together, as by one process', fullOnly, async (t) => {
+test("a client's rate is limited over all workers together, as by one process", fullOnly, async (t) => {
   const { team } = await serving(t, 3, { edge: { rate_limit: 'builtin' } });
   const agents = Array.from({ length: 24 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
   t.after(() => agents.forEach((agent) => void agent.destroy()));
@@ -168,7 +168,7 @@ test('the rate of a client is limited over all workers together, as by one proce
   await severalAnswered(team);
 });
 
-test('a killed worker takes along its own requests only; it is replaced, and every answer is billed once', async (t) => {
+test('a killed worker loses only its own requests; it is replaced, and every response is billed once', async (t) => {
   const { team } = await serving(t);
   const { key, accountId } = await team.account('1000000');
   const ended: Ended[] = [];
@@ -211,7 +211,7 @@ test('a killed worker takes along its own requests only; it is replaced, and eve
 });
 
 test(
-  'a worker that cannot start is tried again less and less often, while the others serve',
+  'a worker that cannot start is retried less and less often, while the others serve',
   fullOnly,
   async (t) => {
     const { team, place } = await serving(t, 2);
@@ -238,7 +238,7 @@ test(
   },
 );
 
-test('a number of workers that cannot be served with is refused before anything starts', async (t) => {
+test('an invalid number of workers is rejected before any process starts', async (t) => {
   const { place } = await createSite(t);
   const up = (count: string) =>
     place.run('up', '--config', join(place.folder, 'naru.yaml'), '--workers', count);
@@ -252,7 +252,7 @@ test('a number of workers that cannot be served with is refused before anything 
 });
 
 test(
-  'a start in which a worker cannot serve ends with the reason, and leaves no process',
+  'a start in which a worker cannot serve fails with the reason, and leaves no process',
   fullOnly,
   async (t) => {
     const { team, place, start } = await serving(t, 2);
@@ -297,7 +297,7 @@ const localSlot = {
 };
 
 test(
-  'fifty cold requests over three workers start one engine; with the parent killed, workers and engine are gone',
+  'fifty cold requests over three workers start one engine; killing the parent ends workers and engine',
   fullOnly,
   async (t) => {
     const { team, place } = await serving(t, 3, localSlot);
@@ -314,7 +314,7 @@ test(
   },
 );
 
-test('workers that are killed give back the lanes that they hold', fullOnly, async (t) => {
+test('killed workers release their lanes', fullOnly, async (t) => {
   const { team, place } = await serving(t, 2, {
     ...localSlot,
     slots: [{ ...localSlot.slots[0], max_concurrency: 1 }],
@@ -365,38 +365,34 @@ test('SIGTERM lets the streams of every worker end', async (t) => {
   assert.equal(await ending, 0);
 });
 
-test(
-  'workers that are told to leave one after the other, under load, lose no request',
-  fullOnly,
-  async (t) => {
-    const { team } = await serving(t);
-    const { key, accountId } = await team.account('1000000');
-    const ended: Ended[] = [];
-    let isOver = false;
-    const clients = Array.from({ length: 8 }, async () => {
-      while (!isOver) ended.push(await ask(team.serving.origin, key));
-    });
-    await eventually('all workers answer', 20_000, () => (answering(team).size === 3 ? true : null));
-    const before = team.workers();
-    for (const [at, worker] of before.entries()) {
-      process.kill(worker, 'SIGTERM');
-      await eventually('it is replaced', 30_000, () =>
-        team.logged('worker_replaced').length === at + 1 ? true : null,
-      );
-    }
-    isOver = true;
-    await Promise.all(clients);
-    assert.deepEqual(counted(ended), { 200: ended.length });
-    assert.deepEqual(
-      before.filter((pid) => team.workers().includes(pid)),
-      [],
+test('workers that are drained one after the other, under load, lose no request', fullOnly, async (t) => {
+  const { team } = await serving(t);
+  const { key, accountId } = await team.account('1000000');
+  const ended: Ended[] = [];
+  let isOver = false;
+  const clients = Array.from({ length: 8 }, async () => {
+    while (!isOver) ended.push(await ask(team.serving.origin, key));
+  });
+  await eventually('all workers answer', 20_000, () => (answering(team).size === 3 ? true : null));
+  const before = team.workers();
+  for (const [at, worker] of before.entries()) {
+    process.kill(worker, 'SIGTERM');
+    await eventually('it is replaced', 30_000, () =>
+      team.logged('worker_replaced').length === at + 1 ? true : null,
     );
-    await eventually('every answer is charged', 10_000, async () =>
-      (await chargedIn(team, accountId)).size === ended.length ? true : null,
-    );
-    assert.equal(await team.serving.stop(), 0);
-  },
-);
+  }
+  isOver = true;
+  await Promise.all(clients);
+  assert.deepEqual(counted(ended), { 200: ended.length });
+  assert.deepEqual(
+    before.filter((pid) => team.workers().includes(pid)),
+    [],
+  );
+  await eventually('every answer is charged', 10_000, async () =>
+    (await chargedIn(team, accountId)).size === ended.length ? true : null,
+  );
+  assert.equal(await team.serving.stop(), 0);
+});
 
 test('a second SIGTERM cuts what is in flight in every worker', fullOnly, async (t) => {
   const { team, upstream } = await serving(t, 2);
@@ -462,7 +458,7 @@ for (const [before, after] of byTier(
     [3, 2],
   ] as const,
 )) {
-  test(`what ${before} processes left in their journals is settled before ${after} serve`, async (t) => {
+  test(`records that ${before} processes left in their journals are settled before ${after} serve`, async (t) => {
     const { team, upstream, start, place } = await serving(t, before);
     const { key, accountId } = await team.account('1000000');
     const gates = Array.from({ length: 8 }, () => gate());
