@@ -38,7 +38,7 @@ async function settingsOf(database: Database): Promise<readonly string[]> {
   return [...pooled, ...inTransaction, ...inOrder, ...own.rows].map(({ value }) => value);
 }
 
-test('what is committed survives a crash of a server that has synchronous_commit off', async () => {
+test('committed rows survive a crash of a server that has synchronous_commit off', async () => {
   const database = new Database(postgres.address);
   try {
     await database.transaction((sql) => sql.query('CREATE TABLE charge (id int)'));
@@ -97,7 +97,7 @@ test('a server that keeps what it acknowledged has no fault; each setting that d
   assert.match(durabilityFaults({ ...read, standbys: 1, hiddenStandbys: 1 }, 0).join(), /loses the charges/);
 });
 
-test('a server that crashed or was restarted goes on with its history; one that was set back has another', async () => {
+test('a server that crashed or was restarted continues its history; one that was set back has another', async () => {
   const database = new Database(postgres.address, 1);
   const changes: string[] = [];
   const watch = new HistoryWatch(({ message }) => void changes.push(message));
@@ -135,7 +135,7 @@ test('a server that crashed or was restarted goes on with its history; one that 
   }
 });
 
-test('an asynchronous standby is seen, and so is that a server is one', async () => {
+test('an asynchronous standby is detected, and so is a server that is a standby', async () => {
   const standby = await postgres.addStandby();
   const [primary, copy] = [new Database(postgres.address, 1), new Database(standby.address, 1)];
   try {

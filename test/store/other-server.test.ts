@@ -34,7 +34,7 @@ async function ask(sql: string): Promise<readonly Record<string, unknown>[]> {
   }
 }
 
-test('with a password and TLS that is verified it serves, bills, and every connection is encrypted', async () => {
+test('with a password and verified TLS it serves, bills, and every connection is encrypted', async () => {
   const serving = await place.up('--config', place.configure({ database: { url: postgres.url } }));
   try {
     const connections = await ask(
@@ -53,7 +53,7 @@ test('with a password and TLS that is verified it serves, bills, and every conne
   }
 });
 
-test('a wrong password, a certificate of nobody known and a refused plain connection end the start with words, never with the password', async () => {
+test('a wrong password, an untrusted certificate and a rejected plain connection fail the start with a message without the password', async () => {
   const wrong = 'pw-wrong-5a1c';
   for (const [url, words] of [
     [postgres.url.replace(postgres.password, wrong), /the password is wrong/],
@@ -70,7 +70,7 @@ test('a wrong password, a certificate of nobody known and a refused plain connec
   }
 });
 
-test('over a unix socket, as the machine itself lets in, it serves as well', fullOnly, async () => {
+test('over a unix socket with peer authentication it serves as well', fullOnly, async () => {
   const { host, port } = postgres.address;
   const url = `postgres://naru@localhost:${port}/postgres?host=${encodeURIComponent(String(host))}`;
   const serving = await place.up('--config', place.configure({ database: { url } }));
@@ -78,7 +78,7 @@ test('over a unix socket, as the machine itself lets in, it serves as well', ful
   assert.equal(await serving.stop(), 0);
 });
 
-test('settings that can lose an acknowledged charge are told at the start and by the doctor, which then fails', async () => {
+test('settings that can lose an acknowledged charge are reported at the start and by the doctor, which then fails', async () => {
   const file = place.configure({ database: { url: postgres.url } });
   const { code, rows } = await place.json('doctor', '--config', file);
   const found = rows.find((row) => row.check === 'database');

@@ -13,7 +13,7 @@ function block(ms: number): void {
   while (performance.now() < untilMs);
 }
 
-test('an answer that arrived while the loop was blocked is an answer, on a connection and from a pool', async (t) => {
+test('a response that arrived while the loop was blocked is accepted, on a connection and from a pool', async (t) => {
   const { address, drop } = await createTestDatabase();
   const database = new Database(address, 2, limitMs);
   const client = await connect(address, limitMs);
@@ -35,7 +35,7 @@ test('an answer that arrived while the loop was blocked is an answer, on a conne
   }
 });
 
-test('a statement that the database does not answer in time is a loss of the connection', async (t) => {
+test('a statement without a response within its limit is a loss of the connection', async (t) => {
   const { address, drop } = await createTestDatabase();
   t.after(drop);
   const client = new ClientWithTimeout(clientConfig(address, limitMs));

@@ -43,7 +43,7 @@ async function schema(): Promise<string> {
   return `${[...columns, ...constraints, ...indexes, ...triggers].map((row) => row.line).join('\n')}\n`;
 }
 
-test('the migrations amount to the schema of the snapshot', async () => {
+test('the migrations produce the schema of the snapshot', async () => {
   const found = await schema();
   if (!existsSync(snapshotFile) || process.env['UPDATE_SNAPSHOTS'] === '1')
     writeFileSync(snapshotFile, found);
@@ -54,11 +54,11 @@ test('the migrations amount to the schema of the snapshot', async () => {
   );
 });
 
-test('migrating twice takes no step twice', async () => {
+test('a second migration repeats no step', async () => {
   assert.deepEqual(await migrate(database), []);
 });
 
-test('a database that is newer than the program is refused', async () => {
+test('a database that is newer than the program is rejected', async () => {
   await database.transaction((sql) =>
     sql.query(
       "INSERT INTO schema_migration (version, name, checksum) VALUES (9999, '9999-from-the-future', 'x')",
@@ -68,7 +68,7 @@ test('a database that is newer than the program is refused', async () => {
   await database.transaction((sql) => sql.query('DELETE FROM schema_migration WHERE version = 9999'));
 });
 
-test('a migration that was edited after it was applied is refused', async () => {
+test('a migration that was edited after it was applied is rejected', async () => {
   await database.transaction((sql) =>
     sql.query("UPDATE schema_migration SET checksum = 'edited' WHERE version = 1"),
   );
