@@ -98,7 +98,7 @@ function assertGone(process: number): void {
 
 const ids = (rows: readonly Record<string, unknown>[]): unknown[] => rows.map((row) => row['id']);
 
-test('a server that ends after somebody took its log away is started again', async () => {
+test('a server that ends after its log file was removed is restarted', async () => {
   const exits: string[] = [];
   const server = await start([], exits);
   try {
@@ -115,7 +115,7 @@ test('a server that ends after somebody took its log away is started again', asy
   }
 });
 
-test('a killed server is up again by itself, with every committed row, on the same connection', async (t) => {
+test('a killed server restarts without help, with every committed row, on the same connection', async (t) => {
   const said: string[] = [];
   const exits: string[] = [];
   const server = await start(said, exits);
@@ -138,7 +138,7 @@ test('a killed server is up again by itself, with every committed row, on the sa
   });
 });
 
-test('a calculation that outlives its killed server does not hold up the next one', async (t) => {
+test('a query that outlives its killed server does not delay the next one', async (t) => {
   const server = await start();
   t.after(() => server.stop());
   const busy = await connect(server.connection);
@@ -162,7 +162,7 @@ test('a calculation that outlives its killed server does not hold up the next on
   await busy.end().catch(() => {});
 });
 
-test('a server being restarted can be stopped, and stays stopped', async () => {
+test('a server that is restarting can be stopped, and stays stopped', async () => {
   const server = await start();
   const killed = pid();
   process.kill(killed, 'SIGKILL');
@@ -172,7 +172,7 @@ test('a server being restarted can be stopped, and stays stopped', async () => {
   if (left !== null) assertGone(left.pid);
 });
 
-test('after the death of Naru and its server at once, as in a power cut, the committed rows are there', async () => {
+test('after Naru and its server die at once, as in a power cut, the committed rows exist', async () => {
   const owner = await startOwner(process.env);
   const client = await connect({
     host: join(dataDir, 'postgres-socket'),
@@ -193,7 +193,7 @@ test('after the death of Naru and its server at once, as in a power cut, the com
   await server.stop();
 });
 
-test('when Naru is killed its server goes too, and leaves nothing to recover', {
+test('when Naru is killed its server stops too, and leaves nothing to recover', {
   skip: setpriv === null ? 'needs setpriv' : false,
 }, async () => {
   const owner = await startOwner(process.env);
@@ -219,7 +219,7 @@ test('a start right after Naru was killed waits for the old server to end', {
   await server.stop();
 });
 
-test('an earlier server that is stuck while it stops does not hold up the next start', {
+test('an earlier server that hangs while it stops does not block the next start', {
   ...fullOnly,
   skip: setpriv === null ? 'needs setpriv' : false,
 }, async () => {
@@ -240,7 +240,7 @@ test('an earlier server that is stuck while it stops does not hold up the next s
   assert.ok(tookMs < patient(40_000), `up after ${Math.round(tookMs)} ms`);
 });
 
-test('where nothing ends the server with Naru, the next start takes it over and watches it', async () => {
+test('where the server outlives Naru, the next start adopts it and monitors it', async () => {
   const owner = await startOwner({ ...process.env, PATH: '/nonexistent' });
   const postmaster = pid();
   await killNow(owner);
@@ -259,7 +259,7 @@ test('where nothing ends the server with Naru, the next start takes it over and 
   assertGone(last);
 });
 
-test('a server that was taken over is stopped like any other', async () => {
+test('an adopted server is stopped like any other', async () => {
   const owner = await startOwner({ ...process.env, PATH: '/nonexistent' });
   const postmaster = pid();
   await killNow(owner);

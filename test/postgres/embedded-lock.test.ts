@@ -45,7 +45,7 @@ async function tryFor(process: ChildProcess, dir: string): Promise<Tried> {
   return answer;
 }
 
-test('the directory is made for its owner alone, and taken by one holder at a time', async () => {
+test('the directory is created for its owner only, and locked by one process at a time', async () => {
   const dir = join(root, 'one');
   const lock = await lockDataDir(dir, ours);
   assert.equal(statSync(dir).mode & 0o777, 0o700);
@@ -56,7 +56,7 @@ test('the directory is made for its owner alone, and taken by one holder at a ti
   again.release();
 });
 
-test('the loser is told who holds it, since when and where it listens', async () => {
+test('the second process reports which process has the lock, since when and its address', async () => {
   const dir = join(root, 'told');
   const lock = await lockDataDir(dir, { pid: process.pid, describe: 'naru up' });
   lock.describe(ours.describe);
@@ -79,7 +79,7 @@ test('the loser is told who holds it, since when and where it listens', async ()
   await once(loser, 'exit');
 });
 
-test('of twenty processes that start together exactly one wins, also over a holder that was killed', async () => {
+test('of twenty processes that start together exactly one gets the lock, also after its owner was killed', async () => {
   const all = Array.from({ length: 20 }, contender);
   await Promise.all(all.map((each) => once(each, 'message')));
   const rest = new Set(all);
@@ -102,7 +102,7 @@ test('of twenty processes that start together exactly one wins, also over a hold
   await Promise.all([...rest].map((each) => once(each, 'exit')));
 });
 
-test('the name of a dead holder stops nobody, nor does one whose pid a stranger has now', async () => {
+test('the lock file of a dead process does not block, nor does one whose pid was reused', async () => {
   const dir = join(root, 'stale');
   (await lockDataDir(dir, ours)).release();
   for (const pid of [process.pid, 1, 4_194_303]) {
@@ -119,7 +119,7 @@ test('the name of a dead holder stops nobody, nor does one whose pid a stranger 
   }
 });
 
-test('the lock is kept when its handle is forgotten', async () => {
+test('the lock is kept when its handle is garbage-collected', async () => {
   const dir = join(root, 'forgotten');
   const holder = spawn(
     process.execPath,
@@ -142,7 +142,7 @@ test('the lock is kept when its handle is forgotten', async () => {
   (await lockDataDir(dir, ours)).release();
 });
 
-test('a directory that cannot be made is refused with the reason', async () => {
+test('a directory that cannot be created is rejected with the reason', async () => {
   writeFileSync(join(root, 'file'), '');
   await assert.rejects(lockDataDir(join(root, 'file', 'data'), ours), /cannot be used: .*ENOTDIR/);
 });

@@ -91,7 +91,7 @@ const faults: Readonly<Record<string, (pid: number) => void>> = {
 
 let rows = 0;
 for (const [what, fault] of sample(Object.entries(faults), 3)) {
-  test(`after ${what} the server takes new connections again, though old sessions stay`, async () => {
+  test(`after ${what} the server accepts new connections again, though old sessions stay`, async () => {
     rows += 1;
     // A session that would live on for ever, as those of a pool do.
     const old = await connect(server.connection);
@@ -104,7 +104,7 @@ for (const [what, fault] of sample(Object.entries(faults), 3)) {
   });
 }
 
-test('a socket that was deleted or replaced before it was first looked at is noticed', async () => {
+test('a socket that was deleted or replaced before the first check is detected', async () => {
   for (const isReplaced of [false, true]) {
     const clusterDir = mkdtempSync(join(root, 'cluster-'));
     const host = mkdtempSync(join(root, 'socket-'));
@@ -134,7 +134,7 @@ test('a server that is stopped on purpose stays stopped', async () => {
   assert.deepEqual(ended.splice(0), []);
 });
 
-test('an empty pid file, which PostgreSQL takes for a server that is starting, stops no start', async () => {
+test('an empty pid file, which PostgreSQL reads as a starting server, does not block a start', async () => {
   const own = join(root, 'empty');
   mkdirSync(own, { mode: 0o700 });
   await (await start(own)).stop();
@@ -156,7 +156,7 @@ function mountDisk(t: TestContext): string | null {
   return folder;
 }
 
-test('a server that ended on a full disk is there again when the disk has room', async (t) => {
+test('a server that ended on a full disk restarts when the disk has room', async (t) => {
   const disk = mountDisk(t);
   if (disk === null) return t.skip('mounting is not allowed here');
   const other = await start(disk);

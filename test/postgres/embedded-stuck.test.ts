@@ -18,7 +18,7 @@ function folder(t: TestContext): string {
   return dir;
 }
 
-test('a server that lets one in and answers nothing is silent', async (t) => {
+test('a server that accepts a connection and never responds counts as silent', async (t) => {
   const dir = folder(t);
   const open = new Set<Socket>();
   const server = createServer((socket) => {
@@ -38,7 +38,7 @@ test('a server that lets one in and answers nothing is silent', async (t) => {
   assert.equal(open.size, 1);
 });
 
-test('a server that does not end when its start is called off is ended all the same', async (t) => {
+test('a server that does not end when its start is cancelled is ended all the same', async (t) => {
   const dir = folder(t);
   const begun = join(dir, 'begun');
   mkdirSync(join(dir, 'postgres'));

@@ -63,7 +63,7 @@ function pidOf(cluster: string): number {
   return readPidFile(cluster)?.pid ?? assert.fail('no pid file');
 }
 
-test('a first start makes a database that answers on a private socket, without TCP', async (t) => {
+test('a first start creates a database on a private socket, without TCP', async (t) => {
   const server = await start(dataDir);
   t.after(() => server.stop());
   assert.deepEqual(await ask(server.connection, 'SELECT 1 AS one'), [{ one: 1 }]);
@@ -107,7 +107,7 @@ function socketsOf(pid: number): readonly string[] {
   return links.flatMap((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? []);
 }
 
-test('a later start keeps what was written, and attach finds the server only while it runs', async () => {
+test('a later start keeps the data, and attach finds the server only while it runs', async () => {
   assert.equal(await attachEmbedded(dataDir), null);
   const first = await start(dataDir);
   assert.deepEqual(await attachEmbedded(dataDir), first.connection);
@@ -121,7 +121,7 @@ test('a later start keeps what was written, and attach finds the server only whi
   await second.stop();
 });
 
-test('a pid file whose pid a stranger has now hinders no start', async (t) => {
+test('a pid file whose pid was reused does not block a start', async (t) => {
   const cluster = join(dataDir, 'postgres');
   const { uid: owner, gid } = statSync(cluster);
   // The same user as the server's: only then does PostgreSQL itself take the stranger for a live postmaster.
@@ -140,7 +140,7 @@ test('a pid file whose pid a stranger has now hinders no start', async (t) => {
   await server.stop();
 });
 
-test('a data directory too deep for a socket works, and a server that is not its own is told apart', async (t) => {
+test('a data directory too deep for a socket works, and a server that is not its own is recognised', async (t) => {
   const deep = join(root, 'd'.repeat(60), 'e'.repeat(60), 'data, "quoted"');
   mkdirSync(deep, { recursive: true });
   if (isRoot)
@@ -163,7 +163,7 @@ test('a data directory too deep for a socket works, and a server that is not its
   t.diagnostic(host);
 });
 
-test('as root in a folder that is closed to others, the folder stays closed and the database is found again', {
+test('as root in a directory that is closed to others, the directory stays closed and the database is found again', {
   skip: isRoot ? false : 'needs root',
 }, async () => {
   const closed = join(root, 'closed');
@@ -186,7 +186,7 @@ test('as root in a folder that is closed to others, the folder stays closed and 
   await assert.rejects(start(copy, said, reachable), /belongs to .*closed\/data.* is a copy of it/);
 });
 
-test('as root the data directory is opened to nobody but the group of the server', {
+test('as root the data directory is opened only to the group of the server', {
   skip: isRoot ? false : 'needs root',
 }, async () => {
   const { mode, gid, uid: owner } = statSync(dataDir);
