@@ -11,7 +11,7 @@ import { journalDir, openJournal, texts } from './journal-harness.ts';
 const child = fileURLToPath(new URL('journal-child.ts', import.meta.url));
 
 for (const trial of sampledRange(0, 10, 4)) {
-  test(`kill -9, trial ${trial}: all that was reported durable or written is replayed, once and in order`, async (t) => {
+  test(`kill -9, trial ${trial}: every record reported durable or written is replayed, once and in order`, async (t) => {
     const dir = journalDir(t);
     const process_ = spawn(process.execPath, [child, dir], { stdio: ['ignore', 'pipe', 'inherit'] });
     t.after(() => process_.kill('SIGKILL'));

@@ -59,7 +59,7 @@ test('a segment cut at any byte replays exactly the records before the cut', asy
   }
 });
 
-test('any flipped byte costs at most the record it is in, and is reported', async (t) => {
+test('any flipped byte loses at most its own record, and is reported', async (t) => {
   const { dir, bytes } = await written(t, payloads);
   for (let at = recordsAt; at < end + 20; at++) {
     for (const flip of [1, 2, 4, 8, 16, 32, 64, 128, 255]) {
@@ -78,7 +78,7 @@ test('any flipped byte costs at most the record it is in, and is reported', asyn
   }
 });
 
-test('one damaged header is borne; without both, the whole segment is reported', async (t) => {
+test('one damaged header is tolerated; without both, the whole segment is reported', async (t) => {
   const { dir, bytes } = await written(t, payloads);
   for (const headers of [[0], [4096]]) {
     for (let byte = 0; byte < 56; byte++) {
@@ -94,7 +94,7 @@ test('one damaged header is borne; without both, the whole segment is reported',
   });
 });
 
-test('a segment under another’s name is not replayed', async (t) => {
+test("a segment under another segment's name is not replayed", async (t) => {
   const { dir, bytes } = await written(t, payloads);
   const path = join(dir, '0000000002.journal');
   writeFileSync(path, bytes);
@@ -104,7 +104,7 @@ test('a segment under another’s name is not replayed', async (t) => {
   assert.equal(events[0]?.kind, 'damaged');
 });
 
-test('whatever happens to its bytes, replay returns only records that were appended, in order', async (t) => {
+test('replay of damaged bytes returns only appended records, in order', async (t) => {
   const many = Array.from({ length: 60 }, (_, index) => `${index}:${'y'.repeat(index)}`);
   const { dir, bytes } = await written(t, many);
   const patch = fc.record({
@@ -136,7 +136,7 @@ test('whatever happens to its bytes, replay returns only records that were appen
   );
 });
 
-test('a payload that imitates records makes none, even when its own record is damaged', async (t) => {
+test('a payload that imitates records creates none, even when its own record is damaged', async (t) => {
   const dir = journalDir(t);
   const { journal } = await openJournal(t, { dir, segmentBytes });
   await journal.durable(journal.append(1, 'genuine'));
@@ -151,7 +151,7 @@ test('a payload that imitates records makes none, even when its own record is da
   assert.deepEqual(events, [{ kind: 'damaged', segment: 1, offset: recordsAt + 16, bytes: 57 }]);
 });
 
-test('a lost page is reported by place and size, the rest is recovered, and the file is kept', async (t) => {
+test('a lost page is reported by offset and size, the rest is recovered, and the file is kept', async (t) => {
   const many = Array.from({ length: 30 }, (_, index) => String(index).padStart(91, '.'));
   const { dir, bytes } = await written(t, many);
   writeFileSync(join(dir, name), bytes.fill(0, recordsAt + 1000, recordsAt + 1500));
@@ -171,7 +171,7 @@ test('a lost page is reported by place and size, the rest is recovered, and the 
   assert.ok(files(dir).includes('0000000003.journal') || files(dir).includes('0000000002.journal'));
 });
 
-test('a segment that cannot be read is reported and kept, and the others are replayed', async (t) => {
+test('an unreadable segment is reported and kept, and the others are replayed', async (t) => {
   const { dir } = await written(t, payloads);
   mkdirSync(join(dir, '0000000000.journal'));
   const { journal, events } = await openJournal(t, { dir });

@@ -84,7 +84,7 @@ async function refusesAndRecovers(t: TestContext, { code, raise, lift }: Obstacl
   return events.filter((event) => event.kind !== 'lost');
 }
 
-test('where no segment can be made, the one at hand is used up, records are refused, and it recovers by itself', async (t) => {
+test('if no segment can be created, the current one is filled, records are rejected, and it recovers without help', async (t) => {
   const events = await refusesAndRecovers(t, {
     code: 'ENOENT',
     raise: (dir) => renameSync(dir, `${dir}.away`),
@@ -103,7 +103,7 @@ if (process.platform === 'linux') {
     });
     assert.equal(run.status, 0, `prlimit of util-linux: ${run.error ?? run.stderr}`);
   };
-  test('where a write is cut short, its record is rejected, none acknowledged is lost, and it recovers by itself', async (t) => {
+  test('a short write rejects its record, loses no acknowledged one, and recovers without help', async (t) => {
     const events = await refusesAndRecovers(t, {
       code: 'EFBIG',
       raise: () => limitFiles(smallSegment / 2),
@@ -116,7 +116,7 @@ if (process.platform === 'linux') {
   });
 }
 
-test('a full disk at the start refuses records, but not the replay of the old ones', async (t) => {
+test('a full disk at the start rejects records, but not the replay of old ones', async (t) => {
   const dir = journalDir(t);
   const first = await openJournal(t, { dir });
   first.journal.append(FINAL, 'old');
@@ -169,13 +169,13 @@ async function movesOn(t: TestContext, path: (dir: string) => string, code: stri
   assert.deepEqual(texts(again.journal.replay()), ['acknowledged', 'in the next segment']);
 }
 
-test('a failed write rejects what it concerned, and the journal goes on in another segment', (t) =>
+test('a failed write rejects its records, and the journal continues in another segment', (t) =>
   movesOn(t, (dir) => join(dir, '0000000001.journal'), 'EBADF'));
 
-test('after a failed fdatasync the same file is never trusted again', (t) =>
+test('after a failed fdatasync the same file is never used again', (t) =>
   movesOn(t, () => '/dev/null', 'EINVAL'));
 
-test('a write that fails as a segment fills costs its own records, not the one that found it full', async (t) => {
+test('a write that fails as a segment fills rejects its own records, not the one that found it full', async (t) => {
   const { dir, journal } = await sabotaged(t, (dir) => join(dir, '0000000001.journal'));
   const before = journal.append(FINAL, 'x'.repeat(9000));
   const after = journal.append(FINAL, 'y'.repeat(9000));
@@ -186,7 +186,7 @@ test('a write that fails as a segment fills costs its own records, not the one t
   assert.deepEqual(texts(again.journal.replay()), ['acknowledged', 'y'.repeat(9000)]);
 });
 
-test('a failed segment goes when its rejected records are released', async (t) => {
+test('a failed segment is removed when its rejected records are released', async (t) => {
   const { dir, kept, journal } = await sabotaged(t, () => '/dev/null');
   const ticket = journal.append(FINAL, 'rejected');
   await assert.rejects(journal.durable(ticket));
@@ -195,13 +195,13 @@ test('a failed segment goes when its rejected records are released', async (t) =
   await passes(() => !files(dir).includes('0000000001.journal'));
 });
 
-test('closing says when the last records could not be made durable', async (t) => {
+test('close reports when the last records could not be made durable', async (t) => {
   const { journal } = await sabotaged(t, () => '/dev/null');
   journal.append(FINAL, 'last');
   await assert.rejects(journal.close(), failed('EINVAL'));
 });
 
-test('without sync, durable is a lie: the negative control of power loss', async (t) => {
+test('without sync, durable is not true: the negative control of power loss', async (t) => {
   const dir = journalDir(t);
   const { journal } = await openJournal(t, { dir, sync: false });
   await passes(() => files(dir).includes('0000000001.journal'));

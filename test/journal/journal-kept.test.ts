@@ -20,7 +20,7 @@ const looks = fc.array(
   { minLength: 1, maxLength: 80 },
 );
 
-test('no segment goes before every standby has it, until its time is over; then it goes at the next look', () => {
+test('a segment stays until every standby has it or its time is over; it is removed at the next check', () => {
   const seen = { covered: 0, expired: 0, keptFor: 0 };
   fc.assert(
     fc.property(looks, fc.option(fc.nat(60_000)), (happenings, keepMs) => {
@@ -66,7 +66,7 @@ test('no segment goes before every standby has it, until its time is over; then 
   assert.ok(Math.min(seen.covered, seen.expired, seen.keptFor) > 500, JSON.stringify(seen));
 });
 
-test('what every standby has goes at the second look at the latest, whenever it was settled', () => {
+test('a segment that every standby has is removed at the second check at the latest, whenever it was settled', () => {
   const retention = new Retention({ keepMs: null });
   assert.deepEqual(
     [...retention.judge([1, 2], { history: 'h', position: 9n, standbys: [5n] }, 10).covered],
@@ -82,7 +82,7 @@ test('what every standby has goes at the second look at the latest, whenever it 
   );
 });
 
-test('without a standby nothing is kept once one had the time to show, and nothing is counted while the server is away', () => {
+test('without a standby no segment is kept once one had time to appear, and the time does not count while the server is away', () => {
   const none = { history: 'h', position: 1n, standbys: [] };
   const retention = new Retention({ keepMs: null });
   assert.equal(retention.judge([1], none, 3_600_000).covered.size, 0);
@@ -110,7 +110,7 @@ async function fill(journal: Journal, segments: number): Promise<void> {
   }
 }
 
-test('settled segments stay until they are forgotten, also over a close, and are replayed by the next owner', async (t) => {
+test('settled segments stay until they are forgotten, also over a close, and the next owner replays them', async (t) => {
   const dir = journalDir(t);
   const { journal } = await openJournal(t, { dir, keepsSettled: true });
   await fill(journal, 3);
@@ -133,7 +133,7 @@ test('settled segments stay until they are forgotten, also over a close, and are
   assert.deepEqual(files(dir), []);
 });
 
-test('what is kept too long goes from the oldest on, and not past a segment with a live record', async (t) => {
+test('segments kept beyond the bound are removed oldest first, up to a segment with a live record', async (t) => {
   const { journal, events } = await openJournal(t, { dir: journalDir(t), keepsSettled: true });
   await fill(journal, 2);
   const live = journal.append(2, 'x'.repeat(5_000));
@@ -152,7 +152,7 @@ test('what is kept too long goes from the oldest on, and not past a segment with
   assert.deepEqual(journal.kept, []);
 });
 
-test('kept segments give way to new records: above their bound, at the size of the journal, and on a full disk', async (t) => {
+test('kept segments yield to new records: above their bound, at the size of the journal, and on a full disk', async (t) => {
   const bounded = await openJournal(t, {
     dir: journalDir(t),
     keepsSettled: true,

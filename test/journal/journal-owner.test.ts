@@ -24,7 +24,7 @@ for (const [what, other] of [
   ['database', { ...owner, database: randomUUID() }],
   ['node', { ...owner, home: randomUUID() }],
 ] as const) {
-  test(`a segment of another ${what} is set aside as it is, reported, and counted until it is taken away`, async (t) => {
+  test(`a segment of another ${what} is set aside unchanged, reported, and counted until it is removed`, async (t) => {
     const dir = await left(t);
     const bytes = readFileSync(join(dir, name));
     const { journal, events } = await openJournal(t, { dir, owner: other });
@@ -42,7 +42,7 @@ for (const [what, other] of [
   });
 }
 
-test('a segment is known by its owner with either of its headers', async (t) => {
+test('either header of a segment identifies its owner', async (t) => {
   for (const damaged of [0, 4096]) {
     const dir = await left(t);
     const bytes = readFileSync(join(dir, name)).fill(0xff, damaged, damaged + 64);
@@ -53,7 +53,7 @@ test('a segment is known by its owner with either of its headers', async (t) => 
   }
 });
 
-test('its own segments, those of the first version, and those of nobody are replayed', async (t) => {
+test("the journal's own segments, those of the first version, and those without an owner are replayed", async (t) => {
   const own = await left(t);
   assert.deepEqual(texts((await openJournal(t, { dir: own, owner })).journal.replay()), ['a charge']);
   const first = await left(t);

@@ -13,7 +13,7 @@ const unavailable = (reason: string) => (error: unknown) => {
   return true;
 };
 
-test('every kind of payload comes back byte for byte, in order, with its type', async (t) => {
+test('every kind of payload is replayed byte for byte, in order, with its type', async (t) => {
   const dir = journalDir(t);
   const mebibyte = Buffer.alloc(1024 * 1024, 0x5a);
   const payloads = [
@@ -43,7 +43,7 @@ test('every kind of payload comes back byte for byte, in order, with its type', 
   assert.deepEqual(events, []);
 });
 
-test('a record that no segment could hold is refused, and leaves no trace', async (t) => {
+test('a record larger than a segment is rejected, and leaves no trace', async (t) => {
   const dir = journalDir(t);
   const { journal } = await openJournal(t, { dir });
   const largest = smallSegment - 8192 - 9;
@@ -59,7 +59,7 @@ test('a record that no segment could hold is refused, and leaves no trace', asyn
   assert.deepEqual(texts(again.journal.replay()), ['before', 'x'.repeat(largest), 'after']);
 });
 
-test('the directory is 0700 and its files are 0600, also where they were not', async (t) => {
+test('the directory is 0700 and its files are 0600, also if they were not before', async (t) => {
   const dir = journalDir(t);
   mkdirSync(dir, { mode: 0o755 });
   chmodSync(dir, 0o755);
@@ -78,7 +78,7 @@ test('a segment has all its bytes on the disk before its first record', async (t
   assert.ok(stat.blocks * 512 >= smallSegment, `${stat.blocks} blocks`);
 });
 
-test('records are written when the turn ends, all in one call, though nobody asks', async (t) => {
+test('records are written in one call at the end of the turn, without a request to sync', async (t) => {
   const dir = journalDir(t);
   const { journal } = await openJournal(t, { dir });
   journal.append(OPEN, 'first');
@@ -89,7 +89,7 @@ test('records are written when the turn ends, all in one call, though nobody ask
   assert.deepEqual([journal.stats().writes, journal.stats().syncs], [1, 0]);
 });
 
-test('whoever asks while a sync is under way shares the next one', async (t) => {
+test('callers during a sync share the next one', async (t) => {
   const { journal } = await openJournal(t, { dir: journalDir(t) });
   const first = journal.durable(journal.append(FINAL, 'first'));
   await new Promise(setImmediate);
@@ -109,7 +109,7 @@ test('a record that a sync has covered needs no other', async (t) => {
   assert.equal(journal.stats().syncs, 1);
 });
 
-test('a segment goes when the last of its records is released, wherever their other halves stand', async (t) => {
+test('a segment is removed when the last of its records is released, wherever their other halves are', async (t) => {
   const dir = journalDir(t);
   const { journal } = await openJournal(t, { dir });
   const half = 'x'.repeat(7000);
@@ -160,7 +160,7 @@ test('a ticket is released once', async (t) => {
   await assert.rejects(journal.durable(ticket), /no live record/);
 });
 
-test('replayed records are trimmed when released, and return when they are not', async (t) => {
+test('released replayed records are trimmed, and others are replayed again', async (t) => {
   const dir = journalDir(t);
   const wide = (index: number): string => String(index).padStart(6000, '.');
   const first = await openJournal(t, { dir });
@@ -194,7 +194,7 @@ test('replayed records are trimmed when released, and return when they are not',
   );
 });
 
-test('the journal never takes more than maxBytes, and goes on when a segment is released', async (t) => {
+test('the journal never exceeds maxBytes, and continues when a segment is released', async (t) => {
   const dir = journalDir(t);
   const { journal, events } = await openJournal(t, { dir, maxBytes: 3 * smallSegment });
   const tickets: Ticket[] = [];
@@ -231,7 +231,7 @@ test('the journal never takes more than maxBytes, and goes on when a segment is 
   );
 });
 
-test('records wait in memory for a segment that is being made, up to a segment of them', async (t) => {
+test('records wait in memory for a new segment, up to the size of a segment', async (t) => {
   const dir = journalDir(t);
   const { journal } = await openJournal(t, { dir, segmentBytes: 1024 * 1024 });
   let appended = 0;
@@ -254,7 +254,7 @@ test('records wait in memory for a segment that is being made, up to a segment o
   );
 });
 
-test('a closed journal takes nothing more, and what it took is durable', async (t) => {
+test('a closed journal accepts no records, and those it accepted are durable', async (t) => {
   const dir = journalDir(t);
   const { journal } = await openJournal(t, { dir });
   journal.append(FINAL, 'x');
@@ -264,7 +264,7 @@ test('a closed journal takes nothing more, and what it took is durable', async (
   assert.throws(() => journal.append(FINAL, 'y'), unavailable('closed'));
 });
 
-test('what is unfinished or not the journal’s is not replayed', async (t) => {
+test('incomplete records and foreign files are not replayed', async (t) => {
   const dir = journalDir(t);
   mkdirSync(dir);
   writeFileSync(join(dir, '0000000009.journal.new'), 'half a segment');
