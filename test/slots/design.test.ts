@@ -4,7 +4,7 @@ import { test } from 'node:test';
 
 const room = new URL('../../src/slots/', import.meta.url);
 
-test('the rules that the code quotes stand in design.md', () => {
+test('the rules that the code quotes are in design.md', () => {
   const design = readFileSync(new URL('design.md', room), 'utf8');
   const sources = readdirSync(room, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.ts'),

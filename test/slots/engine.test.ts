@@ -28,7 +28,7 @@ function nvidiaSmi(usedMb: number): { readonly program: string; readonly file: s
 }
 
 describe('an engine', { concurrency: 2 }, () => {
-  test('with a warm-up answers one request of ours before the first client', async (t) => {
+  test("with a warm-up completes one request of ours before the first client's", async (t) => {
     const slots = await openSlots(t, [
       engineSlot({}, { warmUpMs: 10_000 }),
       engineSlot({}, { name: 'local-b' }),
@@ -37,13 +37,13 @@ describe('an engine', { concurrency: 2 }, () => {
     assert.equal(await requestsOf(leased(await slots.acquire('local-b', me()))), 1);
   });
 
-  test('that never ends its warm-up serves when the time for that is over', async (t) => {
+  test('that never ends its warm-up serves when the warm-up time is over', async (t) => {
     const slots = await openSlots(t, engineSlot({ exitAfter: 99, hangFrom: 1 }, { warmUpMs: 300 }));
     leased(await slots.acquire('local-a', me()));
     assert.equal(slots.status('local-a').state, 'READY');
   });
 
-  test('leaves its memory to another slot only when nvidia-smi shows that it is free', async (t) => {
+  test('leaves its memory to another slot only when nvidia-smi reports it free', async (t) => {
     const gpu = nvidiaSmi(1000);
     const share = { gpus: ['0'], vramMb: 6 };
     const both = [engineSlot({}, share), engineSlot({}, { ...share, name: 'local-b' })];
@@ -58,7 +58,7 @@ describe('an engine', { concurrency: 2 }, () => {
     leased(await next);
   });
 
-  test('of each replica has GPUs of its own, and a folder of its own', async (t) => {
+  test('of each replica has its own GPUs and directory', async (t) => {
     const dataDir = tempDir();
     const { driver } = engineSlot();
     assert.ok(driver.kind === 'process');
@@ -82,7 +82,7 @@ describe('an engine', { concurrency: 2 }, () => {
     assert.deepEqual(visible, ['0', '1']);
   });
 
-  test('GPUs are dealt out evenly, or shared where there are too few', () => {
+  test('GPUs are distributed evenly, or shared if there are too few', () => {
     assert.deepEqual(dealOut(['0', '1', '2', '3'], 2), [
       ['0', '1'],
       ['2', '3'],

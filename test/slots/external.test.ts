@@ -28,7 +28,7 @@ async function server(t: TestContext): Promise<{ root: string; health: number; p
 const external = (root: string) =>
   engineSlot({}, { driver: { kind: 'external', baseUrl: `${root}/`, healthPath: '/up' } });
 
-test('an external engine is asked for its health at the first use, then serves its lanes without further asking', async (t) => {
+test('an external engine is probed at the first use, then serves its lanes without further probes', async (t) => {
   const there = await server(t);
   const slots = await openSlots(t, external(there.root));
   assert.equal(there.probes, 0);
@@ -42,7 +42,7 @@ test('an external engine is asked for its health at the first use, then serves i
   assert.deepEqual([driver, state, pid, port, there.probes], ['external', 'READY', null, null, 1]);
 });
 
-test('an external engine that is not well makes requests wait until it is', async (t) => {
+test('an unhealthy external engine makes requests wait until it is healthy', async (t) => {
   const there = await server(t);
   there.health = 503;
   const slots = await openSlots(t, external(there.root));
@@ -52,7 +52,7 @@ test('an external engine that is not well makes requests wait until it is', asyn
   leased(await waiting);
 });
 
-test('an external engine that did not take a request is asked again before the next lease', async (t) => {
+test('an external engine that rejected a request is probed again before the next lease', async (t) => {
   const there = await server(t);
   const slots = await openSlots(t, external(there.root));
   const lease = leased(await slots.acquire('local-a', me()));

@@ -127,7 +127,7 @@ function act(fleet: FleetSimulation, slots: number[], dice: Dice, isUnlucky: boo
   }
 }
 
-test('random sequences of events: no invalid state, no lost waiter, no double start, no busy slot evicted, no memory used twice, and everybody is answered', () => {
+test('random sequences of events: no invalid state, no lost waiter, no double start, no busy slot evicted, no memory used twice, and every request ends', () => {
   const seen = new Set<string>();
   let events = 0;
   let starts = 0;
@@ -165,7 +165,7 @@ test('random sequences of events: no invalid state, no lost waiter, no double st
   ]);
 });
 
-test('a closed fleet answers everybody at once and never starts again, whatever happens', () => {
+test('a closed fleet rejects every request at once and never starts again, whatever happens', () => {
   for (let seed = 1; seed <= byTier(200, 2_000); seed += 1) {
     const dice = diceOf(seed);
     const { fleet, slots } = world(dice);

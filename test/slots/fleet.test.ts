@@ -78,7 +78,7 @@ class Play {
   }
 }
 
-test('a slot that does not fit beside another one waits out its residency, then takes its place', () => {
+test('a slot that does not fit beside another one waits out its residency, then replaces it', () => {
   const play = new Play([{}, {}]);
   play.ask(1, 1);
   play.up(1, 1);
@@ -114,7 +114,7 @@ test('the time to wait includes the wait for memory, and falls', () => {
   );
 });
 
-test('a busy engine is never evicted: it serves who asked before, nobody after, and goes with its last request', () => {
+test('a busy engine is never evicted: it serves earlier requests, no later ones, and stops after its last request', () => {
   const play = new Play([{}, {}]);
   play.ask(1, 1);
   play.up(1, 1);
@@ -132,7 +132,7 @@ test('a busy engine is never evicted: it serves who asked before, nobody after, 
   assert.deepEqual(play.done(), ['1:evicted', '1:terminate']);
 });
 
-test('two models that do not fit together and are asked for without end change places once per residency, and both are served', () => {
+test('two models that do not fit together under constant load alternate once per residency, and both are served', () => {
   const play = new Play([{}, {}]);
   let id = 0;
   const served = [0, 0];
@@ -161,7 +161,7 @@ test('two models that do not fit together and are asked for without end change p
   for (const count of served) assert.ok(count > 1000, `served ${served}`);
 });
 
-test('of those that may go, what rests longest for what its start costs goes, and only as many as are needed', () => {
+test('of the evictable slots the longest idle for its start cost is evicted, and only as many as needed', () => {
   const play = new Play(
     [{ vramMb: 3 }, { vramMb: 3 }, { vramMb: 3 }, { vramMb: 4 }],
     [[500], [60_000], [500], [500]],
@@ -178,7 +178,7 @@ test('of those that may go, what rests longest for what its start costs goes, an
   assert.deepEqual(play.done(), ['1:evicted', '1:terminate'], 'the oldest, not the one that starts slowly');
 });
 
-test('nobody overtakes who waits for memory, even where it would do', () => {
+test('no request overtakes one that waits for memory, even if it would fit', () => {
   const play = new Play([{ vramMb: 6 }, { vramMb: 8 }, { vramMb: 2 }]);
   play.ask(1, 1);
   play.up(1, 1);
@@ -190,7 +190,7 @@ test('nobody overtakes who waits for memory, even where it would do', () => {
   assert.ok(play.retryAfterSec(3) > play.retryAfterSec(2));
 });
 
-test('an engine that can sleep sleeps when it is idle and when room is wanted, and wakes up for the next request', () => {
+test('an engine that can sleep sleeps when it is idle and when memory is needed, and wakes up for the next request', () => {
   const play = new Play([{ sleepVramMb: 1, idleStopMs: 1000 }, {}]);
   play.ask(1, 1);
   play.up(1, 1);
@@ -213,7 +213,7 @@ test('an engine that can sleep sleeps when it is idle and when room is wanted, a
   assert.deepEqual(play.done(), ['1:grant']);
 });
 
-test('an engine that does not fall asleep is stopped, and one that does not wake up is started anew', () => {
+test('an engine that does not fall asleep is stopped, and one that does not wake up is restarted', () => {
   const play = new Play([{ sleepVramMb: 0, idleStopMs: 1000 }]);
   play.ask(1, 1);
   play.up(1, 1);
@@ -234,7 +234,7 @@ test('an engine that does not fall asleep is stopped, and one that does not wake
   assert.deepEqual(play.done(), ['1:terminate', '1:spawn']);
 });
 
-test('memory is not given on before it is seen back, or its time is over', () => {
+test('memory is not reused before it is measured free, or its time is over', () => {
   for (const seen of [true, false]) {
     const play = new Play([{ reclaimMs: 5000, minResidentMs: 0 }, {}]);
     play.ask(1, 1);
@@ -251,7 +251,7 @@ test('memory is not given on before it is seen back, or its time is over', () =>
   }
 });
 
-test('an open circuit refuses with the time that is left, is half-open then, and one success closes it', () => {
+test('an open circuit rejects with the remaining time, is half-open then, and one success closes it', () => {
   const play = new Play([{ circuitMs: 60_000 }]);
   const fail = (epoch: number): void => {
     play.do(1, { kind: 'exited', epoch, reason: 'exited with code 1', collision: false });
@@ -280,7 +280,7 @@ test('an open circuit refuses with the time that is left, is half-open then, and
   assert.equal(play.phase(1), 'COLD', 'after a minute of service a crash is the first one again');
 });
 
-test('a silent engine is asked, busy or not, and given up after three questions without an answer; a word is enough', () => {
+test('a silent engine is probed, busy or not, and replaced after three failed probes; any output resets the count', () => {
   const play = new Play([{ stallMs: 60_000, minResidentMs: 0 }]);
   play.ask(1, 1);
   play.up(1, 1);
@@ -304,7 +304,7 @@ test('a silent engine is asked, busy or not, and given up after three questions 
   assert.deepEqual(play.done(), ['1:spawn'], 'for the one that queued');
 });
 
-test('replicas share one queue; a further one starts when lanes are short and memory is free; the least busy one serves', () => {
+test('replicas share one queue; another one starts when lanes are short and memory is free; the least busy one serves', () => {
   const play = new Play([{ replicas: [['0'], ['1']], maxConcurrency: 2 }]);
   for (const id of [1, 2]) play.ask(1, id);
   assert.deepEqual(play.done(), ['1:spawn']);
@@ -322,7 +322,7 @@ test('replicas share one queue; a further one starts when lanes are short and me
   assert.equal(play.fleet.members.get(1)?.state.epoch, 2);
 });
 
-test('a further replica evicts nobody', () => {
+test('an additional replica evicts no slot', () => {
   const play = new Play([{}, { vramMb: 4, replicas: [['0'], ['0']], minResidentMs: 0 }]);
   play.ask(1, 1);
   play.up(1, 1);
@@ -334,7 +334,7 @@ test('a further replica evicts nobody', () => {
   assert.deepEqual(play.done(), ['1:spawn', '1:grant', '2:spawn', '2:grant']);
 });
 
-test('a wish for memory that nobody has any more is forgotten', () => {
+test('a reservation of memory without waiting requests is dropped', () => {
   const play = new Play([{}, {}]);
   play.ask(1, 1);
   play.up(1, 1);

@@ -68,7 +68,7 @@ async function reasonOf(t: TestContext, fault: Fault): Promise<{ reason: string;
 }
 
 describe('a Deployment', { concurrency: 8 }, () => {
-  test('is scaled up by the first request, serves when its service is well, and is scaled to nothing by a stop', async (t) => {
+  test('is scaled up by the first request, serves when its service is healthy, and is scaled to zero by a stop', async (t) => {
     const { api, slots } = await open(t, {}, (one) => {
       one.healthy = false;
     });
@@ -105,7 +105,7 @@ describe('a Deployment', { concurrency: 8 }, () => {
     );
   });
 
-  test('that was being scaled up again when it was stopped is scaled to nothing after that', async (t) => {
+  test('that was being scaled up again when it was stopped is scaled to zero after that', async (t) => {
     const api = await startKubeApi(t, tempDir());
     let passedMs = 0;
     const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs };
@@ -142,7 +142,7 @@ describe('a Deployment', { concurrency: 8 }, () => {
     assert.equal(slots.status(name).starts, 2);
   });
 
-  test('of which there is more than a start needs is left as it is', async (t) => {
+  test('with more replicas than a start needs is left unchanged', async (t) => {
     const { api, slots } = await open(t, {}, (one) => {
       one.wanted = 5;
     });
@@ -163,7 +163,7 @@ describe('a Deployment', { concurrency: 8 }, () => {
     assert.equal(api.wanted, 0);
   });
 
-  test('never keeps Naru from ending, whatever its API server does', async (t) => {
+  test('never keeps Naru from exiting, whatever its API server does', async (t) => {
     const { api, slots } = await open(t);
     await slots.acquire(name, me());
     api.fault = 'hang';
@@ -175,7 +175,7 @@ describe('a Deployment', { concurrency: 8 }, () => {
     assert.ok(performance.now() - began < patient(3_000));
   });
 
-  test('that somebody else scaled down is scaled up again when a request finds nobody', async (t) => {
+  test('that another client scaled down is scaled up again when a request finds no pod', async (t) => {
     const { api, slots } = await open(t);
     const lease = (await slots.acquire(name, me())) as SlotLease;
     api.wanted = 0;
@@ -187,7 +187,7 @@ describe('a Deployment', { concurrency: 8 }, () => {
     assert.equal(slots.status(name).starts, 1);
   });
 
-  test('that somebody scales up again during a stop is his', async (t) => {
+  test('that another client scales up again during a stop is left to it', async (t) => {
     const { api, slots } = await open(t);
     ((await slots.acquire(name, me())) as SlotLease).release();
     api.lags = true;
@@ -198,7 +198,7 @@ describe('a Deployment', { concurrency: 8 }, () => {
     assert.equal(api.wanted, 3);
   });
 
-  test('that is not managed is only asked for its health', async (t) => {
+  test('that is not managed is only probed', async (t) => {
     const { api, slots } = await open(t, { manage: false });
     assert.equal((await slots.acquire(name, me(200))).kind, 'loading');
     assert.equal(slots.status(name).state, 'STARTING');
@@ -233,7 +233,7 @@ describe('a credential', { concurrency: 4 }, () => {
     assert.equal((await asked).kind, 'lease');
   });
 
-  test('whose file is missing is named; nothing is sent without it', async (t) => {
+  test('whose file is missing is named; no request is sent without it', async (t) => {
     const tokenFile = join(tempDir(), 'token');
     const { api, slots } = await open(t, { token: null, tokenFile });
     assert.equal((await slots.acquire(name, me())).kind, 'loading');
@@ -255,7 +255,7 @@ describe('a credential', { concurrency: 4 }, () => {
     assert.deepEqual(api.calls, []);
   });
 
-  test('does not follow a redirect, and is in no reason and no log, whatever the server says', async (t) => {
+  test('does not follow a redirect, and is in no reason and no log, whatever the server returns', async (t) => {
     const elsewhere = await startKubeApi(t, tempDir());
     const headers = { location: `${elsewhere.url}${kubePath}` };
     const body = JSON.stringify({ kind: 'Status', message: 'you said\n  Bearer sesame, \u001b[31msesame' });
@@ -320,7 +320,7 @@ describe('an API server', { concurrency: 20 }, () => {
       assert.equal(world.api.calls.length, reads.length);
     });
 
-  test('that does not answer fails the start in time', async (t) => {
+  test('that does not respond fails the start at the time limit', async (t) => {
     const { reason } = await reasonOf(t, 'hang');
     assert.match(reason, /cannot be asked: no answer within 5000 ms/);
   });
@@ -333,7 +333,7 @@ describe('an API server', { concurrency: 20 }, () => {
     assert.equal(api.wanted, 2);
   });
 
-  test('that fails during a stop is asked until the pods are gone, and the log says why', async (t) => {
+  test('that fails during a stop is retried until the pods are gone, and the log has the reason', async (t) => {
     const { api, slots, logged } = await open(t);
     ((await slots.acquire(name, me())) as SlotLease).release();
     api.faults.push({ status: 403 }, { status: 500 }, 'drop');
@@ -344,7 +344,7 @@ describe('an API server', { concurrency: 20 }, () => {
     assert.match(alarms[0] ?? '', /may not scale deployment gpu\/vllm \(403\)/);
   });
 
-  test('whose Deployment is taken away ends a stop', async (t) => {
+  test('whose Deployment is deleted ends a stop', async (t) => {
     const { api, slots } = await open(t);
     ((await slots.acquire(name, me())) as SlotLease).release();
     api.wanted = null;
@@ -352,7 +352,7 @@ describe('an API server', { concurrency: 20 }, () => {
     assert.equal(slots.status(name).state, 'COLD');
   });
 
-  test('that carried out an order without answering is asked to take it back', async (t) => {
+  test('that carried out an order without responding gets the opposite order', async (t) => {
     const { api, slots } = await open(t, { replicas: 3 });
     await until('the first look', () => api.calls.length === 1);
     api.faults.push(null, 'lose');
@@ -366,7 +366,7 @@ describe('an API server', { concurrency: 20 }, () => {
     await until('the end of the start', () => slots.status(name).state !== 'STOPPING', 20_000);
   });
 
-  test('whose pods are not ready within the budget is asked to stop them', async (t) => {
+  test('whose pods are not ready within the budget scales them down again', async (t) => {
     const { api, slots } = await open(t, {}, undefined, { startBudgetMs: 400 });
     api.healthy = false;
     assert.equal((await slots.acquire(name, me())).kind, 'loading');

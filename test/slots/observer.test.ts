@@ -30,7 +30,7 @@ function listener(): { readonly observer: SlotObserver; readonly heard: string[]
 const me = (coldWaitMs = 8000) => ({ accountId: 1, signal: new AbortController().signal, coldWaitMs });
 
 describe('an observer', { concurrency: 3 }, () => {
-  test('hears one start and one wait for a request, with how long they took', async (t) => {
+  test('reports one start and one wait of a request, with their durations', async (t) => {
     const { observer, heard, took } = listener();
     const slots = await openSlots(t, engineSlot({ delayMs: 200 }), { observer });
     const lease = (await slots.acquire('local-a', me())) as SlotLease;
@@ -45,7 +45,7 @@ describe('an observer', { concurrency: 3 }, () => {
     assert.ok(start >= 200 && start <= wait && left < 200, `${took}`);
   });
 
-  test('hears how each start that comes to nothing ended', async (t) => {
+  test('reports how each failed start ended', async (t) => {
     const { observer, heard } = listener();
     const slots = await openSlots(
       t,
@@ -70,7 +70,7 @@ describe('an observer', { concurrency: 3 }, () => {
     ]);
   });
 
-  test('hears of the start that follows a crash, and of none that follows a stop', async (t) => {
+  test('reports the start that follows a crash, and none that follows a stop', async (t) => {
     const { observer, heard } = listener();
     const slots = await openSlots(t, engineSlot({ exitAfter: 1 }), { observer });
     const lease = (await slots.acquire('local-a', me())) as SlotLease;

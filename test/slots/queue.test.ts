@@ -26,22 +26,22 @@ function drain(queue: FairQueue<Item>): readonly number[] {
   return ids;
 }
 
-test('one account is served in the order in which it asked', () => {
+test('one account is served in the order of its requests', () => {
   assert.deepEqual(drain(queueOf(7, 7, 7, 7)), [1, 2, 3, 4]);
 });
 
 // spec:api/13.4
-test('accounts take turns, however many requests one of them has', () => {
+test('accounts alternate, however many requests one of them has', () => {
   assert.deepEqual(drain(queueOf(1, 1, 1, 1, 2, 2, 3)), [1, 5, 7, 2, 6, 3, 4]);
 });
 
-test('whoever leaves gives up the place without moving the others', () => {
+test('a request that leaves frees its position without moving the others', () => {
   const queue = rework(queueOf(1, 1, 2, 1, 2), (item) => (item.id === 1 || item.id === 3 ? null : item));
   assert.equal(queue.size, 3);
   assert.deepEqual(drain(queue), [2, 5, 4]);
 });
 
-test('a queue is never changed, only answered anew', () => {
+test('a queue is immutable; operations return a new one', () => {
   const queue = queueOf(1, 2, 1);
   enqueue(queue, { id: 9, accountId: 1 });
   dequeue(queue);
@@ -52,7 +52,7 @@ test('a queue is never changed, only answered anew', () => {
   );
 });
 
-test('nobody is lost and nobody is doubled, whatever comes and goes', () => {
+test('no waiter is lost or duplicated in any sequence of joins and leaves', () => {
   check(
     fc.property(fc.array(fc.oneof(fc.nat(4), fc.constant('take'), fc.constant('leave'))), (steps) => {
       let queue: FairQueue<Item> = emptyQueue;

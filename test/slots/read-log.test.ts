@@ -43,7 +43,7 @@ function follow(
   };
 }
 
-test('logs are listed newest first under the time of their start; a slot that never ran has none', async () => {
+test('logs are listed newest first with the time of their start; a slot that never ran has none', async () => {
   const { dataDir, dir } = slotDir();
   for (const name of ['2026-01-02T03-04-05.678Z.log', '2026-02-01T00-00-00.000Z.log', 'history.json'])
     writeFileSync(join(dir, name), '');
@@ -55,7 +55,7 @@ test('logs are listed newest first under the time of their start; a slot that ne
   assert.deepEqual(await startLogs(dataDir, 'nobody'), []);
 });
 
-test('a log is read whole or from its last lines, across the change of files; a last line needs no end', async () => {
+test('a log is read whole or from its last lines, across the file rotation; a last line needs no newline', async () => {
   const { dir } = slotDir();
   const path = join(dir, '2026-01-01T00-00-00.000Z.log');
   // The change of files cuts a line, and a character of three bytes, in two.
@@ -76,7 +76,7 @@ test('the last lines of a long log are the last ones', async () => {
   assert.deepEqual(await linesOf(readLog({ startedAt: '', path }, 2)), ['line 49998', 'line 49999']);
 });
 
-test('a followed log tells every line once and in order while the engine writes more than one file takes', async (t) => {
+test('a followed log prints every line once and in order while the engine writes more than one file holds', async (t) => {
   const { dataDir, dir } = slotDir();
   const path = join(dir, '2026-01-01T00-00-00.000Z.log');
   const log = openEngineLog(path, (thrown) => assert.fail(String(thrown)));
@@ -96,7 +96,7 @@ test('a followed log tells every line once and in order while the engine writes 
   );
 });
 
-test('following a slot goes on with its next start, also when there was none yet; following a start does not', async (t) => {
+test('following a slot continues with its next start, also if there was none yet; following a start does not', async (t) => {
   const { dataDir, dir } = slotDir();
   const slot = follow(t, { dataDir, slot: 's', log: null }, null);
   const first = join(dir, '2026-01-01T00-00-00.000Z.log');

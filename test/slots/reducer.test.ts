@@ -44,13 +44,13 @@ function idle(settings = config): SlotState {
   return play(coldSlot([]), events, settings).state;
 }
 
-test('a request that comes in the instant of the idle stop, but before it, keeps the engine', () => {
+test('a request that arrives just before the idle stop keeps the engine', () => {
   const { state, effects } = play(idle(), [ask(1400, 2), { kind: 'tick', atMs: 1400 }]);
   assert.deepEqual(kinds(effects), ['grant']);
   assert.equal(phaseOf(state), 'READY');
 });
 
-test('a request that comes in the instant of the idle stop, but after it, is served by the next start', () => {
+test('a request that arrives just after the idle stop is served by the next start', () => {
   const { state, effects } = play(idle(), [
     { kind: 'tick', atMs: 1400 },
     ask(1400, 2),
@@ -67,7 +67,7 @@ test('an engine with a request in flight is not idle, however long that takes', 
   assert.equal(wakeAtMs(state, config), Number.POSITIVE_INFINITY);
 });
 
-test('somebody who waits for the successor cuts the grace of a stopping engine to a second', () => {
+test('a request that waits for the successor cuts the grace of a stopping engine to a second', () => {
   const stopping = play(idle(), [{ kind: 'tick', atMs: 1400 }]).state;
   assert.equal(wakeAtMs(stopping, config), 6400);
   const { state } = play(stopping, [ask(1500, 2)]);
@@ -85,12 +85,12 @@ test('the time to wait falls second by second as the start proceeds, and is neve
   assert.equal(kinds(effects).filter((kind) => kind === 'spawn').length, 1);
 });
 
-test('without a history the first guess is ten seconds, or the whole budget if that is less', () => {
+test('without a history the first estimate is ten seconds, or the whole budget if that is less', () => {
   assert.equal(retryAfterSec(coldSlot([]), 0, config), 10);
   assert.equal(retryAfterSec(coldSlot([]), 0, { ...config, startBudgetMs: 3000 }), 3);
 });
 
-test('a start that is overdue by more than the cold wait is not believed any longer', () => {
+test('a start that is overdue by more than the cold wait is no longer waited for', () => {
   const started = play(coldSlot([200]), [
     ask(0, 1),
     { kind: 'leave', atMs: 10, id: 1, unreachable: false },
@@ -119,7 +119,7 @@ test('failed starts back off for one, two, four, eight seconds, and the fifth on
   }
 });
 
-test('a slot that was asked for during its back-off starts at the end of it, a slot that was not stays cold', () => {
+test('a slot with requests during its back-off starts at the end of it, a slot without stays cold', () => {
   const failed = play(coldSlot([]), [
     ask(0, 1),
     { kind: 'exited', atMs: 0, epoch: 1, reason: 'exited', collision: false },
@@ -129,7 +129,7 @@ test('a slot that was asked for during its back-off starts at the end of it, a s
   assert.equal(phaseOf(play(failed, [ask(500, 2), { kind: 'tick', atMs: 1000 }]).state), 'STARTING');
 });
 
-test('a first crash restarts at once for those who wait, a second one soon after backs off', () => {
+test('a first crash restarts at once for waiting requests, a second one soon after backs off', () => {
   const crash = (atMs: number, epoch: number): readonly TimedSlotEvent[] => [
     { kind: 'exited', atMs, epoch, reason: 'exited with code 0', collision: false },
     { kind: 'gone', atMs, epoch },
@@ -142,7 +142,7 @@ test('a first crash restarts at once for those who wait, a second one soon after
   assert.equal(phaseOf(muchLater.state), 'COLD');
 });
 
-test('a crash gives those who queued the whole cold wait, however long they had queued', () => {
+test('a crash gives queued requests the whole cold wait, however long they had queued', () => {
   const queued = play(idle(), [ask(500, 2), ask(500, 3)]).state;
   const { state, effects } = play(queued, [
     { kind: 'exited', atMs: 50_000, epoch: 1, reason: 'exited with code 0', collision: false },
@@ -153,7 +153,7 @@ test('a crash gives those who queued the whole cold wait, however long they had 
   assert.deepEqual(kinds(play(state, [{ kind: 'tick', atMs: 55_000 }]).effects), ['refuse']);
 });
 
-test('a slow engine that crashes is started again for those whom its start would have kept too long', () => {
+test('a slow engine that crashes is restarted for requests that would not have waited for its start', () => {
   const slow = play(coldSlot([60_000]), [
     { kind: 'start', atMs: 0 },
     ...ready(20_000),
@@ -168,7 +168,7 @@ test('a slow engine that crashes is started again for those whom its start would
   ]);
 });
 
-test('a start for which nobody waits any more goes on, over a stranger on its port too', () => {
+test('a start without waiting requests continues, also over a foreign process on its port', () => {
   const { effects } = play(coldSlot([]), [
     ask(0, 1),
     { kind: 'leave', atMs: 1, id: 1, unreachable: false },
@@ -178,7 +178,7 @@ test('a start for which nobody waits any more goes on, over a stranger on its po
   assert.deepEqual(kinds(effects), ['spawn', 'kill', 'spawn']);
 });
 
-test('a stranger on the port costs a new start, not the waiters, and counts as a failure the fifth time', () => {
+test('a foreign process on the port costs a new start, not the waiters, and counts as a failure the fifth time', () => {
   let state = play(coldSlot([]), [ask(0, 1)]).state;
   for (let epoch = 1; epoch <= 4; epoch += 1) {
     const met = play(state, [
@@ -197,7 +197,7 @@ test('a stranger on the port costs a new start, not the waiters, and counts as a
   assert.equal(phaseOf(fifth.state), 'BACKOFF');
 });
 
-test('what an earlier start reports changes nothing', () => {
+test('a report of an earlier start changes nothing', () => {
   const second = play(idle(), [
     { kind: 'tick', atMs: 1400 },
     ask(1400, 2),
@@ -211,7 +211,7 @@ test('what an earlier start reports changes nothing', () => {
   assert.deepEqual(play(second.state, late), { state: second.state, effects: [] });
 });
 
-test('an operator’s stop lets leases end, takes them when they do not, and then serves those who wait', () => {
+test('an operator’s stop lets leases end, revokes them at the limit, and then serves waiting requests', () => {
   const two: readonly TimedSlotEvent[] = [
     ask(500, 2),
     ask(500, 3),
@@ -225,7 +225,7 @@ test('an operator’s stop lets leases end, takes them when they do not, and the
   assert.deepEqual(next.effects.at(-1), { kind: 'grant', id: 3, epoch: 2, baseUrl: engine.baseUrl });
 });
 
-test('an external engine that does not take a request is probed again, and its other leases live on', () => {
+test('an external engine that rejects a request is probed again, and its other leases continue', () => {
   const outside = { ...config, external: true, maxConcurrency: 2 };
   const { state, effects } = play(
     idle(outside),
@@ -238,7 +238,7 @@ test('an external engine that does not take a request is probed again, and its o
   assert.deepEqual(failed.state.replicas[0]?.leases, [3]);
 });
 
-test('a closed slot answers everybody, stops its engine and starts nothing', () => {
+test('a closed slot rejects every request, stops its engine and starts nothing', () => {
   const { effects, state } = play(idle(), [ask(500, 2), ask(500, 3), { kind: 'close', atMs: 600 }]);
   assert.deepEqual(kinds(effects).toSorted(), ['grant', 'lose', 'refuse', 'terminate']);
   const after = play(state, [

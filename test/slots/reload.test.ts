@@ -12,7 +12,7 @@ function leased(answer: SlotLease | SlotLoading): SlotLease {
 }
 
 describe('a change of the configuration', { concurrency: 2 }, () => {
-  test('leaves a slot that is the same alone, its lease and its engine, and changes what no engine sees', async (t) => {
+  test('leaves an unchanged slot alone with its lease and engine, and applies members that no engine uses', async (t) => {
     const slots = await openSlots(t, engineSlot());
     const lease = leased(await slots.acquire('local-a', me()));
     const behind = slots.acquire('local-a', me());
@@ -26,7 +26,7 @@ describe('a change of the configuration', { concurrency: 2 }, () => {
     assert.deepEqual([slots.status('local-a').pid, slots.status('local-a').starts], [pid, 1]);
   });
 
-  test('drains an engine that has to be another one, and starts that when nothing is left of the first', async (t) => {
+  test('drains an engine whose command changed, and starts the new one after the first has ended', async (t) => {
     const slots = await openSlots(t, engineSlot());
     const lease = leased(await slots.acquire('local-a', me()));
     const queued = slots.acquire('local-a', me());
@@ -45,7 +45,7 @@ describe('a change of the configuration', { concurrency: 2 }, () => {
     assert.notEqual(((await (await fetch(`${third.baseUrl}/x`)).json()) as { pid: number }).pid, first);
   });
 
-  test('lets a slot that is gone end what it has, stops it, and tells whoever still comes that it is loading', async (t) => {
+  test('lets a removed slot complete its requests, stops it, and reports `loading` to new requests', async (t) => {
     const slots = await openSlots(t, [engineSlot(), engineSlot({}, { name: 'local-b' })]);
     const lease = leased(await slots.acquire('local-a', me()));
     const { pid } = slots.status('local-a');
@@ -66,7 +66,7 @@ describe('a change of the configuration', { concurrency: 2 }, () => {
     leased(await slots.acquire('local-a', me()));
   });
 
-  test('is refused as a whole when a slot can never have its memory', async (t) => {
+  test('is rejected as a whole when a slot can never have its memory', async (t) => {
     const slots = await openSlots(t, engineSlot());
     const big = engineSlot({}, { gpus: ['0'], vramMb: 30_000 });
     await assert.rejects(
@@ -76,7 +76,7 @@ describe('a change of the configuration', { concurrency: 2 }, () => {
     leased(await slots.acquire('local-a', me()));
   });
 
-  test('that takes away a slot which never ends gives it the drain and no more', async (t) => {
+  test('that removes a slot with an endless request gives it the drain and no more', async (t) => {
     const slots = await openSlots(t, engineSlot());
     const lease = leased(await slots.acquire('local-a', me()));
     (await slots.prepare(slotsOf([], { drainMs: 200 })))();

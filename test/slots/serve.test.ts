@@ -17,7 +17,7 @@ const counts = (slots: Slots) => {
 };
 
 describe('a ready engine', { concurrency: 2 }, () => {
-  test('two hundred requests for one lane are all served, one at a time, first come first', async (t) => {
+  test('two hundred requests for one lane are all served, one at a time, first come, first served', async (t) => {
     const slots = await openSlots(t, engineSlot());
     const order: number[] = [];
     let inFlight = 0;
@@ -41,7 +41,7 @@ describe('a ready engine', { concurrency: 2 }, () => {
     assert.equal(slots.status('local-a').starts, 1);
   });
 
-  test('an account with much to do does not make another one wait for more than a turn', async (t) => {
+  test('an account with many requests does not make another one wait for more than a turn', async (t) => {
     const slots = await openSlots(t, engineSlot());
     const order: number[] = [];
     const ask = async (accountId: number): Promise<void> => {
@@ -58,7 +58,7 @@ describe('a ready engine', { concurrency: 2 }, () => {
     assert.deepEqual(order, [1, 2, 3, 1, 2, 1, 1, 1, 1]);
   });
 
-  test('whoever leaves frees the place at once: before, during the start, in the queue and with the lane', async (t) => {
+  test('a client that disconnects frees its position at once: before, during the start, in the queue and with the lane', async (t) => {
     const slots = await openSlots(t, engineSlot({ healthyFrom: 3 }));
     await assert.rejects(
       slots.acquire('local-a', { accountId: 1, signal: AbortSignal.abort(new Error('early')) }),
@@ -91,7 +91,7 @@ describe('a ready engine', { concurrency: 2 }, () => {
     assert.deepEqual(counts(slots), { inFlight: 0, queued: 0 });
   });
 
-  test('an engine that ends under a lease, even with code 0, is a crash: the lease hears of it, the next one restarts', async (t) => {
+  test('an engine that exits during a lease, even with code 0, is a crash: the lease ends, the next one restarts', async (t) => {
     const slots = await openSlots(t, engineSlot({ exitAfter: 2 }));
     const lease = leased(await slots.acquire('local-a', me()));
     const behind = slots.acquire('local-a', me(2));

@@ -75,7 +75,7 @@ describe('a start', { concurrency: 2 }, () => {
     assert.equal(slots.status('local-a').starts, 1);
   });
 
-  test('a first start, of which nothing is known, is waited for, but not beyond the cold wait', async (t) => {
+  test('a first start without a history is waited for, but not beyond the cold wait', async (t) => {
     const slots = await openSlots(t, engineSlot({ delayMs: 60_000 }));
     const began = performance.now();
     const answer = await slots.acquire('local-a', me(200));
@@ -85,7 +85,7 @@ describe('a start', { concurrency: 2 }, () => {
     assert.deepEqual(await slots.acquire('local-a', me(0)), { kind: 'loading', retryAfterSec: 10 });
   });
 
-  test('how long starts take is remembered over a restart of Naru', async (t) => {
+  test('start durations are kept over a restart of Naru', async (t) => {
     const dataDir = tempDir();
     const first = await openSlots(t, engineSlot(), { dataDir });
     leased(await first.acquire('local-a', me())).release();
@@ -110,7 +110,7 @@ describe('a start', { concurrency: 2 }, () => {
     assert.deepEqual(await groupMembers(pid ?? 0), []);
   });
 
-  test('an engine that ends at its start backs off, tells why, and is tried again by those who ask', async (t) => {
+  test('an engine that exits at its start backs off, reports why, and later requests retry it', async (t) => {
     const slots = await openSlots(t, engineSlot({ crashAtStart: 3 }));
     assert.deepEqual(await slots.acquire('local-a', me()), { kind: 'loading', retryAfterSec: 1 });
     await until('the back-off', () => slots.status('local-a').state === 'BACKOFF');
@@ -121,7 +121,7 @@ describe('a start', { concurrency: 2 }, () => {
     assert.deepEqual(await slots.acquire('local-a', me()), { kind: 'loading', retryAfterSec: 2 });
   });
 
-  test('a command or a folder that does not exist is a failed start, not a fault of Naru', async (t) => {
+  test('a command or a directory that does not exist is a failed start, not an internal error', async (t) => {
     const driver = { kind: 'process', command: ['/no/such/engine'], env: {}, cwd: '/' } as const;
     const lost = { ...driver, cwd: '/no/such/folder' };
     const slots = await openSlots(t, [
@@ -138,7 +138,7 @@ describe('a start', { concurrency: 2 }, () => {
   });
 
   for (const stranger of [200, 404])
-    test(`a stranger on the port that answers ${stranger} is found out, and the next start takes another port`, async (t) => {
+    test(`a foreign process on the port that responds with ${stranger} is detected, and the next start uses another port`, async (t) => {
       const server = createServer((_, response) => response.writeHead(stranger).end('not yours'));
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       t.after(() => server.close());
@@ -160,7 +160,7 @@ describe('a start', { concurrency: 2 }, () => {
       assert.equal(fooled.status('local-b').starts, 5);
     });
 
-  test('names that cannot name a folder, and slots that do not exist, are faults', async (t) => {
+  test('names that cannot name a directory, and slots that do not exist, are faults', async (t) => {
     await assert.rejects(openSlots(t, engineSlot({}, { name: '../x' })), /cannot name a slot/);
     const slots = await openSlots(t, engineSlot());
     await assert.rejects(slots.acquire('local-z', me()), /no slot local-z/);

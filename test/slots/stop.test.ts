@@ -33,7 +33,7 @@ async function groupOf(pid: number | null): Promise<number> {
 }
 
 describe('a stop', { concurrency: 3 }, () => {
-  test('an engine that does not listen to SIGTERM is killed after the grace, and its lease is lost', async (t) => {
+  test('an engine that ignores SIGTERM is killed after the grace, and its lease is lost', async (t) => {
     const slots = await openSlots(t, engineSlot({ ignoreSigterm: true }), { graceMs: 500 });
     const lease = leased(await slots.acquire('local-a', me()));
     const pgid = await groupOf(slots.status('local-a').pid);
@@ -60,7 +60,7 @@ describe('a stop', { concurrency: 3 }, () => {
     await until('a start by the operator', () => slots.status('local-a').state === 'READY');
   });
 
-  test('a grandchild that outlives its leader goes with it, at a stop and after a crash', async (t) => {
+  test('a grandchild that outlives its leader is killed with it, at a stop and after a crash', async (t) => {
     const slots = await openSlots(t, engineSlot({ grandchild: true }), { graceMs: 500 });
     const lease = leased(await slots.acquire('local-a', me()));
     const pgid = await groupOf(slots.status('local-a').pid);
@@ -77,7 +77,7 @@ describe('a stop', { concurrency: 3 }, () => {
     assert.deepEqual(await groupMembers(second), []);
   });
 
-  test('every process of the group has the grace to end in order, also after its leader did', async (t) => {
+  test('every process of the group has the grace to exit, also after its leader did', async (t) => {
     const dir = tempDir();
     const child = `trap "sleep 0.2; echo done >${dir}/end; exit" TERM; echo up >${dir}/up; while :; do sleep 0.05; done`;
     const command = ['sh', '-c', 'sh -c "$0" & trap "exit 0" TERM; wait', child];
@@ -89,7 +89,7 @@ describe('a stop', { concurrency: 3 }, () => {
     assert.ok(existsSync(join(dir, 'end')));
   });
 
-  test('a stop in the middle of a start leaves nothing', async (t) => {
+  test('a stop in the middle of a start leaves no process', async (t) => {
     const slots = await openSlots(t, engineSlot({ delayMs: 60_000 }));
     slots.start('local-a');
     await slots.stop('local-a');
@@ -101,7 +101,7 @@ describe('a stop', { concurrency: 3 }, () => {
     assert.deepEqual(await groupMembers(pid), []);
   });
 
-  test('a close answers those who wait and leaves no process', async (t) => {
+  test('a close rejects waiting requests and leaves no process', async (t) => {
     const slots = await openSlots(t, [engineSlot(), engineSlot({ delayMs: 60_000 }, { name: 'local-b' })]);
     const lease = leased(await slots.acquire('local-a', me()));
     const queued = slots.acquire('local-a', me());
@@ -135,7 +135,7 @@ describe('a stop', { concurrency: 3 }, () => {
       leased(await slots.acquire('local-a', me()));
     });
 
-  test('what an earlier Naru left is swept away at the start, and nobody who only has its pid', async (t) => {
+  test('processes of an earlier Naru are killed at the start, and none that only reuses a pid', async (t) => {
     const dataDir = tempDir();
     const left = sleeper(t);
     const other = sleeper(t);
@@ -155,7 +155,7 @@ describe('a stop', { concurrency: 3 }, () => {
       assert.equal(existsSync(join(dataDir, 'slots', name, 'running.json')), false);
   });
 
-  test('a residency that ends while the time is being looked at is seen to end', async (t) => {
+  test('a residency that ends during the check of the time counts as ended', async (t) => {
     const gpu = { gpus: ['0'], vramMb: 6, minResidentMs: 300 };
     const both = [engineSlot({}, gpu), engineSlot({}, { ...gpu, name: 'local-b' })];
     const clock = new HastyClock();
@@ -166,7 +166,7 @@ describe('a stop', { concurrency: 3 }, () => {
     assert.ok(clock.hasty > 0);
   });
 
-  test('where there is no /proc, ps finds the same members of a group', async (t) => {
+  test('without /proc, ps finds the same members of a group', async (t) => {
     const pid = sleeper(t);
     assert.deepEqual(await groupMembersByPs(pid), [pid]);
     assert.deepEqual(await groupMembers(pid), [pid]);
