@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { array, asyncProperty, boolean, assert as holds, tuple, uint8Array } from 'fast-check';
 import { ByteStream } from '../../src/upstreams/byte-stream.ts';
 
-test('the bytes that are read are those that came, however they are cut and whenever they are taken', async () => {
+test('the bytes read are the bytes received, however they are cut and whenever they are read', async () => {
   const pieces = array(tuple(uint8Array({ minLength: 1, maxLength: 3_000 }), boolean()), { maxLength: 30 });
   await holds(
     asyncProperty(pieces, async (given) => {

@@ -31,7 +31,7 @@ function patient() {
   };
 }
 
-test('failures in a row open the circuit, and an answer in between begins the count anew', () => {
+test('failures in a row open the circuit, and a success in between restarts the count', () => {
   const { health, fail, circuit, now } = patient();
   fail(2);
   health.ended(label, whole);
@@ -46,7 +46,7 @@ test('failures in a row open the circuit, and an answer in between begins the co
   );
 });
 
-test('what the request is to blame for never opens it; a refused credential does', () => {
+test('request errors never open it; a rejected credential does', () => {
   const blameless = patient();
   for (const status of [400, 413, 422, 429]) blameless.fail(20, status);
   assert.equal(blameless.circuit(), 'closed');
@@ -57,7 +57,7 @@ test('what the request is to blame for never opens it; a refused credential does
   }
 });
 
-test('one probe at a time is let through when it is due', () => {
+test('one probe at a time is admitted when it is due', () => {
   const { health, fail, pass, circuit } = patient();
   fail(3);
   assert.equal(health.takeProbe(label), false);
@@ -86,7 +86,7 @@ test('a probe that fails opens it for twice as long, up to the limit', () => {
   assert.deepEqual(waits, [1_000, 2_000, 4_000, 5_000, 5_000]);
 });
 
-test('a probe that is answered closes it on probation: only an answer to its end makes it well', () => {
+test('a successful probe closes it on probation: only a complete response makes it healthy', () => {
   const { health, fail, pass, circuit, now } = patient();
   fail(3);
   pass(1_000);
@@ -109,7 +109,7 @@ test('a probe that is answered closes it on probation: only an answer to its end
   assert.equal(health.standing(label).probeInMs, 1_000);
 });
 
-test('stragglers of before say nothing of an open circuit, neither good nor bad', () => {
+test('responses of earlier requests do not change an open circuit, neither way', () => {
   const { health, fail, pass, circuit, now } = patient();
   const askedMs = now() - 500;
   fail(3);
@@ -123,7 +123,7 @@ test('stragglers of before say nothing of an open circuit, neither good nor bad'
   assert.equal(circuit(), 'closed');
 });
 
-test('an outage shows also where a failure is never followed by enough others', () => {
+test('an outage is detected also if a failure is never followed by enough others', () => {
   const { health, fail, pass } = patient();
   for (let n = 0; n < 4; n += 1) {
     fail(1);
@@ -139,7 +139,7 @@ test('an outage shows also where a failure is never followed by enough others', 
   assert.equal(health.standing(label).unsteady, false);
 });
 
-test('a sane `Retry-After` is honoured to the second, an absurd one is ignored', () => {
+test('a sane `Retry-After` is respected to the second, an absurd one is ignored', () => {
   const cases: readonly (readonly [number | null, number])[] = [
     [30_000, 30_000],
     [1_000, 1_000],
@@ -158,7 +158,7 @@ test('a sane `Retry-After` is honoured to the second, an absurd one is ignored',
   }
 });
 
-test('cool-downs grow when one follows another, and a burst of refusals is one', () => {
+test('consecutive cool-downs grow, and a burst of rejections is one', () => {
   const { health, fail, pass, now } = patient();
   const waits: number[] = [];
   for (let n = 0; n < 7; n += 1) {
@@ -201,7 +201,7 @@ test('`Retry-After` is read in seconds, in milliseconds and as a date against th
   assert.equal(read({}), null);
 });
 
-test('candidates that a new configuration lacks are forgotten, the others keep their circuits', () => {
+test('candidates that a new configuration lacks are removed, the others keep their circuits', () => {
   const { health } = patient();
   for (const one of ['kept/x', 'gone/x']) for (let n = 0; n < 3; n += 1) health.failed(one, 500);
   health.keepOnly(new Set(['kept/x']));

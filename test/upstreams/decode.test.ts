@@ -44,7 +44,7 @@ const encoders: readonly (readonly [string, () => Encoder, number])[] = [
 ];
 
 for (const [encoding, create, flush] of encoders) {
-  test(`what was flushed as ${encoding} (${create.name}) comes out before anything else follows`, async () => {
+  test(`bytes flushed as ${encoding} (${create.name}) are returned before the next bytes arrive`, async () => {
     const encoder = create();
     const body = new ByteStream();
     encoder.on('data', (piece: Buffer) => body.push(piece));
@@ -65,7 +65,7 @@ for (const [encoding, create, flush] of encoders) {
   });
 }
 
-test('two encodings are undone in their order, and a third is refused', async () => {
+test('two encodings are decoded in order, and a third is rejected', async () => {
   const twice = gzipSync(brotliCompressSync('words'));
   assert.equal(await read(decoded(bodyOf(twice), 'br, gzip')), 'words');
   await assert.rejects(read(decoded(bodyOf(gzipSync(twice)), 'br, gzip, gzip')), /too many/);
@@ -77,14 +77,14 @@ test('a body without an encoding is the same object', () => {
   assert.equal(decoded(body, 'identity'), body);
 });
 
-test('damaged, cut and missing bytes are an error, none at all an empty body', async () => {
+test('damaged, truncated and missing bytes are an error, no bytes at all an empty body', async () => {
   const bytes = deflateSync('나루'.repeat(1000));
   await assert.rejects(read(decoded(bodyOf(bytes.subarray(0, -4)), 'deflate')));
   await assert.rejects(read(decoded(bodyOf(Buffer.from('plain words')), 'gzip')));
   assert.equal(await read(decoded(bodyOf(), 'gzip')), '');
 });
 
-test('a connection that breaks off in the middle breaks the decoded body off with its reason', async () => {
+test('a connection that breaks off in the middle fails the decoded body with its reason', async () => {
   const body = new ByteStream();
   const plain = decoded(body, 'gzip');
   body.push(gzipSync('words').subarray(0, 12));
@@ -93,7 +93,7 @@ test('a connection that breaks off in the middle breaks the decoded body off wit
   await assert.rejects(reading, /the line is cut/);
 });
 
-test('a bomb is given up, and its connection closed, long before it has gone off', async () => {
+test('a decompression bomb is aborted, and its connection closed, long before its full size', async () => {
   const body = new ByteStream();
   let closed: Error | null = null;
   body.attach({
@@ -115,7 +115,7 @@ test('a bomb is given up, and its connection closed, long before it has gone off
   assert.ok(closed !== null, 'the connection is open');
 });
 
-test('a reader that takes nothing stops the decoder', async () => {
+test('a reader that reads nothing pauses the decoder', async () => {
   const body = new ByteStream();
   let isPaused = false;
   body.attach({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Engines } from '../../src/upstreams/providers.ts';
 
-test('engines that are gone leave no connections behind: each start has its own port, for months', async () => {
+test('stopped engines leave no connections behind: each start has its own port, for months', async () => {
   const engines = new Engines(() => 1_000);
   const first = engines.at('http://127.0.0.1:10000/v1');
   assert.equal(engines.at('http://127.0.0.1:10000/v1'), first);

@@ -31,7 +31,7 @@ test('a candidate that was never tried has no numbers', () => {
   assert.equal(of.throughput(halfAnHourMs), null);
 });
 
-test('uptime is the share of successes, and forgets what is older than its window', () => {
+test('uptime is the share of successes, and drops samples older than its window', () => {
   const { health, pass } = patient();
   const of = health.of('up1/x');
   for (let n = 0; n < 3; n += 1) health.ended('up1/x', answer);
@@ -59,7 +59,7 @@ test('uptime is the share of successes, and forgets what is older than its windo
   );
 });
 
-test('an answer that broke off is a failure; a rate limit and a bad request are neither', () => {
+test('an interrupted response is a failure; a rate limit and a bad request are neither', () => {
   const { health } = patient();
   for (const status of [400, 403, 413, 422, 429]) health.failed('up1/x', status);
   assert.equal(health.of('up1/x').uptime(fiveMinutesMs), null);
@@ -69,7 +69,7 @@ test('an answer that broke off is a failure; a rate limit and a bad request are 
   assert.equal(health.of('up1/x').uptime(fiveMinutesMs), 25);
 });
 
-test('candidates do not mix', () => {
+test('candidates are measured separately', () => {
   const { health } = patient();
   health.ended('up1/x', answer);
   health.failed('slot/a', null);
@@ -77,7 +77,7 @@ test('candidates do not mix', () => {
   assert.equal(health.of('slot/a').uptime(oneDayMs), 0);
 });
 
-test('latency is what so many percent stay below, throughput what so many percent reach', () => {
+test('a latency percentile is an upper bound, a throughput percentile a lower bound', () => {
   const { health } = patient();
   for (let n = 1; n <= 100; n += 1) {
     health.responded('up1/x', n * 10);
@@ -93,7 +93,7 @@ test('latency is what so many percent stay below, throughput what so many percen
   close(health.of('up1/x').throughput(halfAnHourMs), { p50: 51, p75: 26, p90: 11, p99: 2 });
 });
 
-test('what cannot be a speed is none', () => {
+test('an impossible speed is ignored', () => {
   const { health } = patient();
   health.ended('up1/x', { broken: false, tokens: 0, tookMs: 100 });
   health.ended('up1/x', { broken: false, tokens: 5, tookMs: 0 });
@@ -125,7 +125,7 @@ test('every percentile is within five percent of the true one, whatever the samp
   );
 });
 
-test('a ring counts what its window holds to the length of a bucket, whatever came before', () => {
+test('a ring counts its window to the length of a bucket, whatever came before', () => {
   const moves = fc.array(fc.tuple(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 2 })), {
     maxLength: 200,
   });
@@ -148,7 +148,7 @@ test('a ring counts what its window holds to the length of a bucket, whatever ca
   );
 });
 
-test('what a request costs is below a microsecond', () => {
+test('measuring a request costs less than a microsecond', () => {
   const health = new Health(systemClock);
   const rounds = 20_000;
   const best = Math.min(

@@ -108,7 +108,7 @@ describe('a connection that the upstream closed under a request', () => {
     });
   }
 
-  test('each request that is sent once more is counted for its candidate and logged', async () => {
+  test('each request that is sent again is counted for its candidate and logged', async () => {
     upstream.conduct = answers;
     // The last act of `ask` on the counter is its reset.
     assert.equal((await ask()).status, 200);
@@ -164,7 +164,7 @@ describe('a connection that the upstream closed under a request', () => {
     assert.deepEqual([...new Set(statuses)], [200]);
   });
 
-  test('interim responses that nobody asked for are passed over, in any number and however they are cut', async () => {
+  test('unexpected interim responses are skipped, in any number and however they are cut', async () => {
     const interim = (status: number): string =>
       `HTTP/1.1 ${status} Interim\r\nlink: </a>; rel=preload\r\n\r\n`;
     const final = wholeAnswer('hello').toString('latin1');
@@ -188,7 +188,7 @@ describe('a connection that the upstream closed under a request', () => {
     }
   });
 
-  test('interim responses without an end are given up', async () => {
+  test('interim responses without an end are rejected', async () => {
     upstream.conduct = (socket) => void socket.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(200));
     assert.equal((await ask()).status, 502);
     upstream.conduct = (socket) =>
