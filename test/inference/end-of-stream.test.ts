@@ -42,7 +42,7 @@ for (const [name, end] of [
     },
   ],
 ] as const satisfies readonly (readonly [string, Act])[]) {
-  test(`a finish with usage and ${name} instead of [DONE] ends the answer after the grace, not the idle limit`, async () => {
+  test(`a finish with usage and ${name} instead of [DONE] ends the response after the grace, not the idle limit`, async () => {
     act = begins([role, delta({ content: 'hello' }), stop, used()], end);
     for (const stream of [true, false]) {
       const { answer, tookMs } = await ask(stream);
@@ -53,7 +53,7 @@ for (const [name, end] of [
   });
 }
 
-test('usage on every chunk does not end the answer before the usage at its end', async () => {
+test('usage on every chunk does not end the response before the usage at its end', async () => {
   const early = { usage: { prompt_tokens: 10, completion_tokens: 1 } };
   act = async (wire) => {
     await wire.send(streamHead);

@@ -18,7 +18,7 @@ const maxGroupings = byTier(2, 32);
 /** Divisions of the bytes at any place, also inside of events. */
 const byteDivisions = byTier(1, 8);
 
-describe('the result of a stream does not depend on how its bytes are read', () => {
+describe('the result of a stream does not depend on how its bytes are split', () => {
   let naru: TestGateway;
   let site: FaultySite;
   let act: Act = () => {};

@@ -43,7 +43,7 @@ function ask(first: Reply, second: Reply, stream = false): Promise<Answered> {
 }
 
 // spec:errors/3.11
-test('when every candidate rejects the request with 400, 413 or 422, a retry is discouraged and the sentence passed on', async () => {
+test('when every candidate rejects the request with 400, 413 or 422, a retry is discouraged and the message passed on', async () => {
   for (const stream of [false, true])
     for (const [one, other] of [
       [400, 400],
@@ -74,7 +74,7 @@ test('an error inside of a successful response counts the same', async () => {
   assert.equal(assertError(streamed, 502, 'provider_error')['upstream_message'], sentence);
 });
 
-test('when one candidate failed in another way, a retry may help, and no sentence is passed on', async () => {
+test('when one candidate failed in another way, a retry may help, and no message is passed on', async () => {
   for (const other of [reply.status(500), reply.status(401), reply.tooMany('1'), reply.drop(), says(404)])
     for (const answer of [await ask(says(400), other), await ask(other, says(400))]) {
       const metadata = assertError(answer, 502, 'provider_error');
@@ -83,7 +83,7 @@ test('when one candidate failed in another way, a retry may help, and no sentenc
     }
 });
 
-test('the sentence holds no key, host or file, and at most 500 characters', async () => {
+test('the message has no key, host or file, and at most 500 characters', async () => {
   const host = new URL(ups[1].url).host;
   const leaky = `Incorrect key ${providerKey} at http://${host}/v1, see /srv/models/a.py or ask 10.0.0.7:8000. ${'long '.repeat(300)}`;
   const answer = await ask(says(400), says(400, leaky));

@@ -73,7 +73,7 @@ describe('while another candidate is left', () => {
   });
   after(() => world.close());
 
-  test('a silent candidate is dropped after the default first-byte limit, and the next one answers', async () => {
+  test('a silent candidate is dropped after the default first-byte limit, and the next one responds', async () => {
     for (const [stream, limitMs] of [
       [true, 200],
       [false, 600],
@@ -109,7 +109,7 @@ describe('while another candidate is left', () => {
     assert.equal((await asked).status, 200);
   });
 
-  test('the limit is counted to the first byte: a candidate that has begun is waited for', async () => {
+  test('the limit applies up to the first byte: a candidate that has started is not dropped', async () => {
     for (const place of ['head', -10] as const)
       for (const stream of [true, false]) {
         const hold = gate();
@@ -123,7 +123,7 @@ describe('while another candidate is left', () => {
       }
   });
 
-  test('a candidate that was slow lately has four times its p99', async () => {
+  test('a candidate with slow recent responses has four times its p99', async () => {
     world.naru.gateway.health.keepOnly(new Set());
     world.naru.gateway.health.firstByte('silent/m', true, 400);
     const startMs = performance.now();
@@ -137,7 +137,7 @@ describe('while another candidate is left', () => {
   });
 });
 
-test('what the configuration says of a provider replaces the default, for better or worse', async () => {
+test("a provider's configured limit replaces the default, whether higher or lower", async () => {
   const world = await openWorld(
     { upstream_timeout_ms: 60_000, fallback_stream_ms: 100, fallback_whole_ms: 100 },
     { first_byte_timeout_ms: 700 },
@@ -165,7 +165,7 @@ describe('the total time of a request', () => {
   });
   after(() => world.close());
 
-  test('ends an answer that flows, and says so', async () => {
+  test('ends a response that still streams, with its reason', async () => {
     const slow = (bytes: number): ReturnType<typeof reply.chat> =>
       reply.chat('x '.repeat(500)).drip(bytes, 30);
     world.silent.next(slow(1_000));
@@ -191,7 +191,7 @@ describe('the total time of a request', () => {
   });
 });
 
-test('an answer that falls silent names the idle limit, also a whole one', async () => {
+test('a response that falls silent names the idle limit, also when it is not streamed', async () => {
   const world = await openWorld({ upstream_timeout_ms: 60_000, stream_idle_timeout_ms: 300 });
   try {
     for (const stream of [true, false]) {
@@ -207,7 +207,7 @@ test('an answer that falls silent names the idle limit, also a whole one', async
   }
 });
 
-test('an attempt in flight when the client leaves is in the record', async () => {
+test('an attempt in flight when the client disconnects is in the record', async () => {
   const world = await openWorld({ upstream_timeout_ms: 60_000 });
   try {
     for (const [act, status] of [
