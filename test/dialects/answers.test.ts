@@ -16,7 +16,7 @@ for (const wire of wires) {
     });
     after(() => world.close());
 
-    test('answers at the same time do not mix', async () => {
+    test('concurrent responses do not mix', async () => {
       const { naru, upstream } = world;
       const account = await naru.account({ credit: '100000000' });
       const tags = Array.from({ length: 20 }, (_, n) => `tag-${n}-`);
@@ -36,7 +36,7 @@ for (const wire of wires) {
     for (const stream of [false, true]) {
       const how = stream ? 'streamed' : 'whole';
 
-      test(`a ${how} answer is passed on and billed`, async () => {
+      test(`a ${how} response is relayed and billed`, async () => {
         const { naru, upstream } = world;
         const account = await naru.account();
         upstream.next(wire.says(hello));
@@ -51,7 +51,7 @@ for (const wire of wires) {
         assert.equal(books.records.length, 1);
       });
 
-      test(`a call of a tool comes back ${how}, and its result goes out`, async () => {
+      test(`a tool call is returned ${how}, and its result is sent`, async () => {
         const { naru, upstream } = world;
         const account = await naru.account();
         const call = { id: 'call_01', name: 'weather', args: ['{"city":', '"서울"}'] };
@@ -91,7 +91,7 @@ for (const wire of wires) {
         );
       });
 
-      test(`an answer of a demanded shape is text, also where it is made by a tool ${how}`, async () => {
+      test(`a structured response is text, also where a tool produces it ${how}`, async () => {
         const { naru, upstream } = world;
         const account = await naru.account();
         const schema = { type: 'object', properties: { celsius: { type: 'number' } } };
@@ -110,7 +110,7 @@ for (const wire of wires) {
         assert.deepEqual([calls.length, choice.finish_reason], [0, 'stop']);
       });
 
-      test(`a text is gone on with ${how}`, async () => {
+      test(`a text is continued with ${how}`, async () => {
         const { naru, upstream } = world;
         const account = await naru.account();
         upstream.next(wire.says(hello));
@@ -122,7 +122,7 @@ for (const wire of wires) {
         assert.equal((await booksOf(naru, account)).debits.length, 1);
       });
 
-      test(`cached tokens are counted and cost what they cost ${how}`, async () => {
+      test(`cached tokens are counted and billed at their price ${how}`, async () => {
         const { naru, upstream } = world;
         const account = await naru.account();
         const writes = wire.dialect === 'google' ? {} : { cacheWrite: 8 };
@@ -138,7 +138,7 @@ for (const wire of wires) {
         assert.deepEqual((await booksOf(naru, account)).debits.map(numberOf), [cost]);
       });
 
-      test(`an answer that is cut short or held back says why ${how}`, async () => {
+      test(`a truncated or filtered response has its finish reason ${how}`, async () => {
         const { naru, upstream } = world;
         const account = await naru.account();
         upstream.next(wire.says({ ...hello, stop: 'length' }), wire.says({ ...hello, stop: 'filter' }));

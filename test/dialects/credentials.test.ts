@@ -54,7 +54,7 @@ for (const wire of wires) {
       });
     }
 
-    test('headers of the configuration are sent too', async () => {
+    test('configured headers are sent too', async () => {
       const asked = await askedOf(wire, { headers: { 'X-Own': 'own-value' } }, false);
       assert.equal(asked.header('x-own'), 'own-value');
       if (wire.dialect === 'bedrock')
@@ -72,7 +72,7 @@ for (const wire of wires) {
   });
 }
 
-test('bedrock takes an API key instead of signing', async () => {
+test('bedrock accepts an API key instead of signing', async () => {
   const wire = wires.find(({ dialect }) => dialect === 'bedrock');
   assert.ok(wire !== undefined);
   const keys = { access_key_id: undefined, secret_access_key: undefined, session_token: undefined };

@@ -50,7 +50,7 @@ for (const wire of wires) {
       assert.ok(stream.length > 1000 && whole.text === '안녕 😀', 'there is something to cut');
     });
 
-    test('divided at every byte it says the same', async () => {
+    test('split at every byte it decodes the same', async () => {
       for (const at of sampledRange(1, stream.length, quickPlaces))
         assert.deepEqual(
           await listen(wire, [stream.subarray(0, at), stream.subarray(at)]),
@@ -59,12 +59,12 @@ for (const wire of wires) {
         );
     });
 
-    test('a byte at a time it says the same', async () => {
+    test('one byte at a time it decodes the same', async () => {
       const bytes = Array.from(stream, (_, at) => stream.subarray(at, at + 1));
       assert.deepEqual(await listen(wire, bytes), whole);
     });
 
-    test('cut off at every byte it says the beginning of it, and an end only when it had come', async () => {
+    test('cut off at every byte it decodes a prefix, and an end only if that had arrived', async () => {
       for (const at of sampledRange(0, stream.length, quickPlaces)) {
         const told = await listen(wire, [stream.subarray(0, at)], new Error('cut'));
         if (told.done) assert.deepEqual({ ...told, failed: null }, whole, `complete at ${at}`);
@@ -73,7 +73,7 @@ for (const wire of wires) {
       }
     });
 
-    test('closed without a word at every byte it has an end only when that had come', async () => {
+    test('closed without an error at every byte it has an end only if that had arrived', async () => {
       for (const at of sampledRange(0, stream.length, quickPlaces)) {
         const told = await listen(wire, [stream.subarray(0, at)]);
         // What was used comes last: without it there may be an end all the same, and we count ourselves.
@@ -89,7 +89,7 @@ for (const wire of wires) {
       }
     });
 
-    test('bytes that are damaged never make another answer that counts', async () => {
+    test('damaged bytes never decode to another billable response', async () => {
       for (const at of sampledRange(0, stream.length, quickPlaces)) {
         const damaged = Buffer.from(stream);
         damaged[at] = (damaged[at] ?? 0) ^ 0x01;
@@ -100,13 +100,13 @@ for (const wire of wires) {
       }
     });
 
-    test('an event without an end is given up before it fills the memory', async () => {
+    test('an event without an end is rejected before it fills the memory', async () => {
       const endless = Buffer.alloc(1024 * 1024, wire.dialect === 'bedrock' ? 0x20 : 0x61);
       const told = await listen(wire, [Buffer.from('data: '), ...Array.from({ length: 32 }, () => endless)]);
       assert.match(told.failed ?? '', /too long|checksum/i);
     });
 
-    test('an upstream is held back as long as nobody reads', async () => {
+    test('an upstream is paused while nothing reads', async () => {
       let given = 0;
       const endless: Bytes = {
         async next() {
@@ -128,7 +128,7 @@ for (const wire of wires) {
       });
       after(() => world.close());
 
-      test('divided anywhere it is the same answer; cut anywhere it is a failure that costs nothing', async () => {
+      test('split anywhere it is the same response; cut anywhere it is a failure that costs nothing', async () => {
         const { naru, upstream } = world;
         const ask = async (reply: typeof says) => {
           const account = await naru.account();

@@ -32,7 +32,7 @@ for (const wire of wires) {
       const how = stream ? 'streamed' : 'whole';
 
       for (const status of [400, 401, 403, 404, 429, 500, 503, 529]) {
-        test(`a refusal with ${status} of a ${how} answer is a failed candidate with that status`, async () => {
+        test(`a ${how} request that is rejected with ${status} is a failed candidate with that status`, async () => {
           world.upstream.next(wire.refuses(status, 'scripted words', { 'retry-after': '17' }));
           const { answer } = await failing(stream);
           assert.equal(answer.status, 502);
@@ -46,7 +46,7 @@ for (const wire of wires) {
         });
       }
 
-      test(`what is no answer at all is a failed candidate ${how}`, async () => {
+      test(`an invalid response is a failed candidate ${how}`, async () => {
         for (const odd of [
           reply.json({}),
           reply.json([]),
@@ -75,14 +75,14 @@ for (const wire of wires) {
       assert.equal(events.at(-1)?.data, '[DONE]');
     });
 
-    test('an error before the first words of a stream is a failed candidate', async () => {
+    test('an error before the first chunk of a stream is a failed candidate', async () => {
       world.upstream.next(wire.breaks([]));
       const { answer } = await failing(true);
       assert.equal(answer.status, 502);
       assert.equal(answer.json.error.metadata.provider_code, wire.breaksWith);
     });
 
-    test('a client that leaves in the middle hangs up the upstream and pays for what it got', async () => {
+    test('a client that disconnects in the middle ends the upstream request and pays for what it received', async () => {
       const { naru, upstream } = world;
       const account = await naru.account();
       const stop = gate();
@@ -108,7 +108,7 @@ for (const wire of wires) {
       }
     });
 
-    test('a silent upstream is given up', async () => {
+    test('a silent upstream times out', async () => {
       const quick = await openWireWorld(wire, { provider: { first_byte_timeout_ms: 50 } });
       try {
         for (const stream of [false, true]) {
@@ -125,7 +125,7 @@ for (const wire of wires) {
       }
     });
 
-    test('a credential of the provider stands nowhere but in its requests', async () => {
+    test("a provider's credential is only in its requests", async () => {
       const { naru, upstream } = world;
       const account = await naru.account();
       const echoes = wire.secrets.join(' and ');

@@ -14,7 +14,7 @@ registerHooks({
   },
 });
 
-test('a package is loaded when there is a provider for it, before the first request, and not otherwise', async () => {
+test('a package is loaded when a provider needs it, before the first request, and not otherwise', async () => {
   const { startTestGateway } = await import('../harness/gateway.ts');
   const { startUpstream } = await import('../harness/upstream.ts');
   const upstream = await startUpstream();

@@ -99,7 +99,7 @@ const body = fc.record(
   { requiredKeys: ['model', 'messages'] },
 );
 
-test('any request that is one is either put into words or unsayable, within its own limit', async () => {
+test('every valid request is either encoded or unsupported, within its own limit', async () => {
   let said = 0;
   await checkAsync(
     fc.asyncProperty(body, async (request) => {

@@ -113,7 +113,7 @@ function withoutTools(parameters: Json): Json {
     : parameters;
 }
 
-test('every known parameter has values to try, and every API a strict one', () => {
+test('every known parameter has values to try, and every API a strict upstream', () => {
   assert.deepEqual(Object.keys(samples).sort(), Object.keys(parametersOf.chat).sort());
   const tried = new Set(strictUpstreams.map(({ variant }) => variant));
   const rows = (Object.keys(providers) as Variant[]).filter(
@@ -132,7 +132,7 @@ test('every known parameter has values to try, and every API a strict one', () =
 for (const upstream of strictUpstreams) {
   const { variant, model, id } = upstream;
   describe(`${variant}: ${id ?? model}`, () => {
-    test('takes each parameter as it is sent, and what was not sent so is noted', async () => {
+    test('accepts each parameter as sent, and notes the changed ones', async () => {
       for (const [name, values] of Object.entries(samples)) {
         for (const value of values) {
           const parameters = withoutTools({ [name]: value });
@@ -144,7 +144,7 @@ for (const upstream of strictUpstreams) {
       }
     });
 
-    test('takes all parameters at once', async () => {
+    test('accepts all parameters at once', async () => {
       for (const last of [0, -1]) {
         const parameters = Object.fromEntries(
           Object.entries(samples).map(([name, values]) => [name, values.at(last)]),
@@ -156,7 +156,7 @@ for (const upstream of strictUpstreams) {
       }
     });
 
-    test('nothing is left out that it takes', async () => {
+    test('every parameter that it accepts is sent', async () => {
       for (const [name, values] of Object.entries(samples)) {
         for (const value of values) {
           const { changes } = await sentTo(upstream, { [name]: value }, [{ role: 'user', content: 'x' }]);
@@ -170,7 +170,7 @@ for (const upstream of strictUpstreams) {
       }
     });
 
-    test('what is listed is what is passed on', async () => {
+    test('the listed parameters are those that are passed on', async () => {
       const passedOn: string[] = [];
       for (const [name, values] of Object.entries(samples)) {
         const sent = await Promise.all(values.map((value) => sentTo(upstream, { [name]: value })));
@@ -183,7 +183,7 @@ for (const upstream of strictUpstreams) {
       assert.deepEqual([...listed].sort(), passedOn.sort());
     });
 
-    test('limits reach it under the name that it reads', async () => {
+    test('limits have the name that it reads', async () => {
       for (const limits of [
         { max_tokens: 50 },
         { max_completion_tokens: 50 },
@@ -195,7 +195,7 @@ for (const upstream of strictUpstreams) {
       }
     });
 
-    test('thoughts go back where it reads them', async () => {
+    test('reasoning is sent back in the field that it reads', async () => {
       const { messages } = (await sentTo(upstream, {})).body as { messages: readonly Json[] };
       const assistant = messages.find(({ role }) => role === 'assistant') ?? {};
       switch (upstream.thoughts) {
@@ -228,7 +228,7 @@ function assertNoted(parameters: Json, { body, changes }: Sent, what: string): v
   for (const name of noted.keys()) assert.ok(name in parameters, what);
 }
 
-test('an API is known by the host of its address', () => {
+test('an API is identified by the host of its address', () => {
   const addresses: readonly (readonly [url: string, variant: Variant])[] = [
     ['https://api.openai.com/v1', 'openai'],
     ['https://my-resource.openai.azure.com/openai/v1', 'azure'],
@@ -284,7 +284,7 @@ describe('through the gateway', () => {
   });
 
   for (const { row, id } of rows) {
-    test(`${row.variant}: ${row.id ?? row.model} answers, whole and streamed, and the record has what was changed`, async () => {
+    test(`${row.variant}: ${row.id ?? row.model} responds, as JSON and streamed, and the record has what was changed`, async () => {
       const parameters = Object.fromEntries(
         Object.entries(samples).map(([name, values]) => [name, values.at(-1)]),
       );

@@ -60,7 +60,7 @@ describe('a conversation', () => {
   ];
   const asked = { messages, tools: [tool('look')] };
 
-  test('in Anthropic’s words', async () => {
+  test('in Anthropic’s format', async () => {
     const { system, messages: said } = await bodyOf(anthropic, asked);
     assert.deepEqual(system, [text('Be brief.'), text('Be kind.')]);
     assert.deepEqual(said, [
@@ -84,7 +84,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  test('in Google’s words', async () => {
+  test('in Google’s format', async () => {
     const { systemInstruction, contents } = await bodyOf(google, asked);
     assert.deepEqual(systemInstruction.parts, [{ text: 'Be brief.' }, { text: 'Be kind.' }]);
     assert.deepEqual(
@@ -96,7 +96,7 @@ describe('a conversation', () => {
     assert.equal(contents[2].parts[1].functionResponse.response.content, 'second');
   });
 
-  test('in Bedrock’s words', async () => {
+  test('in Bedrock’s format', async () => {
     const { system, messages: said } = await bodyOf(bedrock, asked);
     assert.deepEqual(system, [{ text: 'Be brief.' }, { text: 'Be kind.' }]);
     assert.deepEqual(said[1].content[0], { toolUse: { toolUseId: 'a', name: 'look', input: { x: 1 } } });
@@ -104,7 +104,7 @@ describe('a conversation', () => {
   });
 });
 
-test('an image, a document and a recording go as bytes', async () => {
+test('an image, a document and a recording are sent as bytes', async () => {
   const parts = [
     { type: 'text', text: 'What is this?' },
     { type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } },
@@ -127,7 +127,7 @@ test('an image, a document and a recording go as bytes', async () => {
   assert.deepEqual(heard.contents[0].parts[0].inlineData, { mimeType: 'audio/wav', data: 'UklGRg==' });
 });
 
-test('an address is handed on to who fetches it, and is otherwise unsayable', async () => {
+test('a URL is passed on to upstreams that fetch it, and is otherwise unsupported', async () => {
   const at = (url: string): object => ({
     messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
   });
@@ -152,7 +152,7 @@ test('an address is handed on to who fetches it, and is otherwise unsayable', as
     for (const to of all) await assert.rejects(bodyOf(to, at(url)), UnsupportedRequest, url);
 });
 
-test('what no dialect has words for is no endpoint, and blames nobody', async () => {
+test('content that no dialect supports leaves no endpoint, and lowers no health', async () => {
   const world = await openWireWorld(bedrockWire);
   try {
     const { key } = await world.naru.account();
@@ -174,7 +174,7 @@ test('what no dialect has words for is no endpoint, and blames nobody', async ()
   }
 });
 
-test('a text to go on with is what a user says; anything else is unsayable', async () => {
+test('a text to continue is a user message; anything else is unsupported', async () => {
   for (const to of all) {
     const ask = parseCompletionRequest(
       'text',
@@ -202,7 +202,7 @@ test('a text to go on with is what a user says; anything else is unsayable', asy
   }
 });
 
-test('a schema is demanded of the answer', async () => {
+test('a schema is required of the response', async () => {
   const asked = {
     messages: hi,
     response_format: { type: 'json_schema', json_schema: { name: 'weather', schema, strict: true } },
@@ -219,7 +219,7 @@ test('a schema is demanded of the answer', async () => {
   assert.equal(plain.generationConfig.responseMimeType, 'application/json');
 });
 
-test('tools are offered, and chosen as the client says', async () => {
+test('tools are offered, and chosen as the client requests', async () => {
   const choices: readonly (readonly [unknown, unknown, unknown, unknown])[] = [
     ['auto', { type: 'auto' }, { mode: 'AUTO' }, { auto: {} }],
     ['required', { type: 'any' }, { mode: 'ANY' }, { any: {} }],
@@ -250,7 +250,7 @@ test('tools are offered, and chosen as the client says', async () => {
   assert.equal((await bodyOf(anthropic, single)).tool_choice.disable_parallel_tool_use, true);
 });
 
-test('cache breakpoints stand where the client put them', async () => {
+test('cache breakpoints keep their positions', async () => {
   const cache_control = { type: 'ephemeral', ttl: '1h' };
   const asked = {
     messages: [
@@ -282,7 +282,7 @@ test('cache breakpoints stand where the client put them', async () => {
   });
 });
 
-test('sampling is as the client wants it, as far as there are words for it', async () => {
+test('sampling parameters are sent as requested, as far as the API has them', async () => {
   const asked = {
     messages: hi,
     temperature: 0.5,
@@ -312,7 +312,7 @@ test('sampling is as the client wants it, as far as there are words for it', asy
   assert.deepEqual([inferenceConfig.maxTokens, inferenceConfig.stopSequences], [99, ['END']]);
 });
 
-test('what the candidate does not understand is not sent; its longest completion is', async () => {
+test('content that the candidate does not support is not sent; its maximum completion applies', async () => {
   const to = { supportedParameters: new Set(['temperature']), maxCompletionTokens: 4321 };
   const asked = {
     messages: hi,
@@ -328,7 +328,7 @@ test('what the candidate does not understand is not sent; its longest completion
   );
 });
 
-test('thinking is asked for in each one’s words', async () => {
+test("reasoning is requested in each API's format", async () => {
   const budget = { messages: hi, reasoning: { max_tokens: 2048 } };
   assert.deepEqual((await bodyOf(anthropic, budget)).thinking, { type: 'enabled', budget_tokens: 2048 });
   assert.deepEqual((await bodyOf(google, budget)).generationConfig.thinkingConfig, {
@@ -348,7 +348,7 @@ test('thinking is asked for in each one’s words', async () => {
   assert.equal((await bodyOf(anthropic, { messages: hi })).thinking, undefined);
 });
 
-test('the ways of other APIs to ask for thinking are understood', async () => {
+test("other APIs' reasoning options are accepted", async () => {
   const budget = { messages: hi, thinking: { type: 'enabled', budget_tokens: 2048 } };
   assert.deepEqual((await bodyOf(anthropic, budget)).thinking, { type: 'enabled', budget_tokens: 2048 });
   assert.equal((await bodyOf(google, budget)).generationConfig.thinkingConfig.thinkingBudget, 2048);
@@ -358,7 +358,7 @@ test('the ways of other APIs to ask for thinking are understood', async () => {
   }
 });
 
-test('what was not sent is noted, be it that the package, the API or the model has none', async () => {
+test('parameters that were not sent are noted, whether the package, the API or the model lacks them', async () => {
   const asked = {
     messages: hi,
     temperature: 0.5,

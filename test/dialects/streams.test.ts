@@ -12,7 +12,7 @@ const sse = (event: { readonly type?: string; readonly [member: string]: unknown
     `${event.type === undefined ? '' : `event: ${event.type}\n`}data: ${JSON.stringify(event)}\n\n`,
   );
 
-test('Anthropic: an event of a kind that is new is passed over, a known one that is wrong is not', async () => {
+test('Anthropic: an unknown event type is skipped, an invalid known one is not', async () => {
   const stream = streamOf(anthropicWire, answer);
   const whole = await listen(anthropicWire, [stream]);
   const at = stream.indexOf('event: content_block_delta');
@@ -24,7 +24,7 @@ test('Anthropic: an event of a kind that is new is passed over, a known one that
   assert.match(odd.failed ?? '', /none of its format/);
 });
 
-test('Google: an answer that is to be continued ends where it is, and nothing more is asked', async () => {
+test('Google: a response that is to be continued ends, and no further request is sent', async () => {
   const stream = streamOf(googleWire, answer);
   const told = await listen(googleWire, [
     Buffer.from(
@@ -36,7 +36,7 @@ test('Google: an answer that is to be continued ends where it is, and nothing mo
   assert.deepEqual([told.text, told.finish, told.done, told.failed], ['Hello', 'length', true, null]);
 });
 
-test('Google: a prompt that is blocked is a filtered answer', async () => {
+test('Google: a blocked prompt is a filtered response', async () => {
   const blocked = {
     promptFeedback: { blockReason: 'PROHIBITED_CONTENT' },
     usageMetadata: { promptTokenCount: 12 },
@@ -45,7 +45,7 @@ test('Google: a prompt that is blocked is a filtered answer', async () => {
   assert.deepEqual([told.text, told.finish, told.failed], ['', 'content_filter', null]);
 });
 
-test('Google: an image that the model made is an image of the answer', async () => {
+test('Google: an image made by the model is an image of the response', async () => {
   const parts = [{ inlineData: { mimeType: 'image/png', data: 'aW1n' } }];
   const told = await listen(googleWire, [
     sse({ candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }] }),
@@ -53,7 +53,7 @@ test('Google: an image that the model made is an image of the answer', async () 
   assert.deepEqual(told.images, [{ type: 'image_url', image_url: { url: 'data:image/png;base64,aW1n' } }]);
 });
 
-test('Bedrock: a frame of a kind that is new is passed over, a broken one is not', async () => {
+test('Bedrock: an unknown frame type is skipped, a broken frame is not', async () => {
   const stream = streamOf(bedrockWire, answer);
   const whole = await listen(bedrockWire, [stream]);
   assert.deepEqual(await listen(bedrockWire, [frame('event', 'weatherReport', { a: 1 }), stream]), whole);

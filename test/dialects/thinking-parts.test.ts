@@ -11,7 +11,7 @@ function deltaOf(heard: ReturnType<typeof readWhole>) {
   return heard.kind === 'chunk' ? heard.chunk.choices[0]?.delta : undefined;
 }
 
-test('thoughts among the parts of a content are thoughts, whole and streamed', () => {
+test('reasoning among the parts of a content is reasoning, as JSON and streamed', () => {
   const content = [thinking('Hm, '), thinking('Seoul.'), { type: 'text', text: '18' }];
   const expected = {
     content: '18',
@@ -27,7 +27,7 @@ test('thoughts among the parts of a content are thoughts, whole and streamed', (
   assert.deepEqual(deltaOf(readEvent('chat', JSON.stringify(event))), expected);
 });
 
-test('a part that is no thought, and a thought that is none, say nothing', () => {
+test('a malformed part, or a malformed reasoning part, has no content', () => {
   for (const odd of [
     { type: 'thinking' },
     { type: 'thinking', thinking: [null, { text: 7 }] },

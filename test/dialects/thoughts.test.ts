@@ -38,7 +38,7 @@ for (const wire of wires) {
     for (const stream of [false, true]) {
       const how = stream ? 'streamed' : 'whole';
 
-      test(`thoughts are passed on ${how}, and go back signed as they were`, async () => {
+      test(`reasoning is relayed ${how}, and returned with its signature`, async () => {
         world.upstream.next(wire.says(thinks), wire.says({ blocks: [{ text: ['21 degrees.'] }] }));
         const first = await ask(world, key, {
           messages,
@@ -72,7 +72,7 @@ for (const wire of wires) {
           );
       });
 
-      test(`a client that wants no thoughts gets none ${how}, and pays for them`, async () => {
+      test(`a client that excludes reasoning gets none ${how}, and pays for it`, async () => {
         world.upstream.next(wire.says({ ...thinks, stop: 'end', blocks: thinks.blocks.slice(0, 2) }));
         const { reasoning, details, text, usage } = await ask(world, key, {
           messages,
@@ -84,7 +84,7 @@ for (const wire of wires) {
       });
     }
 
-    test('thoughts that are shown in short are paid for in full', async () => {
+    test('summarised reasoning is billed in full', async () => {
       for (const stream of [false, true]) {
         const answer = { blocks: thinks.blocks.slice(0, 2), usage: { prompt: 12, completion: 4000 } };
         const counted = wire.dialect === 'google' ? { reasoning: 3990 } : {};
@@ -97,7 +97,7 @@ for (const wire of wires) {
       }
     });
 
-    test('a thought that another maker signed is not sent', async () => {
+    test('reasoning signed by another maker is not sent', async () => {
       world.upstream.next(wire.says({ blocks: [{ text: ['Fine.'] }] }));
       const foreign = {
         type: 'reasoning.text',
@@ -112,7 +112,7 @@ for (const wire of wires) {
       assert.doesNotMatch(JSON.stringify(sent()), /Hm\./);
     });
 
-    test('the longest completion covers thoughts too', async () => {
+    test('the maximum completion includes reasoning', async () => {
       for (const reasoning of [{ effort: 'high' }, { max_tokens: 4000 }, { max_tokens: 100_000 }]) {
         world.upstream.next(wire.says({ blocks: [{ text: ['Fine.'] }] }));
         await ask(world, key, { messages, stream: false, max_tokens: 8000, reasoning });
@@ -128,7 +128,7 @@ for (const wire of wires) {
 }
 
 for (const wire of wires.filter(({ dialect }) => dialect !== 'google')) {
-  test(`${wire.dialect}: a thought that only its maker can read goes back as it came`, async () => {
+  test(`${wire.dialect}: encrypted reasoning is returned unchanged`, async () => {
     const world = await openWireWorld(wire);
     try {
       const { key } = await world.naru.account();
