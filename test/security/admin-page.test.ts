@@ -21,7 +21,7 @@ async function ask(...headers: readonly string[]) {
   return answer;
 }
 
-test('the operator page answers to names of this machine, and to no name that a foreign page brought along', async () => {
+test('the operator page accepts the loopback host names and no name of a foreign page', async () => {
   const own = ['127.0.0.1', 'localhost', 'LOCALHOST', '127.0.0.53', '[::1]', 'localhost.'];
   for (const host of [...own, ...own.map((name) => `${name}:${admin.port}`)])
     assert.equal((await ask(`host: ${host}`)).status, 200, host);
@@ -44,7 +44,7 @@ test('the operator page answers to names of this machine, and to no name that a 
   }
 });
 
-test('the operator page says nothing to what a browser sends on behalf of another site', async () => {
+test('the operator page rejects requests that a browser sends for another site', async () => {
   for (const header of [
     'origin: https://evil.example',
     'origin: null',
@@ -59,14 +59,14 @@ test('the operator page says nothing to what a browser sends on behalf of anothe
     assert.equal((await ask('host: localhost', header)).status, 200, header);
 });
 
-test('the operator page is plain data to a browser, and lets no site read it', async () => {
+test('the operator page is plain data to a browser, and no site can read it', async () => {
   const answer = await ask('host: 127.0.0.1');
   assert.deepEqual(answer.all('x-content-type-options'), ['nosniff']);
   assert.deepEqual(answer.all('access-control-allow-origin'), []);
   assert.deepEqual(answer.all('cache-control'), ['no-store']);
 });
 
-test('the operator page takes no body and changes nothing: other methods are refused and the connection is closed', async () => {
+test('the operator page accepts no body and changes nothing: other methods are rejected and the connection is closed', async () => {
   for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
     const client = await RawClient.open(admin.port);
     client.write(`${method} /metrics HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000\r\n\r\n`);
@@ -75,7 +75,7 @@ test('the operator page takes no body and changes nothing: other methods are ref
   }
 });
 
-test('a page of the operator that cannot be written as JSON is a 500, and others are served on', async () => {
+test('an operator page that cannot be encoded as JSON is a 500, and the others still work', async () => {
   const head = 'HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n';
   assert.equal((await rawly(admin.port, `GET /unwritable ${head}`))[0]?.status, 500);
   assert.equal((await rawly(admin.port, `GET /metrics ${head}`))[0]?.status, 200);

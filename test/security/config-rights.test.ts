@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { rightsFaults } from '../../src/app/config-permissions.ts';
 import { createPlace } from '../cli/naru.ts';
 
-test('config check and doctor warn of a configuration, or its folder, that others may write', async (t) => {
+test('config check and doctor warn of a configuration file or directory that others may write', async (t) => {
   const place = createPlace();
   t.after(() => place.remove());
   const file = place.configure({});
@@ -40,7 +40,9 @@ test('config check and doctor warn of a configuration, or its folder, that other
   assert.deepEqual(rightsFaults(join(place.folder, 'none.yaml'), uid), []);
 });
 
-test('a configuration of a foreign group or user is warned of', { skip: process.getuid?.() !== 0 }, (t) => {
+test('a configuration of a foreign group or user causes a warning', {
+  skip: process.getuid?.() !== 0,
+}, (t) => {
   const place = createPlace();
   t.after(() => place.remove());
   const file = place.configure({});

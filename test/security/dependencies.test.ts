@@ -33,7 +33,7 @@ const unheard = new Map([
   ['@scarf/scarf', 'counts installations of swagger-ui-dist'],
 ]);
 
-test('every dependency is stated in one exact version, and the lockfile has that one', () => {
+test('every dependency has one exact version, and the lockfile has the same', () => {
   assert.ok(stated.length > 20);
   for (const [name, version] of stated) {
     assert.match(version, /^\d+\.\d+\.\d+(-[\w.]+)?$/, name);
@@ -49,7 +49,7 @@ test('the lockfile has a checksum of every package and names no host', () => {
   assert.doesNotMatch(text, /"resolved"|https?:\/\/[^"]*(registry|\.tgz)|git\+|file:/);
 });
 
-test('npm is told to run no script of a package and to save exact versions', () => {
+test('npm is configured to run no package script and to save exact versions', () => {
   const settings = read('.npmrc').split('\n');
   for (const line of ['ignore-scripts=true', 'save-exact=true', 'omit-lockfile-registry-resolved=true'])
     assert.ok(settings.includes(line), line);
@@ -58,7 +58,7 @@ test('npm is told to run no script of a package and to save exact versions', () 
     assert.doesNotMatch(read(file), /ignore-scripts[= ]false|--foreground-scripts|npm rebuild/, file);
 });
 
-test('no package needs an install script, and each that has one is known', () => {
+test('no package needs an install script, and each that has one is listed', () => {
   const wanting = locked.filter(([, { hasInstallScript }]) => hasInstallScript === true);
   assert.deepEqual(
     wanting.filter(([, { dev }]) => dev !== true).map(([path]) => path.replace(/^.*node_modules\//, '')),

@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => naru?.close());
 
-test('the page for readers runs nothing but its own files, and no other page may hold it', async () => {
+test('the documentation page runs only its own files, and no other page may embed it', async () => {
   for (const query of [
     '',
     '?lang=en',
@@ -36,7 +36,7 @@ test('the page for readers runs nothing but its own files, and no other page may
   }
 });
 
-test('the page for readers keeps no key, and takes no address from its own', async () => {
+test('the documentation page stores no key, and reads no key from its URL', async () => {
   const script = await naru.send('GET', '/docs/start.js');
   assert.equal(script.status, 200);
   assert.match(script.text, /persistAuthorization: false/);

@@ -74,7 +74,7 @@ test('an error repeats at most 500 characters of any value of a body', async () 
   }
 });
 
-test('a model of 20 million characters is answered in a few hundred bytes, and an ordinary one is repeated whole', async () => {
+test('a model name of 20 million characters returns a few hundred bytes, and an ordinary one is repeated whole', async () => {
   const ask = (model: string) => naru.send('POST', '/chat/completions', { key, body: { model, messages } });
   const answer = await ask('Z'.repeat(20_000_000));
   assert.equal(answer.status, 400);

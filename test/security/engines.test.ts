@@ -7,7 +7,7 @@ import { createPlace, eventually } from '../cli/naru.ts';
 
 const secret = 'ENGINE-MUST-NOT-SEE-7c1d';
 
-test('an engine sees nothing of ours: no variable, no open file, no word of the configuration', async (t) => {
+test('an engine inherits no variable, no open file and no configuration of ours', async (t) => {
   const place = createPlace();
   t.after(() => place.remove());
   process.env['NARU_TEST_SECRET'] = secret;

@@ -42,7 +42,7 @@ function open(dir: string, top = dir): readonly (readonly [string, number])[] {
   });
 }
 
-test('a server with the umask 000 lets nobody else write anything, and read nothing of people', async (t) => {
+test('a server with the umask 000 lets no other user write any file, or read personal data', async (t) => {
   const place = createPlace();
   t.after(() => place.remove());
   // Made by somebody else, as by a package, and open to all.
@@ -95,7 +95,7 @@ test('a data directory that others may write to is closed to them', async (t) =>
   assert.equal(lstatSync(dir).mode & 0o002, 0);
 });
 
-test('a data directory of another user is not used by anybody but root', { skip: !isRoot }, async (t) => {
+test('a data directory of another user is used by root only', { skip: !isRoot }, async (t) => {
   const dir = tempDir(t);
   chownSync(dir, 1, 1);
   const script = `import { lockDataDir } from ${JSON.stringify(join(import.meta.dirname, '../../src/postgres/data-dir-lock.ts'))};
@@ -106,7 +106,7 @@ await lockDataDir(${JSON.stringify(dir)}, { pid: process.pid, describe: 'test' }
   assert.match(said, /belongs to another user/);
 });
 
-test('a link that somebody laid into the data directory is not written through', (t) => {
+test('a symbolic link planted in the data directory is not written through', (t) => {
   const dir = tempDir(t);
   const victim = join(dir, 'victim');
   const data = join(dir, 'data');

@@ -41,7 +41,7 @@ function assertClean(): void {
   unhandled = [];
 }
 
-test('no name in a request body reaches a prototype, and a part of an unknown kind is no medium', async () => {
+test('no name in a request body reaches a prototype, and a part of an unknown kind is not media', async () => {
   for (const name of names) {
     const evil = `{"polluted":true,"${name}":{"polluted":true}}`;
     const bodies = [
@@ -58,7 +58,7 @@ test('no name in a request body reaches a prototype, and a part of an unknown ki
   }
 });
 
-test('a name that every object has is no model, no parameter, no page and no file', async () => {
+test('the names of Object.prototype are no model, no parameter, no page and no file', async () => {
   for (const name of names) {
     const chat = { model: name, messages: [{ role: 'user', content: 'hi' }] };
     assertError(
@@ -83,7 +83,7 @@ test('a name that every object has is no model, no parameter, no page and no fil
   }
 });
 
-test('a content encoding of such a name breaks its stream and nothing else', async () => {
+test('a content encoding with such a name breaks its own stream and nothing else', async () => {
   for (const name of [...names, 'gzip, constructor', 'toString, gzip']) {
     const body = new ByteStream();
     body.push(gzipSync('x'));
@@ -103,7 +103,7 @@ test('a content encoding of such a name breaks its stream and nothing else', asy
   }
 });
 
-test('no answer of an upstream reaches a prototype', async () => {
+test('no upstream response reaches a prototype', async () => {
   for (const name of names) {
     const evil = JSON.parse(`{"polluted":true,"${name}":{"polluted":true}}`);
     const choice = { index: 0, message: { role: 'assistant', content: '네', ...evil }, finish_reason: name };
@@ -119,7 +119,7 @@ test('no answer of an upstream reaches a prototype', async () => {
   }
 });
 
-test('numbers as names, made to collide in a hash table, cost no more than other names', async () => {
+test('numeric names that collide in a hash table cost no more than other names', async () => {
   const count = 100_000;
   // Array indices whose hash is their value in an engine without a seed: all of one bucket.
   const colliding = Array.from({ length: count }, (_, n) => `"${(n * 16_384) % 4_294_967_291}":0`).join(',');

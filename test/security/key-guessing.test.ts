@@ -22,7 +22,7 @@ function outside({ status, headers, text }: Answered, hash = ''): string {
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
-test('a key of another account and a key that never was cannot be told apart: the same bytes, in the same time', async () => {
+test('a key of another account and an unknown key cannot be distinguished: same bytes, same time', async () => {
   const [mine, other] = await Promise.all([naru.account(), naru.account()]);
   const management = (await mine.another({ kind: 'management' })).key;
   const revoked = await other.another();
@@ -55,7 +55,7 @@ test('a key of another account and a key that never was cannot be told apart: th
   }
 });
 
-test('a wrong key, a revoked one, one that is off and one of the wrong kind are refused with the same bytes', async () => {
+test('an unknown, a revoked, a disabled key and one of the wrong kind are rejected with the same bytes', async () => {
   const account = await naru.account();
   const management = await account.another({ kind: 'management' });
   const [revoked, off] = [await account.another(), await account.another()];
@@ -75,7 +75,7 @@ test('a wrong key, a revoked one, one that is off and one of the wrong kind are 
   assert.equal(seen.size, 1, [...seen].join('\n'));
 });
 
-test('what is looked up of a key is the hash of all of it: no comparison goes along its characters', async () => {
+test('a key is looked up by its full hash: no comparison runs along its characters', async () => {
   const { key } = await naru.account();
   const near = `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`;
   const far = `sk-naru-v1-${randomBytes(32).toString('hex')}`;

@@ -90,7 +90,7 @@ function noneInFlight(served: Served): Promise<number> {
   return until('nothing is in flight', () => served.inFlight() === 0, 10_000);
 }
 
-test('every request that was sent on a connection is given up when its client leaves', async (t) => {
+test('every request on a connection is cancelled when its client disconnects', async (t) => {
   const served = await open(t);
   const client = await RawClient.open(served.port);
   client.write(get('/wait') + get('/wait') + get('/stream'));
@@ -99,7 +99,7 @@ test('every request that was sent on a connection is given up when its client le
   await noneInFlight(served);
 });
 
-test('who goes on after he was told that his request is late is let go', async (t) => {
+test('a client that keeps sending after a timeout error is disconnected', async (t) => {
   const served = await open(t);
   const client = await stubborn(t, served);
   client.write('POST /body HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n');
@@ -111,7 +111,7 @@ test('who goes on after he was told that his request is late is let go', async (
   await until('the connection is closed', () => client.closed, 10_000);
 });
 
-test('nonsense behind a request is not answered in the middle of an answer', async (t) => {
+test('garbage after a request gets no response in the middle of a response', async (t) => {
   const served = await open(t);
   const client = await stubborn(t, served);
   let said = '';
@@ -126,7 +126,7 @@ test('nonsense behind a request is not answered in the middle of an answer', asy
   assert.doesNotMatch(said, /400/);
 });
 
-test('a request with nonsense behind it is given up when that was answered', async (t) => {
+test('a request followed by garbage is cancelled once the garbage got its error', async (t) => {
   const served = await open(t);
   const client = await stubborn(t, served);
   client.write(`${get('/wait')}\0\0 nonsense\r\n\r\n`);
@@ -135,7 +135,7 @@ test('a request with nonsense behind it is given up when that was answered', asy
   await noneInFlight(served);
 });
 
-test('who takes nothing of an answer that waited for the one before it is let go', async (t) => {
+test('a client that reads nothing of a pipelined response is disconnected', async (t) => {
   const served = await open(t);
   const client = await stubborn(t, served);
   client.pause();
@@ -144,7 +144,7 @@ test('who takes nothing of an answer that waited for the one before it is let go
   await noneInFlight(served);
 });
 
-test('who takes nothing of the end of a stream is let go', async (t) => {
+test('a client that does not read the end of a stream is disconnected', async (t) => {
   // More than the kernel takes, and less than a stream waits for: how much that is shows when it waits.
   let mostPieces = Number.POSITIVE_INFINITY;
   const served = await open(t, async (exchange) => ({
@@ -181,7 +181,7 @@ async function connectionsOf(served: Served): Promise<number> {
   return isDrained ? 0 : 1;
 }
 
-test('a stopping server waits until its clients have taken their answers', async (t) => {
+test('a stopping server waits until its clients have read their responses', async (t) => {
   const served = await open(t);
   const client = await stubborn(t, served);
   client.pause();
@@ -201,7 +201,7 @@ test('a stopping server waits until its clients have taken their answers', async
   await stopped;
 });
 
-test('a stopping server in a hurry waits for nobody who takes his answer slowly', async (t) => {
+test('a stopping server with a shortened drain does not wait for slow readers', async (t) => {
   const served = await open(t);
   const client = await stubborn(t, served);
   client.pause();
@@ -214,7 +214,7 @@ test('a stopping server in a hurry waits for nobody who takes his answer slowly'
   assert.ok(performance.now() - beganMs < patient(stallMs));
 });
 
-test('a stopping server in a hurry gives up also what is asked of it just then', async (t) => {
+test('a stopping server with a shortened drain also cancels requests that arrive at that moment', async (t) => {
   const ending = Promise.withResolvers<Reply>();
   const served = await open(
     t,

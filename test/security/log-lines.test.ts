@@ -15,7 +15,7 @@ import { reply, startUpstream } from '../harness/upstream.ts';
 const unprintable = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]/;
 const forged = 'x\n{"level":"error","event":"forged"}\r\n\x1b[2J\x1b]0;title\x07\x9b31m\u2028\u2029\x7f\0';
 
-test('a log line is one line, whatever is in its fields', () => {
+test('a log line is one line, whatever its fields contain', () => {
   const lines: string[] = [];
   const log = createLog(
     (line) => lines.push(line),
@@ -40,7 +40,7 @@ function logFile(t: TestContext) {
   return { told, file, path: join(dir, 'naru.log') };
 }
 
-test('what a person is told on the terminal carries no escape sequence', (t) => {
+test('terminal output contains no escape sequence', (t) => {
   const { told, file, path } = logFile(t);
   const log = createLog(file.sink, 'debug', () => 0);
   log.warn('upstream.failed', { detail: `bad ${forged}`, [`na\x1b[1mme`]: '\x1b[31m\x9bm red' });
@@ -51,7 +51,7 @@ test('what a person is told on the terminal carries no escape sequence', (t) => 
   assert.equal(readFileSync(path, 'utf8').split('\n').length, 2);
 });
 
-test('no log line or record has a prompt, an answer, a key of anybody or a header of a client', async (t) => {
+test('no log line or record has a prompt, a response, a key or a client header', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
   const secretAnswer = 'ANSWER-f3a9';

@@ -183,7 +183,7 @@ async function assertAnswers(target: Target, what: string): Promise<void> {
 }
 
 for (const [when, wait] of Object.entries(moments)) {
-  test(`a connection that is reset ${when} ends nothing else, whatever was sent on it`, async () => {
+  test(`a connection that is reset ${when} affects no other, whatever was sent on it`, async () => {
     for (const target of targets) {
       for (const [what, bytes] of Object.entries(requests)) {
         const socket = await open(target);
@@ -200,7 +200,7 @@ for (const [when, wait] of Object.entries(moments)) {
   });
 }
 
-test('a stopping server does not wait for a client that keeps its CONNECT or its garbage open', async () => {
+test('a stopping server does not wait for a client that keeps its CONNECT or garbage connection open', async () => {
   const stopping = await startPublic(600_000);
   const target = { name: 'a server', address: { port: stopping.port, host: '127.0.0.1' } };
   const left: Socket[] = [];

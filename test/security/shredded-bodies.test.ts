@@ -48,7 +48,7 @@ function chunks(count: number, bytes = 1): string {
   return `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`.repeat(count);
 }
 
-test('a body in too many small chunks is refused before its end, and what follows is not read for long', async (t) => {
+test('a body in too many small chunks is rejected before its end, and the rest is read only briefly', async (t) => {
   const { port } = await open(t);
   const client = await RawClient.open(port);
   client.write(`${head}${chunks(30_000)}`);
@@ -59,7 +59,7 @@ test('a body in too many small chunks is refused before its end, and what follow
   await client.closed();
 });
 
-test('a body that is refused unread is not read on in small chunks either', async (t) => {
+test('a body that is rejected unread is not read on in small chunks either', async (t) => {
   const { port } = await open(t);
   const client = await RawClient.open(port);
   client.write(`${head.replace('/read', '/unread')}1\r\nx\r\n`);
@@ -68,7 +68,7 @@ test('a body that is refused unread is not read on in small chunks either', asyn
   await client.closed();
 });
 
-test('small chunks in a number that clients may send are read, and so are many that are not so small', async (t) => {
+test('small chunks within the limit are accepted, and so are many larger ones', async (t) => {
   const { port } = await open(t);
   for (const [count, bytes] of [
     [8_000, 1],
@@ -82,7 +82,7 @@ test('small chunks in a number that clients may send are read, and so are many t
   }
 });
 
-test('a body of small chunks that waits for its reader takes little memory', async (t) => {
+test('a body of small chunks that waits for its reader uses little memory', async (t) => {
   const gate = Promise.withResolvers<void>();
   const { port, inFlight } = await open(t, { beforeReading: gate.promise });
   const before = process.memoryUsage();
@@ -104,7 +104,7 @@ test('a body of small chunks that waits for its reader takes little memory', asy
   assert.ok(perClient < 6_000_000, `${Math.round(perClient)} bytes for each client`);
 });
 
-test('after such a body the connections of its client are read one after another, and those beyond a few seconds are refused', async (t) => {
+test("after such a body its client's connections are read one after another, and those beyond a few seconds are rejected", async (t) => {
   const { port } = await open(t, { rateLimit: { take: () => null } });
   const first = await RawClient.open(port, '127.0.0.2');
   first.write(`${head}${chunks(30_000)}`);

@@ -65,7 +65,7 @@ async function closedAfter(
   return { ms: performance.now() - beganMs, said };
 }
 
-test('a head that does not come to an end, and one that comes a byte at a time, end their connection', async (t) => {
+test('a head without an end, and one that arrives a byte at a time, close their connection', async (t) => {
   const { port } = await open(t);
   for (const drip of ['', `x-a: ${'b'.repeat(2_000)}`]) {
     const { ms, said } = await closedAfter(port, 'GET / HTTP/1.1\r\nhost: x\r\n', drip);
@@ -74,21 +74,21 @@ test('a head that does not come to an end, and one that comes a byte at a time, 
   }
 });
 
-test('a body that comes a byte at a time ends its connection', async (t) => {
+test('a body that arrives a byte at a time closes its connection', async (t) => {
   const { port } = await open(t);
   const head = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n';
   const { ms } = await closedAfter(port, head, 'x'.repeat(5_000));
   assert.ok(ms > 600 && ms < 15_000, `${ms} ms`);
 });
 
-test('a connection on which nothing is asked any more is closed', async (t) => {
+test('an idle connection is closed', async (t) => {
   const { port } = await open(t);
   const { ms, said } = await closedAfter(port, 'GET /once HTTP/1.1\r\nhost: x\r\n\r\n');
   assert.ok(ms > 300 && ms < 15_000, `${ms} ms`);
   assert.match(said, /^HTTP\/1\.1 200/);
 });
 
-test('who takes nothing of a whole answer is let go, and who takes it slowly gets it', async (t) => {
+test('a client that does not read a JSON response is disconnected, and a slow reader gets it', async (t) => {
   const { port } = await open(t);
   const stuck = connect({ port, host: '127.0.0.1' });
   stuck.pause();
@@ -124,7 +124,7 @@ async function slowly(socket: Socket): Promise<number> {
   return bytes;
 }
 
-test('a thousand requests sent at once on one connection are answered in their order', async (t) => {
+test('a thousand requests sent at once on one connection get their responses in order', async (t) => {
   const { port } = await open(t);
   const asked = Array.from({ length: 1_000 }, (_, n) => `/n${n}`);
   const answers = await rawly(
@@ -138,7 +138,7 @@ test('a thousand requests sent at once on one connection are answered in their o
   );
 });
 
-test('too many or too large headers are refused in our shape, and no credential is lost among many', async (t) => {
+test('too many or too large headers are rejected in our error shape, and no credential is lost among many', async (t) => {
   const { port } = await open(t);
   const many = Array.from({ length: 2_000 }, (_, n) => `x-${n}: ${'1'.repeat(20)}\r\n`).join('');
   for (const head of [`x: ${'y'.repeat(65_600)}\r\n`, many.repeat(2).slice(0, 80_000)]) {
@@ -150,7 +150,7 @@ test('too many or too large headers are refused in our shape, and no credential 
   assert.equal(answer?.status, 200, 'a Host behind two thousand others is still seen');
 });
 
-test('a hundred clients that never finish do not keep others from being answered', async (t) => {
+test('a hundred clients that never finish do not block other clients', async (t) => {
   const { port } = await open(t, { ...hasty, headersMs: 5_000, requestMs: 10_000 });
   const stuck = await Promise.all(Array.from({ length: 100 }, () => RawClient.open(port)));
   for (const client of stuck) client.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{');
@@ -159,7 +159,7 @@ test('a hundred clients that never finish do not keep others from being answered
   for (const client of stuck) client.close();
 });
 
-test('who never ends a body that is too large is answered at once, and let go after a while', async (t) => {
+test('a client that never ends a body that is too large gets its error at once, and is disconnected later', async (t) => {
   const { port } = await open(t, { ...hasty, headersMs: 20_000, requestMs: 20_000 });
   const client = await RawClient.open(port);
   client.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2000000\r\n\r\nabc');
@@ -169,7 +169,7 @@ test('who never ends a body that is too large is answered at once, and let go af
   assert.ok(performance.now() - beganMs < patient(10_000));
 });
 
-test('a compressed body is no body of ours: it is refused unread, however large it would become', async (t) => {
+test('a compressed body is rejected unread, however large it would become', async (t) => {
   const { startTestGateway } = await import('../harness/gateway.ts');
   const { gzipSync } = await import('node:zlib');
   const naru = await startTestGateway({});

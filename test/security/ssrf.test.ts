@@ -76,7 +76,7 @@ const providers: Readonly<Record<string, { readonly dialect: string; readonly mo
 };
 
 for (const [name, { dialect, more }] of Object.entries(providers)) {
-  test(`with ${name} upstream, nothing that a client writes is fetched, and only the configured host is called`, async (t) => {
+  test(`with ${name} upstream, no address from a client is fetched, and only the configured host is contacted`, async (t) => {
     const upstream = await startUpstream();
     t.after(() => upstream.close());
     const origin = new URL(upstream.url).origin;
@@ -120,7 +120,7 @@ for (const [name, { dialect, more }] of Object.entries(providers)) {
   });
 }
 
-test('the guard can fail: the trap hears whoever comes', async () => {
+test('the guard can fail: the trap records every connection', async () => {
   await fetch(url).catch(() => {});
   assert.equal(trapped, 1);
 });
