@@ -73,7 +73,7 @@ function isRefused(port: number): Promise<boolean> {
 }
 
 for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const)) {
-  test(`an uncaught ${signal === 'SIGUSR2' ? 'exception' : 'rejection'}: requests in flight are answered and billed, new connections refused`, async (t) => {
+  test(`an uncaught ${signal === 'SIGUSR2' ? 'exception' : 'rejection'}: requests in flight complete and are billed, new connections are rejected`, async (t) => {
     const { upstream, site, naru, key } = await start(t, 60_000);
     const held = gate();
     upstream.always(heldAnswer(held));
@@ -112,7 +112,7 @@ for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const
   });
 }
 
-test('after an uncaught error a request that does not end is cut in time', fullOnly, async (t) => {
+test('after an uncaught error a request that does not end is cut at the time limit', fullOnly, async (t) => {
   const { upstream, naru, key } = await start(t, 300);
   upstream.always(heldAnswer(gate()));
   const client = await RawClient.open(naru.port);
@@ -126,7 +126,7 @@ test('after an uncaught error a request that does not end is cut in time', fullO
   assert.equal(await naru.ended, 70);
 });
 
-test('a CONNECT that is reset, on every port of a real server, ends nothing', async (t) => {
+test('a CONNECT that is reset, on every port of a real server, does not stop the server', async (t) => {
   const { site, naru } = await start(t, 300);
   const control = join(site.dataDir, 'control/main.sock');
   for (const address of [
@@ -160,7 +160,7 @@ function holderOf(dataDir: string): number | null {
 }
 
 for (const workers of byTier([1], [1, 2])) {
-  test(`a server with ${workers} process${workers === 1 ? '' : 'es'} that crashes or is killed is started again by its parent, and stops on SIGTERM`, async (t) => {
+  test(`a server with ${workers} process${workers === 1 ? '' : 'es'} that crashes or is killed is restarted by its parent, and stops on SIGTERM`, async (t) => {
     const place = createPlace();
     t.after(() => place.remove());
     const args = ['up', '--port', '0', '--workers', String(workers), '--data-dir', place.dataDir];
@@ -195,7 +195,7 @@ for (const workers of byTier([1], [1, 2])) {
   });
 }
 
-test('a worker that meets an uncaught error is replaced, while the others serve', fullOnly, async (t) => {
+test('a worker with an uncaught error is replaced while the others serve', fullOnly, async (t) => {
   const place = createPlace();
   t.after(() => place.remove());
   const file = place.configure({ limits: { crash_drain_timeout_ms: 300 } });

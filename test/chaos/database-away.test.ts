@@ -11,7 +11,7 @@ const ask = { model: 'test/echo', messages: [{ role: 'user', content: JSON.strin
 
 const send = (naru: TestGateway, key: string) => naru.send('POST', '/chat/completions', { key, body: ask });
 
-test('what another process does is effective within a second', async (t) => {
+test('a change by another process takes effect within a second', async (t) => {
   const { naru, operator } = await startBehindCutter(t);
   const account = await naru.account({ credit: '5' });
   assert.equal((await send(naru, account.key)).status, 200);
@@ -26,7 +26,7 @@ test('what another process does is effective within a second', async (t) => {
   assert.equal((await send(naru, foreign.keys[0]?.key ?? '')).status, 200, 'a key of another process');
 });
 
-test('three seconds without the database: nobody is refused for it, and what changed meanwhile is known within a second', async (t) => {
+test('three seconds without the database reject no request, and changes apply within a second afterwards', async (t) => {
   const { naru, cutter, operator } = await startBehindCutter(t);
   const [stays, revoked, poor] = [
     await naru.account(),
@@ -55,7 +55,7 @@ test('three seconds without the database: nobody is refused for it, and what cha
   await assertExact(naru, [stays, revoked, poor]);
 });
 
-test('a longer absence is a 500 and nothing else, and the process lives on', async (t) => {
+test('a longer outage returns only 500, and the process keeps running', async (t) => {
   const { naru, cutter } = await startBehindCutter(t);
   const account = await naru.account();
   assert.equal((await send(naru, account.key)).status, 200);

@@ -47,7 +47,7 @@ async function assertRecovered(
 
 const good = ({ sights }: Load): number => sights.filter((sight) => sight.kind === 'success').length;
 
-test('a network that swallows what is sent to the database: 500 after a while, and it finds another connection by itself', async (t) => {
+test('a network that drops database traffic: 500 after a while, and a new connection without a restart', async (t) => {
   const world = await startLoaded(t, 'hole');
   world.cutter.hole();
   await until('it says so', async () => (await world.naru.send('GET', '/readyz')).status === 503, 3_000);
@@ -59,7 +59,7 @@ test('a network that swallows what is sent to the database: 500 after a while, a
   t.diagnostic(`recovered after ${Math.round(performance.now() - beganMs)} ms`);
 });
 
-test('a database that takes no writes: requests are answered, the journal keeps what they cost, no row is set aside', async (t) => {
+test('a read-only database: requests succeed, the journal keeps their charges, no row is quarantined', async (t) => {
   const world = await startLoaded(t, 'readonly');
   const { database } = world.naru.database.address;
   const direct = world.direct;
@@ -76,7 +76,7 @@ test('a database that takes no writes: requests are answered, the journal keeps 
   await assertRecovered(world, 20_000);
 });
 
-test('a database whose answers take 300 ms each: everybody is answered, later', fullOnly, async (t) => {
+test('a database with 300 ms latency: all requests succeed, later', fullOnly, async (t) => {
   const world = await startLoaded(t, 'slow');
   world.cutter.delay(300);
   const before = good(world.load);
@@ -86,7 +86,7 @@ test('a database whose answers take 300 ms each: everybody is answered, later', 
   await assertRecovered(world, 20_000);
 });
 
-test('a database that takes no more connections: 500 until one is free, and settled then', async (t) => {
+test('a database without free connections: 500 until one is free, and settled then', async (t) => {
   const world = await startLoaded(t, 'full', true);
   const { database } = world.naru.database.address;
   await world.direct.query(`ALTER ROLE ${database} CONNECTION LIMIT 0`);

@@ -7,7 +7,7 @@ import { startLoad } from './load.ts';
 import { createPayer, createSite, postmasterOf, startNaru, until } from './naru-process.ts';
 import { scriptedReply } from './orders.ts';
 
-test('the database is killed and restarted under load: answers are right or 500 server, and it recovers by itself', async (t) => {
+test('the database is killed and restarted under load: responses are right or 500, and it recovers without help', async (t) => {
   const upstream = await startUpstream();
   upstream.answer(({ body }) => scriptedReply(body));
   const site = createSite(upstream.url);

@@ -70,7 +70,7 @@ function limitFiles({ pid }: NaruProcess, bytes: number | 'unlimited'): void {
 const options = process.platform === 'linux' ? {} : { skip: 'needs prlimit' };
 
 test(
-  'when the journal cannot be written, the database makes settlements durable, and nobody notices',
+  'when the journal cannot be written, the database makes settlements durable, and no request fails',
   options,
   async (t) => {
     const { naru, operator, payers } = await start(t);
@@ -88,7 +88,7 @@ test(
 
 // spec:conformance/227,228
 test(
-  'when neither journal nor database can be written, an answer ends as a failure and costs nothing',
+  'when neither journal nor database can be written, a response ends as a failure and costs nothing',
   options,
   async (t) => {
     const { site, naru, cutter, operator, upstream, payers } = await start(t);

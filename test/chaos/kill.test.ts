@@ -3,7 +3,7 @@ import { byTier, testSeed } from '../harness/tier.ts';
 import { assertMet } from './audit.ts';
 import { runKills } from './kill-trials.ts';
 
-test('what clients saw before kill -9 is what the books say after it', async () => {
+test('the ledger after kill -9 agrees with what clients received before it', async () => {
   assertMet(
     await runKills({
       trials: byTier(1, 4),

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { startBehindCutter } from './behind-cutter.ts';
 import { until } from './naru-process.ts';
 
-test('a client that leaves while the database is asked who it is does not stay in flight', async (t) => {
+test('a client that disconnects during its authentication query does not stay in flight', async (t) => {
   const { naru, cutter } = await startBehindCutter(t);
   const { key } = await naru.account();
   cutter.down();

@@ -18,7 +18,7 @@ const segmentBytes = 32 * 1024;
 const rounds = 12;
 const clock = systemClock;
 
-test('requests of an hour do not fill the journal, and are on record after a crash', async (t) => {
+test('requests of an hour do not fill the journal, and are recorded after a crash', async (t) => {
   const home = await createTestDatabase();
   const database = new Database(home.address);
   const dir = mkdtempSync(join(tmpdir(), 'naru-long-'));

@@ -10,7 +10,7 @@ import type { Fate } from './proxy.ts';
 const wanted = byTier(8, 30);
 
 for (const fate of ['unanswered', 'unasked'] satisfies Fate[]) {
-  test(`${wanted} COMMITs under load that are ${fate}: the books and the memory agree exactly with what clients saw`, async (t) => {
+  test(`${wanted} COMMITs under load that are ${fate}: the ledger and the memory agree exactly with what clients received`, async (t) => {
     const { naru, cutter, operator } = await startBehindCutter(t);
     const payers = [await createPayer(operator, '90000000', 2), await createPayer(operator, '8000000', 2)];
     for (const { key } of payers.flatMap((payer) => payer.keys)) await readJson(`${naru.url}/key`, key);

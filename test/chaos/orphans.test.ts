@@ -12,7 +12,7 @@ const options = which('setpriv', process.env) === null ? { skip: 'needs setpriv'
 const fakeEngine = join(import.meta.dirname, '../harness/fake-engine.ts');
 
 test(
-  'kill -9 leaves neither engine nor PostgreSQL behind, and the next start is quick',
+  'kill -9 leaves neither an engine nor PostgreSQL running, and the next start is quick',
   options,
   async (t) => {
     const marker = `marker-${process.pid}-${Math.random()}`;

@@ -32,7 +32,7 @@ async function usageOf(naru: TestGateway, key: string): Promise<readonly number[
   return [credits.json.data.total_usage, ofKey.json.data.usage];
 }
 
-test('a row that the database refuses is set aside, the rest of its batch is settled, and it settles once it is wanted', async (t) => {
+test('a row that the database rejects is quarantined, the rest of its batch is settled, and a retry settles it', async (t) => {
   const naru = await open(t, 'journal');
   const account = await naru.account({ credit: '10000000' });
   const answers = await Promise.all(
@@ -66,7 +66,7 @@ test('a row that the database refuses is set aside, the rest of its batch is set
   assert.deepEqual((await mended.operator.verifyLedger()).differences, []);
 });
 
-test('with ack: database nobody is told that a refused row is settled', async (t) => {
+test('with ack: database no client gets a success for a rejected row', async (t) => {
   const naru = await open(t, 'database');
   const account = await naru.account();
   const options = { key: account.key, headers: poison };

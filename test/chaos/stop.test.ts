@@ -76,7 +76,7 @@ async function refusesConnections(port: number): Promise<boolean> {
   return refused;
 }
 
-test('SIGTERM: requests in flight are answered to their end, new connections are refused, the exit code is 0', async (t) => {
+test('SIGTERM: requests in flight complete, new connections are rejected, the exit code is 0', async (t) => {
   const { site, naru, asked, letGo } = await startWithRequests(t);
   naru.child.kill('SIGTERM');
   await until('connections are refused', () => refusesConnections(naru.port), 5_000);

@@ -15,7 +15,7 @@ function isHeld(serverPort: number, clientPort: number): boolean {
 const options = process.platform === 'linux' ? {} : { skip: 'reads /proc/net/tcp' };
 
 test(
-  'a client that reads nothing of a whole answer is cut off after the limit of a stream; one that reads slowly is not',
+  'a client that does not read a JSON response is disconnected after the stream limit; one that reads slowly is not',
   options,
   async (t) => {
     const upstream = await startUpstream();

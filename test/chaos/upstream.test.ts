@@ -8,7 +8,7 @@ import { reportMatrix } from './faults/report.ts';
  * Limits of two seconds where the command has 300 ms, and the light faults only, since beside other tests the processor is not ours.
  * Each fault is asked as a stream of one candidate and as a whole answer of three, or the other way round; the command asks all.
  */
-test('however an upstream misbehaves, the client, the bill and the record are right, and nothing is left open', async () => {
+test('however an upstream misbehaves, the client, the charge and the record are right, and no connection stays open', async () => {
   const report = await runMatrix({
     ...{ scale: 6, marginMs: 5_000, only: '', seed: testSeed, brief: true },
     maxFaults: byTier(50, Infinity),
