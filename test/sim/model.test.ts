@@ -52,7 +52,7 @@ const empty = `${[
   .map((name) => `ALTER TABLE ${name} DISABLE TRIGGER USER;`)
   .join(' ')} TRUNCATE ${tableNames.join(', ')} RESTART IDENTITY`;
 
-test('the model answers random sequences of every statement as PostgreSQL does, and is left with the same rows', async (t) => {
+test('the model agrees with PostgreSQL on random sequences of every statement, and ends with the same rows', async (t) => {
   const asked = new Map<string, number>();
   const sequence = fc.array(
     fc.record({
@@ -82,7 +82,7 @@ test('the model answers random sequences of every statement as PostgreSQL does, 
   for (const name of Object.keys(operations)) assert.ok(asked.has(name), `${name} never answered`);
 });
 
-test('the model waits where PostgreSQL waits, sees what is committed meanwhile, and calls a deadlock a deadlock', async () => {
+test('the model waits where PostgreSQL waits, reads concurrent commits, and detects deadlocks', async () => {
   await real.query(empty);
   const model = sideOf();
   for (const [one, two, three] of [

@@ -22,7 +22,7 @@ async function simulateWith(t: TestContext, args: readonly string[]): Promise<vo
   assert.match(said, /\d+ checks$/m);
 }
 
-test('simulated worlds keep every promise about money, whatever fails, and the same seed is the same world', (t) =>
+test('simulated worlds keep every promise about money under all faults, and the same seed is the same world', (t) =>
   simulateWith(
     t,
     byTier(
@@ -31,10 +31,10 @@ test('simulated worlds keep every promise about money, whatever fails, and the s
     ),
   ));
 
-test('whichever commit or sync of a small world a process dies before or after, every promise is kept', (t) =>
+test('a process that dies before or after any commit or sync of a small world keeps every promise', (t) =>
   simulateWith(t, byTier(['--points', '--seeds', '1'], ['--points', '--from', from, '--seeds', '3'])));
 
-test('every mistake that the simulator must find can still be made', () => {
+test('every mutation that the simulator must find still applies', () => {
   assert.ok(mutations.length >= 12);
   for (const mutation of mutations)
     assert.doesNotThrow(() =>
