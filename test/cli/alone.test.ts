@@ -13,7 +13,7 @@ before(() => {
 });
 after(() => place?.remove());
 
-test('a command without a server starts the database, does its work and leaves nothing running', async () => {
+test('a command without a server starts the database, does its work and stops it', async () => {
   const created = await place.json('account', 'create', '--name', '혼자', '--email', 'a@example.com');
   assert.equal(created.code, 0, created.err);
   assert.deepEqual(created.rows, [{ account_id: 1, name: '혼자', email: 'a@example.com' }]);
@@ -24,7 +24,7 @@ test('a command without a server starts the database, does its work and leaves n
   assert.equal(existsSync(join(cluster, 'postmaster.pid')), false);
 });
 
-test('what one command wrote the next one reads', async () => {
+test('the next command reads what one command wrote', async () => {
   const granted = await place.json(
     'credit',
     'grant',
@@ -43,7 +43,7 @@ test('what one command wrote the next one reads', async () => {
   );
 });
 
-test('two commands at once wait for each other', async () => {
+test('two concurrent commands wait for each other', async () => {
   const names = ['가', '나', '다'];
   const made = await Promise.all(names.map((name) => place.json('account', 'create', '--name', name)));
   assert.deepEqual(
@@ -55,7 +55,7 @@ test('two commands at once wait for each other', async () => {
 });
 
 // spec:operator/1.3
-test('what does not exist is an error of one line and exit code 1', async () => {
+test('an object that does not exist is a one-line error with exit code 1', async () => {
   const hash = 'ab'.repeat(32);
   const lines = await Promise.all([
     place.run('account', 'show', '99'),
@@ -80,7 +80,7 @@ test('what does not exist is an error of one line and exit code 1', async () => 
   );
 });
 
-test('credit or a key that has expired before it is made is made, with a word about it', async () => {
+test('credit or a key with an expiry in the past is created, with a warning', async () => {
   const past = ['--expires-at', '2020-01-01T00:00:00Z'];
   const credit = await place.run('credit', 'grant', '--account', '1', '--amount', '5', ...past);
   const key = await place.run('key', 'create', '--account', '1', '--name', 'late', ...past);
@@ -104,7 +104,7 @@ test('credit or a key that has expired before it is made is made, with a word ab
   assert.equal(soon.err, '');
 });
 
-test('a folder that can never be made is an error at once, and none of the data is touched', async () => {
+test('a data directory that cannot be created is an error at once, and no data is touched', async () => {
   const commands = [
     ['account', 'list', '--data-dir', '/proc/naru/data'],
     ['up', '--port', '0', '--data-dir', '/proc/naru'],
@@ -118,7 +118,7 @@ test('a folder that can never be made is an error at once, and none of the data 
   }
 });
 
-test('what the environment says of PostgreSQL servers is not about the embedded one', async () => {
+test('PostgreSQL variables of the environment do not apply to the embedded server', async () => {
   process.env['PGSSLMODE'] = 'require';
   process.env['PGSSLNEGOTIATION'] = 'direct';
   try {
@@ -130,7 +130,7 @@ test('what the environment says of PostgreSQL servers is not about the embedded 
   }
 });
 
-test('an idempotency key is no longer than a name: the index of the books has no room for more', async () => {
+test('an idempotency key is as long as a name at most: the index of the ledger has no room for more', async () => {
   const order = ['credit', 'grant', '--account', '1', '--amount', '1', '--idempotency-key'];
   // Nothing that an index could press together: three bytes each, of which none repeats.
   const most = Array.from({ length: 500 }, (_, n) =>
@@ -142,7 +142,7 @@ test('an idempotency key is no longer than a name: the index of the books has no
   assert.match(beyond.err, /must be well-formed text of at most 500 characters/);
 });
 
-test('what stands in a data directory in the place of a note of ours is an error of one line, or nothing', async () => {
+test('an invalid file in place of one of ours in the data directory is a one-line error or ignored', async () => {
   const dataDir = join(place.folder, 'notes');
   const list = () => naru('account', 'list', '--data-dir', dataDir);
   mkdirSync(dataDir);

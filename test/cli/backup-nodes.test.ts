@@ -78,7 +78,7 @@ async function backUp(name: string, ...flags: readonly string[]) {
   return { dir, done: await first.json('backup', '--to', dir, ...flags) };
 }
 
-test('it has every answer that any node gave before it', async () => {
+test('it has every response that any node sent before it', async () => {
   for (const round of byTier([1], [1, 2, 3])) {
     const answered = await Promise.all(nodes.flatMap((node) => Array.from({ length: 5 }, () => ask(node))));
     const { dir, done } = await backUp(`all-${round}`);
@@ -89,7 +89,7 @@ test('it has every answer that any node gave before it', async () => {
   }
 });
 
-test('it fails while a node is lost, names it and where its journal is, and goes without it when told to', async () => {
+test('it fails while a node is lost, names the node and its journal directory, and omits it with the option', async () => {
   const [, , lost] = nodes;
   assert.ok(lost !== undefined);
   const answered = await ask(nodes[1]);
@@ -111,7 +111,7 @@ test('it fails while a node is lost, names it and where its journal is, and goes
 });
 
 test(
-  'a node that hangs is waited for until it is lost, and one that came back is asked again',
+  'it waits for a node that hangs until the node is lost, and asks a returned node again',
   fullOnly,
   async () => {
     const [, hanging] = nodes;

@@ -120,7 +120,7 @@ function assertFails({ code, out, err }: Awaited<ReturnType<Place['run']>>, word
 describe('a backup', () => {
   let dir = '';
 
-  test('under load has every answer that came before it, and books that agree', async () => {
+  test('under load has every earlier response, and its ledger verifies', async () => {
     const clients = load();
     await eventually('the load', 20_000, () => (clients.answered.length > 100 ? true : null));
     const known = clients.answered.length;
@@ -149,7 +149,7 @@ describe('a backup', () => {
     for (const [id, cost] of there) assert.equal(live.get(id), cost);
   });
 
-  test('is restored to a server that goes on: keys work, ids are new, the books agree', async () => {
+  test('is restored to a working server: keys work, ids are new, the ledger verifies', async () => {
     const target = newPlace();
     assert.equal((await target.run('restore', dir, '--config', config)).code, 0);
     const before = await generations(target);
@@ -169,7 +169,7 @@ describe('a backup', () => {
     assertFails(await target.run('restore', dir), /is not empty/);
   });
 
-  test('goes into a PostgreSQL server of the operator, and comes out of it', fullOnly, async () => {
+  test("of an operator's PostgreSQL server works in both directions", fullOnly, async () => {
     const database = await createTestDatabase();
     const url = urlOf(database.address);
     const target = newPlace();
@@ -194,13 +194,13 @@ describe('a backup', () => {
     }
   });
 
-  test('is read by its owner only, and wants a folder of its own', async () => {
+  test('is readable by its owner only, and needs a directory of its own', async () => {
     assert.equal(statSync(dir).mode & 0o777, 0o700);
     for (const file of readdirSync(dir)) assert.equal(statSync(join(dir, file)).mode & 0o077, 0, file);
     assertFails(await source.run('backup', '--to', dir), /is not empty: a backup wants a folder of its own/);
   });
 
-  test('is found damaged whichever byte of it is changed', async (t) => {
+  test('is reported as damaged if any byte is changed', async (t) => {
     const folder = join(source.folder, 'bytes');
     cpSync(dir, folder, { recursive: true });
     await readBackup(folder);
@@ -226,7 +226,7 @@ describe('a backup', () => {
     t.diagnostic(`${flipped} bytes`);
   });
 
-  test('finds a ledger that was rewritten since, chains and all', async () => {
+  test('detects a ledger that was rewritten since, chains included', async () => {
     const target = newPlace();
     const restored = join(source.folder, 'backup');
     assert.equal((await target.run('restore', restored, '--config', config)).code, 0);
@@ -242,7 +242,7 @@ describe('a backup', () => {
     assert.match(differs.out, /went through where the backup has it/);
   });
 
-  test('that is damaged, unfinished or of another schema is refused, and nothing of it is restored', async () => {
+  test('that is damaged, unfinished or of another schema is rejected, and nothing of it is restored', async () => {
     const target = newPlace();
     const copy = (name: string, spoil: (folder: string) => void): string => {
       const folder = join(target.folder, name);
@@ -323,7 +323,7 @@ describe('a backup', () => {
     assert.equal((await target.run('restore', dir, '--config', config)).code, 0);
   });
 
-  test('without a server has what a killed one had promised and not yet brought into the database', async () => {
+  test('without a server includes what a killed server acknowledged and had not settled', async () => {
     const answered = await Promise.all(Array.from({ length: 20 }, () => ask(serving.origin)));
     serving.child.kill('SIGKILL');
     await serving.ended;

@@ -63,7 +63,7 @@ async function newKey(credit: string | null): Promise<{ account: number; hash: s
   return { account, hash: created.rows[0].hash, key: created.rows[0].key };
 }
 
-test('the first start prints a command that works as it is printed', async () => {
+test('the first start prints a command that works unchanged', async () => {
   const [line] = serving.out().match(/^curl .*$/m) ?? [];
   assert.ok(line, serving.out());
   assert.match(line, /"model":"test\/echo"/);
@@ -72,7 +72,7 @@ test('the first start prints a command that works as it is printed', async () =>
   assert.deepEqual(await ask(key), { status: 200, type: undefined });
 });
 
-test('an account, its credit and its key serve at once', async () => {
+test('a new account, its credit and its key work at once', async () => {
   const { key, account } = await newKey('100');
   assert.equal((await ask(key)).status, 200);
   const shown = await eventually('the charge', 2_000, async () => {
@@ -83,7 +83,7 @@ test('an account, its credit and its key serve at once', async () => {
   assert.equal(shown.total_usage_krw, '20.000000');
 });
 
-test('a suspended key is refused within a second, and serves again when the suspension is lifted', async () => {
+test('a suspended key is rejected within a second, and works again when the suspension is lifted', async () => {
   const { key, hash } = await newKey('1000');
   await becomes(key, 200);
   const suspended = await place.json('key', 'suspend', hash, '--reason', '결제 확인');
@@ -94,7 +94,7 @@ test('a suspended key is refused within a second, and serves again when the susp
   await becomes(key, 200);
 });
 
-test('a revoked key is refused within a second, for good, and is still shown', async () => {
+test('a revoked key is rejected within a second and permanently, and is still shown', async () => {
   const { key, hash } = await newKey('1000');
   await becomes(key, 200);
   assert.equal((await place.json('key', 'revoke', hash)).rows[0].state, 'revoked');
@@ -152,7 +152,7 @@ test('an account without credit is served within a second of a grant', async () 
   await becomes(key, 200);
 });
 
-test('one idempotency key grants once; with another amount it is refused', async () => {
+test('one idempotency key grants once; another amount is rejected', async () => {
   const { account } = await newKey(null);
   const grant = ['credit', 'grant', '--account', String(account), '--idempotency-key', `pay-${account}`];
   const first = await place.json(...grant, '--amount', '500');
@@ -165,7 +165,7 @@ test('one idempotency key grants once; with another amount it is refused', async
   assert.equal((await place.json('account', 'show', String(account))).rows[0].balance_krw, '500.000000');
 });
 
-test('amounts are exact from a micro-won to the most that the books hold', async () => {
+test("amounts are exact from one micro-won to the ledger's maximum", async () => {
   const { account } = await newKey(null);
   const grant = ['credit', 'grant', '--account', String(account), '--amount'];
   assert.equal((await place.json(...grant, '0.000001')).rows[0].amount_krw, '0.000001');
@@ -180,7 +180,7 @@ test('amounts are exact from a micro-won to the most that the books hold', async
   assert.match(beyond.err, /^naru: the sum would be more than the books can hold.*\n$/);
 });
 
-test('a bonus with an expiry leaves the balance when its time has come', async () => {
+test('a bonus with an expiry leaves the balance at its expiry', async () => {
   const { account } = await newKey('100');
   const soon = new Date(Date.now() + 1_500).toISOString();
   const bonus = ['--amount', '50', '--kind', 'bonus', '--expires-at', soon];
@@ -212,7 +212,7 @@ test('keys are listed newest first with their limits and their spend', async () 
   assert.equal(rows[1].hash, hash);
 });
 
-test('the ledger and the generations are exported one object a line, and the books agree', async () => {
+test('the ledger and the generations are exported one object a line, and their totals agree', async () => {
   const { account, key } = await newKey('1000');
   assert.equal((await ask(key)).status, 200);
   const entries = await eventually('the entry', 2_000, async () => {
@@ -236,7 +236,7 @@ test('the ledger and the generations are exported one object a line, and the boo
   assert.deepEqual(verdict.rows[0].differences, []);
 });
 
-test('people get columns, programs get JSON, and neither gets the other', async () => {
+test('the terminal gets columns, a program gets JSON, and neither gets the other', async () => {
   const people = await place.run('account', 'list');
   assert.match(people.out, /^account_id\tname\t/);
   assert.equal(people.err, '');
@@ -245,7 +245,7 @@ test('people get columns, programs get JSON, and neither gets the other', async 
   assert.ok(programs.rows.length > 1);
 });
 
-test('the doctor finds nothing wrong beside a server that runs', async () => {
+test('the doctor finds no fault beside a running server', async () => {
   const { code, rows, err } = await place.json('doctor');
   assert.equal(err, '');
   assert.deepEqual(
@@ -257,7 +257,7 @@ test('the doctor finds nothing wrong beside a server that runs', async () => {
   assert.match(database.detail, /the embedded server answers, PostgreSQL \d+/);
 });
 
-test('commands at once all do what they say', async () => {
+test('concurrent commands all take effect', async () => {
   const { account } = await newKey(null);
   const count = byTier(3, 10);
   const grants = Array.from({ length: count }, () =>

@@ -41,7 +41,7 @@ async function prompts(): Promise<readonly string[]> {
   return rows.map((row) => row.prompt);
 }
 
-test('config check says what is taken from the facts, of which day, and what the provider is asked for; it writes nothing', async () => {
+test('config check shows the metadata in use, its date and the upstream model ids; it writes nothing', async () => {
   const people = await place.run('config', 'check', '--config', file);
   assert.equal(people.code, 0);
   assert.match(
@@ -54,7 +54,7 @@ test('config check says what is taken from the facts, of which day, and what the
   assert.equal(existsSync(place.dataDir), false);
 });
 
-test('facts are looked up by a part of an id', async () => {
+test('metadata is found by a part of an id', async () => {
   const { rows } = await place.json('models', 'facts', 'GPT-4o-mini');
   assert.equal(rows.length, 1);
   assert.equal(rows[0].price.prompt, '0.15');
@@ -67,7 +67,7 @@ test('facts are looked up by a part of an id', async () => {
   );
 });
 
-test('the first publication keeps the facts it took; a refresh changes no price until it is published, and history has both', async () => {
+test('the first publication keeps its metadata; a refresh changes no price until a publication, and history has both', async () => {
   assert.equal((await place.run('models', 'publish', '--config', file)).code, 0);
   assert.deepEqual(
     JSON.parse(readFileSync(copy, 'utf8')),
@@ -95,7 +95,7 @@ test('the first publication keeps the facts it took; a refresh changes no price 
   assert.match(last.facts_as_of, /^20\d\d-\d\d-\d\d$/);
 });
 
-test('a running server keeps its price over a refresh, and takes the new one with SIGHUP', async () => {
+test('a running server keeps its price over a refresh, and uses the new one after SIGHUP', async () => {
   let serving: Serving | undefined;
   try {
     serving = await place.up('--config', file);
@@ -139,7 +139,7 @@ test('a running server keeps its price over a refresh, and takes the new one wit
   }
 });
 
-test('what cannot be had leaves the copy as it is: exit code 1 and one line', async () => {
+test('a failed refresh leaves the copy unchanged: exit code 1 and one line', async () => {
   const before = readFileSync(copy, 'utf8');
   const failing: readonly (readonly [from: string, body: string | null, words: RegExp])[] = [
     [
@@ -163,7 +163,7 @@ test('what cannot be had leaves the copy as it is: exit code 1 and one line', as
   }
 });
 
-test('the configuration may name the file; a damaged one is a fault that refresh mends, and a file can be the source', async () => {
+test('the configuration may name the file; a refresh repairs a damaged one, and a file can be the source', async () => {
   const folder = join(place.folder, 'other');
   mkdirSync(folder);
   const named = join(folder, 'naru.yaml');

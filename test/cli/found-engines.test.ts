@@ -54,7 +54,7 @@ after(() => {
   place?.remove();
 });
 
-test('what is found is remembered, and looked for once', async () => {
+test('detected engines are stored, and detection runs once', async () => {
   const places = [
     { title: 'Ollama', name: 'ollama', port },
     { title: 'Nobody', name: 'nobody', port: 1 },
@@ -70,7 +70,7 @@ test('what is found is remembered, and looked for once', async () => {
   assert.deepEqual(await findEngines(place.dataDir, places), []);
 });
 
-test('the built-in configuration offers the finds, and is valid', () => {
+test('the built-in configuration includes detected engines and is valid', () => {
   const text = builtInConfig(place.dataDir, { nodePath: process.execPath, root } as Parameters<
     typeof builtInConfig
   >[1]);
@@ -93,7 +93,7 @@ test('the built-in configuration offers the finds, and is valid', () => {
   assert.deepEqual([llama?.inputModalities, sees?.inputModalities], [['text'], ['text', 'image']]);
 });
 
-test('a model that was found answers, and the engine is asked for it by its own name', async () => {
+test('a detected model responds, and its engine gets its own model name', async () => {
   const serving = await place.up();
   try {
     const key = /inference key +(\S+)/.exec(serving.out())?.[1];
@@ -117,7 +117,7 @@ test('a model that was found answers, and the engine is asked for it by its own 
   }
 });
 
-test('a note of finds that cannot be read counts for nothing', async () => {
+test('an unreadable file of detected engines is ignored', async () => {
   const { code } = await naru('config', 'check', '--data-dir', place.folder);
   assert.equal(code, 0);
   assert.deepEqual(readFoundEngines('/nowhere'), []);

@@ -94,7 +94,7 @@ test('a price in dollars is published when the server starts, and history has it
   assert.equal(await costOf('test/usd'), 10 * 10.25 + 5 * 20.5);
 });
 
-test('diff shows what a publication would change and changes nothing; publish makes it so in the server that runs', async () => {
+test('diff shows what a publication would change and changes nothing; publish applies it to the running server', async () => {
   const nothing = await place.run('models', 'diff', '--exit-code');
   assert.deepEqual(
     [nothing.code, nothing.out, nothing.err],
@@ -143,7 +143,7 @@ test('diff shows what a publication would change and changes nothing; publish ma
   );
 });
 
-test('a publication of nothing new makes no version, and still the server reads the file again', async () => {
+test('a publication without changes creates no version, and the server still reads the file again', async () => {
   const before = (await place.json('models', 'history')).rows.length;
   configure({ prompt: '0.03', usdKrw: '2000', more: [{ id: 'test/new', name: '새 모델' }] });
   const { code, rows } = await place.json('models', 'publish');
@@ -157,7 +157,7 @@ test('a publication of nothing new makes no version, and still the server reads 
   assert.equal((await place.json('models', 'history')).rows.length, before);
 });
 
-test('a file with a fault is published by nobody: not by the command, not by SIGHUP, and the old prices stay', async () => {
+test('a file with a fault is not published, neither by the command nor by SIGHUP, and the old prices stay', async () => {
   const before = (await place.json('models', 'history')).rows;
   configure({ prompt: '-1', more: [{ id: 'test/new' }] });
   const refused = await place.run('models', 'publish');
@@ -176,7 +176,7 @@ test('a file with a fault is published by nobody: not by the command, not by SIG
   assert.deepEqual((await place.json('models', 'history')).rows, before);
 });
 
-test('SIGHUP publishes a changed file too, many at once end with the last file', async () => {
+test('SIGHUP publishes a changed file too, and many at once end with the last file', async () => {
   for (const prompt of ['0.04', '0.05', '0.06', '0.07']) {
     configure({ prompt, usdKrw: '2000' });
     serving.child.kill('SIGHUP');
@@ -194,7 +194,7 @@ test('SIGHUP publishes a changed file too, many at once end with the last file',
   );
 });
 
-test('a publication that the running server may not take over without a restart leaves it as it was, and it says why', async () => {
+test('a publication that needs a restart leaves the running server unchanged and reports why', async () => {
   const said = serving.err().length;
   configure({ prompt: '0.08', usdKrw: '2000', tree: { edge: { trusted_proxies: ['10.0.0.0/8'] } } });
   assert.equal((await place.run('models', 'publish')).code, 0);
@@ -206,7 +206,7 @@ test('a publication that the running server may not take over without a restart 
   assert.equal((await place.run('models', 'publish')).code, 0);
 });
 
-test('two publications at once make one version', async () => {
+test('two concurrent publications create one version', async () => {
   // Counted first: the server may still be reading the file for the publication before, and then publishes what it finds.
   const before = (await place.json('models', 'history', 'test/usd')).rows.length;
   configure({ prompt: '0.09', usdKrw: '2000' });
@@ -219,7 +219,7 @@ test('two publications at once make one version', async () => {
   assert.equal((await place.json('models', 'history', 'test/usd')).rows.length, before + 1);
 });
 
-test('what cannot be done is told in one line, with exit code 1', async () => {
+test('a failed command prints one line with exit code 1', async () => {
   const unknown = await place.run('models', 'history', 'test/usb');
   assert.deepEqual([unknown.code, unknown.out], [1, '']);
   assert.equal(

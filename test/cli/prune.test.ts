@@ -9,7 +9,7 @@ import { createPlace } from './naru.ts';
 
 /* `naru generation prune`, as an operator sees it; what it must hold is in test/ledger/retention.test.ts. */
 
-test('records of old months are dropped by name; the books and a backup of them still verify', async (t) => {
+test('records of old months are dropped by name; the ledger and a backup of it still verify', async (t) => {
   const ledger = await openLedger(t);
   const place = createPlace();
   t.after(() => place.remove());

@@ -24,7 +24,7 @@ function supervise(t: TestContext, program: string) {
 
 const serving = "process.send({ event: 'serving' });";
 
-test('SIGTERM during the wait for a restart is the end, at once and in order', async (t) => {
+test('SIGTERM during the wait for a restart ends the parent at once and cleanly', async (t) => {
   const { parent, err, ended, starts } = supervise(t, `${serving} setTimeout(() => process.exit(70), 20);`);
   await eventually('a wait of a second', 20_000, () => (err().includes('again in 1 s') ? true : null));
   assert.equal(starts(), 4);
@@ -35,7 +35,7 @@ test('SIGTERM during the wait for a restart is the end, at once and in order', a
   assert.equal(starts(), 4);
 });
 
-test('SIGHUP is passed on and changes nothing about restarts, and SIGTERM ends what runs then', async (t) => {
+test('SIGHUP is forwarded without affecting restarts, and SIGTERM ends the running child', async (t) => {
   const program = `${serving} process.on('SIGHUP', () => process.exit(70));
     process.on('SIGTERM', () => process.exit(0)); setInterval(() => {}, 1000); process.stdout.write('ready ');`;
   const { parent, ended, starts, out } = supervise(t, program);

@@ -70,7 +70,7 @@ async function ask(): Promise<Response> {
   });
 }
 
-test('the health that decides is that of the running server', async () => {
+test('the explanation uses the health of the running server', async () => {
   one.always(reply.tooMany('300'));
   two.always(reply.chat('two'));
   const answer = await ask();
@@ -116,7 +116,7 @@ test('the health that decides is that of the running server', async () => {
   );
 });
 
-test('what cannot be explained is said as a request would hear it', async () => {
+test('a request that cannot be explained prints the error that the API returns', async () => {
   for (const [args, words] of [
     [['--model', 'no/such'], /no\/such is not a valid model id/],
     [['--model', 'a/b', '--provider', '{"only":1}'], /`provider.only` must be an array/],

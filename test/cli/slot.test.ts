@@ -71,7 +71,7 @@ test('a slot is started and stopped, and each command waits for it', async () =>
   assert.equal((await place.run('slot', 'stop', 'fine')).code, 0);
 });
 
-test('the list is a table for people and one object a line for machines', async () => {
+test('the list is a table on a terminal and one JSON object a line for programs', async () => {
   const { out, err, code } = await place.run('slot', 'list');
   assert.deepEqual([code, err], [0, '']);
   const [head = '', ...lines] = out.trimEnd().split('\n');
@@ -97,7 +97,7 @@ test('the list is a table for people and one object a line for machines', async 
   ]);
 });
 
-test('an engine that does not start is exit code 1 with its last words, each time it is asked for', async () => {
+test('an engine that fails to start is exit code 1 with its last log lines, on each attempt', async () => {
   for (let n = 0; n < 2; n += 1) {
     const { code, out } = await place.run('slot', 'start', 'broken');
     assert.equal(code, 1);
@@ -105,7 +105,7 @@ test('an engine that does not start is exit code 1 with its last words, each tim
   }
 });
 
-test('a start that is not waited for goes on, and so does one whose command was interrupted; a stop ends it', async () => {
+test('a start without waiting continues, and so does one whose command was interrupted; a stop ends it', async () => {
   const { code, rows } = await place.json('slot', 'start', 'slow', '--no-wait');
   assert.deepEqual([code, rows[0].state], [0, 'STARTING']);
   const waiting = spawn(
@@ -123,7 +123,7 @@ test('a start that is not waited for goes on, and so does one whose command was 
   assert.deepEqual([stopped.code, stopped.out], [0, 'slow: COLD, stopped\n']);
 });
 
-test('somebody who waits for a start hears that another stopped it', fullOnly, async () => {
+test('a command that waits for a start reports that another command stopped it', fullOnly, async () => {
   const waiting = place.run('slot', 'start', 'slow');
   await eventually('the start', 20_000, async () => ((await stateOf('slow')) === 'STARTING' ? true : null));
   assert.equal((await place.run('slot', 'stop', 'slow')).code, 0);
@@ -131,7 +131,7 @@ test('somebody who waits for a start hears that another stopped it', fullOnly, a
   assert.deepEqual([code, out], [1, 'slow: COLD, stopped\n']);
 });
 
-test('an unknown slot is named with the one that was meant', async () => {
+test('an unknown slot is reported with the closest name', async () => {
   assertSaid(
     await place.run('slot', 'start', 'fien'),
     /^naru: there is no slot fien \(did you mean "fine"\?\)/,
@@ -154,7 +154,7 @@ test('logs are those of the newest start, of an earlier one, or its last lines',
   assert.ok(earlier.rows[0].started_at < long.rows[0].started_at);
 });
 
-test('followed logs tell what comes', async () => {
+test('followed logs print new lines', async () => {
   const folder = join(place.dataDir, 'slots', 'broken');
   const newest = readdirSync(folder).findLast((name) => name.endsWith('.log')) ?? '';
   const args = ['slot', 'logs', 'broken', '-f', '-n', '1', '--data-dir', place.dataDir];
@@ -170,7 +170,9 @@ test('followed logs tell what comes', async () => {
   await ended;
 });
 
-test('another user is told who may ask, and gets nothing', { skip: process.getuid?.() !== 0 }, async () => {
+test('another user gets an error that names the owner, and nothing else', {
+  skip: process.getuid?.() !== 0,
+}, async () => {
   const args = [join(root, 'src/main.ts'), 'slot', 'list', '--data-dir', place.dataDir];
   const child = spawn(process.execPath, args, { uid: 65534, gid: 65534, stdio: ['ignore', 'pipe', 'pipe'] });
   const { out, err } = hear(child);
@@ -182,7 +184,7 @@ test('another user is told who may ask, and gets nothing', { skip: process.getui
   );
 });
 
-test('without a server the configured slots are listed cold, their logs are read, and nothing can be started', async () => {
+test('without a server the configured slots are listed cold, their logs are readable, and none can be started', async () => {
   const slots = [{ name: 'fine', command: engine({}) }];
   const file = own.configure({ slots });
   const listed = await own.json('slot', 'list', '--config', file);
@@ -200,7 +202,7 @@ test('without a server the configured slots are listed cold, their logs are read
   assert.equal(existsSync(join(own.dataDir, 'control')), false);
 });
 
-test('after a kill the next server answers where the dead one left its socket', fullOnly, async () => {
+test("after a kill the next server replaces the dead server's socket", fullOnly, async () => {
   const file = own.configure({ slots: [{ name: 'fine', command: engine({}) }] });
   const first = await own.up('--config', file);
   assert.equal((await own.json('slot', 'start', 'fine')).rows[0].state, 'READY');
@@ -217,7 +219,7 @@ test('after a kill the next server answers where the dead one left its socket', 
   assert.equal(existsSync(join(own.dataDir, 'control/main.sock')), false);
 });
 
-test('a server without a socket is not taken for no server', async () => {
+test('a server without a socket is not reported as no server', async () => {
   const file = own.configure({ slots: [{ name: 'fine', command: engine({}) }] });
   const running = await own.up('--config', file);
   rmSync(join(own.dataDir, 'control/main.sock'));
@@ -225,7 +227,7 @@ test('a server without a socket is not taken for no server', async () => {
   assert.equal(await running.stop(), 0);
 });
 
-test('an old socket with rights that nobody has is no obstacle', fullOnly, async () => {
+test('an old socket without permissions is replaced', fullOnly, async () => {
   chmodSync(join(own.dataDir, 'control'), 0o700);
   appendFileSync(join(own.dataDir, 'control/main.sock'), '');
   chmodSync(join(own.dataDir, 'control/main.sock'), 0o000);

@@ -47,7 +47,7 @@ async function ask(serving: Serving): Promise<string> {
   return JSON.parse(text).choices[0].message.content;
 }
 
-test('the first start shows keys and a command that the demo model answers; SIGTERM leaves no process', async () => {
+test('the first start prints keys and a command that the demo model answers; SIGTERM leaves no process', async () => {
   const serving = await place.up();
   assert.match(serving.out(), /\nlistening on http:\/\/127\.0\.0\.1:\d+\n$/);
   assert.match(await ask(serving), /나루/);
@@ -57,14 +57,14 @@ test('the first start shows keys and a command that the demo model answers; SIGT
   assert.deepEqual(family.filter(isAlive), []);
 });
 
-test('the second start says where it listens and nothing else', async () => {
+test('the second start prints only its address', async () => {
   const serving = await place.up();
   assert.match(serving.out(), /^listening on http:\/\/127\.0\.0\.1:\d+\n$/);
   assert.doesNotMatch(serving.err(), /sk-/);
   assert.equal(await serving.stop(), 0);
 });
 
-test('a second server on one data directory is told who has it', async () => {
+test('a second server on one data directory reports the process that has it', async () => {
   const serving = await place.up();
   const { code, out, err } = await place.run('up', '--port', '0');
   assert.deepEqual([code, out], [1, '']);
@@ -77,7 +77,7 @@ test('a second server on one data directory is told who has it', async () => {
   assert.equal(await serving.stop(), 0);
 });
 
-test('a taken port is an error of one line that names --port, and nothing is left running', async () => {
+test('a port in use is a one-line error that names --port, and no process is left running', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as AddressInfo;
@@ -92,7 +92,7 @@ test('a taken port is an error of one line that names --port, and nothing is lef
   assert.equal((await place.json('account', 'list')).code, 0);
 });
 
-test('with --json every line is an object, the keys among them', async () => {
+test('with --json every line is an object, the keys included', async () => {
   const fresh = createPlace();
   const serving = await fresh.up('--json');
   const [demo, listening] = serving
@@ -108,7 +108,7 @@ test('with --json every line is an object, the keys among them', async () => {
   fresh.remove();
 });
 
-test('a data directory that cannot be one is an error without a stack', async () => {
+test('an unusable data directory is an error without a stack', async () => {
   const file = join(place.folder, 'a-file');
   writeFileSync(file, '');
   const { code, out, err } = await naru('up', '--port', '0', '--data-dir', join(file, 'data'));
@@ -117,7 +117,7 @@ test('a data directory that cannot be one is an error without a stack', async ()
   assert.doesNotMatch(err, /\n {4}at /);
 });
 
-test('a file with faults stops the start before anything is touched', async () => {
+test('a file with faults stops the start before any data is touched', async () => {
   const file = place.configure({ modles: [] });
   const fresh = createPlace();
   const { code, err } = await fresh.run('up', '--config', file);
@@ -126,7 +126,7 @@ test('a file with faults stops the start before anything is touched', async () =
   fresh.remove();
 });
 
-test('the commands after a start know its configuration file without being told', async () => {
+test('commands after a start find its configuration file without an option', async () => {
   const file = place.configure({ keys: { prefix: 'sk-other-' } });
   const serving = await place.up('--config', file);
   const created = await place.json('key', 'create', '--account', '1', '--name', 'x');
@@ -134,7 +134,7 @@ test('the commands after a start know its configuration file without being told'
   assert.equal(await serving.stop(), 0);
 });
 
-test('SIGKILL of the wrapper, or of whoever runs it below npm, ends the server too', async () => {
+test('SIGKILL of the wrapper, or of its parent below npm, ends the server too', async () => {
   for (const victim of byTier(['npm'] as const, ['wrapper', 'npm'] as const)) {
     const { parent, wrapper } = await wrapped(victim, ['up', '--port', '0', '--data-dir', place.dataDir]);
     const { out } = hear(parent);

@@ -23,7 +23,7 @@ test('--version is that of package.json', async () => {
   assert.deepEqual([code, out, err], [0, `${version}\n`, '']);
 });
 
-test('--help names every command and how to begin; a command explains its own options first', async () => {
+test('--help names every command and the first steps; a command lists its own options first', async () => {
   const whole = await naru('--help');
   assert.equal(whole.code, 0);
   for (const word of [
@@ -92,14 +92,14 @@ const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
 ];
 
 for (const [args, words] of sample(mistakes, 8))
-  test(`"naru ${args}" is not understood: exit code 2, and a hint`, async () => {
+  test(`"naru ${args}" is a usage error: exit code 2 and a hint`, async () => {
     const { code, out, err } = await naru(...args.split(' '));
     assert.deepEqual([code, out], [2, '']);
     assert.match(err, words);
     assert.doesNotMatch(err, /\n {4}at /);
   });
 
-test('a name has something to see in it, and is no longer than the API takes', async () => {
+test('a name has a visible character and is no longer than the API allows', async () => {
   const unseen = ['', '\u200b', '\u2060', '\u3164', '\ufeff\u2800', '\u3000'];
   for (const [name, words] of [
     ...unseen.map((text) => [text, /argument '.*' is invalid\. must not be empty, or/] as const),
@@ -116,7 +116,7 @@ test('a name has something to see in it, and is no longer than the API takes', a
   }
 });
 
-test('an empty NARU_DATA_DIR or NARU_CONFIG is as if there were none', async () => {
+test('an empty NARU_DATA_DIR or NARU_CONFIG counts as unset', async () => {
   const empty = { NARU_DATA_DIR: ' ', NARU_CONFIG: '' };
   const proc = { env: empty, cwd: place.folder, root: join(place.folder, 'root') };
   const settings = settingsOf({ config: null, dataDir: null }, proc);
@@ -124,7 +124,7 @@ test('an empty NARU_DATA_DIR or NARU_CONFIG is as if there were none', async () 
 });
 
 // spec:operator/1.11
-test('config check tells every fault with its line, and exits with 1', async () => {
+test('config check reports every fault with its line, and exits with 1', async () => {
   const file = place.configure({ listen: { port: 'x' }, modles: [] });
   const people = await naru('config', 'check', '--config', file);
   assert.equal(people.code, 1);
@@ -137,7 +137,7 @@ test('config check tells every fault with its line, and exits with 1', async () 
   assert.equal(programs.rows[0].faults.length, 2);
 });
 
-test('config check of a file without faults, and of none at all', async () => {
+test('config check of a file without faults, and without a file', async () => {
   const file = place.configure({ listen: { port: 9999 } });
   const good = await naru('config', 'check', '--config', file, '--json');
   assert.deepEqual([good.code, good.rows], [0, [{ file, ok: true, faults: [], warnings: [] }]]);
@@ -146,7 +146,7 @@ test('config check of a file without faults, and of none at all', async () => {
   assert.match(missing.err, /^naru: there is no configuration file .*none\.yaml\n$/);
 });
 
-test('a file without an end is an error, wherever it is named', async () => {
+test('an endless file is an error for every option that names a file', async () => {
   const check = await naru('config', 'check', '--config', '/dev/zero');
   assert.match(
     check.err,
@@ -160,7 +160,7 @@ test('a file without an end is an error, wherever it is named', async () => {
   assert.deepEqual([check.code, facts.code, secret.code], [1, 1, 1]);
 });
 
-test('a full disk behind the output is told of, and a reader that leaves is not', async () => {
+test('a full disk behind stdout is reported, and a reader that exits is not', async () => {
   const command = `"${process.execPath}" "${join(root, 'src/main.ts')}" models facts`;
   const full = spawnSync('sh', ['-c', `${command} > /dev/full`], { encoding: 'utf8' });
   assert.deepEqual(
@@ -171,7 +171,7 @@ test('a full disk behind the output is told of, and a reader that leaves is not'
   assert.equal(left.stderr, '');
 });
 
-test('the doctor names what is wrong and how to mend it, and exits with 1', async () => {
+test('the doctor reports each fault with its repair, and exits with 1', async () => {
   const file = place.configure({
     database: { url: 'postgres://naru:secret-word@127.0.0.1:1/naru' },
     slots: [{ name: 'gone', command: ['no-such-engine', '--port', '{port}'] }],
@@ -184,7 +184,7 @@ test('the doctor names what is wrong and how to mend it, and exits with 1', asyn
   assert.doesNotMatch(out, /secret-word/);
 });
 
-test('a database whose machine cannot be found is told of in one line', () => {
+test('an unknown database host is reported in one line', () => {
   const error = Object.assign(new Error('getaddrinfo ENOTFOUND db.internal'), { code: 'ENOTFOUND' });
   assert.equal(
     formatError(error),
@@ -192,7 +192,7 @@ test('a database whose machine cannot be found is told of in one line', () => {
   );
 });
 
-test('a database that closes its connections is told of in one line', () => {
+test('a database that closes its connections is reported in one line', () => {
   for (const code of ['ECONNRESET', 'EPIPE'])
     assert.match(
       formatError(Object.assign(new Error(`write ${code}`), { code })),
@@ -201,7 +201,7 @@ test('a database that closes its connections is told of in one line', () => {
 });
 
 test(
-  'an address of a database as hosts of them print it adds no words of the client to those of a command',
+  'a database URL as hosting providers print it adds no client warning to a command',
   fullOnly,
   async () => {
     for (const mode of ['prefer', 'require', 'verify-ca']) {
