@@ -10,7 +10,7 @@ import { createTestDatabase, urlOf } from '../harness/database.ts';
 
 const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 
-test('a server without file descriptors logs it, answers on the connections that it has, and accepts again', async (t) => {
+test('a server without file descriptors logs it, responds on its open connections, and accepts again', async (t) => {
   const { address, drop } = await createTestDatabase();
   t.after(drop);
   const place = createPlace();

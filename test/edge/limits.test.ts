@@ -42,13 +42,13 @@ async function atOnce(count: number, ask: (n: number) => ReturnType<typeof throu
 }
 
 // spec:conformance/245
-test('through the proxy: 61 requests at once after a pause all pass', async (t) => {
+test('through the proxy: 61 concurrent requests after a pause all pass', async (t) => {
   const nginx = await limiting(t);
   const answers = await atOnce(61, () => through(`${nginx.url}/models`));
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
 });
 
-test('through the proxy: who has as many requests in progress as one client may is told so, and nobody else is', async (t) => {
+test('through the proxy: a client above its maximum of concurrent requests gets an error, and others do not', async (t) => {
   const nginx = await limiting(t, { unlimited: true, connections: 3 });
   const held: RawClient[] = [];
   t.after(() => {
@@ -71,7 +71,7 @@ test('through the proxy: who has as many requests in progress as one client may 
 });
 
 // spec:conformance/246,247,3,224
-test('through the proxy: of 200 at once, over all paths, 61 and what is refilled pass; the rest is a JSON 429 with the currency', async (t) => {
+test('through the proxy: of 200 concurrent requests over all paths, 61 and the refill pass; the rest get a JSON 429 with the currency', async (t) => {
   const nginx = await limiting(t);
   const paths = ['/models', '/nowhere', '/key', '/chat/completions'];
   const startMs = performance.now();
@@ -91,7 +91,7 @@ test('through the proxy: of 200 at once, over all paths, 61 and what is refilled
 });
 
 // spec:conformance/247
-test('through the proxy: another address has a budget of its own, and no path escapes the count', async (t) => {
+test('through the proxy: another address has its own budget, and every path is counted', async (t) => {
   const nginx = await limiting(t);
   const other = new Agent({ localAddress: '127.0.0.2' });
   t.after(() => other.close());
@@ -111,7 +111,7 @@ test('through the proxy: another address has a budget of its own, and no path es
 });
 
 // spec:conformance/248
-test('through the proxy: no header that names another address buys a request', async (t) => {
+test('through the proxy: no header that names another address raises the limit', async (t) => {
   const nginx = await limiting(t);
   const answers = await atOnce(150, (n) =>
     through(`${nginx.url}/models`, {
@@ -121,7 +121,7 @@ test('through the proxy: no header that names another address buys a request', a
   assert.ok(answers.some(({ status }) => status === 429));
 });
 
-test('Naru sees the address of the client, whatever the client says', async () => {
+test("Naru uses the client's real address, whatever headers the client sends", async () => {
   const agent = new Agent({ localAddress: '127.0.0.9' });
   const headers = { 'x-forwarded-for': '10.1.1.1', forwarded: 'for=10.1.1.2' };
   const answer = await through(`${open.url}/models`, { dispatcher: agent, headers });
@@ -131,7 +131,7 @@ test('Naru sees the address of the client, whatever the client says', async () =
   assert.equal(line?.['client_ip'], '127.0.0.9');
 });
 
-test('behind another proxy that is believed, its clients are counted one by one, IPv6 by network', async (t) => {
+test('behind another trusted proxy, its clients are counted one by one, IPv6 by network', async (t) => {
   const nginx = await limiting(t, { believes: '127.0.0.1' });
   const from = (address: string) =>
     through(`${nginx.url}/models`, { headers: { 'x-forwarded-for': address } });
@@ -166,7 +166,7 @@ test('through the proxy: a body of 24 MB, and of exactly 26,214,400 bytes, reach
 });
 
 // spec:conformance/250,3 spec:errors/7.5
-test('through the proxy: a body of 27 MB is a 413 that is neither JSON nor HTML, with and without a key, declared or not', async () => {
+test('through the proxy: a body of 27 MB is a 413 that is neither JSON nor HTML, with and without a key, with and without Content-Length', async () => {
   const body = bodyOf(27 * mb);
   for (const key of [account.key, 'malformed']) {
     const whole = await chat(body, key);
@@ -191,7 +191,7 @@ test('through the proxy: a body of 27 MB is a 413 that is neither JSON nor HTML,
 });
 
 // spec:conformance/251
-test('through the proxy: 24 MB with a bad key or an empty balance, fifty times: fifty JSON 401 and 402', async () => {
+test('through the proxy: 24 MB with an invalid key or an empty balance, fifty times: fifty JSON 401 and 402', async () => {
   const body = bodyOf(24 * mb);
   const poor = await naru.account({ credit: '0' });
   for (let n = 0; n < 50; n += 1) {
@@ -201,7 +201,7 @@ test('through the proxy: 24 MB with a bad key or an empty balance, fifty times: 
 });
 
 // spec:conformance/3,7 spec:errors/12.2
-test('when no Naru answers, a client gets the JSON 500 and no page of the proxy', async (t) => {
+test('without a running Naru a client gets the JSON 500 and no page of the proxy', async (t) => {
   const nobody = await startNginx({ behind: [await freePort()], unlimited: true });
   t.after(() => nobody.stop());
   for (const path of ['/models', '/chat/completions', '/../x'])
@@ -210,7 +210,7 @@ test('when no Naru answers, a client gets the JSON 500 and no page of the proxy'
   assertError(await through(`${nobody.url}/chat/completions`, { method: 'POST', body }), 500, 'server');
 });
 
-test('errors of Naru pass as they are, and whatever nginx itself refuses is JSON in the same shape', async () => {
+test('errors of Naru pass unchanged, and errors of nginx itself are JSON in the same shape', async () => {
   assertError(await chat('{', account.key), 400, 'invalid_request');
   const [trace] = await rawly(open.port, 'TRACE /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n');
   assert.ok(trace !== undefined);

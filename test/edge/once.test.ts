@@ -31,7 +31,7 @@ const failures: Readonly<Record<string, (socket: Socket) => void>> = {
 };
 
 for (const [what, fail] of Object.entries(failures)) {
-  test(`a POST whose server ${what} goes to no other server, and the client gets the JSON 500`, async (t) => {
+  test(`a POST whose server ${what} is sent to no other server, and the client gets the JSON 500`, async (t) => {
     const servers = [await failing(t, fail), await failing(t, fail)];
     const nginx = await startNginx({ behind: servers.map(({ port }) => port), unlimited: true });
     t.after(() => nginx.stop());
@@ -44,7 +44,7 @@ for (const [what, fail] of Object.entries(failures)) {
   });
 }
 
-test('a POST whose first server refuses connections is answered by the other, every time', async (t) => {
+test('a POST whose first server refuses connections is served by the other, every time', async (t) => {
   const naru = await startTestGateway({ config: { edge: { trusted_proxies: ['127.0.0.1'] } } });
   t.after(() => naru.close());
   const nginx = await startNginx({ behind: [await freePort(), naru.gateway.server.port], unlimited: true });

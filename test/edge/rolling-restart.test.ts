@@ -18,7 +18,7 @@ import { freePort, type Nginx, startNginx } from './nginx.ts';
 const rounds = 1;
 
 // spec:errors/12.2 spec:money/5.4
-test('a rolling restart cuts no stream, fails no request, and bills every answer once', {
+test('a rolling restart cuts no stream, fails no request, and bills every response once', {
   timeout: 170_000,
 }, async (t) => {
   const gates = new Map<string, Gate>();

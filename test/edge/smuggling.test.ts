@@ -81,7 +81,7 @@ async function answersTo(port: number, bytes: string): Promise<readonly RawAnswe
   return answers;
 }
 
-test('the guard can fail: a request that is not hidden is run, and seen to be', async () => {
+test('the guard can fail: a request that is not hidden runs, and is detected', async () => {
   for (const port of [naru.gateway.server.port, nginx.port]) {
     const logged = naru.logged.length;
     const answers = await answersTo(port, `GET /api/v1/outer HTTP/1.1\r\nhost: x\r\n\r\n${hidden}`);
@@ -92,7 +92,7 @@ test('the guard can fail: a request that is not hidden is run, and seen to be', 
 
 // spec:conformance/259
 for (const [what, bytes] of Object.entries(ambiguous)) {
-  test(`with nginx and without, nothing is smuggled by ${what}`, async () => {
+  test(`with nginx and without, ${what} smuggles no request`, async () => {
     for (const port of [naru.gateway.server.port, nginx.port]) {
       const where = port === nginx.port ? 'nginx' : 'Naru';
       const logged = naru.logged.length;
@@ -147,7 +147,7 @@ async function probe(port: number, path: string): Promise<string> {
 }
 
 // half of 257: no page shows them yet
-test('no value of a client becomes a header of an answer, with nginx and without', async () => {
+test('no client value becomes a response header, with nginx and without', async () => {
   for (const port of [naru.gateway.server.port, nginx.port]) {
     for (const [name, value] of [
       ['x-service-request-id', 'mine%0d%0aX-Injected: 1'],
@@ -165,7 +165,7 @@ test('no value of a client becomes a header of an answer, with nginx and without
   }
 });
 
-test('Naru refuses a head with bare line feeds; nginx takes them for line ends and sends an ordinary request on', async () => {
+test('Naru rejects a head with bare line feeds; nginx accepts them as line ends and sends an ordinary request on', async () => {
   const bare = 'GET /api/v1/outer HTTP/1.1\nhost: x\nconnection: close\n\n';
   const [direct] = await answersTo(naru.gateway.server.port, bare);
   assert.equal(direct?.status, 400);

@@ -25,7 +25,7 @@ async function isRefused(port: number): Promise<boolean> {
 
 const ask = 'GET /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n';
 
-test('a connection that a trusted proxy holds is answered once more, and told to close; new ones are refused', async (t) => {
+test('a connection from a trusted proxy gets one more response with Connection: close; new ones are refused', async (t) => {
   const naru = await start(t, ['127.0.0.1']);
   const { port } = naru.gateway.server;
   const kept = await RawClient.open(port);
@@ -48,7 +48,7 @@ test('without a trusted proxy an idle connection is closed at once', async (t) =
   await closed;
 });
 
-test('whoever has connected when a server stops is accepted and answered', async (t) => {
+test('a connection in the accept queue of a stopping server is accepted and gets a response', async (t) => {
   const naru = await start(t, ['127.0.0.1']);
   const { port } = naru.gateway.server;
   // In one turn of the event loop, in which the server accepts nobody: all of them wait in its queue when it stops.

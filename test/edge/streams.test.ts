@@ -48,7 +48,7 @@ async function untilSeen(client: RawClient, text: string): Promise<string> {
 }
 
 // spec:conformance/4
-test('through the proxy: each chunk arrives before the next is made, behind a head with the currency', {
+test('through the proxy: each chunk arrives before the next is generated, after headers with the currency', {
   timeout: 60_000,
 }, async () => {
   const gates = [gate(), gate(), gate()] as const;
@@ -69,7 +69,7 @@ test('through the proxy: each chunk arrives before the next is made, behind a he
   client.close();
 });
 
-test('through the proxy: a request is worked on while its body is still being sent', {
+test('through the proxy: a request is processed while its body is still being sent', {
   timeout: 60_000,
 }, async () => {
   const client = await RawClient.open(nginx.port);
@@ -80,7 +80,7 @@ test('through the proxy: a request is worked on while its body is still being se
   client.close();
 });
 
-test('through the proxy: one connection of a client serves request after request, over one connection to Naru', async (t) => {
+test('through the proxy: one client connection serves request after request, over one connection to Naru', async (t) => {
   let connections = 0;
   const counter = createServer((socket) => {
     connections += 1;
@@ -111,7 +111,7 @@ test('through the proxy: one connection of a client serves request after request
   assert.equal(connections, 1);
 });
 
-test('through the proxy: a client that leaves ends the work of its upstream, and pays for what it saw', {
+test('through the proxy: a client that disconnects ends its upstream request, and pays for what it received', {
   timeout: 60_000,
 }, async () => {
   const payer = await naru.account({ credit: '1000' });
