@@ -55,13 +55,13 @@ test('a balance at the floor is admitted, one micro-won below it is not', () => 
 });
 
 // spec:conformance/237
-test('the floor may be anything, zero included', () => {
+test('the floor may be any amount, zero included', () => {
   assert.equal(outcome(accountWith(0n), keyWith(null), krwOfMicro(0n)), 'admitted');
   assert.equal(outcome(accountWith(-1n), keyWith(null), krwOfMicro(0n)), 'insufficient_credits');
 });
 
 // spec:conformance/238,239
-test('usage one micro-won below the limit is admitted, at it not', () => {
+test('usage one micro-won below the limit is admitted, at the limit it is not', () => {
   const key = keyWith(10n);
   key.charge(day, krwOfMicro(9n));
   assert.equal(outcome(accountWith(1n), key), 'admitted');
@@ -71,7 +71,7 @@ test('usage one micro-won below the limit is admitted, at it not', () => {
 });
 
 // spec:money/6.4
-test('what the requests in flight may cost refuses nobody; it is counted until they end, and never twice', () => {
+test('what the requests in flight may cost rejects no request; it is counted until they end, and never twice', () => {
   const [account, key] = [accountWith(1n), keyWith(10n)];
   let ends = 0;
   const hold = new Reservation(account, key, () => {
@@ -89,7 +89,7 @@ test('what the requests in flight may cost refuses nobody; it is counted until t
   assert.equal(ends, 1);
 });
 
-test('a charge taken back was never made', () => {
+test('a reverted charge leaves no trace', () => {
   const key = keyWith(null);
   key.charge(day, krwOfMicro(7n));
   assert.equal(key.usageAt(day), 7n);

@@ -14,8 +14,8 @@ function said(...from: Parameters<typeof app>): readonly (string | null)[] | nul
   return found === null ? null : [found.name, found.url];
 }
 
-describe('what an app is', () => {
-  test('the address is its identity, and the title its name', () => {
+describe('the identity of an app', () => {
+  test('the URL is its identity, and the title its name', () => {
     assert.deepEqual(said('Mine', 'https://mine.example/app', 'curl/8.5'), [
       'Mine',
       'https://mine.example/app',
@@ -28,7 +28,7 @@ describe('what an app is', () => {
     assert.equal(new Set(ids).size, 1);
   });
 
-  test('an address is one app however it is spelled, and another page is another', () => {
+  test('a URL is one app in every spelling, and another page is another app', () => {
     const spellings = [
       'https://mine.example/app',
       'HTTPS://MINE.example:443/app/',
@@ -44,13 +44,13 @@ describe('what an app is', () => {
     assert.notEqual(app(null, 'https://mine.example/other')?.id, app(null, spellings[0])?.id);
   });
 
-  test('without an address the title is its identity', () => {
+  test('without a URL the title is its identity', () => {
     assert.deepEqual(said('나루 앱', null, 'curl/8.5'), ['나루 앱', null]);
     assert.equal(app('나루 앱')?.id, app('  나루\t앱 '.normalize('NFD'))?.id);
     assert.notEqual(app('a')?.id, app('b')?.id);
   });
 
-  test('what is no address of a page on the web is none', () => {
+  test('a URL that is not a web page is ignored', () => {
     for (const referer of [
       '',
       'app',
@@ -67,14 +67,14 @@ describe('what an app is', () => {
       assert.equal(webAddress(referer), null, referer);
   });
 
-  test('an address of the machine itself tells nothing of the app', () => {
+  test('a loopback URL does not identify an app', () => {
     for (const host of ['localhost:3000', '127.0.0.1', '127.1', '[::1]:80', '0.0.0.0', 'app.localhost']) {
       assert.deepEqual(said('Mine', `http://${host}/`, null), ['Mine', null], host);
       assert.deepEqual(said(null, `http://${host}/`, 'curl/8.5'), ['curl', 'https://curl.se'], host);
     }
   });
 
-  test('a title is one printable line of at most a hundred characters, and never half of one', () => {
+  test('a title is one printable line of at most a hundred characters, and never splits a character', () => {
     assert.deepEqual(said(' a\r\n b\u{0}c\u{202e}d\u{2028}e '), ['a b c d e', null]);
     assert.deepEqual(said('👨‍👩‍👧 가족'), ['👨‍👩‍👧 가족', null]);
     assert.deepEqual(said(`x${'😀'.repeat(60)}`), [`x${'😀'.repeat(49)}`, null]);
@@ -83,7 +83,7 @@ describe('what an app is', () => {
     assert.deepEqual(said('\ud800'), ['\u{fffd}', null]);
   });
 
-  test('a very long address is its origin, and a very long host none', () => {
+  test('a very long URL becomes its origin, and a very long host is ignored', () => {
     assert.equal(webAddress(`https://x.example/${'p'.repeat(8_000)}`), 'https://x.example');
     assert.equal(webAddress(`https://${'h'.repeat(300)}.example/`), null);
   });
@@ -130,12 +130,12 @@ const userAgents: readonly (readonly [userAgent: string, name: string | null])[]
   ['////', null],
 ];
 
-test('a request without address and title is known by its User-Agent, the agent before what it is built on', () => {
+test('a request without URL and title has its User-Agent as app, the agent before its libraries', () => {
   for (const [userAgent, name] of userAgents)
     assert.equal(app(null, null, userAgent)?.name ?? null, name, userAgent);
 });
 
-test('an agent that names its address is the same app as one that is known by its User-Agent', () => {
+test('an agent that sends its URL is the same app as one that is known by its User-Agent', () => {
   assert.equal(
     app('Qwen Code', 'https://github.com/QwenLM/qwen-code.git')?.id,
     app(null, null, 'QwenCode/0.24.4 (linux; x64)')?.id,
@@ -144,7 +144,7 @@ test('an agent that names its address is the same app as one that is known by it
   assert.equal(app(null, 'https://www.continue.dev/')?.url, 'https://www.continue.dev');
 });
 
-test('what others said before changes nothing', () => {
+test('earlier requests change nothing', () => {
   const cuts = [0, 1, 2, 3].map((at) =>
     said('abc'.slice(0, at), `${'abc'.slice(at)}https://x.example`, 'curl/8'),
   );
@@ -159,7 +159,7 @@ test('what others said before changes nothing', () => {
   assert.deepEqual(app('first'), first);
 });
 
-test('whatever is said, an app is small, printable and a safe link, and the same each time', () => {
+test('for any headers an app is small, printable, a safe link, and the same each time', () => {
   const unit = constantFrom('grapheme', 'binary', 'grapheme-ascii');
   const text = unit.chain((kind) => string({ unit: kind, maxLength: 300 }));
   const piece = constantFrom(

@@ -27,7 +27,7 @@ function claim(promptTokens: unknown, completionTokens: unknown, more: Partial<U
 }
 
 // spec:money/4.8
-test('a plausible claim is believed to the token', async () => {
+test('plausible reported usage is accepted to the token', async () => {
   assert.deepEqual(await reconcileUsage(claim(14, 9), ask, received), {
     usage: {
       promptTokens: 14,
@@ -41,7 +41,7 @@ test('a plausible claim is believed to the token', async () => {
 });
 
 // spec:money/4.8
-test('whatever is claimed, what is billed is whole, not negative, and at most a token for each byte and 64 for the message', async () => {
+test('for any reported usage the billed one is whole, not negative, and at most one token per byte plus 64 for the message', async () => {
   await check(
     asyncProperty(anything(), anything(), anything(), anything(), async (a, b, c, d) => {
       const { usage } = await reconcileUsage(
@@ -60,7 +60,7 @@ test('whatever is claimed, what is billed is whole, not negative, and at most a 
 });
 
 // spec:money/4.9
-test('an absurd claim is replaced by our own count, and the record says so', async () => {
+test('absurd reported usage is replaced by our own count, and the record notes it', async () => {
   const { usage, source } = await reconcileUsage(claim(1e9, 1e9), ask, received);
   assert.equal(source, 'rejected');
   assert.equal(usage.promptTokens, (await countTexts([prompt])) + 4);
@@ -68,7 +68,7 @@ test('an absurd claim is replaced by our own count, and the record says so', asy
 });
 
 // spec:money/4.8
-test('a tokenizer of bytes is believed, also of Korean, up to the last byte', async () => {
+test("a byte-level tokenizer's count is accepted, also of Korean, up to the last byte", async () => {
   const text = '나루는 강을 건너는 곳이다. '.repeat(20);
   const bytes = Buffer.byteLength(text);
   const korean = parseCompletionRequest(
@@ -89,14 +89,14 @@ test('a tokenizer of bytes is believed, also of Korean, up to the last byte', as
   );
 });
 
-test('an image in the answer may have tokens although it has no text', async () => {
+test('an image in the response may have tokens although it has no text', async () => {
   const drawn = { texts: [''], messages: 1, mediaParts: 1, maxHiddenTokens: 0 };
   const { usage, source } = await reconcileUsage(claim(14, 1290), ask, drawn);
   assert.deepEqual([usage.completionTokens, source], [1290, 'upstream']);
 });
 
 // spec:money/4.8
-test('thoughts that were not shown may be billed where the model reasons, up to its longest completion', async () => {
+test('hidden reasoning may be billed if the model reasons, up to its maximum completion', async () => {
   const thinking = { ...received, maxHiddenTokens: 1000 };
   const { usage, source } = await reconcileUsage(claim(14, 900, { reasoningTokens: 890 }), ask, thinking);
   assert.deepEqual([usage.completionTokens, usage.reasoningTokens, source], [900, 890, 'upstream']);
@@ -105,7 +105,7 @@ test('thoughts that were not shown may be billed where the model reasons, up to 
   assert.equal(most.usage.completionTokens, await countTexts([answer]));
 });
 
-test('nothing said is nothing, claimed or not', async () => {
+test('an empty response counts as nothing, whatever is reported', async () => {
   const silent = { ...received, texts: [''] };
   assert.equal((await reconcileUsage(claim(14, 0), ask, silent)).usage.completionTokens, 0);
   assert.equal((await reconcileUsage(null, ask, silent)).usage.completionTokens, 0);

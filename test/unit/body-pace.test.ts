@@ -44,7 +44,7 @@ function read(pace: BodyReading['pace']): { body: PassThrough; done: Promise<unk
   return { body, done };
 }
 
-test('a body that comes too slowly after its first ten seconds is a 408 that says how fast it must be', async () => {
+test('a body that is too slow after its first ten seconds is a 408 with the required rate', async () => {
   const { clock, ring } = manual();
   const { body, done } = read({ clock, minBytesPerSecond: 500 });
   body.write('{');
@@ -55,7 +55,7 @@ test('a body that comes too slowly after its first ten seconds is a 408 that say
   assert.match(refusal.message, /at least 500 bytes per second/);
 });
 
-test('a body that keeps the pace is read, and what arrived before a late timer rings counts', async () => {
+test('a body that keeps the minimum rate is read, and bytes that arrived before a late timer count', async () => {
   const { clock, ring } = manual();
   const { body, done } = read({ clock, minBytesPerSecond: 500 });
   body.write('"');
@@ -71,7 +71,7 @@ test('a body that keeps the pace is read, and what arrived before a late timer r
   assert.equal(got.bytes.length, 12_502);
 });
 
-test('without a pace a body may take as long as it likes', async () => {
+test('without a minimum rate a body may take any time', async () => {
   const { body, done } = read(null);
   body.write('1');
   await new Promise(setImmediate);

@@ -64,7 +64,7 @@ async function read(turns: BodyTurns, bytes: number, onRead = (_bytes: number): 
   turns.end();
 }
 
-test('a client reads its burst at once and then its rate, over however many bodies', async () => {
+test('a client reads its burst at once and then its rate, over any number of bodies', async () => {
   const clock = new ManualClock();
   const rate = new BodyRate(() => limits, clock);
   let bytes = 0;
@@ -93,7 +93,7 @@ test('a short body does not wait, and neither does another client, while one is 
   await finish(clock, Promise.all(many));
 });
 
-test('a body counts for its address and for its key: neither is exceeded with the help of the other', async () => {
+test('a body counts for its address and for its key: the other cannot be used to exceed either', async () => {
   for (const clients of [
     (n: number) => [`address ${n}`, 'key 1'],
     (n: number) => ['address 1', `key ${n}`],
@@ -105,7 +105,7 @@ test('a body counts for its address and for its key: neither is exceeded with th
   }
 });
 
-test('clients take turns, one in each turn of the event loop, and of one client the oldest body goes first', async () => {
+test('clients alternate, one in each turn of the event loop, and of one client the oldest body is first', async () => {
   const clock = new ManualClock();
   const unlimited = { bytesPerSecond: Number.POSITIVE_INFINITY, burstBytes: Number.POSITIVE_INFINITY };
   const rate = new BodyRate(() => unlimited, clock);
@@ -141,7 +141,7 @@ test('clients take turns, one in each turn of the event loop, and of one client 
   );
 });
 
-test('a body that would wait for more than 5 s is a 429 that says for how long, and one that is slow itself keeps nobody waiting', async () => {
+test('a body that would wait for more than 5 s is a 429 with the wait, and a slow body delays no other', async () => {
   const clock = new ManualClock();
   const rate = new BodyRate(() => limits, clock);
   const slow = Array.from({ length: 20 }, () => {
@@ -164,7 +164,7 @@ test('a body that would wait for more than 5 s is a 429 that says for how long, 
   await finish(clock, Promise.all(large));
 });
 
-test('what a body was granted and did not read is given back, and one that ends while it waits leaves the line', async () => {
+test('an unused grant of a body is returned, and a body that ends while it waits leaves the queue', async () => {
   const clock = new ManualClock();
   const rate = new BodyRate(() => limits, clock);
   for (let n = 0; n < 50; n += 1) {

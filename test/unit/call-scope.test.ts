@@ -5,13 +5,13 @@ import { systemClock } from '../../src/time/clock.ts';
 
 const limits = { firstByteMs: 60_000, budget: { limitMs: 60_000, leftMs: 60_000 }, total: null };
 
-test('a call to an engine that was lost before the call began is lost from its beginning', () => {
+test('a call to an engine that was lost before the call began is cancelled from the beginning', () => {
   const call = new CallScope(systemClock, limits, new AbortController().signal, AbortSignal.abort());
   assert.match(call.cancelReason?.message ?? '', /the engine was lost/);
   call.end();
 });
 
-test('of a client that has left and an engine that is lost the client is the reason', () => {
+test('if the client left and the engine is lost, the client is the reason', () => {
   const left = new Error('the client left');
   const call = new CallScope(systemClock, limits, AbortSignal.abort(left), AbortSignal.abort());
   assert.equal(call.cancelReason, left);

@@ -15,7 +15,7 @@ const sentences = [
   '모델이 지원하지 않는 입력입니다: image_url',
 ];
 
-test("an upstream's sentence about the request reaches the client as it is", () => {
+test("an upstream's message about the request reaches the client unchanged", () => {
   for (const sentence of sentences) assert.equal(clientMessage(sentence, []), sentence);
 });
 
@@ -51,7 +51,7 @@ const secrets = [
   'upstream.example.net',
 ];
 
-test('no key, credential, host of the operator or path of a file is in what the client reads', () => {
+test("the client's message has no key, credential, operator host or file path", () => {
   for (const secret of secrets)
     for (const sentence of [
       `bad request ${secret}`,
@@ -67,7 +67,7 @@ test('no key, credential, host of the operator or path of a file is in what the 
     }
 });
 
-test('a message is one line of at most 500 characters that every client can take, or none', () => {
+test('a message is one line of at most 500 characters that every client can parse, or none', () => {
   check(
     property(string({ unit: 'binary', maxLength: 2000 }), (text) => {
       const message = clientMessage(text, []);

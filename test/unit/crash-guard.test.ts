@@ -45,7 +45,7 @@ function guarded(drainMs: number) {
   };
 }
 
-test('a server that does not stop within the drain is cut, and one that does not end then is ended', () => {
+test('a server that does not stop within the drain is cut, and one that does not end then is killed', () => {
   const { guard, did, throws, passMs } = guarded(5_000);
   assert.equal(guard.exitCode(), 0);
   throws(new Error('first'));
@@ -64,7 +64,7 @@ test('an error that repeats does not fill the log', () => {
   assert.equal(lines.length, 20);
 });
 
-test('what an uncaught error quotes is not logged, whatever was thrown', () => {
+test('the values that an uncaught error quotes are not logged, whatever was thrown', () => {
   const secrets = ['a prompt of a person', 'hunter2hunter2', 'sk-naru-v1-0123456789abcdef0123456789abcdef'];
   const [prompt = '', password = '', key = ''] = secrets;
   const { lines, throws } = guarded(5_000);
@@ -99,7 +99,7 @@ test('a guard that is released leaves errors to the process', () => {
   assert.ok(!isWatched());
 });
 
-test('a restart that a process asks for drains as a crash does, once, and ends it with another exit code', () => {
+test('a requested restart drains like a crash, once, and exits with another code', () => {
   const { guard, did, lines, throws, passMs } = guarded(5_000);
   guard.restart();
   guard.restart();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { DelayedClients } from '../../src/http/delay-connections.ts';
 import { systemClock } from '../../src/time/clock.ts';
 
-test('a delayed client waits 250 ms for each connection and 5 s at most, and no more after 10 s without such a body', () => {
+test('a delayed client waits 250 ms for each connection and 5 s at most, and not at all after 10 s without such a body', () => {
   let nowMs = 1_000;
   const clients = new DelayedClients({ ...systemClock, monotonic: () => nowMs });
   assert.equal(clients.take('a'), 0);

@@ -39,7 +39,7 @@ test('every error has the one shape, and its code is its status', () => {
 });
 
 // spec:conformance/13,14
-test('Retry-After is said by the errors that say how long, and by no other', () => {
+test('Retry-After is set by the errors that have a wait, and by no other', () => {
   for (const failure of failures) {
     const says = ['rate_limit_exceeded', 'model_loading', 'overloaded'].includes(failure);
     assert.equal(rendered(failure).headers['Retry-After'], says ? '7' : undefined, failure);
@@ -48,7 +48,7 @@ test('Retry-After is said by the errors that say how long, and by no other', () 
 });
 
 // spec:errors/1.6,4.6
-test('what no retry can fix says so', () => {
+test('errors that are not retryable say so', () => {
   const retryable = new Set<Failure>([
     'model_loading',
     'rate_limit_exceeded',
@@ -65,7 +65,7 @@ test('what no retry can fix says so', () => {
     );
 });
 
-test('a refusal carries what its row demands and the words for people', () => {
+test('a rejection has the extras of its row and the message', () => {
   const refusal = refuse('model_not_found', 'no such model', { model: 'a/b' });
   assert.deepEqual(renderRefusal(refusal).body, {
     error: { code: 400, message: 'no such model', metadata: { error_type: 'model_not_found', model: 'a/b' } },

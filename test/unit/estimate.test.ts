@@ -26,7 +26,7 @@ function expectedOf(body: object, sizes: CompletionSizes): bigint {
   return estimate(ask, [one], sizes);
 }
 
-test('a completion is expected to be as long as max_tokens, and never longer than the model can make it', () => {
+test("a completion is expected to be as long as max_tokens, and never longer than the model's maximum", () => {
   const sizes = new CompletionSizes();
   for (let n = 0; n < 50; n += 1) sizes.note('test/one', 5_000);
   assert.equal(expectedOf({ max_tokens: 7 }, sizes), 7n);
@@ -34,7 +34,7 @@ test('a completion is expected to be as long as max_tokens, and never longer tha
   assert.equal(expectedOf({ max_tokens: 7, n: 3 }, sizes), 21n);
 });
 
-test('without max_tokens it is as long as what the model lately made, 1,024 tokens at least', () => {
+test("without max_tokens it is as long as the model's recent ones, 1,024 tokens at least", () => {
   const sizes = new CompletionSizes();
   assert.equal(expectedOf({}, sizes), 1_024n);
   for (let n = 0; n < 300; n += 1) sizes.note('test/one', 20);
@@ -61,7 +61,7 @@ test('at most one in a hundred of the last completions was longer than expected,
   );
 });
 
-test('a model that was met long before 4,096 others is forgotten', () => {
+test('a model that was used long before 4,096 others is evicted', () => {
   const sizes = new CompletionSizes();
   for (let n = 0; n <= 4_096; n += 1) sizes.note(`test/${n}`, 2_000);
   assert.deepEqual([sizes.expected('test/0'), sizes.expected('test/1')], [0, 2_000]);

@@ -82,7 +82,7 @@ test('an explanation reads like an answer to "why this provider?"', () => {
   );
 });
 
-test('what is skipped is skipped for a reason with its figures', () => {
+test('a skipped candidate has its reason with figures', () => {
   const why = (more: Partial<RouteQuestion>) =>
     live(more)
       .candidates.filter(({ place }) => place === null)
@@ -101,7 +101,7 @@ test('what is skipped is skipped for a reason with its figures', () => {
   assert.match(explanationText(nobody, 'live'), /^Nobody can answer acme\/one for this request: 404/);
 });
 
-test('the reason of a place is what the request and the configuration say', () => {
+test('the reason of a rank is what the request and the configuration state', () => {
   const first = (more: Partial<RouteQuestion>) =>
     explainRoute(question(more), { catalogue, health: noHealthData, knowledge: 'none' }).candidates[0]?.why ??
     '';
@@ -127,7 +127,7 @@ test('the reason of a place is what the request and the configuration say', () =
   assert.match(explanationText(two, 'none'), /Health as of no traffic: the server was not asked\.$/);
 });
 
-test('explaining changes nothing: neither health nor the next explanation', () => {
+test('an explanation changes neither health nor the next explanation', () => {
   const health = someHealth();
   const known = { catalogue, health, knowledge: 'live' } as const;
   const before = explainRoute(question(), known);
@@ -135,7 +135,7 @@ test('explaining changes nothing: neither health nor the next explanation', () =
   assert.equal(health.standing('up3/upstream-one').circuit, 'open');
 });
 
-test('a question survives the way to the server; an odd one is refused as a request would be', () => {
+test('a question reaches the server unchanged; an invalid one is rejected like a request', () => {
   const asked = question({
     models: ['acme/one', 'acme/two'],
     provider: '{"only":["가"]}',

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { exposition, Histogram } from '../../src/http/exposition.ts';
 import { parseExposition } from '../harness/exposition.ts';
 
-test('whatever a label or a help says, a scraper reads it back', () => {
+test('any label or help text is read back by a scraper', () => {
   const odd = 'a "b"\\ \n나루,}{=';
   const page = parseExposition(
     exposition([
@@ -32,7 +32,7 @@ test('whatever a label or a help says, a scraper reads it back', () => {
   );
 });
 
-test('a value counts in every bucket whose end it does not pass', () => {
+test('a value counts in every bucket whose upper bound it does not exceed', () => {
   const histogram = new Histogram([0.1, 1, 10]);
   for (const value of [0, 0.1, 0.11, 10, 10.5]) histogram.observe(value);
   const { value } = parseExposition(

@@ -4,7 +4,7 @@ import { array, property, uint8Array } from 'fast-check';
 import { ByteCollector } from '../../src/wire/byte-collector.ts';
 import { check } from '../harness/property.ts';
 
-test('the bytes of a body are those of its pieces, however it is cut, and take about their own size in memory', () => {
+test('the bytes of a body are those of its pieces, however it is cut, and use about their own size in memory', () => {
   check(
     property(array(uint8Array({ minLength: 1, maxLength: 40_000 }), { maxLength: 30 }), (pieces) => {
       const whole = Buffer.concat(pieces);
@@ -18,7 +18,7 @@ test('the bytes of a body are those of its pieces, however it is cut, and take a
   );
 });
 
-test('a body in a million pieces of one byte takes one block, and a declared length is never exceeded for it', () => {
+test('a body in a million pieces of one byte uses one block, which never exceeds a declared length', () => {
   const bytes = 1_000_000;
   const body = new ByteCollector(bytes);
   const piece = Buffer.from('x');
@@ -27,7 +27,7 @@ test('a body in a million pieces of one byte takes one block, and a declared len
   assert.ok(body.take().every((byte) => byte === 0x78));
 });
 
-test('a body that comes as one piece is not copied', () => {
+test('a body that arrives as one piece is not copied', () => {
   const body = new ByteCollector(1_000);
   const piece = Buffer.from('{"a":1}');
   body.push(piece);

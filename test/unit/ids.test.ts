@@ -14,7 +14,7 @@ import { check } from '../harness/property.ts';
 
 const instants = integer({ min: 1_000, max: 99_999_999_999_000 });
 
-test('the public id of a generation spells its identity: there and back without loss', () => {
+test('the public id of a generation encodes its identity without loss', () => {
   check(
     property(instants, (ms) => {
       const uuid = newGenerationUuid(ms);
@@ -31,7 +31,7 @@ test('the public id of a generation spells its identity: there and back without 
   }
 });
 
-test('what is no id of ours is none, and whatever is one spells itself', () => {
+test('an invalid id parses to nothing, and every valid one re-encodes to itself', () => {
   for (const bad of [
     '',
     'gen-',
@@ -59,7 +59,7 @@ test('what is no id of ours is none, and whatever is one spells itself', () => {
   );
 });
 
-test('identities of later instants sort behind, and ten thousand of one instant are all different', () => {
+test('later ids sort behind, and ten thousand of one instant are all different', () => {
   check(
     property(instants, instants, (a, b) => a === b || newGenerationUuid(a) < newGenerationUuid(b) === a < b),
   );
@@ -70,7 +70,7 @@ test('identities of later instants sort behind, and ten thousand of one instant 
 });
 
 // spec:conformance/21,54,55
-test('a key is known by the sha256 of its plaintext, and its label gives at most 28 of 256 bits away', () => {
+test('a key is identified by the sha256 of its plaintext, and its label reveals at most 28 of 256 bits', () => {
   for (const kind of ['inference', 'management'] as const) {
     const { plaintext, hash, label } = newKey(kind, 'sk-naru-');
     assert.match(
@@ -89,7 +89,7 @@ test('a key is known by the sha256 of its plaintext, and its label gives at most
 });
 
 // spec:api/6.2
-test('a hash is 64 small hex digits and nothing else', () => {
+test('a hash is exactly 64 lower-case hex digits', () => {
   for (const bad of [
     '',
     'a'.repeat(63),

@@ -30,7 +30,7 @@ function shapeOf(value: unknown): { depth: number; parts: number } {
   };
 }
 
-test('the guard sees exactly the depth and the parts that JSON.parse sees, wherever the bytes are cut', () => {
+test('the guard measures exactly the depth and the parts that JSON.parse sees, wherever the bytes are cut', () => {
   check(
     property(json({ maxDepth: 6 }), array(integer({ min: 0, max: 300 })), (text, cuts) => {
       // Parsing drops repeated members, so what is judged is written from what was parsed.
@@ -68,13 +68,13 @@ test('the guard counts every sequence of names once, wherever the bytes are cut'
   );
 });
 
-test('names are told apart however they are put together, and in an order of their own', () => {
+test('names are distinguished in every encoding and order', () => {
   const alike = ['{"a":1,"b":1}', '{"ab":1}', '{"b":1,"a":1}', '{"a":{"b":1}}', '{"a,b":1}', '{"":1,"a":1}'];
   assert.equal(judge(`[${alike.join()}]`, { shapes: 8 }), null);
   assert.equal(judge(`[${alike.join()}]`, { shapes: 7 }), 'too_many_shapes');
 });
 
-test('the guard counts what is written as an escape again, a lone surrogate as six, wherever the bytes are cut', () => {
+test('the guard counts an escape that is written again, a lone surrogate as six, wherever the bytes are cut', () => {
   const units = [0x22, 0x5c, 0x0a, 0x01, 0x1f, 0x2f, 0x41, 0xd55c, 0xd83d, 0xde00, 0xdbff, 0xdc00, 0xe000];
   const piece = constantFrom(
     ...units.flatMap((unit) => {
@@ -96,7 +96,7 @@ test('the guard counts what is written as an escape again, a lone surrogate as s
   );
 });
 
-test('what stands in a string is no shape, escaped quotes and cut escapes included', () => {
+test('string contents do not count as structure, escaped quotes and cut escapes included', () => {
   const strings = ['[[[[{{{{,,,,', '\\', '\\\\', '"', '\\"[', '\\\\"', '한\\u005b', '\n\t', '\\\\\\"{'];
   const text = JSON.stringify(strings);
   const shape = { depth: 1, parts: strings.length };
@@ -113,7 +113,7 @@ test('what stands in a string is no shape, escaped quotes and cut escapes includ
 });
 
 // spec:errors/5.5
-test('hostile shapes are refused after their first part, ordinary large ones are not', () => {
+test('hostile shapes are rejected after their first part, ordinary large ones are not', () => {
   assert.equal(judge('['.repeat(129)), 'too_deep');
   assert.equal(judge(`${'['.repeat(128)}${']'.repeat(128)}`), null);
   assert.equal(judge('{},'.repeat(130_000)), 'too_many_parts');

@@ -21,7 +21,7 @@ function bodyOf(value: unknown, parseMs = 1_000): { bytes: Buffer; parseMs: numb
   return { bytes: Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), parseMs };
 }
 
-test('a large body is parsed in a thread to what it would be here, and a small one needs none', async () => {
+test('a large body is parsed in a thread to the same value as here, and a small one needs none', async () => {
   const json = parser();
   assert.deepEqual(json.parse(bodyOf({ a: 1 }, 1), 'c', signal), { kind: 'value', value: { a: 1 } });
   assert.equal(json.hasThread, false);
@@ -33,7 +33,7 @@ test('a large body is parsed in a thread to what it would be here, and a small o
   assert.equal(json.hasThread, true);
 });
 
-test('what cannot be parsed is said in the thread as it is here', async () => {
+test('a parse error of the thread equals the error here', async () => {
   const json = parser();
   for (const parseMs of [1, 1_000]) {
     assert.deepEqual(await json.parse(bodyOf('{"a":', parseMs), 'c', signal), { kind: 'not_json' });
@@ -42,7 +42,7 @@ test('what cannot be parsed is said in the thread as it is here', async () => {
   }
 });
 
-test('a member called __proto__ is a member, and nothing else, also when it comes from the thread', async () => {
+test('a member called __proto__ is an ordinary member, also from the thread', async () => {
   const json = parser();
   const parsed = await json.parse(bodyOf('{"__proto__":{"polluted":1},"constructor":2}'), 'c', signal);
   assert.ok(parsed.kind === 'value');
@@ -52,7 +52,7 @@ test('a member called __proto__ is a member, and nothing else, also when it come
   assert.equal(Object.getPrototypeOf(value), Object.prototype);
 });
 
-test('the bodies of one client do not keep that of another waiting', async () => {
+test('the bodies of one client do not delay those of another', async () => {
   const json = parser();
   const order: string[] = [];
   const many = Array.from({ length: 20 }, () =>
@@ -63,7 +63,7 @@ test('the bodies of one client do not keep that of another waiting', async () =>
   assert.ok(order.indexOf('one') <= 2, order.join());
 });
 
-test('who leaves before his turn is not parsed for', async () => {
+test('a client that leaves the queue is not parsed for', async () => {
   const json = parser();
   const first = json.parse(bodyOf(large), 'c', signal);
   const left = new AbortController();
@@ -73,7 +73,7 @@ test('who leaves before his turn is not parsed for', async () => {
   assert.equal((await first).kind, 'value');
 });
 
-test('a thread that dies fails the body that it had, and the next one is parsed here', async () => {
+test('a thread that dies fails its current body, and the next one is parsed here', async () => {
   const json = parser(new URL('data:text/javascript,process.exit(3)'));
   await assert.rejects(Promise.resolve(json.parse(bodyOf(large), 'c', signal)), /died/);
   assert.deepEqual(await json.parse(bodyOf(large), 'c', signal), { kind: 'value', value: large });

@@ -9,7 +9,7 @@ import { tempDir } from '../harness/fake-engine.ts';
 
 const line = `{"level":"info","event":"${'x'.repeat(50)}"}\n`;
 
-test('a log that cannot be rotated goes on where it was, and touches no file but its own', () => {
+test('a log that cannot be rotated continues in its file, and touches no other', () => {
   const dir = tempDir();
   const log = openLogFile(dir, () => {}, 100);
   mkdirSync(join(dir, 'naru.log.1', 'in-the-way'), { recursive: true });

@@ -25,7 +25,7 @@ function apply(lots: readonly Lot[], changed: readonly Lot[]): readonly Lot[] {
 const sum = (lots: readonly Lot[]): bigint => lots.reduce((total, lot) => total + lot.remaining, 0n);
 
 // spec:money/3.5,3.7
-test('a charge empties lots in their order and takes no more than there is', () => {
+test('a charge empties lots in their order and takes no more than they hold', () => {
   check(
     property(someLots, bigInt({ min: 0n, max: 5000n }), (lots, amount) => {
       const { lots: changed, taken } = spend(lots, amount);

@@ -17,7 +17,7 @@ function world(totalBytes: number, clientBytes = totalBytes) {
   return { budget, shed, claim, wait: (ms: number) => (nowMs += ms) };
 }
 
-test('never is more held than the limits allow, all of it is counted, and nothing is left of what is over', () => {
+test('memory in use never exceeds the limits, all of it is counted, and nothing remains of shed requests', () => {
   const step = tuple(
     integer({ min: 0, max: 7 }),
     constantFrom<BufferKind | 'over'>('body', 'answer', 'unsent', 'over'),
@@ -70,7 +70,7 @@ test('the largest is shed first, and of two of a size the one whose client is sl
   );
 });
 
-test('a request that alone holds too much is shed itself, and who holds much with one key loses to nobody else', () => {
+test("a request that alone uses too much is shed itself, and a key's large use costs no other client", () => {
   const { shed, claim } = world(1_000, 600);
   const other = claim('other', 'key 1');
   other.hold('body', 350);
@@ -84,7 +84,7 @@ test('a request that alone holds too much is shed itself, and who holds much wit
   assert.deepEqual(shed, ['too large', 'first']);
 });
 
-test('what cannot be shed stays, and others go', () => {
+test('a request that cannot be shed stays, and others are shed', () => {
   const { shed, claim, budget } = world(1_000);
   const stream = claim('stream');
   stream.hold('answer', 900);

@@ -17,7 +17,7 @@ import { check } from '../harness/property.ts';
 
 const amounts = bigInt({ min: -maxKrw, max: maxKrw }).map((micro) => micro as Krw);
 
-test('an amount as six decimals reads back as itself', () => {
+test('an amount with six decimals reads back as itself', () => {
   check(property(amounts, (amount) => krwFromDecimal(krwToDecimal(amount)) === amount));
   check(property(amounts, (amount) => /^-?\d+\.\d{6}$/.test(krwToDecimal(amount))));
   assert.equal(krwToDecimal(-1n as Krw), '-0.000001');
@@ -33,7 +33,7 @@ test('the JSON number of an amount is the double nearest to it, and prints its d
 });
 
 // spec:conformance/148 spec:money/7.3
-test('what is no finite amount within bounds is none', () => {
+test('a text that is not a finite amount within bounds is rejected', () => {
   for (const bad of [
     '',
     '.',
@@ -161,7 +161,7 @@ test('a cost is the exact sum, rounded once', () => {
   );
 });
 
-test('a rate is said exactly, without trailing zeros', () => {
+test('a rate is printed exactly, without trailing zeros', () => {
   check(
     property(
       rates,

@@ -16,7 +16,7 @@ import { check } from '../harness/property.ts';
 
 const runs = { numRuns: 1_000 };
 
-test('the worlds are such that the laws have something to say', () => {
+test('the generated worlds exercise the laws', () => {
   let sorted = 0;
   let named = 0;
   let held = 0;
@@ -43,7 +43,7 @@ test('every candidate is kept or dropped, once', () => {
   );
 });
 
-test('the same request in the same circumstances has the same plan', () => {
+test('the same request in the same state has the same plan', () => {
   check(
     fc.property(anyWorld, ({ ask, models, given }) => {
       assert.deepEqual(plan(ask, models, given), plan(ask, models, given));
@@ -52,7 +52,7 @@ test('the same request in the same circumstances has the same plan', () => {
 });
 
 // spec:api/13.3
-test('health and speed drop nobody: without them the same candidates are dropped for the same reasons', () => {
+test('health and speed drop no candidate: without them the same candidates are dropped for the same reasons', () => {
   check(
     fc.property(anyWorld, ({ ask, models, given }) => {
       const reasons = (one: RoutingContext) =>
@@ -67,7 +67,7 @@ test('health and speed drop nobody: without them the same candidates are dropped
   );
 });
 
-test('`only` and `ignore`: nobody else is tried, and nobody of them', () => {
+test('`only` and `ignore`: no candidate outside `only`, and none of `ignore`, is tried', () => {
   check(
     fc.property(anyWorld, ({ ask, models, given }) => {
       const { only, ignore } = ask.provider;
@@ -80,7 +80,7 @@ test('`only` and `ignore`: nobody else is tried, and nobody of them', () => {
   );
 });
 
-test('`order`: of two candidates that stand alike, the one that is named earlier comes first; without fallbacks only the named', () => {
+test('`order`: of two candidates in the same group, the one that is named earlier comes first; without fallbacks only the named', () => {
   check(
     fc.property(anyWorld, ({ ask, models, given }) => {
       const { order, allowFallbacks, sort, sortAcrossModels } = ask.provider;
@@ -118,7 +118,7 @@ test('`allow_fallbacks: false` without `order` leaves one candidate of each mode
   );
 });
 
-test('`sort`: those that nothing holds back come best first, by model or across models', () => {
+test('`sort`: candidates that are not demoted come best first, by model or across models', () => {
   check(
     fc.property(anyWorld, ({ ask, models, given }) => {
       const { order, sort, sortAcrossModels } = ask.provider;
@@ -148,7 +148,7 @@ test('`sort`: those that nothing holds back come best first, by model or across 
   );
 });
 
-test('models stay in their order but for what is out of order: open circuits come last of all', () => {
+test('models keep their order except for open circuits, which come last of all', () => {
   check(
     fc.property(anyWorld, ({ ask, models, given }) => {
       const { chain, demoted: held } = plan(ask, models, given);
@@ -172,7 +172,7 @@ test('models stay in their order but for what is out of order: open circuits com
   );
 });
 
-test('within a model, what is held back for less comes before what is held back for more', () => {
+test('within a model, a smaller demotion comes before a larger one', () => {
   const ranks = [
     'parameters_not_supported',
     'unsteady',
@@ -203,7 +203,7 @@ test('within a model, what is held back for less comes before what is held back 
 });
 
 // spec:compat/2.18
-test('where nobody states a weight, the order is that of the file, whatever the prices and the seed', () => {
+test('without weights the order is that of the file, whatever the prices and the seed', () => {
   check(
     fc.property(anyModels, fc.string(), (drawn, seed) => {
       const bare = drawn.map((one) => one.map((each) => ({ ...each, weight: null, standing: well })));
@@ -239,7 +239,7 @@ const inSession = (sessionId: string, accountId = 1): RoutingContext => ({
 });
 
 // spec:compat/2.18
-test('neighbours with weights share their place by weight over the square of the price', () => {
+test('adjacent candidates with weights are chosen by weight over the square of the price', () => {
   const counts = new Map<string, number>();
   const rounds = 20_000;
   for (let n = 0; n < rounds; n += 1) {
@@ -260,7 +260,7 @@ test('neighbours with weights share their place by weight over the square of the
   }
 });
 
-test('a session keeps to its candidate, and when one is gone only its own sessions move', () => {
+test('a session stays with its candidate, and when one is removed only its own sessions move', () => {
   for (let n = 0; n < 2_000; n += 1) {
     const before = plan(asking, oneModel(shared), inSession(`s${n}`)).chain;
     assert.deepEqual(plan(asking, oneModel(shared), inSession(`s${n}`)).chain, before);
@@ -287,7 +287,7 @@ test('two accounts never share a session, and a prompt cache key is a session to
   assert.deepEqual(seed(1, { sessionId: '' }), { seed: 'f', isSession: false });
 });
 
-test('bounds of a price are won per million tokens, as numbers or text, exactly', () => {
+test('price limits are won per million tokens, as numbers or strings, exactly', () => {
   const read = (max_price: unknown) => readPreferences({ max_price }).maxPrice;
   // 0.4 won per 1M tokens is 400,000 pico-won per token.
   assert.deepEqual(read({ prompt: 0.4, completion: '1.2', request: 0.5, image: 3 }), {
@@ -313,7 +313,7 @@ test('bounds of a price are won per million tokens, as numbers or text, exactly'
   assert.deepEqual([kept(0.4), kept(0.399999)], [1, 0]);
 });
 
-test('bounds of speed are numbers or percentiles: tokens a second, and seconds', () => {
+test('speed limits are numbers or percentiles: tokens a second, and seconds', () => {
   const read = (value: unknown) => readPreferences({ preferred_max_latency: value }).preferredMaxLatency;
   assert.deepEqual(read(1.5), { p50: 1_500 });
   assert.deepEqual(read({ p90: 2, p99: null }), { p90: 2_000 });
@@ -329,7 +329,7 @@ test('bounds of speed are numbers or percentiles: tokens a second, and seconds',
     assert.throws(() => read(bad), JSON.stringify(bad));
 });
 
-test('`partition` and its former name `route` say whether models are sorted as one', () => {
+test('`partition` and its former name `route` state whether models are sorted as one', () => {
   const across = (sort: unknown, route: unknown = null) => readPreferences({ sort }, route).sortAcrossModels;
   assert.equal(across('price'), false);
   assert.equal(across({ by: 'price', partition: 'none' }), true);

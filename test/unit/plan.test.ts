@@ -59,7 +59,7 @@ test('a candidate is dropped when the prompt is a tenth above its context, and n
 });
 
 // spec:api/13.1
-test('a candidate that cannot see an image gets none', () => {
+test('a candidate without image input gets no image', () => {
   const image = ask({
     messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,' } }] }],
   });
@@ -68,7 +68,7 @@ test('a candidate that cannot see an image gets none', () => {
   assert.deepEqual(labels(ask(), some), ['blind', 'seeing']);
 });
 
-test('tools go to those that declare them, or declare nothing', () => {
+test('tools go to candidates that declare them, or declare nothing', () => {
   const some = models(
     candidate('none', { supportedParameters: new Set(['seed']) }),
     candidate('some', { supportedParameters: new Set(['tools']) }),
@@ -78,7 +78,7 @@ test('tools go to those that declare them, or declare nothing', () => {
 });
 
 // spec:conformance/220,230
-test('a chain of nobody is a 404 that names what was asked for', () => {
+test('a plan without candidates is a 404 that names the requested models', () => {
   const asked = ask({ models: ['a/b', 'c/d'] });
   const planned = plan(asked, models(candidate('small', { contextLength: 1 })), prompt(1000));
   assert.throws(
@@ -91,7 +91,7 @@ test('a chain of nobody is a 404 that names what was asked for', () => {
   );
 });
 
-test('a prompt is counted only where its bytes do not show that it fits', () => {
+test('a prompt is counted only if its bytes do not prove that it fits', () => {
   const some = models(candidate('1', { contextLength: 500 }), candidate('2', { contextLength: 2000 }));
   assert.equal(countingLimit(ask(), some), null);
   assert.equal(countingLimit(ask({ messages: [{ role: 'user', content: 'x'.repeat(600) }] }), some), 2200);

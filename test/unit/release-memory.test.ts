@@ -10,7 +10,7 @@ function budgetOf(): MemoryBudget {
   return new MemoryBudget(() => ({ totalBytes: limit, clientBytes: limit }), { monotonic: () => 0 });
 }
 
-test('memory is collected once for each burst of large requests, when it is over', () => {
+test('memory is collected once after each burst of large requests', () => {
   const budget = budgetOf();
   let collected = 0;
   const release = new MemoryRelease(budget, () => (collected += 1));
@@ -39,7 +39,7 @@ function fill(): number {
   return Array.from({ length: 8 }, () => Buffer.alloc(20 * mb, 1)).length;
 }
 
-test('a collection gives back what nobody holds any more', { timeout: 20_000 }, async () => {
+test('a collection returns unreferenced memory', { timeout: 20_000 }, async () => {
   const budget = budgetOf();
   const release = new MemoryRelease(budget);
   fill();
@@ -56,7 +56,7 @@ test('a collection gives back what nobody holds any more', { timeout: 20_000 }, 
   assert.equal((globalThis as { gc?: unknown }).gc, undefined);
 });
 
-test('garbage that the budget did not count is collected once, when no more of it comes', () => {
+test('garbage that the budget did not count is collected once, when no more of it arrives', () => {
   let collected = 0;
   const release = new MemoryRelease(budgetOf(), () => (collected += 1));
   release.noteGarbage();

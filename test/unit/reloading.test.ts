@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { ConfigReloader } from '../../src/app/config-reloader.ts';
 import { checkAsync } from '../harness/property.ts';
 
-test('reloads run one at a time, and the last one began after everything that was asked for', async () => {
+test('reloads run one at a time, and the last one starts after every request for one', async () => {
   const steps = fc.array(fc.constantFrom('ask', 'ask', 'finish'), { maxLength: 30 });
   await checkAsync(
     fc.asyncProperty(steps, fc.nat(5), async (orders, beginAt) => {
@@ -42,7 +42,7 @@ test('reloads run one at a time, and the last one began after everything that wa
   );
 });
 
-test('nothing is reloaded before there is something, and nothing any more after the end', async () => {
+test('no reload runs before there is a configuration, or after the end', async () => {
   const reloaded: boolean[] = [];
   const reloading = new ConfigReloader(async (_subject: string, askedBefore) => {
     reloaded.push(askedBefore);

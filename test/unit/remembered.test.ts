@@ -25,14 +25,14 @@ function rounds(remembered: ClockCache<Thing>, count: number): void {
   for (let n = 0; n < count; n += 1) remembered.forgetIdle();
 }
 
-test('with no more than is kept nothing is forgotten, whether it is used or not', () => {
+test('up to its capacity the cache evicts nothing, used or not', () => {
   const { remembered, forgotten } = rememberedOf(100, 100);
   rounds(remembered, 50);
   assert.equal(forgotten.length, 0);
   assert.equal(remembered.size, 100);
 });
 
-test('what was not used since the hand came by is forgotten, down to what is kept', () => {
+test('an entry that was not used since the cursor passed is evicted, down to the capacity', () => {
   const { things, remembered, forgotten } = rememberedOf(100, 60);
   rounds(remembered, 1);
   assert.equal(forgotten.length, 0, 'everything was used before the first round');
@@ -43,7 +43,7 @@ test('what was not used since the hand came by is forgotten, down to what is kep
   assert.deepEqual(new Set([...remembered, ...forgotten]), new Set(things));
 });
 
-test('what is needed is never forgotten, and afterwards it is like any other', () => {
+test('a pinned entry is never evicted, and afterwards it is like any other', () => {
   const { things, remembered, forgotten } = rememberedOf(10, 0);
   const [needed] = things as [Thing];
   needed.isPinned = true;
@@ -57,7 +57,7 @@ test('what is needed is never forgotten, and afterwards it is like any other', (
   assert.equal(forgotten.length, 10);
 });
 
-test('the hand passes ten thousand at a time and a thousand are forgotten, however many there are', () => {
+test('the cursor passes ten thousand at a time and evicts a thousand, whatever the size', () => {
   const { things, remembered } = rememberedOf(35_000, 100);
   for (const passed of [10_000, 20_000, 30_000, 35_000]) {
     remembered.forgetIdle();
@@ -71,7 +71,7 @@ test('the hand passes ten thousand at a time and a thousand are forgotten, howev
   assert.equal(remembered.size, 100);
 });
 
-test('whatever is used, needed and met: nothing is forgotten twice, or without a whole pass after its last use', () => {
+test('for any uses, pins and additions: no entry is evicted twice, or without a full pass after its last use', () => {
   const acts = array(
     constantFrom('use', 'need', 'let go', 'meet', 'pass', 'pass').chain((act) =>
       integer({ min: 0, max: 30 }).map((at) => ({ act, at })),

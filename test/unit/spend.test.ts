@@ -39,7 +39,7 @@ test('a debit of an earlier day counts in the periods that contain both days', (
   assert.deepEqual(spend, { day, daily: 0n, weekly: 1n, monthly: 11n, total: 111n });
 });
 
-test('a value is never changed, only replaced', () => {
+test('a value is immutable; changes return a new one', () => {
   const spend = Object.freeze(noSpend(firstDay));
   addDebit(spend, firstDay + 1, 5n);
   assert.deepEqual(spend, noSpend(firstDay));

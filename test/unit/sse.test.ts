@@ -35,7 +35,7 @@ for (const [name, newline] of [
   });
 }
 
-test('whatever is written as events is read as them', () => {
+test('encoded events decode to themselves', () => {
   const data = string({ unit: 'grapheme', minLength: 1 }).filter((each) => !/[\r\n\0]/.test(each));
   check(
     property(array(data), array(integer({ min: 0, max: 500 })), (written, cuts) => {
@@ -51,7 +51,7 @@ test('whatever is written as events is read as them', () => {
   );
 });
 
-test('mixed line ends are read as they come', () => {
+test('mixed line endings are accepted', () => {
   check(
     property(
       array(constantFrom('\n', '\r\n', '\r'), { minLength: 8, maxLength: 8 }),
@@ -72,12 +72,12 @@ test('mixed line ends are read as they come', () => {
   );
 });
 
-test('a last event that no blank line ended is read at the end', () => {
+test('a last event without a blank line is read at the end', () => {
   for (const end of ['', '\n', '\r'])
     assert.deepEqual(read(Buffer.from(`data: a\n\ndata: b${end}`)), ['a', 'b']);
 });
 
-test('a line or an event without an end is not collected for ever', () => {
+test('a line or an event without an end is not buffered without a bound', () => {
   const block = Buffer.alloc(1024 * 1024, 'x');
   const blocks = maxEventDataLength / block.length + 1;
   for (const piece of [block, Buffer.from(`data: ${block}\n`)]) {
@@ -89,7 +89,7 @@ test('a line or an event without an end is not collected for ever', () => {
   }
 });
 
-test('the events before one that is too long are read, however its bytes are cut', () => {
+test('the events before one that is too long are read, however the bytes are cut', () => {
   const long = Buffer.alloc(maxEventDataLength + 1, 'x');
   for (const line of [
     Buffer.concat([Buffer.from('data: '), long]),

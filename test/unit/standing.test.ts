@@ -16,7 +16,7 @@ const causes: Readonly<Record<string, Partial<KeyRow>>> = {
 };
 
 // spec:api/8.1
-test('of several standings a key shows the strongest', () => {
+test('of several states a key shows the strongest', () => {
   const names = Object.keys(causes);
   assert.deepEqual([...names, 'active'], [...keyStandings]);
   for (let mask = 0; mask < 2 ** names.length; mask += 1) {

@@ -17,7 +17,7 @@ function said(content: string, finish: FinishReason | null = null): AnswerChunk 
   };
 }
 
-test('an answer is too long beyond 32 Mi units of words', () => {
+test('a response is too long beyond 32 Mi units of text', () => {
   const tally = new ResponseTotals();
   tally.take(said('x'.repeat(32 * mebi)));
   assert.equal(tally.isTooLong, false);
@@ -25,7 +25,7 @@ test('an answer is too long beyond 32 Mi units of words', () => {
   assert.equal(tally.isTooLong, true);
 });
 
-test('what follows the end is too long beyond one Mi unit, however long the answer was', () => {
+test('text after the end is too long beyond one Mi unit, however long the response was', () => {
   const tally = new ResponseTotals();
   tally.take(said('x'.repeat(2 * mebi), 'stop'));
   tally.take(said('x'.repeat(mebi)));

@@ -24,7 +24,7 @@ function icuAt(ms: number): Readonly<Record<string, string>> {
 const instants = integer({ min: Date.UTC(1989, 0, 1), max: Date.UTC(2200, 0, 1) });
 
 // spec:money/7.1
-test('the Seoul day of an instant is the one that ICU says', () => {
+test('the Seoul day of an instant agrees with ICU', () => {
   check(
     property(instants, (ms) => {
       const { year, month, day } = icuAt(ms);
@@ -60,7 +60,7 @@ test('a limit that never resets has one period', () => {
   assert.deepEqual([...limitResets], ['never', 'daily', 'weekly', 'monthly']);
 });
 
-test('only an instant that states its offset and exists is read', () => {
+test('only an instant with an offset that exists is read', () => {
   check(property(instants, (ms) => parseInstant(isoOf(ms)) === ms));
   assert.equal(parseInstant('2026-03-01T09:00:00+09:00'), Date.UTC(2026, 2, 1));
   for (const bad of [

@@ -19,7 +19,7 @@ after(async () => {
   for (const one of opened) await one.close();
 });
 
-test('a long text has the count that it would have here, and a short one needs no thread', async () => {
+test('a long text has the count of a direct call, and a short one needs no thread', async () => {
   const tokens = counts();
   assert.equal(await tokens.count([words]), await countTexts([words]));
   assert.equal(tokens.hasThread, false);
@@ -28,7 +28,7 @@ test('a long text has the count that it would have here, and a short one needs n
   assert.ok((await tokens.count([huge], 100)) < 1_000, 'it stops once it has enough');
 });
 
-test('while five megabytes are counted, everything else goes on', async () => {
+test('while five megabytes are counted, the event loop continues', async () => {
   const tokens = counts();
   const done: string[] = [];
   const big = tokens.count([huge]).then((count) => {
@@ -44,7 +44,7 @@ test('while five megabytes are counted, everything else goes on', async () => {
   assert.equal(done.indexOf('big'), 100, 'a hundred small counts were done before');
 });
 
-test('many at once are all counted, each with its own count', async () => {
+test('concurrent texts are all counted, each with its own count', async () => {
   const tokens = counts();
   const texts = Array.from({ length: 8 }, (_, n) => long + words.repeat(n * 50));
   const [first, ...others] = await Promise.all(texts.map((text) => tokens.count([text])));
@@ -56,7 +56,7 @@ test('many at once are all counted, each with its own count', async () => {
   assert.equal(new Set(others).size, 7);
 });
 
-test('a thread that dies fails nobody: what it had is counted here, and no other is begun for a while', async () => {
+test('a thread that dies fails no count: its texts are counted here, and no other is started for a while', async () => {
   const expected = await countTexts([long]);
   for (const program of ['process.exit(3)', 'throw new Error("no")', 'import "node:nothing"']) {
     const tokens = counts(new URL(`data:text/javascript,${program}`));
@@ -67,7 +67,7 @@ test('a thread that dies fails nobody: what it had is counted here, and no other
   }
 });
 
-test('closing ends the thread, and whoever waits for it still gets his count', async () => {
+test('close ends the thread, and waiting callers still get their counts', async () => {
   const tokens = counts();
   const waiting = tokens.count([long]);
   await tokens.close();

@@ -31,7 +31,7 @@ function told(calls: ToolCalls, choice: number, ...given: readonly ToolCallDelta
   ]);
 }
 
-test('calls as they should be pass as they are, whatever their order', () => {
+test('well-formed calls pass unchanged, in any order', () => {
   const calls = new ToolCalls('gen-0');
   assert.deepEqual(told(calls, 0, call(0, 'a', 'f', ''), call(1, 'b', 'g', '')), [
     [0, 'a', 'f', ''],
@@ -41,19 +41,19 @@ test('calls as they should be pass as they are, whatever their order', () => {
   assert.deepEqual(told(calls, 0, call(0, null, null, '{"x":1}')), [[0, null, null, '{"x":1}']]);
 });
 
-test('a chunk without calls is the same object', () => {
+test('a chunk without calls is returned as the same object', () => {
   const words = chunk(0);
   assert.equal(new ToolCalls(null).ordered(words), words);
 });
 
-test('a call without an id gets one at its begin only, and each choice has its own', () => {
+test('a call without an id gets one at its start only, and each choice has its own', () => {
   const calls = new ToolCalls('gen-1');
   assert.deepEqual(told(calls, 0, call(0, null, 'f', '')), [[0, 'call_gen-1_0', 'f', '']]);
   assert.deepEqual(told(calls, 0, call(0, null, null, '{}')), [[0, null, null, '{}']]);
   assert.deepEqual(told(calls, 1, call(0, null, 'f', '')), [[0, 'call_gen-1_1_0', 'f', '']]);
 });
 
-test('a call that begins at the index of another is another', () => {
+test('a call that starts at the index of another is another call', () => {
   const calls = new ToolCalls('g');
   assert.deepEqual(told(calls, 0, call(0, 'a', 'f', '{}')), [[0, 'a', 'f', '{}']]);
   assert.deepEqual(told(calls, 0, call(0, 'b', 'f', '{"y"')), [[1, 'b', 'f', '{"y"']]);
@@ -61,7 +61,7 @@ test('a call that begins at the index of another is another', () => {
   assert.deepEqual(told(calls, 0, call(0, null, 'f', '{}')), [[2, 'call_g_2', 'f', '{}']]);
 });
 
-test('an id and a name that come again with each part are said once', () => {
+test('an id and a name that repeat with each part are sent once', () => {
   const calls = new ToolCalls(null);
   assert.deepEqual(told(calls, 0, call(0, 'a', 'f', '{"x"')), [[0, 'a', 'f', '{"x"']]);
   assert.deepEqual(told(calls, 0, call(0, 'a', 'f', ':1}')), [[0, null, null, ':1}']]);

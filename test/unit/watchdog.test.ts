@@ -23,7 +23,7 @@ const server = createServer((socket) => {
 server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
 `;
 
-test('silence is what did not come, not what a busy process has not read yet', async () => {
+test('silence is bytes that did not arrive, not bytes that a busy process has not read yet', async () => {
   const worker = new Worker(peer, { eval: true });
   const [port] = (await once(worker, 'message')) as [number];
   const socket = connect(port, '127.0.0.1');
@@ -44,7 +44,7 @@ test('silence is what did not come, not what a busy process has not read yet', a
   assert.equal(outcome, 'heard');
 });
 
-test('silence is told when it lasts, and again when it goes on', async () => {
+test('silence is reported when it lasts, and again when it continues', async () => {
   let told = 0;
   const watchdog = new Watchdog(systemClock, 20, () => {
     told += 1;
