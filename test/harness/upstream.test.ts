@@ -59,7 +59,7 @@ describe('the scripted upstream', { timeout: 20_000 }, () => {
     );
   });
 
-  it('uses queued replies in order, then the standing one, on one kept connection', async () => {
+  it('uses queued replies in order, then the default one, on one kept connection', async () => {
     upstream.always(reply.chat('rest'));
     upstream.next(
       reply.status(500),
@@ -107,7 +107,7 @@ describe('the scripted upstream', { timeout: 20_000 }, () => {
     assert.throws(() => script.cutAt(whole.length + 1).bytes({ model: 'm' }), RangeError);
   });
 
-  it('splits writes so that a client in this process reads them apart', async () => {
+  it('splits writes so that a client in this process reads them separately', async () => {
     const script = reply.whole('가나');
     const at = script.bytes().indexOf(Buffer.from('가')) + 1;
     upstream.next(script.splitAt('head', at), script.byteByByte());
@@ -120,7 +120,7 @@ describe('the scripted upstream', { timeout: 20_000 }, () => {
     assert.equal(reads.length, bytes.length);
   });
 
-  it('puts chunks that are to arrive together into one write, and drips others', async () => {
+  it('puts chunks that belong together into one write, and sends others one by one', async () => {
     const script = reply.stream(['a', 'b'], { framing: 'close' });
     upstream.next(script.joined(), script.drip(100, 1));
     const reads: Buffer[] = [];
@@ -131,7 +131,7 @@ describe('the scripted upstream', { timeout: 20_000 }, () => {
     assert.ok(reads.length > together.length / 100);
   });
 
-  it('waits at a gate and goes on when told', async () => {
+  it('waits at a gate until it is opened', async () => {
     const before = gate();
     const middle = gate();
     upstream.next(reply.stream(['a', middle, 'b']).holdAt('head', before));
@@ -147,7 +147,7 @@ describe('the scripted upstream', { timeout: 20_000 }, () => {
     assert.match(String((await reader.next()).value), /"b"/);
   });
 
-  it('notices a client that hangs up, in the middle of a stream and before the head', async () => {
+  it('detects a client that disconnects, in the middle of a stream and before the head', async () => {
     for (const script of [reply.stream(['a', gate()]), reply.hang(), reply.whole('x').cutAt(-1, 'never')]) {
       upstream.next(script);
       const leave = new AbortController();
@@ -168,7 +168,7 @@ describe('the scripted upstream', { timeout: 20_000 }, () => {
     );
   });
 
-  it('answers before the request body was read', async () => {
+  it('responds before the request body was read', async () => {
     upstream.next(reply.status(413, { error: 'too large' }).beforeBody().thenClose('fin'));
     const socket = connect(upstream.port, '127.0.0.1');
     socket.write('POST /v1/chat/completions HTTP/1.1\r\ncontent-length: 1000\r\n\r\n{"half":');
@@ -177,7 +177,7 @@ describe('the scripted upstream', { timeout: 20_000 }, () => {
     assert.equal(upstream.requests[0]?.raw.length, 0);
   });
 
-  it('misbehaves in its answers as scripted', async () => {
+  it('misbehaves in its responses as scripted', async () => {
     upstream.next(
       reply.leak(),
       reply.redirect('http://127.0.0.1:1/'),
