@@ -16,7 +16,7 @@ const total = byTier(3_000, 20_000);
 const warmUp = total / 10;
 
 // spec:conformance/5,7,8,9,10,11,19
-test('requests drawn from the document break no rule of it', { timeout: 600_000 }, async (t) => {
+test('requests drawn from the OpenAPI document violate no rule of it', { timeout: 600_000 }, async (t) => {
   const seed = testSeed;
   const atRest = resources();
   const world = await startWorld();

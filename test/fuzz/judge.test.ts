@@ -59,7 +59,7 @@ function without(answer: RawAnswer, name: string): RawAnswer {
   };
 }
 
-test('a success that is not as documented is noticed', async () => {
+test('a success that differs from the document is detected', async () => {
   const drawn = asked('GET /credits');
   assertEachNoticed(drawn, await answerTo(drawn), [
     ['no answer', () => null],
@@ -76,7 +76,7 @@ test('a success that is not as documented is noticed', async () => {
   ]);
 });
 
-test('an error that is not in the table or not documented there is noticed', async () => {
+test('an error that is not in the catalogue or not documented is detected', async () => {
   const drawn = asked('GET /credits', { credential: 'malformed' });
   assertEachNoticed(drawn, await answerTo(drawn), [
     ['a code that is not the status', (right) => ({ ...right, status: 403 })],
@@ -104,7 +104,7 @@ test('an error that is not in the table or not documented there is noticed', asy
   ]);
 });
 
-test('a stream that has no end, no price, or a chunk of another shape is noticed', async () => {
+test('a stream without an end or a price, or with a chunk of another shape, is detected', async () => {
   const body = { model: 'test/echo', stream: true, messages: [{ role: 'user', content: 'hi' }] };
   const drawn = asked('POST /chat/completions', { body });
   assertEachNoticed(drawn, await answerTo(drawn), [
@@ -115,7 +115,7 @@ test('a stream that has no end, no price, or a chunk of another shape is noticed
   ]);
 });
 
-test('502 of an upstream that is well is noticed, 502 of one that is not is taken', async () => {
+test('502 of a healthy upstream is detected, 502 of an unhealthy one is accepted', async () => {
   const messages = [{ role: 'user', content: 'hi' }];
   const dead = asked('POST /chat/completions', { body: { model: 'test/dead', messages } });
   const answer = await answerTo(dead);
@@ -124,7 +124,7 @@ test('502 of an upstream that is well is noticed, 502 of one that is not is take
   assert.throws(() => judge(steady, answer, operations), /an upstream that is well/);
 });
 
-test('a route that breaks on one kind of request is found, and the request is made small', async (t) => {
+test('a route that fails on one kind of request is found, and the request is minimised', async (t) => {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk) => chunks.push(chunk));
@@ -156,7 +156,7 @@ test('a route that breaks on one kind of request is found, and the request is ma
   assert.ok(body.length < 200, `not small: ${body}`);
 });
 
-test('an answer that does not come is a finding, not a wait', async (t) => {
+test('a missing response is a finding, not a hang', async (t) => {
   const server = createServer(() => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.closeAllConnections());
