@@ -79,7 +79,7 @@ function sentSince(count: number): readonly any[] {
 
 for (const { name, model, costOf } of providers) {
   describe(name, () => {
-    test('a whole answer has its text, its tokens and the cost that the ledger took', async () => {
+    test('a JSON response has its text, its tokens and the cost in the ledger', async () => {
       const payer = await world.payer();
       world.upstream.next(
         reply.chat('맑음', {
@@ -101,7 +101,7 @@ for (const { name, model, costOf } of providers) {
       await payer.charged(20);
     });
 
-    test('a stream has its text, its reasoning, its tokens and the cost that the ledger took', async () => {
+    test('a stream has its text, its reasoning, its tokens and the cost in the ledger', async () => {
       const payer = await world.payer();
       world.upstream.next(
         reply.stream([{ reasoning: '하늘을 ' }, { reasoning: '본다' }, '맑', '음'], { usage: usage(10, 5) }),
@@ -116,7 +116,7 @@ for (const { name, model, costOf } of providers) {
       await payer.charged(20);
     });
 
-    test('an object by a schema is asked for and parsed', async () => {
+    test('an object with a schema is requested and parsed', async () => {
       const payer = await world.payer();
       const count = world.upstream.requests.length;
       world.upstream.next(
@@ -138,7 +138,7 @@ for (const { name, model, costOf } of providers) {
       await payer.charged(20, 22, 24);
     });
 
-    test('tools are called and answered, whole and streamed, and every step is billed', async () => {
+    test('tools are called and their results returned, as JSON and streamed, and every step is billed', async () => {
       for (const isStreamed of [false, true]) {
         const payer = await world.payer();
         const count = world.upstream.requests.length;
@@ -192,7 +192,7 @@ for (const { name, model, costOf } of providers) {
       await payer.charged();
     });
 
-    test('leaving a stream stops the upstream and bills what was generated', async () => {
+    test('leaving a stream stops the upstream and bills the generated text', async () => {
       const payer = await world.payer();
       const count = world.upstream.requests.length;
       world.upstream.next(reply.stream(['맑', '음', { waitMs: 60_000 }, '!']));
@@ -247,7 +247,7 @@ function errorTypeOf(error: APICallError): unknown {
   return JSON.parse(error.responseBody ?? '{}').error?.metadata?.error_type;
 }
 
-test('a text is continued by the provider that has a completion model', async () => {
+test('the completion model of the provider continues a text', async () => {
   const payer = await world.payer();
   world.upstream.next(
     reply.chat(' 흐른다', { usage: usage(10, 5) }),

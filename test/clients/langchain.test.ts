@@ -72,7 +72,7 @@ const answerCall = {
 
 for (const { name, model, method, statusOf } of kinds) {
   describe(name, () => {
-    test('a whole answer has its text and tokens, and the ledger took its cost', async () => {
+    test('a JSON response has its text and tokens, and the ledger has its cost', async () => {
       const payer = await world.payer();
       world.upstream.next(reply.chat('맑음', { usage: usage(10, 5) }));
       const answer = await model(payer.key).invoke([question]);
@@ -83,7 +83,7 @@ for (const { name, model, method, statusOf } of kinds) {
       await payer.charged(20);
     });
 
-    test('a stream has its text and its tokens once, and the ledger took its cost', async () => {
+    test('a stream has its text and its tokens once, and the ledger has its cost', async () => {
       const payer = await world.payer();
       world.upstream.next(reply.stream(['맑', '음'], { usage: usage(10, 5) }));
       const chunks = await Array.fromAsync(await model(payer.key).stream([question]));
@@ -95,7 +95,7 @@ for (const { name, model, method, statusOf } of kinds) {
       await payer.charged(20);
     });
 
-    test('a bound tool is called and its result answered, whole and streamed', async () => {
+    test('a bound tool is called and its result returned, as JSON and streamed', async () => {
       for (const isStreamed of [false, true]) {
         const payer = await world.payer();
         const count = world.upstream.requests.length;
@@ -132,7 +132,7 @@ for (const { name, model, method, statusOf } of kinds) {
       }
     });
 
-    test('an answer by a schema is asked for and parsed', async () => {
+    test('a response with a schema is requested and parsed', async () => {
       const payer = await world.payer();
       const count = world.upstream.requests.length;
       world.upstream.next(
@@ -154,7 +154,7 @@ for (const { name, model, method, statusOf } of kinds) {
       await payer.charged(20);
     });
 
-    test('leaving a stream stops the upstream and bills what was generated', async () => {
+    test('leaving a stream stops the upstream and bills the generated text', async () => {
       const payer = await world.payer();
       const count = world.upstream.requests.length;
       world.upstream.next(reply.stream(['맑', '음', { waitMs: 60_000 }, '!']));
@@ -168,7 +168,7 @@ for (const { name, model, method, statusOf } of kinds) {
       await payer.chargedForLeaving();
     });
 
-    test('a failure has its status, and what no retry can fix is asked once', async () => {
+    test('a failure has its status, and an error that is not retryable is requested once', async () => {
       const payer = await world.payer();
       const poor = await world.payer({ credit: '0' });
       const cases: readonly (readonly [number, () => Promise<unknown>])[] = [
@@ -196,7 +196,7 @@ for (const { name, model, method, statusOf } of kinds) {
   });
 }
 
-test('ChatOpenAI throws the error in the middle of a stream, and it costs nothing', async () => {
+test('ChatOpenAI throws the error in the middle of a stream, which costs nothing', async () => {
   const payer = await world.payer();
   world.upstream.next(reply.stream(['맑', piece.error(500, 'overloaded'), '음']));
   const [openai] = kinds;
@@ -206,7 +206,7 @@ test('ChatOpenAI throws the error in the middle of a stream, and it costs nothin
   await payer.charged();
 });
 
-test('ChatOpenRouter, which reads no error inside a stream, is given the finish reason `error`, and it costs nothing', async () => {
+test('ChatOpenRouter, which reads no error inside a stream, gets the finish reason `error`, and it costs nothing', async () => {
   const payer = await world.payer();
   world.upstream.next(reply.stream(['맑', piece.error(500, 'overloaded'), '음']));
   const model = new ChatOpenRouter({

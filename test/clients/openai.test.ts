@@ -45,7 +45,7 @@ test('the models are listed', async () => {
   assert.deepEqual(models.map((model) => model.id).sort(), ['local/one', 'local/two', clientModel]);
 });
 
-test('a text is continued, whole, and the ledger took its cost', async () => {
+test('a text is completed as JSON, and the ledger has its cost', async () => {
   const payer = await world.payer();
   world.upstream.next(reply.chat(' 흐른다', { usage: usage(10, 5) }));
   const answer = await clientWith(payer.key).completions.create({ model: clientModel, prompt: '강은' });
@@ -57,7 +57,7 @@ test('a text is continued, whole, and the ledger took its cost', async () => {
   await payer.charged(20);
 });
 
-test('a text is continued, streamed, and the ledger took its cost', async () => {
+test('a text is completed as a stream, and the ledger has its cost', async () => {
   const payer = await world.payer();
   world.upstream.next(reply.stream([' 흐', '른다'], { usage: usage(10, 5) }));
   const stream = await clientWith(payer.key).completions.create({
@@ -73,7 +73,7 @@ test('a text is continued, streamed, and the ledger took its cost', async () => 
   await payer.charged(20);
 });
 
-test('the helper that folds a stream folds ours, with its tool calls and its usage', async () => {
+test('the stream helper aggregates our stream, with its tool calls and its usage', async () => {
   const payer = await world.payer();
   world.upstream.next(
     reply.stream(['찾아볼게요. ', ...piece.tool(0, 'weather', '{"city":', '"Seoul"}')], {
@@ -94,7 +94,7 @@ test('the helper that folds a stream folds ours, with its tool calls and its usa
   await payer.charged(36);
 });
 
-test('leaving a stream stops the upstream and bills what was generated', async () => {
+test('leaving a stream stops the upstream and bills the generated text', async () => {
   const payer = await world.payer();
   const count = world.upstream.requests.length;
   world.upstream.next(reply.stream(['맑', '음', { waitMs: 60_000 }, '!']));
@@ -116,7 +116,7 @@ test('an error in the middle of a stream is thrown after the text, and costs not
   await payer.charged();
 });
 
-test('every failure is the error class of its status; what no retry can fix is asked once', async () => {
+test('every failure is the error class of its status; one that is not retryable is requested once', async () => {
   const payer = await world.payer();
   const poor = await world.payer({ credit: '0' });
   const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } } as const;
@@ -159,7 +159,7 @@ test('every failure is the error class of its status; what no retry can fix is a
   await payer.charged();
 });
 
-test('a failed upstream is asked again, and only the answer is billed', async () => {
+test('a failed upstream is retried, and only the response is billed', async () => {
   const payer = await world.payer();
   world.upstream.next(reply.status(500), reply.chat('맑음', { usage: usage(10, 5) }));
   const { asked } = world;
@@ -169,7 +169,7 @@ test('a failed upstream is asked again, and only the answer is billed', async ()
   await payer.charged(20);
 });
 
-test('a model that is loading is a 503 whose Retry-After brings the client back when it is there', async () => {
+test('a model that is loading is a 503 whose Retry-After brings the client back when it is ready', async () => {
   const payer = await world.payer();
   engine.answer((request) => (request.path === '/health' ? reply.json({}) : reply.chat('준비됐어요')));
   const failure = await clientWith(payer.key)
@@ -189,7 +189,7 @@ test('a model that is loading is a 503 whose Retry-After brings the client back 
   await payer.charged(20);
 });
 
-test('a client that is too quick gets a RateLimitError, and waits out Retry-After when it may', async (t) => {
+test('a client above its rate gets a RateLimitError, and waits for Retry-After if configured', async (t) => {
   const hurried = await openClientWorld({
     config: { edge: { rate_limit: 'builtin' }, limits: { requests_per_second: 1, burst: 1 } },
   });

@@ -80,7 +80,7 @@ test('providers are listed', async () => {
   );
 });
 
-test('the record of a generation can be read as soon as its answer is there', async () => {
+test('the record of a generation is readable as soon as its response arrives', async () => {
   const own = await world.payer();
   const with_ = sdkWith(own.key);
   const id = await converse(with_, { user: 'customer-1' });
@@ -101,7 +101,7 @@ test('the record of a generation can be read as soon as its answer is there', as
   await assert.rejects(with_.generations.getGeneration({ id: missing }), errors.NotFoundResponseError);
 });
 
-test('the key that asks and the credits of its account say what was spent', async () => {
+test('the key in use and the credits of its account show the spending', async () => {
   const before_ = (await sdk.apiKeys.getCurrentKeyMetadata()).data;
   await converse(sdk);
   const { data } = await sdk.apiKeys.getCurrentKeyMetadata();
@@ -158,7 +158,7 @@ test('a key is created, used, read, changed, listed and revoked', async () => {
   assert.equal((await manager.apiKeys.get({ hash })).data.disabled, true);
 });
 
-test('what the key endpoints refuse are typed errors', async () => {
+test('rejections of the key endpoints are typed errors', async () => {
   const hash = 'f'.repeat(64);
   await assert.rejects(sdk.apiKeys.list(), errors.UnauthorizedResponseError);
   await assert.rejects(manager.apiKeys.get({ hash }), errors.NotFoundResponseError);
@@ -198,7 +198,7 @@ async function withoutDatasets(t: TestContext): Promise<OpenRouter> {
   return new OpenRouter({ apiKey: key, serverURL: empty.url, retryConfig: { strategy: 'none' } });
 }
 
-test('an empty app ranking has the nulls of the specification, the one answer that the SDK does not take', async (t) => {
+test('an empty app ranking has the nulls of the specification, the one response that the SDK rejects', async (t) => {
   const reader = await withoutDatasets(t);
   await assert.rejects(reader.datasets.getAppRankings(), (error) => {
     assert.ok(error instanceof errors.ResponseValidationError, String(error));
@@ -215,7 +215,7 @@ test('the other datasets parse without data too', async (t) => {
   assert.deepEqual((await reader.benchmarks.getBenchmarks()).data, []);
 });
 
-test('what Naru does not offer is a typed 404', async () => {
+test('an unimplemented endpoint is a typed 404', async () => {
   const notOffered = [
     () => sdk.analytics.getUserActivity(),
     () => sdk.embeddings.generate({ requestBody: { model: clientModel, input: 'x' } }),

@@ -47,7 +47,7 @@ async function streamed(
   return Array.fromAsync(result);
 }
 
-test('a whole answer parses, and its cost is what the ledger took', async () => {
+test('a JSON response parses, and its cost is in the ledger', async () => {
   const payer = await world.payer();
   world.upstream.next(reply.chat('맑음', { usage: usage(10, 5), reasoning: '하늘을 본다' }));
   const answer = await whole(payer.key, { temperature: 0.5, maxCompletionTokens: 50, seed: 7 });
@@ -65,7 +65,7 @@ test('a whole answer parses, and its cost is what the ledger took', async () => 
   await payer.charged(20);
 });
 
-test('a stream parses chunk by chunk and ends with usage whose cost is what the ledger took', async () => {
+test('a stream parses chunk by chunk and ends with usage whose cost is in the ledger', async () => {
   const payer = await world.payer();
   world.upstream.next(
     reply.stream([{ reasoning: '하늘을 ' }, { reasoning: '본다' }, '맑', '음'], { usage: usage(10, 5) }),
@@ -83,7 +83,7 @@ test('a stream parses chunk by chunk and ends with usage whose cost is what the 
   await payer.charged(20);
 });
 
-test('a tool call comes out, its result goes in, and both answers are billed', async () => {
+test('a tool call is returned, its result is sent, and both responses are billed', async () => {
   const payer = await world.payer();
   world.upstream.next(reply.whole(null, { toolCalls: [weather.call], usage: usage(20, 8) }));
   const tools = [weather.tool];
@@ -127,7 +127,7 @@ test('a streamed tool call parses delta by delta', async () => {
   await payer.charged(36);
 });
 
-test('JSON by a schema reaches the upstream and comes back as content', async () => {
+test('JSON with a schema reaches the upstream and returns as content', async () => {
   const payer = await world.payer();
   world.upstream.next(reply.chat('{"celsius":18}', { usage: usage(10, 5) }));
   const answer = await whole(payer.key, {
@@ -145,7 +145,7 @@ test('JSON by a schema reaches the upstream and comes back as content', async ()
   await payer.charged(20);
 });
 
-test('details of reasoning come out and go back in as they were', async () => {
+test('reasoning details are returned and accepted unchanged', async () => {
   const payer = await world.payer();
   const details = [
     { type: 'reasoning.text', text: '하늘', format: 'anthropic-claude-v1', signature: 'c2ln', index: 0 },
@@ -166,7 +166,7 @@ test('details of reasoning come out and go back in as they were', async () => {
   await payer.charged(20, 22);
 });
 
-test('a failed upstream is asked again by a client that retries, and only the answer is billed', async () => {
+test('a client that retries a failed upstream is billed for the response only', async () => {
   const payer = await world.payer();
   world.upstream.next(reply.status(500), reply.status(429), reply.chat('맑음', { usage: usage(10, 5) }));
   const backoff = { initialInterval: 5, maxInterval: 20, exponent: 1.5, maxElapsedTime: 10_000 };
@@ -199,7 +199,7 @@ test('an error in the middle of a stream is a chunk with an error, and costs not
   }
 });
 
-test('a client that leaves a stream is billed for what was generated, and can read so', async () => {
+test('a client that leaves a stream is billed for the generated text, and can read the record', async () => {
   const payer = await world.payer();
   world.upstream.next(reply.stream(['맑', '음', { waitMs: 60_000 }, '!'], { usageOn: 'always' }));
   const sdk = sdkWith(payer.key);

@@ -279,7 +279,7 @@ for (const { name, run, lacks = [] } of clients) {
 }
 
 for (const field of Object.keys(spoken) as (keyof typeof spoken)[]) {
-  test(`thoughts said in ${field} by an upstream that streams unasked go back byte for byte`, async () => {
+  test(`reasoning in ${field} of an upstream that streams unasked is returned byte for byte`, async () => {
     const { key } = await world.payer({ credit: '1000000' });
     insist(field, { streamsAlways: true });
     assert.equal(await openai(['reasoning_details']).run(key, false), '18도');
@@ -287,7 +287,7 @@ for (const field of Object.keys(spoken) as (keyof typeof spoken)[]) {
 }
 
 for (const stream of [false, true]) {
-  test(`a client that wants no thoughts gets none and pays for them, ${stream ? 'streamed' : 'whole'}`, async () => {
+  test(`a client that excludes reasoning gets none and pays for it, ${stream ? 'streamed' : 'whole'}`, async () => {
     for (const parameters of [{ reasoning: { exclude: true } }, { include_reasoning: false }]) {
       const payer = await world.payer();
       const pieces = [{ reasoning: '흠.' }, { delta: { reasoning_content: '흠.', content: 'a' } }, 'b'];

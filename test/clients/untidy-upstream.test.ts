@@ -166,21 +166,21 @@ after(async () => {
 
 for (const { name, whole, streamed } of clients) {
   describe(name, () => {
-    test('an untidy answer is read and billed', async () => {
+    test('an untidy JSON response is parsed and billed', async () => {
       const payer = await world.payer();
       world.upstream.next(untidyWhole);
       assert.equal(await whole(payer.key), '맑음');
       await payer.charged(20);
     });
 
-    test('an answer that is done without a reason is read and billed', async () => {
+    test('a response without a finish reason is parsed and billed', async () => {
       const payer = await world.payer();
       world.upstream.next(endlessWhole, endlessStream);
       assert.deepEqual([await whole(payer.key), await streamed(payer.key)], ['맑음', '맑음']);
       await payer.charged(20, 20);
     });
 
-    test('an untidy stream is read and billed', async () => {
+    test('an untidy stream is parsed and billed', async () => {
       const payer = await world.payer();
       world.upstream.next(untidyStream);
       assert.equal(await streamed(payer.key), '맑음');

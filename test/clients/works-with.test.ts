@@ -42,7 +42,7 @@ async function run(program: string): Promise<string> {
 }
 
 for (const client of clients.filter(({ language }) => language === 'ts')) {
-  test(`${client.package} is set up as it is told, is answered and billed, and is known as ${client.app}`, async () => {
+  test(`${client.package}, set up as documented, gets a response, is billed, and is identified as ${client.app}`, async () => {
     const payer = await world.payer();
     world.upstream.next(reply.chat(answer, { usage: usage(10, 5) }));
     const printed = await run(snippetWith(client, { url: world.url, key: payer.key, model: clientModel }));
