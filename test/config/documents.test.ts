@@ -27,7 +27,7 @@ const proc = {
   },
 };
 
-test('the committed JSON Schema is the one that the schema implies', () => {
+test('the committed JSON Schema is the one that the code generates', () => {
   assert.equal(readFileSync(schemaFile, 'utf8'), schemaText());
 });
 
@@ -44,7 +44,7 @@ test('the page has a table for every section, every member in it, and no other',
   );
 });
 
-test('the page names what an engine inherits', () => {
+test('the page names the variables that an engine inherits', () => {
   const page = readFileSync(pageFile, 'utf8');
   for (const name of inheritedVariables) assert.match(page, new RegExp(`\\b${name}\\b`));
 });
@@ -65,7 +65,7 @@ test('the example loads without a fault', () => {
   assert.equal(config.providers[1]?.apiKey?.reveal(), 'sk-c');
 });
 
-test('the example has every member that there is', () => {
+test('the example has every member of the configuration', () => {
   const written = new Set<string>();
   const walk = (value: unknown, path: string): void => {
     written.add(path);
@@ -83,7 +83,7 @@ test('the example has every member that there is', () => {
   );
 });
 
-test('an editor finds no fault with the example, and finds those that a schema can find', () => {
+test('an editor finds no fault in the example, and finds those that a schema can find', () => {
   const editor = z.fromJSONSchema(jsonSchema() as Parameters<typeof z.fromJSONSchema>[0]);
   assert.ok(editor.safeParse(parse(example)).success);
   assert.ok(editor.safeParse({}).success);
@@ -99,11 +99,11 @@ test('an editor finds no fault with the example, and finds those that a schema c
   }
 });
 
-test('the first line of the example leads an editor to the schema', () => {
+test('the first line of the example names the schema for editors', () => {
   assert.equal(example.split('\n')[0], '# yaml-language-server: $schema=./docs/naru.schema.json');
 });
 
-test('the vocabulary of the contract loads as it is written there', () => {
+test('the member names of the specification load as written there', () => {
   const contract = `
 listen: { host: 127.0.0.1, port: 8787 }
 admin: { host: 127.0.0.1, port: 8788 }

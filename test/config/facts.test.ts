@@ -45,7 +45,7 @@ function withRow(row: string, before = exchange): string {
   return `${providers}${before}models:\n  - ${row}\n`;
 }
 
-test('one line is a whole model', () => {
+test('one line is a complete model', () => {
   const text = withRow('{ id: openai/gpt-4o-mini, provider: openai }');
   const [model] = configOf(text, { facts }).models;
   const price = {
@@ -105,7 +105,7 @@ test('one line is a whole model', () => {
   ]);
 });
 
-test('what a provider is asked for: the maker has its own name for a model, everybody else gets the id', () => {
+test("the upstream id is the maker's own name at the maker, and the id at every other provider", () => {
   const asked = (row: string): unknown => {
     const target = configOf(withRow(row), { facts }).models[0]?.candidates[0]?.target;
     return target?.kind === 'provider' ? target.model : target;
@@ -127,7 +127,7 @@ test('what a provider is asked for: the maker has its own name for a model, ever
   });
 });
 
-test('what the row states wins, member by member; a price is one member', () => {
+test('members of the row take precedence one by one; a price is one member', () => {
   const row =
     'id: openai/gpt-4o-mini, provider: openai, name: Mine, context_length: 1000, price: { prompt: 1, completion: 2 }';
   const [model] = configOf(withRow(`{ ${row} }`, ''), { facts }).models;
@@ -140,7 +140,7 @@ test('what the row states wins, member by member; a price is one member', () => 
   assert.equal(model?.price.cacheRead, 10n ** 12n, 'nothing of a price comes from elsewhere');
 });
 
-test('a price comes from the facts only where a candidate needs one', () => {
+test('a price comes from the metadata only where a candidate needs one', () => {
   const own = 'price: { prompt: 1, completion: 2 }';
   const both = withRow(
     `{ id: openai/gpt-4o-mini, candidates: [{ slot: gpu, ${own} }, { provider: openai, ${own} }] }`,
@@ -156,7 +156,7 @@ test('a price comes from the facts only where a candidate needs one', () => {
   );
 });
 
-test('a row takes nothing with facts: false, and a file of whole rows means the same with and without facts', () => {
+test('a row with facts: false uses no metadata, and a file of complete rows means the same with and without metadata', () => {
   const row =
     'id: openai/gpt-4o-mini, context_length: 9, price: { prompt: 1, completion: 2 }, candidates: [{ slot: gpu }]';
   const text = withRow(`{ ${row}, facts: false }`);
@@ -215,14 +215,14 @@ const faults: readonly (readonly [text: string, ...faults: readonly string[]])[]
 ];
 
 for (const [text, ...expected] of faults)
-  test(`a fault at its place: ${expected[0]}`, () => {
+  test(`a fault has its position: ${expected[0]}`, () => {
     assert.deepEqual(
       faultsOf(text, { facts }),
       expected.map((fault) => `naru.yaml:${fault}`),
     );
   });
 
-test('facts that cannot be used are a fault, never another price; they are not read where no row could take any', () => {
+test('unusable metadata is a fault, never another price; it is not read if no row could use it', () => {
   const line = row('id: openai/gpt-4o-mini, provider: openai');
   for (const [broken, why] of [
     ['{', /cannot be used: it is not JSON/],
@@ -236,7 +236,7 @@ test('facts that cannot be used are a fault, never another price; they are not r
   assert.deepEqual(faultsOf(`${providers}`, { facts: '{' }), []);
 });
 
-test('the file may name its facts, beside itself', () => {
+test('the file may name its metadata file, relative to itself', () => {
   const named = `facts: { file: my/facts.json }\n${row('id: openai/gpt-4o-mini, provider: openai')}`;
   const files = { '/etc/naru/my/facts.json': facts };
   assert.equal(configOf(named, { files, facts: '{' }).models[0]?.contextLength, 128_000);
@@ -247,7 +247,7 @@ test('the file may name its facts, beside itself', () => {
   );
 });
 
-test('what is shipped is in order: dozens of models, each a row of one line where it has a price', () => {
+test('the shipped metadata is valid: dozens of models, each a one-line row if it has a price', () => {
   const { models, asOf } = parseMetadata(shippedFacts.read());
   assert.ok(models.size >= 50, String(models.size));
   assert.match(asOf, /^20\d\d-\d\d-\d\d$/);

@@ -106,7 +106,7 @@ test('an external slot has every default', () => {
 const scaled = (members: string) =>
   `slots: [{ name: k, driver: k8s-scale, k8s: { namespace: gpu, deployment: vllm, service_url: "http://vllm.gpu.svc:8000/"${members} } }]`;
 
-test('a slot of a Deployment takes what its pod knows of the cluster', () => {
+test('a slot of a Deployment takes the cluster settings of its pod', () => {
   const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '6443' };
   const account = '/var/run/secrets/kubernetes.io/serviceaccount';
   const [slot] = configOf(scaled(''), { env }).slots;
@@ -134,7 +134,7 @@ test('a slot of a Deployment takes what its pod knows of the cluster', () => {
   assert.equal(apiUrlOf({}), 'https://kubernetes.default.svc');
 });
 
-test('the credential of the service account is not for another API server', () => {
+test("the service account's credential is not sent to another API server", () => {
   const k8sOf = (members: string, files = {}) => {
     const driver = configOf(scaled(members), { files }).slots[0]?.driver;
     return driver?.kind === 'k8s-scale' ? driver.k8s : assert.fail();
@@ -156,7 +156,7 @@ test('the credential of the service account is not for another API server', () =
   assert.equal(k8sOf(', api_url: "http://127.0.0.1:8001"').apiUrl, 'http://127.0.0.1:8001');
 });
 
-test('a slot of a Deployment has its faults', () => {
+test('a slot of a Deployment reports its own faults', () => {
   const words = (text: string) => faultsOf(text).map((fault) => fault.replace(/^\S+ /, ''));
   assert.deepEqual(words(scaled(', api_url: "http://api.example"')), [
     'slots[0].k8s.api_url: must begin with https://, but for a loopback address',
@@ -198,7 +198,7 @@ test('a provider has every default', () => {
   });
 });
 
-test('a model has every default, and its candidates are what it is unless they say otherwise', () => {
+test('a model has every default, and its candidates inherit its members', () => {
   const [model] = configOf(smallest).models;
   const won = 10n ** 12n;
   const price = { prompt: won, completion: 2n * won, request: 0n, cacheRead: won, cacheWrite: won };
@@ -251,7 +251,7 @@ test('a model has every default, and its candidates are what it is unless they s
   });
 });
 
-test('a provider takes the limits of the file where it has none of its own', () => {
+test('a provider inherits the limits of the file', () => {
   const text = 'limits: { connect_timeout_ms: 7, first_byte_timeout_ms: 90 }\n';
   const provider = 'dialect: openai, base_url: "http://h"';
   const config = configOf(
@@ -266,7 +266,7 @@ test('a provider takes the limits of the file where it has none of its own', () 
   );
 });
 
-test('an engine gets few of our variables and none of our credentials, then its GPUs, then what the file says', () => {
+test('an engine gets few of our variables and no credential, then its GPUs, then the variables of the file', () => {
   const env = { PATH: '/bin', HOME: '/root', OPENAI_API_KEY: 'sk-secret', AWS_SECRET_ACCESS_KEY: 'x' };
   const text =
     'slots: [{ name: s, command: [e], env: { PORT: "{port}", HOME: /h, EMPTY: "" }, gpus: [0, 2], cwd: sub }]';
@@ -279,7 +279,7 @@ test('an engine gets few of our variables and none of our credentials, then its 
   });
 });
 
-test('a configuration cannot be changed, however deep', () => {
+test('a configuration is deeply immutable', () => {
   const config = configOf(smallest);
   const walk = (value: unknown, path: string): void => {
     if (typeof value !== 'object' || value === null) return;

@@ -5,7 +5,7 @@ import { configOf, faultsOf } from './load-text.ts';
 /** `${NAME}`, which a template of JavaScript would take for its own. */
 const taken = (name: string): string => `$\{${name}}`;
 
-test('a variable is the whole value, a part of it, or several parts', () => {
+test('a variable is the complete value, a part of it, or several parts', () => {
   const text = `
 listen: { host: ${taken('HOST')}, port: ${taken('PORT')} }
 datasets: { samples: ${taken('SAMPLES')}, base_url: "https://${taken('HOST')}:${taken('PORT')}/v1" }`;
@@ -18,7 +18,7 @@ datasets: { samples: ${taken('SAMPLES')}, base_url: "https://${taken('HOST')}:${
   });
 });
 
-test('a value taken from outside is text, whatever it looks like', () => {
+test('a substituted value is a string, whatever it looks like', () => {
   const env = { KEY: '0123', NAME: '{ a: [*x, !!tag ] } # no comment' };
   const text = `providers: [{ slug: p, name: "${taken('NAME')}", dialect: openai, base_url: "http://h", api_key: "${taken('KEY')}" }]`;
   const [provider] = configOf(text, { env }).providers;
@@ -26,7 +26,7 @@ test('a value taken from outside is text, whatever it looks like', () => {
   assert.equal(provider?.apiKey?.reveal(), '0123');
 });
 
-test('what was put in is not looked at again', () => {
+test('a substituted value is not substituted again', () => {
   const env = { NAME: taken('OTHER'), OTHER: 'no' };
   const text = `slots: [{ name: s, command: [e, "{port}", "${taken('NAME')}", "$${taken('OTHER')}", "$x {y} $"] }]`;
   const driver = configOf(text, { env }).slots[0]?.driver;
@@ -37,7 +37,7 @@ test('what was put in is not looked at again', () => {
   ]);
 });
 
-test('a variable that is not set is a fault at its line, and its value is faulted for nothing else', () => {
+test('an unset variable is a fault at its line, and its value has no other fault', () => {
   const text = `listen:\n  port: ${taken('NARU_PORT')}\ndatabase:\n  url: postgres://u:${taken('PW')}@h/${taken('DB')}`;
   assert.deepEqual(faultsOf(text, { env: { PW: 'x' } }), [
     'naru.yaml:2:9 listen.port: the environment variable NARU_PORT is not set',
@@ -45,12 +45,12 @@ test('a variable that is not set is a fault at its line, and its value is faulte
   ]);
 });
 
-test('names that objects inherit are no variables', () => {
+test('names that objects inherit are not variables', () => {
   assert.match(faultsOf(`log: { level: "${taken('constructor')}" }`).join(), /constructor is not set/);
   assert.match(faultsOf(`log: { level: "${taken('__proto__')}" }`).join(), /__proto__ is not set/);
 });
 
-test('a variable that is misspelt is a fault', () => {
+test('a misspelt variable is a fault', () => {
   for (const text of [taken(''), taken('A-B'), taken('A:-b'), '${A', taken('1A')]) {
     const faults = faultsOf(`log: { level: "${text}" }`, { env: { A: 'info' } });
     assert.equal(faults.length, 1, text);
@@ -58,7 +58,7 @@ test('a variable that is misspelt is a fault', () => {
   }
 });
 
-test('a file is read from the folder of the configuration, and trimmed', () => {
+test('a file is read relative to the configuration and trimmed', () => {
   const files = { '/etc/naru/secrets/key': ' sk-1\n', '/run/k': 'sk-2\r\n', '/etc/naru/port': '9000\n' };
   const provider = 'dialect: openai, base_url: "http://h"';
   const text = `
@@ -74,7 +74,7 @@ providers:
   );
 });
 
-test('what a file holds is not looked at for variables', () => {
+test('variables inside a substituted file are not expanded', () => {
   const files = { '/etc/naru/key': taken('HOME') };
   const config = configOf('datasets: { sync_key: "file:key" }', { files, env: { HOME: '/root' } });
   assert.equal(config.datasets.syncKey?.reveal(), taken('HOME'));
@@ -89,7 +89,7 @@ test('a file that cannot be read is a fault with its path and the reason', () =>
   assert.match(faultsOf('datasets: { sync_key: "file:big" }', { files }).join(), /above 64 KiB/);
 });
 
-test('an empty sync key is none; an empty key of a provider is a fault', () => {
+test('an empty sync key counts as unset; an empty provider key is a fault', () => {
   const env = { KEY: '' };
   assert.equal(configOf(`datasets: { sync_key: "${taken('KEY')}" }`, { env }).datasets.syncKey, null);
   const text = `providers: [{ slug: p, dialect: openai, base_url: "http://h", api_key: "${taken('KEY')}" }]`;

@@ -37,7 +37,7 @@ test('a price is the decimal number in the file, to the last of its 12 decimals'
   for (const [text, rate] of rates) assert.equal(promptRate(text), rate, text);
 });
 
-test('what is finer than 12 decimals of a won is rounded half up, once', () => {
+test('decimals beyond the 12th of a won are rounded half up, once', () => {
   assert.equal(promptRate('prompt: 0.0000000000005'), 1n);
   assert.equal(promptRate('prompt: 0.0000005, per: 1M'), 1n);
   // 1e-12 USD × 0.4 = 0.4 pico-won; rounding the price first, or the rate first, would make 0 or 1 of 1.5 pico-won.
@@ -45,7 +45,7 @@ test('what is finer than 12 decimals of a won is rounded half up, once', () => {
   assert.equal(promptRate('prompt: 4e-13, currency: USD', 'exchange: { usd_krw: 1.25 }'), 1n);
 });
 
-test('a price that rounds to 0 is refused unless it is written as 0', () => {
+test('a price that rounds to 0 is rejected unless it is written as 0', () => {
   for (const price of [
     'prompt: 0.00000000000049999999999999999999999',
     'prompt: 4e-13',
@@ -73,7 +73,7 @@ test('dollars become won exactly, margin included', () => {
   assert.deepEqual(configOf(exchange).exchange, { usdKrw: '1387.35', marginPercent: '2.5' });
 });
 
-test('a rate that is not stated is that of prompts; a request is priced by itself, not per tokens', () => {
+test('a missing rate is that of prompts; a request is priced by itself, not per tokens', () => {
   const price = configOf(withPrice('prompt: 5, request: 7, cache_read: 1, per: 1K')).models[0]?.price;
   const pico = 10n ** 9n;
   assert.deepEqual(price, {
@@ -85,7 +85,7 @@ test('a rate that is not stated is that of prompts; a request is priced by itsel
   });
 });
 
-test('what is no price is a fault', () => {
+test('an invalid price is a fault', () => {
   const no = [
     '-1',
     '-0.0',
@@ -156,7 +156,7 @@ const decimals = fc
     };
   });
 
-test('any price is the rate that fractions give', () => {
+test('every price equals the rate computed with fractions', () => {
   const one = 10n ** 40n;
   const pers = fc.constantFrom(['token', 1n] as const, ['1K', 1000n] as const, ['1M', 1_000_000n] as const);
   const rates = fc.constantFrom('1400', '1387.35', '0.001', '1', '1e1', '1234.567890123456');

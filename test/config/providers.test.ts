@@ -49,7 +49,7 @@ test('bedrock needs a region and one credential', () => {
   );
 });
 
-test('bedrock is reached with either credential', () => {
+test('either credential works for bedrock', () => {
   const [byKey] = configOf(withProvider('dialect: bedrock', 'region: eu-west-1', 'api_key: k')).providers;
   assert.equal(byKey?.aws?.region, 'eu-west-1');
   assert.equal(byKey?.aws?.accessKeyId, null);
@@ -58,7 +58,7 @@ test('bedrock is reached with either credential', () => {
   assert.equal(signed?.aws?.secretAccessKey?.reveal(), 's');
 });
 
-test('what belongs to bedrock means nothing elsewhere', () => {
+test('members of bedrock are faults on other providers', () => {
   for (const dialect of ['openai', 'anthropic', 'google']) {
     hasFaults(
       withProvider(`dialect: ${dialect}`, 'region: us-east-1', 'access_key_id: a'),

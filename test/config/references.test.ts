@@ -17,7 +17,7 @@ function hasFault(text: string, fault: string): void {
   assert.deepEqual(faultsOf(text), [`naru.yaml:${fault}`]);
 }
 
-test('a name given twice is a fault that tells of the first', () => {
+test('a duplicate name is a fault that names the first', () => {
   hasFault(
     `providers:\n  - { slug: p, ${provider} }\n  - { slug: p, ${provider} }`,
     '3:13 providers[1].slug: providers[0] on line 2 has the same slug',
@@ -40,7 +40,7 @@ test('a provider cannot have the name of the slots', () => {
   );
 });
 
-test('a candidate names one thing that exists', () => {
+test('a candidate names one existing target', () => {
   hasFault(
     withModel(`${price}, candidates: [{ slot: s, provider: p }]`),
     '3:92 models[0].candidates[0]: needs only one of slot and provider',
@@ -59,7 +59,7 @@ test('a candidate names one thing that exists', () => {
   );
 });
 
-test('a candidate stands in a model once', () => {
+test('a candidate occurs once in a model', () => {
   const twin = withModel(`${price}, candidates: [{ provider: p, model: m }, { provider: p, model: m }]`);
   hasFault(twin, '3:119 models[0].candidates[1]: is the same as candidates[0] of this model');
   // Prices are filed by provider/model, so these would share one.
@@ -79,7 +79,7 @@ test('a model without candidates is a fault', () => {
   );
 });
 
-test('what has no price is a fault; the price of the candidate or of the model will do', () => {
+test('a missing price is a fault; the price of the candidate or of the model is enough', () => {
   hasFault(
     withModel('candidates: [{ slot: s }]'),
     '3:55 models[0].candidates[0].price: is missing, and the model has none either: what has no price cannot be served',
@@ -89,7 +89,7 @@ test('what has no price is a fault; the price of the candidate or of the model w
   configOf(withModel(`${price}, candidates: [{ slot: s }]`));
 });
 
-test('listen and admin cannot share a port, unless the system chooses it', () => {
+test('listen and admin cannot share a port, unless it is chosen by the system', () => {
   hasFault('admin: { port: 8787 }', '1:16 admin.port: listen and admin have the same port');
   hasFault('listen: { port: 8788 }', '1:17 listen.port: listen and admin have the same port');
   hasFault(
@@ -133,7 +133,7 @@ test('a completion cannot be longer than its context', () => {
   );
 });
 
-test('what retains nothing collects nothing', () => {
+test('zero retention days collect no records', () => {
   hasFault(
     withModel(`${price}, candidates: [{ provider: p, zdr: true, data_collection: true }]`),
     '3:135 models[0].candidates[0].data_collection: contradicts zdr: what is not retained cannot be collected',
@@ -142,7 +142,7 @@ test('what retains nothing collects nothing', () => {
   assert.equal(model?.candidates[0]?.dataCollection, false);
 });
 
-test('ids that the service never has are faults', () => {
+test('reserved ids are faults', () => {
   for (const id of [
     'naru/auto',
     'openrouter/x',
@@ -169,7 +169,7 @@ test('proxies are addresses and networks', () => {
   );
 });
 
-test('a slot for which a GPU never has room is a fault, as is a sleep that keeps more than there is', () => {
+test('a slot that no GPU can ever fit is a fault, as is a sleep that keeps more memory than the slot has', () => {
   const slot = (more: string): string => `slots: [{ name: s, command: ["{port}"], gpus: ["0"], ${more} }]`;
   hasFault(
     `gpus: [{ id: "0", vram_mb: 1000 }]\n${slot('vram_mb: 1001')}`,

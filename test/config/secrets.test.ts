@@ -37,7 +37,7 @@ function config(): Config {
   return configOf(text, { env: secrets });
 }
 
-test('a secret can be had by asking for it', () => {
+test('a secret is readable through its reveal method', () => {
   const { database, providers, datasets } = config();
   assert.ok(database.url !== 'embedded');
   assert.equal(database.url.reveal(), `postgres://naru:${secrets.PW}@db/naru`);
@@ -51,7 +51,7 @@ test('a secret can be had by asking for it', () => {
   );
 });
 
-test('no way of printing prints a secret', () => {
+test('no way of printing shows a secret', () => {
   const whole = config();
   const one = whole.datasets.syncKey;
   const asText = (_name: string, value: unknown): unknown =>
@@ -78,7 +78,7 @@ test('no way of printing prints a secret', () => {
   assert.throws(() => structuredClone({ one }).one?.reveal(), TypeError);
 });
 
-test('no fault quotes a secret, or anything that came from outside', () => {
+test('no fault quotes a secret, or any substituted value', () => {
   const bad = `${text}
 log: { level: $\{API} }
 limits: { burst: $\{PW}, body_bytes: file:key }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configOf, faultsOf } from './load-text.ts';
 
-test('what is not YAML is told of with its place', () => {
+test('a YAML syntax error is reported with its position', () => {
   assert.deepEqual(faultsOf('listen:\n\tport: 1'), ['naru.yaml:2:1 a tab cannot indent in YAML: use spaces']);
   assert.match(faultsOf('listen: { port: 1')[0] ?? '', /^naru\.yaml:1:18 not YAML: /);
   assert.match(faultsOf('listen:\n  port: 1\n host: a')[0] ?? '', /^naru\.yaml:3:\d+ not YAML: /);
@@ -29,14 +29,14 @@ test('a file of another kind is a fault', () => {
   ]);
 });
 
-test('a member given twice is a fault at the second', () => {
+test('a duplicate member is a fault at the second', () => {
   assert.deepEqual(faultsOf('log: { level: info }\nlog: { level: warn }\nlimits:\n  burst: 1\n  burst: 2'), [
     'naru.yaml:2:1 log: stands here twice, first on line 1',
     'naru.yaml:5:3 limits.burst: stands here twice, first on line 4',
   ]);
 });
 
-test('an anchor may be used again; its members are checked like any others', () => {
+test('an anchor may be reused; its members are checked like any others', () => {
   const text = `
 slots: [{ name: s, command: ["{port}"] }, { name: t, command: ["{port}"] }]
 models:
@@ -46,7 +46,7 @@ models:
   assert.equal(configOf(text).models[1]?.price.completion, 2n * 10n ** 12n);
 });
 
-test('aliases that multiply are stopped', () => {
+test('aliases that multiply are bounded', () => {
   const rows = ['a0: &a0 [x, x, x, x, x, x, x, x, x]'];
   for (let i = 1; i < 12; i++)
     rows.push(
@@ -58,7 +58,7 @@ test('aliases that multiply are stopped', () => {
   assert.equal(faultsOf(rows.join('\n')).length, 1);
 });
 
-test('an anchor inside itself, and any other depth, is stopped', () => {
+test('an anchor inside itself, and any other excess depth, is rejected', () => {
   assert.match(faultsOf('log: &a { level: *a }').join(), /nested too deeply|not YAML/);
   assert.ok(
     faultsOf('log: '.concat('['.repeat(60), ']'.repeat(60))).some((fault) => fault.includes('too deeply')),
@@ -75,7 +75,7 @@ test('a file above 1 MiB is a fault', () => {
   assert.deepEqual(faultsOf(`# ${'한'.repeat(349_524)}`), []);
 });
 
-test('names that objects inherit are members like any others', () => {
+test('names that objects inherit are ordinary members', () => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'prototype']) {
     const faults = faultsOf(
       `${name}: { polluted: true }\nlisten: { ${name}: 1 }\nlimits:\n  ${name}: { burst: 1 }`,
@@ -95,7 +95,7 @@ test('names that objects inherit are members like any others', () => {
   assert.match(faultsOf('? [a]\n: 1').join(), /1:3 a member's name must be a word/);
 });
 
-test('ends of lines and a byte order mark move nothing', () => {
+test('line endings and a byte order mark do not shift positions', () => {
   const text = 'log: { level: loud }\nlimits:\n  burst: no\n';
   const faults = [
     'naru.yaml:1:15 log.level: must be one of debug, info, warn, error, not "loud"',
@@ -121,7 +121,7 @@ test('columns count characters, in Korean as in English', () => {
   assert.equal(configOf(text + slots).models[0]?.name, '나루: 작은 모델');
 });
 
-test('numbers and flags are written plainly', () => {
+test('numbers and booleans have one plain notation', () => {
   for (const port of ['0x10', '0o7', '1e3', '8787.0', '1_000', '""', '-1', '٣']) {
     assert.equal(faultsOf(`listen: { port: ${port} }`).length, 1, port);
   }
