@@ -56,7 +56,7 @@ test('all pages together are one period: every rank once, none missing', async (
   assert.equal(source.upstream.requests[0]?.header('authorization'), `Bearer ${sourceKey}`);
 });
 
-test('short pages are gone on from behind their last row', async () => {
+test('after a short page the sync continues behind its last row', async () => {
   source.apps = manyApps(150);
   source.largestPage = 40;
   await at.sync('app-rankings');
@@ -82,7 +82,7 @@ test('tokens keep all of their digits, as a string and as a number', async () =>
 });
 
 // spec:conformance/83,84,85
-test('what the source gives is taken as it is, and what it does not give is null', async () => {
+test('values of the source are stored unchanged, and missing ones are null', async () => {
   source.apps = [
     appRow(1, {
       categories: ['coding', 'cli-agent', 'third'],
@@ -194,7 +194,7 @@ const wrongRows: Readonly<Record<string, readonly Row[]>> = {
 };
 
 for (const [name, { reply: fault, says, triedOnce, wholeMs }] of Object.entries(faults)) {
-  test(`${name}, again and again, changes nothing of what is shown and is said in the log`, async () => {
+  test(`${name}, repeatedly, changes no published row and is logged`, async () => {
     await at.sync('app-rankings');
     const before = source.asked().length;
     source.upstream.always(fault);
@@ -211,14 +211,14 @@ for (const [name, { reply: fault, says, triedOnce, wholeMs }] of Object.entries(
   });
 
   if (triedOnce !== true)
-    test(`${name}, once, is gone over`, async () => {
+    test(`${name}, once, is retried`, async () => {
       source.upstream.next(fault);
       at.limits.wholeMs = wholeMs ?? at.limits.wholeMs;
       assert.equal((await at.sync('app-rankings')).kind, 'synced');
     });
 }
 
-test('wrong rows change nothing of what is shown', async () => {
+test('invalid rows change no published row', async () => {
   await at.sync('app-rankings');
   for (const [name, rows] of Object.entries(wrongRows)) {
     source.apps = [...rows];
@@ -229,7 +229,7 @@ test('wrong rows change nothing of what is shown', async () => {
   }
 });
 
-test('data that changes between two pages is read anew until it fits together', async () => {
+test('data that changes between two pages is read again until it is consistent', async () => {
   const first = page(manyApps(100), meta);
   // An app fell from rank 100 to 101 in between: it would be there twice.
   const shifted = page([appRow(101, { app_id: 1100 }), ...manyApps(103).slice(101)], meta);
@@ -252,7 +252,7 @@ test('a period that ends between two pages does not mix two periods', async () =
   assert.equal(period?.rows.length, 103);
 });
 
-test('a sync that broke off goes on behind its last page, and shows nothing before it has all', async () => {
+test('an interrupted sync continues behind its last page, and publishes nothing before it is complete', async () => {
   source.apps = manyApps(160);
   const broken = Array.from({ length: 3 }, () => reply.status(503));
   source.upstream.next(page(manyApps(100), meta), ...broken);
@@ -264,7 +264,7 @@ test('a sync that broke off goes on behind its last page, and shows nothing befo
   assert.equal((await ranks()).length, 160);
 });
 
-test('pages of yesterday are not gone on from', async () => {
+test('a sync does not continue from pages of the previous day', async () => {
   source.apps = manyApps(160);
   source.upstream.next(page(manyApps(100), meta), ...Array.from({ length: 3 }, () => reply.status(503)));
   await at.sync('app-rankings');

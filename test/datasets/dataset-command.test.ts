@@ -48,7 +48,7 @@ async function run(
   return { exitCode: state.exitCode, out };
 }
 
-test('one dataset is synced and its rows are counted; what is published is there at once', async () => {
+test('one dataset is synced and its rows are counted; earlier data stays published', async () => {
   const { exitCode, out } = await run(['app-rankings', '--json']);
   assert.equal(exitCode, 0);
   assert.deepEqual(JSON.parse(out), { dataset: 'app-rankings', rows: 3, through: '2026-11-18', ok: true });
@@ -61,7 +61,7 @@ test('one dataset is synced and its rows are counted; what is published is there
   );
 });
 
-test('a failure is told, with exit code 1', async () => {
+test('a failure is reported with exit code 1', async () => {
   source.upstream.always(reply.status(401));
   const { exitCode, out } = await run(['app-rankings', '--json']);
   assert.equal(exitCode, 1);
@@ -72,7 +72,7 @@ test('a failure is told, with exit code 1', async () => {
   });
 });
 
-test('without a sync key, beside another sync and with an unknown name it says so', async () => {
+test('without a sync key, beside another sync and with an unknown name it reports an error', async () => {
   await assert.rejects(run([], { ...source.settings, syncKey: null }), OperatorError);
   await assert.rejects(run(['weather']), /Allowed choices are app-rankings, benchmarks, rankings-daily/);
   const hold =

@@ -54,14 +54,14 @@ test('the first sync is due at once, and then every day at ten in Seoul', async 
   }
 });
 
-test('of several nodes one does it', async () => {
+test('one of several nodes syncs', async () => {
   await Promise.all([at.another(), at.another(), at.another()].map((node) => node.syncDue()));
   assert.equal(beginnings(), 1);
   await at.another().syncDue();
   assert.equal(beginnings(), 1);
 });
 
-test('a node that died while it held the source is outlived', async () => {
+test('the lease of a dead node expires', async () => {
   const sql =
     'UPDATE dataset_source SET holder = gen_random_uuid(), held_until = to_timestamp($1::float8 / 1000)';
   await at.database.transaction((tx) => tx.query(sql, [at.clock.now() + 300_000]));
@@ -73,7 +73,7 @@ test('a node that died while it held the source is outlived', async () => {
   assert.equal(beginnings(), 1);
 });
 
-test('a node from which the source was taken over publishes nothing', async () => {
+test('a node whose lease was taken over publishes nothing', async () => {
   const node = at.another();
   source.upstream.next(
     reply.status(500),
@@ -87,7 +87,7 @@ test('a node from which the source was taken over publishes nothing', async () =
   assert.equal(await readAppPeriod(at.database, null), null);
 });
 
-test('a failure is tried again after a minute, then after two, four … up to an hour, and is told in the log', async () => {
+test('a failure is retried after a minute, then after two, four … up to an hour, and is logged', async () => {
   source.upstream.always(reply.status(500));
   const node = at.another({ backoffMs: [] });
   const waits: number[] = [];
@@ -120,7 +120,7 @@ test('a failure is tried again after a minute, then after two, four … up to an
   assert.equal(beginnings(), 10);
 });
 
-test('a Retry-After is waited for: a short one at once, a long one before the next try', async () => {
+test('a Retry-After is respected: a short one within the sync, a long one before the next attempt', async () => {
   source.upstream.next(reply.tooMany('1'));
   const startedMs = performance.now();
   assert.equal((await at.sync('app-rankings')).kind, 'synced');
@@ -135,7 +135,7 @@ test('a Retry-After is waited for: a short one at once, a long one before the ne
   assert.ok(waitMs > 7_190_000 && waitMs <= 7_200_000, `${waitMs}`);
 });
 
-test('the source is asked no faster than it allows, across restarts too', async () => {
+test('requests to the source respect its rate, also across restarts', async () => {
   source.apps = manyApps(160);
   const pace = { spacingMs: 400 };
   await at.another(pace).syncNow(['app-rankings']);
@@ -149,7 +149,7 @@ test('the source is asked no faster than it allows, across restarts too', async 
   }
 });
 
-test('a day has no more requests than allowed, over all processes; the rest follows on the next', async () => {
+test('a day has at most the allowed number of requests over all processes; the rest follows on the next day', async () => {
   at.clock.set('2026-11-19T22:00:00Z');
   const pace = { requestsPerDay: 4 };
   const [first] = (await at.another(pace).syncNow(['benchmarks'])) as readonly {
@@ -168,7 +168,7 @@ test('a day has no more requests than allowed, over all processes; the rest foll
   assert.equal((await readBenchmarks(at.database))?.items.length, 1);
 });
 
-test('benchmarks are read part by part and shown as a whole', async () => {
+test('benchmarks are read in parts and published as a whole', async () => {
   source.benchmarks = [aaItem('a/one', 60), { ...designItem('b/two'), arena: 'agents' }, designItem('b/two')];
   source.upstream.next(page([aaItem('a/one', 60)], { as_of: '2026-11-18T00:00:00Z' }), reply.status(404));
   assert.equal((await at.sync('benchmarks')).kind, 'failed');
@@ -185,7 +185,7 @@ test('benchmarks are read part by part and shown as a whole', async () => {
   assert.equal((await readBenchmarks(at.database))?.items.length, 3);
 });
 
-test('without a sync key nothing is asked', async () => {
+test('without a sync key no request is sent', async () => {
   const settings = { ...source.settings, syncKey: null };
   const { database, clock } = at;
   const idle = new DatasetSync({
@@ -200,7 +200,7 @@ test('without a sync key nothing is asked', async () => {
   assert.equal(source.asked().length, 0);
 });
 
-test('a sync that is going on ends when the server stops, and lets the source go', async () => {
+test('a running sync ends when the server stops, and releases its lease', async () => {
   source.upstream.always(reply.hang());
   const node = at.another();
   const syncing = node.syncDue();

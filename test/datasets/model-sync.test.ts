@@ -63,7 +63,7 @@ test('the first sync reads everything since 2025 without a gap, the next only wh
   assert.deepEqual(await tokensOf('other'), [], 'a date that is read again is replaced as a whole');
 });
 
-test('weekly slices are asked for by week', async () => {
+test('weekly slices are requested by week', async () => {
   await at.sync('rankings-daily');
   const weekly = source.asked().filter((path) => /category=legal/.test(path));
   assert.deepEqual(
@@ -72,7 +72,7 @@ test('weekly slices are asked for by week', async () => {
   );
 });
 
-test('a sync that broke off goes on behind its last window', async () => {
+test('an interrupted sync continues behind its last window', async () => {
   source.models = [modelRow('2025-02-01', 'a/one', '1'), modelRow('2026-11-18', 'a/one', '9'.repeat(30))];
   const first = page([modelRow('2025-02-01', 'a/one', '1')], {
     start_date: '2025-01-01',
@@ -87,14 +87,14 @@ test('a sync that broke off goes on behind its last window', async () => {
   assert.deepEqual(await tokensOf('a/one'), [1n, BigInt('9'.repeat(30))]);
 });
 
-test('an answer that has nothing takes nothing away', async () => {
+test('an empty response removes nothing', async () => {
   await at.sync('rankings-daily');
   source.models = [];
   await at.sync('rankings-daily');
   assert.deepEqual(await tokensOf('a/one'), [10n]);
 });
 
-test('wrong rows change nothing of what is shown', async () => {
+test('invalid rows change no published row', async () => {
   await at.sync('rankings-daily');
   const wrong: readonly unknown[][] = [
     [modelRow('2026-11-18', 'a/one', '1'), modelRow('2026-11-18', 'a/one', '2')],
