@@ -61,7 +61,7 @@ test('every manifest has what its kind requires, a name and a namespace', () => 
   }
 });
 
-test('pods are found by their labels, volumes by their names, ports by theirs', () => {
+test('pods are found by their labels, volumes and ports by their names', () => {
   for (const { spec, metadata } of all.filter((one) => one.kind === 'Deployment')) {
     const { containers, volumes } = spec.template.spec;
     assert.deepEqual(spec.selector.matchLabels, spec.template.metadata.labels, metadata.name);
@@ -84,7 +84,7 @@ test('pods are found by their labels, volumes by their names, ports by theirs', 
   }
 });
 
-test('Naru may read and change the scale of the one engine of its slot, and nothing else', () => {
+test("Naru may read and change only the scale of its slot's engine", () => {
   const roles = all.filter((one) => /Role$/.test(one.kind));
   assert.equal(roles.length, 1);
   const [role] = roles;
@@ -111,7 +111,7 @@ test('Naru may read and change the scale of the one engine of its slot, and noth
   assert.equal(only('Deployment', 'engine').spec.template.spec.automountServiceAccountToken, false);
 });
 
-test('the slot leads to the engine: its Deployment, its Service, its health', () => {
+test("the slot names the engine's Deployment, Service and health path", () => {
   const engine = only('Deployment', driver.k8s.deployment);
   assert.equal(engine.metadata.namespace, driver.k8s.namespace);
   assert.equal(engine.spec.replicas, 0);
@@ -126,7 +126,7 @@ test('the slot leads to the engine: its Deployment, its Service, its health', ()
   assert.equal(driver.k8s.tokenFile, '/var/run/secrets/kubernetes.io/serviceaccount/token');
 });
 
-test("Naru's pod is probed where Naru answers, ends no sooner than its drain, and is never there twice", () => {
+test("the probes of Naru's pod use Naru's paths, its grace exceeds the drain, and it never runs twice", () => {
   const { spec } = only('Deployment', 'naru');
   const [naru] = spec.template.spec.containers;
   assert.equal(naru.ports[0].containerPort, config.listen.port);
@@ -138,7 +138,7 @@ test("Naru's pod is probed where Naru answers, ends no sooner than its drain, an
   assert.deepEqual([spec.replicas, spec.strategy.type], [1, 'Recreate']);
 });
 
-test("systemd's unit stops Naru alone, gives it longer than its drain, and starts it again when it gave up", () => {
+test("systemd's unit stops Naru alone, gives it longer than its drain, and restarts it after a failure", () => {
   const unit = readFileSync(join(import.meta.dirname, '../../deploy/naru.service'), 'utf8');
   const value = (name: string): string | undefined => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1];
   assert.match(value('ExecStart') ?? '', /\/bin\/naru up --config \S+ --data-dir \/var\/lib\/naru$/);
@@ -146,7 +146,7 @@ test("systemd's unit stops Naru alone, gives it longer than its drain, and start
   assert.ok(Number(value('TimeoutStopSec')) * 1000 > config.limits.drainTimeoutMs);
 });
 
-test('KEDA scales the same engine by a metric that there is, and leaves it alone longer than the slot is idle', () => {
+test("KEDA scales the same engine by an existing metric, and waits longer than the slot's idle time", () => {
   const { spec } = only('ScaledObject', 'engine');
   assert.equal(spec.scaleTargetRef.name, driver.k8s.deployment);
   assert.equal(spec.minReplicaCount, 0);
@@ -166,7 +166,7 @@ test('KEDA scales the same engine by a metric that there is, and leaves it alone
   assert.ok(ports.includes(endpoint.port));
 });
 
-test('the slot that KEDA scales is understood', () => {
+test('the slot that KEDA scales is valid', () => {
   const text = parse(configText);
   delete text.slots[0].k8s.replicas;
   text.slots[0].k8s.manage = false;

@@ -15,7 +15,7 @@ const { engines, optionalDependencies } = JSON.parse(read('package.json')) as {
 const [, lowestNode = ''] = /^>=(\d+)$/.exec(engines.node) ?? [];
 const [, lowestNpm = ''] = /^>=(\d+\.\d+)$/.exec(engines.npm) ?? [];
 
-test('every page names the versions of Node and npm that package.json demands of the machine', () => {
+test('every page names the Node and npm versions that package.json requires of the host', () => {
   assert.ok(lowestNode !== '' && lowestNpm !== '');
   assert.match(read('README.md'), new RegExp(`Node ≥ ${lowestNode}\\.`));
   assert.match(
@@ -29,7 +29,7 @@ test('every page names the versions of Node and npm that package.json demands of
   assert.deepEqual(lock.packages[''].engines, engines);
 });
 
-test('Naru runs on the one Node that its optional dependencies bring, on every platform', () => {
+test('Naru runs on the one Node of its optional dependencies, on every platform', () => {
   const versions = Object.entries(optionalDependencies)
     .filter(([name]) => /^node-(bin-)?(linux|darwin)-/.test(name))
     .map(([, version]) => version);
@@ -40,7 +40,7 @@ test('Naru runs on the one Node that its optional dependencies bring, on every p
     assert.match(read(page), new RegExp(`Node ${major}\\b`), page);
 });
 
-test('the workflow runs .ci/run, and the launcher on the lowest Node, with pinned actions and read rights', () => {
+test('the workflow runs .ci/run, and the launcher on the lowest Node, with pinned actions and read permissions', () => {
   const { jobs, permissions } = parse(read('.github/workflows/ci.yml'));
   assert.deepEqual(permissions, { contents: 'read' });
   type Step = { readonly run?: string; readonly uses?: string };

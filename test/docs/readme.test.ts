@@ -91,7 +91,7 @@ models: [{ id: naru/demo, context_length: 2048, price: { prompt: 0, completion: 
   assert.equal(`\n${output}`, `${printed}listening on http://127.0.0.1:8787\n`);
 });
 
-test('the answer of the quick start adds up', () => {
+test('the response of the quick start adds up', () => {
   const [, body = ''] = /```json\n([\s\S]*?)```/.exec(readme) ?? [];
   const { usage } = JSON.parse(body);
   assert.equal(usage.total_tokens, usage.prompt_tokens + usage.completion_tokens);
@@ -181,7 +181,7 @@ test('the files that the pages name exist', () => {
   );
 });
 
-test('the links inside of the pages lead somewhere', () => {
+test('the internal links of the pages have targets', () => {
   const links = pages.flatMap((page) =>
     [
       ...read(page)

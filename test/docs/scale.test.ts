@@ -27,7 +27,7 @@ function measured(name: string): number {
   return Number((row[1] ?? '').replaceAll(',', ''));
 }
 
-test('the sizes of larger installations follow from the figures that were measured', () => {
+test('the sizes of larger installations follow from the measured figures', () => {
   const figures: ScaleFigures = {
     rowBytes: measured('bytes of a generation: row'),
     indexBytes: measured('bytes of a generation: index'),
@@ -50,7 +50,7 @@ test('the sizes of larger installations follow from the figures that were measur
   }
 });
 
-test('memory of a node ends where a process forgets', () => {
+test("a node's memory is bounded by cache eviction", () => {
   const kept =
     (keptInMemory *
       (measured('bytes of memory of a known account') + measured('bytes of memory of a known key'))) /
@@ -68,7 +68,7 @@ test('every command of the page is a script of the package', () => {
   for (const name of named) assert.ok(name in scripts, name);
 });
 
-test('every table of accounts has the account first in its key, so that it can be spread by it', () => {
+test('the key of every account table starts with the account, so that it can be partitioned', () => {
   const schema = readFileSync(join(root, 'test/store/schema.snapshot.txt'), 'utf8');
   for (const table of [
     'generation',

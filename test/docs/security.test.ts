@@ -49,7 +49,7 @@ test('every test of test/security holds a guarantee of SECURITY.md', async () =>
   assert.deepEqual(missing, []);
 });
 
-test('everybody who is not trusted appears in the table', () => {
+test('every untrusted party appears in the table', () => {
   const distrusted = [...page.matchAll(/^(\d)\. \*\*/gm)].map(([, n = '']) => n);
   assert.ok(distrusted.length >= 6);
   for (const n of distrusted)

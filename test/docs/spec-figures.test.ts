@@ -30,7 +30,7 @@ test('the table of statuses and error types is the catalogue', () => {
   assert.deepEqual([...stated].sort(), [...new Set(pairs)].sort());
 });
 
-test('what the specification says about retries is in the catalogue', () => {
+test("the specification's retry statements are in the catalogue", () => {
   const said = statement('errors', '4.6').match(/`\w+`/g) ?? [];
   const failures = Object.keys(catalogue) as Failure[];
   // A request that every candidate rejected has its own statement: spec:errors/3.11.

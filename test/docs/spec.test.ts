@@ -21,7 +21,7 @@ test('the index names every page of the specification', () => {
   assert.equal(new Set(pages.map(({ name }) => name)).size, pages.length);
 });
 
-test('every section and statement has a number of its own, and a statement stands in its section', () => {
+test('every section and statement has its own number, and a statement is in its section', () => {
   for (const { file, text, sections, statements } of pages) {
     assert.ok(statements.length > 10, `${file}: ${statements.length} statements`);
     for (const numbers of [sections, statements]) assert.equal(new Set(numbers).size, numbers.length, file);

@@ -31,7 +31,7 @@ test('docs/works-with.md has every client with its snippet', () => {
   for (const client of clients) assert.ok(page.includes(client.snippet), client.name);
 });
 
-test('every client that a test imports from npm is told of', () => {
+test('every client that a test imports from npm is documented', () => {
   const installed = clients.filter((client) => client.versionByHand === undefined);
   const told = new Set(
     installed.filter(({ registry }) => registry === 'npm').map((client) => client.package),
@@ -51,7 +51,7 @@ test('every client that a test imports from npm is told of', () => {
   assert.deepEqual([...all].toSorted(), [...told].toSorted());
 });
 
-test('every client that a test installs from PyPI is told of, and has exact versions of all that it needs', () => {
+test('every client that a test installs from PyPI is documented, with exact versions of its dependencies', () => {
   const told = clients.filter(({ registry }) => registry === 'PyPI').map((client) => client.package);
   const files = readdirSync(requirementsFolder);
   assert.deepEqual(files.map((file) => basename(file, '.txt')).toSorted(), told.toSorted());
