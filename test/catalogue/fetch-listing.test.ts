@@ -67,7 +67,7 @@ async function refused(url: string, words: RegExp, shorter: Partial<typeof limit
   );
 }
 
-test('the text at a URL, also behind a redirect; no credential is sent', async () => {
+test('the listing is fetched from a URL, also through a redirect, without credentials', async () => {
   assert.equal(await fetchListing(`${origin}/models`, limits), '{"data":["한글"]}');
   assert.equal(await fetchListing(`${origin}/moved`, limits), '{"data":["한글"]}');
   assert.equal(await fetchListing(`${origin}/query?key=secret`, limits), '{"with":"a query"}');
@@ -77,7 +77,7 @@ test('the text at a URL, also behind a redirect; no credential is sent', async (
   }
 });
 
-test('redirects have an end, and lead to http and https only', async () => {
+test('redirects are bounded and may lead only to http and https', async () => {
   const before = asked.length;
   await refused('/round', /leads elsewhere more than 3 times/);
   assert.equal(asked.length - before, 4);
@@ -86,14 +86,14 @@ test('redirects have an end, and lead to http and https only', async () => {
   await refused('/nowhere', /the answer is 302/);
 });
 
-test('size and time have limits, whoever is slow or endless', async () => {
+test('size and time are bounded for slow and endless responses', async () => {
   await refused('/large', /more than 100000 bytes/);
   await refused('/endless', /more than 100000 bytes/);
   await refused('/silent', /no whole answer within 300 ms/, { wholeMs: 300 });
   await refused('/stalled', /no whole answer within 300 ms/, { wholeMs: 300 });
 });
 
-test('what is no whole plain text is refused', async () => {
+test('a truncated or binary response is rejected', async () => {
   await refused('/gone', /the answer is 404/);
   await refused('/half', /./);
   await refused('/gzip', /compressed/);

@@ -43,7 +43,7 @@ function read(...rows: readonly unknown[]) {
   return metadataOfListing({ data: rows, total_count: rows.length, links: { next: null } }, about);
 }
 
-test('a row becomes a fact: prices per million, the first paragraph, and only what Naru knows', () => {
+test('a row becomes model metadata: prices per million, the first paragraph, and only what Naru supports', () => {
   assert.deepEqual(read(row()).file, {
     as_of: '2026-01-15',
     source: 'https://source.example/models',
@@ -65,7 +65,7 @@ test('a row becomes a fact: prices per million, the first paragraph, and only wh
   });
 });
 
-test('a price is taken only where it is one: not where it depends, not where all is free; what cannot be billed is named', () => {
+test('a price is used only if it is fixed and not all zero; prices that cannot be billed are named', () => {
   const priceOf = (pricing: unknown) =>
     read(row({ pricing }), row({ id: 'a/other' })).file.models.at(-1)?.price;
   assert.equal(priceOf({ prompt: '-1', completion: '-1' }), undefined);
@@ -84,7 +84,7 @@ test('a price is taken only where it is one: not where it depends, not where all
   );
 });
 
-test('rows that are not understood are left out and counted, the others are kept', () => {
+test('rows that cannot be parsed are skipped and counted; the others are kept', () => {
   const { file, left } = read(
     null,
     [],
@@ -123,18 +123,18 @@ test('rows that are not understood are left out and counted, the others are kept
   assert.match(messageOf(left), /^ \(4 × it has no id; /);
 });
 
-test("a maker's own name for a model is kept, since no listing has it", () => {
+test("a maker's own model name is kept, since no listing has it", () => {
   const known = new Map([['openai/gpt-4', { id: 'openai/gpt-4', maker_model: 'gpt-4-0613' }]]);
   const { file } = metadataOfListing({ data: [row()] }, { ...about, known });
   assert.equal(file.models[0]?.maker_model, 'gpt-4-0613');
 });
 
-test('a file of facts is taken as it is', () => {
+test('a metadata file is used as it is', () => {
   const { file } = read(row());
   assert.deepEqual(metadataOfListing(file, { ...about, asOf: '2027-01-01' }).file, file);
 });
 
-test('what is no whole listing is refused', () => {
+test('an incomplete listing is rejected', () => {
   const refused = (json: unknown, words: RegExp): void =>
     assert.throws(
       () => metadataOfListing(json, about),

@@ -43,7 +43,7 @@ async function historyOf(model: string) {
 }
 
 // spec:money/2.4
-test('a price in dollars is published with what it was stated as, the rate and the margin', async () => {
+test('a price in dollars is published with its stated amount, the rate and the margin', async () => {
   const price = 'prompt: 0.150, completion: 6e-1, cache_read: 0.075, currency: USD, per: 1M';
   await publish(offering('a/usd', price, 'usd_krw: 1387.350, margin_percent: 2.5'));
   const [version] = await historyOf('a/usd');
@@ -63,7 +63,7 @@ test('a price in dollars is published with what it was stated as, the rate and t
   assert.equal(version?.publishedAtMs, atMs);
 });
 
-test('an unchanged price makes no version, however it is spelled; another price, rate or margin makes one', async () => {
+test('an unchanged price creates no version, however it is written; another price, rate or margin creates one', async () => {
   const usd = 'prompt: 0.15, completion: 0.6, currency: USD, per: 1M';
   const steps: readonly (readonly [price: string, exchange: string, isNew: boolean])[] = [
     [usd, 'usd_krw: 1400', true],
@@ -90,7 +90,7 @@ test('an unchanged price makes no version, however it is spelled; another price,
   assert.equal((await historyOf('a/steps')).length, steps.filter(([, , isNew]) => isNew).length);
 });
 
-test('a version from before conversions were kept stands for its price in won; in dollars it is published once more', async () => {
+test('a version from before conversions were stored is its price in won; a price in dollars is published once more', async () => {
   const insert = `INSERT INTO price_version (model, candidate, prompt, completion, request, cache_read, cache_write, published_at)
     VALUES ($1, 'p/m', 1000000000000, 1000000000000, 0, 1000000000000, 1000000000000, now()) RETURNING id`;
   const old = async (model: string): Promise<number> =>
@@ -104,7 +104,7 @@ test('a version from before conversions were kept stands for its price in won; i
   assert.equal((await historyOf('a/old-usd'))[0]?.stated, null);
 });
 
-test('what was published is never changed', async () => {
+test('published prices never change', async () => {
   await publish(offering('a/kept', 'prompt: 1, completion: 1'));
   const whole = 'SELECT row_to_json(p)::text AS row FROM price_version p ORDER BY id';
   const before = await database.query<{ row: string }>(whole);
@@ -115,7 +115,7 @@ test('what was published is never changed', async () => {
   assert.equal(after.length, before.length + 3);
 });
 
-test('processes that publish one configuration at once make one version and one edition', async () => {
+test('processes that publish one configuration concurrently create one version and one publication', async () => {
   const processes = Array.from({ length: 6 }, () => new Database(testDatabase.address, 2));
   try {
     for (const prompt of [1, 2, 3]) {
@@ -132,7 +132,7 @@ test('processes that publish one configuration at once make one version and one 
   }
 });
 
-test('the current edition is what the last configuration offers, in its order, and says what it changed', async () => {
+test('the current publication has the models of the last configuration in order, and lists its changes', async () => {
   const text = (models: string): Config =>
     configOf(`providers: [{ slug: p, dialect: openai, base_url: "http://h" }, { slug: q, dialect: openai, base_url: "http://h" }]
 models: ${models}`);
@@ -191,7 +191,7 @@ const amount = fc
   )
   .map(([whole, fraction, exponent]) => `${whole}.${fraction}e${exponent}`);
 
-test('from any published version its rates can be computed again, to the last decimal', async () => {
+test('the rates of any published version can be recomputed to the last decimal', async () => {
   const names = ['prompt', 'completion', 'request', 'cache_read', 'cache_write'];
   const prices = fc.record({
     amounts: fc.tuple(amount, amount, amount, amount, amount),
