@@ -48,7 +48,7 @@ async function open(
 const call = (dataDir: string, method: ControlCall['method'], path: string) =>
   callControl(dataDir, { method, path, limitMs: 10_000 }, systemClock);
 
-test('only the owner reaches the socket, whatever the umask and however open the data directory is', async (t) => {
+test('only the owner can connect to the socket, whatever the umask and the mode of the data directory', async (t) => {
   const dataDir = tempDir();
   chmodSync(dataDir, 0o777);
   const before = process.umask(0);
@@ -61,7 +61,7 @@ test('only the owner reaches the socket, whatever the umask and however open the
   assert.equal((await call(dataDir, 'GET', '/slots')).status, 200);
 });
 
-test('a folder that was there with open rights is closed, and one that is a link is not used', async (t) => {
+test('an existing folder with open permissions is closed, and a symbolic link is not used', async (t) => {
   const open1 = tempDir();
   mkdirSync(join(open1, 'control'));
   chmodSync(join(open1, 'control'), 0o777);
@@ -77,7 +77,7 @@ test('a folder that was there with open rights is closed, and one that is a link
   assert.equal(existsSync(join(elsewhere, 'main.sock')), false);
 });
 
-test('a path that is too long for a socket leads to a runtime folder, which is found again and goes at the end', async (t) => {
+test('a path that is too long for a socket falls back to a runtime folder, which is found again and removed at the end', async (t) => {
   const dataDir = join(tempDir(), 'd'.repeat(100));
   mkdirSync(dataDir);
   const { server } = await open(t, dataDir);
@@ -94,7 +94,7 @@ test('a path that is too long for a socket leads to a runtime folder, which is f
   await assert.rejects(call(dataDir, 'GET', '/slots'), { why: 'none' });
 });
 
-test('the socket of a killed server is taken over, in the data directory and in a runtime folder', async (t) => {
+test('the socket of a killed server is replaced, in the data directory and in a runtime folder', async (t) => {
   const beside = tempDir();
   mkdirSync(join(beside, 'control'));
   writeFileSync(join(beside, 'control', 'main.sock'), 'left over');
@@ -112,7 +112,7 @@ test('the socket of a killed server is taken over, in the data directory and in 
   assert.equal(server?.path, join(runtime, 'main.sock'));
 });
 
-test('behind a place that takes no socket the next one is tried', async (t) => {
+test('if a location rejects a socket, the next one is tried', async (t) => {
   // Root may write everywhere, so it is somebody else for a while.
   const isRoot = process.getuid?.() === 0;
   if (isRoot) process.seteuid?.(65_534);
@@ -132,7 +132,7 @@ test('behind a place that takes no socket the next one is tried', async (t) => {
   }
 });
 
-test('where no place takes a socket the server goes on without one, and says so', async (t) => {
+test('if every location rejects a socket, the server runs without one and logs it', async (t) => {
   const dataDir = join(tempDir(), 'd'.repeat(100));
   mkdirSync(dataDir);
   const { server, logged } = await open(t, dataDir, ['/dev/null']);
@@ -140,7 +140,7 @@ test('where no place takes a socket the server goes on without one, and says so'
   assert.match(logged.join(''), /control\.unavailable/);
 });
 
-test('every wrong request has an answer of its own, and the slot is as it was', async (t) => {
+test('every invalid request has its own error, and the slot is unchanged', async (t) => {
   const { dataDir, slots } = await open(t);
   const statuses: Record<string, number> = {};
   for (const [method, path] of [
@@ -166,7 +166,7 @@ test('every wrong request has an answer of its own, and the slot is as it was', 
   assert.equal(slots.status('local-a').starts, 0);
 });
 
-test('bytes that are no HTTP, and a client that never ends its request, do no harm', async (t) => {
+test('bytes that are not HTTP, and a client that never ends its request, do no harm', async (t) => {
   const { dataDir, server } = await open(t);
   const path = server?.path ?? '';
   const garbage = connect(path);
@@ -180,7 +180,7 @@ test('bytes that are no HTTP, and a client that never ends its request, do no ha
   slow.destroy();
 });
 
-test('a server that does not answer, ends half-way or answers nonsense is an error in time', async (t) => {
+test('a server that does not respond, breaks off or returns nonsense is an error within the time limit', async (t) => {
   const dataDir = tempDir();
   mkdirSync(join(dataDir, 'control'), { mode: 0o700 });
   const acts = [
@@ -201,7 +201,7 @@ test('a server that does not answer, ends half-way or answers nonsense is an err
   }
 });
 
-test('a stop waits for the request in flight as long as it was told, and then for the engine', async (t) => {
+test('a stop waits for the request in flight up to its limit, and then for the engine', async (t) => {
   const { dataDir, slots } = await open(t);
   const acquired = await slots.acquire('local-a', { accountId: 1, signal: new AbortController().signal });
   const lease = acquired as SlotLease;
@@ -233,7 +233,7 @@ test('a stop waits for the request in flight as long as it was told, and then fo
   );
 });
 
-test('whoever hangs up during a stop leaves it under way', async (t) => {
+test('a client that disconnects during a stop does not cancel it', async (t) => {
   const { slots, server } = await open(t);
   await slots.acquire('local-a', { accountId: 1, signal: new AbortController().signal });
   const socket = connect(server?.path ?? '');
@@ -246,7 +246,7 @@ test('whoever hangs up during a stop leaves it under way', async (t) => {
     await new Promise((resolve) => setTimeout(resolve, 10));
 });
 
-test('the decision page names the socket and its rights', () => {
+test('the decision page names the socket and its permissions', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/decisions/control-socket.md'), 'utf8');
   for (const word of ['control/main.sock', '0600', '0700']) assert.ok(page.includes(word), word);
 });
