@@ -30,7 +30,7 @@ const ways: readonly (readonly [language: 'en' | 'ko', question: string])[] = [
   ['ko', '혹시 나루가 뭐야??'],
 ];
 
-test('"What is Naru?" is answered however it is put, whole and streamed alike', async () => {
+test('"What is Naru?" gets its answer in every wording, streamed and not', async () => {
   for (const [language, question] of ways) {
     const whole = await engine.ask(question);
     assert.equal(whole.text, naru[language], question);
@@ -70,7 +70,7 @@ test('a system prompt, however long, and earlier turns do not change the answer'
   }
 });
 
-test('the plainest way to ask for each topic of the corpus gets its answer, nearly always', async () => {
+test('the plainest question of each topic of the corpus gets its answer, nearly always', async () => {
   const asked = topics.map(
     async ({ questions: [question = ''], answer }) => (await engine.ask(`${question}?`)).text === answer,
   );
@@ -78,12 +78,12 @@ test('the plainest way to ask for each topic of the corpus gets its answer, near
   assert.ok(right >= topics.length - 3, `${right} of ${topics.length} were right`);
 });
 
-test('what the corpus does not know is declined politely in the language of the question', async () => {
+test('a question outside the corpus is declined politely in its language', async () => {
   assert.equal((await engine.ask('What is the capital of Germany?')).text, fallback.en);
   assert.equal((await engine.ask('독일의 수도가 뭐야?')).text, fallback.ko);
 });
 
-test('eight requests at once, on four lanes, are all answered rightly', async () => {
+test('eight concurrent requests on four lanes all get the right answer', async () => {
   const questions = Array.from({ length: 8 }, (_, index) =>
     index % 2 === 0 ? 'What is Naru?' : '나루가 뭐야?',
   );
@@ -94,7 +94,7 @@ test('eight requests at once, on four lanes, are all answered rightly', async ()
   );
 });
 
-test('a plain completion goes on with its prompt', async () => {
+test('a plain completion continues its prompt', async () => {
   const response = await engine.post('/v1/completions', { prompt: 'Naru is an inference' });
   const body = (await response.json()) as { readonly choices: readonly [{ readonly text: string }] };
   assert.equal(`Naru is an inference${body.choices[0].text}`, naru.en);

@@ -11,7 +11,7 @@ before(async () => {
 });
 after(async () => await engine.stop());
 
-test('usage is what the tokenizer says, and the same whole and streamed', async () => {
+test("usage equals the tokenizer's count, streamed and not", async () => {
   const question = 'What is a slot?';
   const whole = await engine.ask(question);
   const tokens = async (content: string): Promise<number> =>
@@ -23,7 +23,7 @@ test('usage is what the tokenizer says, and the same whole and streamed', async 
   assert.deepEqual((await engine.askInChunks(question)).usage, whole.usage);
 });
 
-test('max_tokens ends an answer with finish_reason length, after just so many tokens', async () => {
+test('max_tokens ends a response with finish_reason length after exactly that many tokens', async () => {
   for (const limit of [{ max_tokens: 5 }, { max_completion_tokens: 5, max_tokens: 9 }]) {
     const whole = await engine.ask('나루가 뭐야?', limit);
     assert.equal(whole.finish, 'length');
@@ -35,7 +35,7 @@ test('max_tokens ends an answer with finish_reason length, after just so many to
   }
 });
 
-test('a stop string ends the answer before it, and no part of it is ever shown', async () => {
+test('a stop string ends the response before it, and no part of it is sent', async () => {
   for (const stop of ['runs on', [' machines', 'its own']]) {
     const whole = await engine.ask('What is Naru?', { stop });
     const streamed = await engine.askInChunks('What is Naru?', { stop });
@@ -47,7 +47,7 @@ test('a stop string ends the answer before it, and no part of it is ever shown',
   }
 });
 
-test('a seed makes even a wild answer repeatable, whole and streamed', async () => {
+test('a seed makes a response at high temperature repeatable, streamed and not', async () => {
   const options = { temperature: 2, seed: 5, max_tokens: 80 };
   const whole = await engine.ask('나루가 뭐야?', options);
   assert.equal((await engine.ask('나루가 뭐야?', options)).text, whole.text);
@@ -55,7 +55,7 @@ test('a seed makes even a wild answer repeatable, whole and streamed', async () 
   assert.notEqual((await engine.ask('나루가 뭐야?', { ...options, seed: 6 })).text, whole.text);
 });
 
-test('a client that hangs up frees the lane at once, and one that waits leaves the queue', async () => {
+test('a client that disconnects frees its lane at once, and one that waits leaves the queue', async () => {
   const begunMs = performance.now();
   await (await engine.post('/v1/chat/completions', slow)).json();
   const aloneMs = performance.now() - begunMs;
@@ -72,7 +72,7 @@ test('a client that hangs up frees the lane at once, and one that waits leaves t
   assert.equal(await busy(engine), 0);
 });
 
-test('many clients that hang up at any moment do no harm', async () => {
+test('many clients that disconnect at any moment do no harm', async () => {
   for (let round = 0; round < 15; round++) {
     const gone = new AbortController();
     const body = { ...slow, stream: true };
@@ -85,7 +85,7 @@ test('many clients that hang up at any moment do no harm', async () => {
   }
 });
 
-test('bad requests are refused in the shape of OpenAI, naming the field', async () => {
+test('invalid requests are rejected in the shape of OpenAI, naming the field', async () => {
   const messages = [{ role: 'user', content: 'hello' }];
   const cases: readonly (readonly [body: unknown, param: string | null])[] = [
     ['{"messages": [', null],
@@ -112,7 +112,7 @@ test('bad requests are refused in the shape of OpenAI, naming the field', async 
   }
 });
 
-test('a prompt beyond the context is refused, whole and streamed, before anything is sent', async () => {
+test('a prompt beyond the context is rejected, streamed or not, before any byte is sent', async () => {
   const messages = [{ role: 'user', content: '나루 '.repeat(40_000) }];
   for (const stream of [false, true]) {
     const response = await engine.post('/v1/chat/completions', { messages, stream });
@@ -130,7 +130,7 @@ test('an unknown path is a 404 and the models are listed', async () => {
   assert.equal(data[0].id, 'naru-demo');
 });
 
-test('SIGTERM ends the server promptly, even while it is at work', async () => {
+test('SIGTERM ends the server promptly, even during a request', async () => {
   const other = await startEngine(['--parallel', '1']);
   try {
     const call = other.post('/v1/chat/completions', slow).catch(() => null);
@@ -144,7 +144,7 @@ test('SIGTERM ends the server promptly, even while it is at work', async () => {
   }
 });
 
-test('until the model is loaded everything is answered with 503', async () => {
+test('until the model is loaded every request returns 503', async () => {
   const port = await freePort();
   const loading = spawnEngine(['--port', `${port}`, '--start-delay-ms', '60000']);
   try {

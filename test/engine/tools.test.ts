@@ -12,7 +12,7 @@ const weather = tool('get_weather', { location: { type: 'string' } }, ['location
 const balance = tool('get_balance', {}, []);
 const time = tool('get_time', {}, []);
 
-test('asked for something that a tool can tell, the model calls the tool; given the result, it answers', async () => {
+test('for a question that a tool covers, the model calls the tool; with its result, it responds', async () => {
   const first = await chat([{ role: 'user', content: 'What is my balance?' }], { tools: [balance] });
   assert.equal(first.finish_reason, 'tool_calls');
   assert.equal(first.message.content, null);
@@ -30,7 +30,7 @@ test('asked for something that a tool can tell, the model calls the tool; given 
   assert.equal(second.message.content, 'The tool has answered; its result stands above.');
 });
 
-test('of two tools it calls the one that serves', async () => {
+test('of two tools it calls the matching one', async () => {
   for (const tools of [
     [time, balance],
     [balance, time],
@@ -50,7 +50,7 @@ test('the argument is taken from the question', async () => {
   });
 });
 
-test('a character that the model can only write byte by byte comes out whole', async () => {
+test('a character that the model can only emit byte by byte is decoded whole', async () => {
   // The only word of the question is the only argument there can be; its characters are in no token of the vocabulary.
   const choice = await chat([{ role: 'user', content: '뷁쫽?' }], {
     tools: [weather],
@@ -59,13 +59,13 @@ test('a character that the model can only write byte by byte comes out whole', a
   assert.equal(choice.message.tool_calls?.[0]?.function.arguments, '{"location":"뷁쫽"}');
 });
 
-test('a question that needs no tool is answered in text although there are tools', async () => {
+test('a question that needs no tool gets a text response although tools are offered', async () => {
   const choice = await chat([{ role: 'user', content: 'What is Naru?' }], { tools: [weather, balance] });
   assert.equal(choice.finish_reason, 'stop');
   assert.match(choice.message.content ?? '', /^Naru is an inference gateway/);
 });
 
-test('tool_choice is obeyed: none never calls, required and a name always do', async () => {
+test('tool_choice is respected: none never calls, required and a name always do', async () => {
   const question = [{ role: 'user', content: 'What is my balance?' }];
   assert.equal((await chat(question, { tools: [balance], tool_choice: 'none' })).finish_reason, 'stop');
   const hello = [{ role: 'user', content: 'hello' }];
@@ -81,7 +81,7 @@ test('tool_choice is obeyed: none never calls, required and a name always do', a
   );
 });
 
-test('a tool that this model could not fill is left aside, and the answer is text', async () => {
+test('a tool that this model cannot fill is ignored, and the response is text', async () => {
   const hard = tool('transfer', { to: { type: 'string' }, amount: { type: 'number' } }, ['to', 'amount']);
   assert.equal(
     (await chat([{ role: 'user', content: 'What is my balance?' }], { tools: [hard] })).finish_reason,
@@ -89,7 +89,7 @@ test('a tool that this model could not fill is left aside, and the answer is tex
   );
 });
 
-test('a call that max_tokens cuts short is no call', async () => {
+test('a tool call that max_tokens truncates is not returned as a call', async () => {
   const choice = await chat([{ role: 'user', content: 'hello' }], {
     tools: [balance],
     tool_choice: 'required',
@@ -99,7 +99,7 @@ test('a call that max_tokens cuts short is no call', async () => {
   assert.deepEqual(choice.message, { role: 'assistant', content: '' });
 });
 
-test('a streamed call comes as tool_calls and never as text', async () => {
+test('a streamed call has only tool_calls chunks and no text', async () => {
   const body = { stream: true, messages: [{ role: 'user', content: 'what time is it?' }], tools: [time] };
   const stream = await (await engine.post('/v1/chat/completions', body)).text();
   assert.match(

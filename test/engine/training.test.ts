@@ -12,13 +12,13 @@ import { createLearner } from '../../tools/demo-model/learn.ts';
 import { createModel, type Model } from '../../tools/demo-model/model.ts';
 import { modelFileOf } from '../../tools/demo-model/model-file.ts';
 
-test('the shipped model is the file of its checksum, and the trainer says so', async () => {
+test('the shipped model matches its checksum, and the trainer confirms it', async () => {
   const trainer = fileURLToPath(new URL('../../tools/demo-model/train.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [trainer, '--check']);
   assert.equal(stdout, 'demo-engine/model/naru-demo.gguf is the file of its checksum\n');
 });
 
-test('exp, log and turn agree with Math to nine digits', () => {
+test('exp, log and tanh agree with Math to nine digits', () => {
   for (let x = -80; x <= 80; x += 0.37) {
     assert.ok(Math.abs(exp(x) / Math.exp(x) - 1) < 1e-9, `exp(${x})`);
     assert.ok(Math.abs(log(exp(x)) - x) < 1e-8, `log(exp(${x}))`);
@@ -76,7 +76,7 @@ test('every gradient is the slope of the loss', () => {
   });
 });
 
-test('what is trained twice from one seed is the same file, and it has learned', () => {
+test('training twice from one seed produces the same file, and the model has learned', () => {
   const files = [1, 2].map(() => {
     const { model, learner, batch, vocabulary } = smallLearner();
     const losses = Array.from({ length: 40 }, () => learner.step(batch, 1e-2));
@@ -86,7 +86,7 @@ test('what is trained twice from one seed is the same file, and it has learned',
   assert.equal(files[0], files[1]);
 });
 
-test('encoding loses nothing, whatever the text', () => {
+test('encoding is lossless for every text', () => {
   const vocabulary = learnVocabulary(
     topics.map(({ answer }) => answer),
     60,
