@@ -169,7 +169,7 @@ function mostResults(sent: readonly Asked[]): number {
 
 for (const agent of agents) {
   const { client } = agent;
-  test(`${client.name} does a task on disk, each of its requests is billed once, and Naru knows it`, async (t) => {
+  test(`${client.name} completes a task on disk, each of its requests is billed once, and Naru identifies the app`, async (t) => {
     const { payer, heard, sent } = await work(t, agent, false);
     assert.equal(mostResults(sent), 2, 'tool results in the last request');
 
@@ -197,7 +197,7 @@ for (const agent of agents) {
 }
 
 for (const agent of agents.filter(({ client }) => client.returnsThoughts)) {
-  test(`${agent.client.name} finishes with a model that thinks and refuses a conversation without its thoughts`, async (t) => {
+  test(`${agent.client.name} completes with a reasoning model that rejects a conversation without its reasoning`, async (t) => {
     const { sent } = await work(t, agent, true);
     assert.equal(mostResults(sent), 3, 'tool results in the last request');
   });

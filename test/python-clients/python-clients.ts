@@ -93,7 +93,7 @@ function callOf(asked: Asked, name: string, args: object, counted: object): Repl
 const libraries = clients.filter(({ registry, kind }) => registry === 'PyPI' && kind === 'library');
 
 for (const client of libraries) {
-  test(`${client.package} is set up as it is told, is answered and billed, and is known as ${client.app}`, async () => {
+  test(`${client.package}, set up as documented, gets a response, is billed, and is identified as ${client.app}`, async () => {
     const payer = await world.payer();
     world.upstream.answer((asked) => answerTo(asked, usage(10, 5)));
     const file = join(folder, 'program.py');
@@ -106,7 +106,7 @@ for (const client of libraries) {
     assert.equal(record.app_title, client.app, record.user_agent);
   });
 
-  test(`${client.package} uses a tool, reads a stream and meets a refusal, and the ledger has each cost once`, async () => {
+  test(`${client.package} uses a tool, reads a stream and gets an error, and the ledger has each cost once`, async () => {
     const payer = await world.payer();
     const before = world.upstream.requests.length;
     world.upstream.answer((asked) => scripted(asked, countedOf(asked)));
@@ -143,7 +143,7 @@ function scripted(asked: Asked, counted: object): Reply {
   return reply.chat(/\d+/.exec(JSON.stringify(result.content))?.[0] ?? 'nothing', { usage: counted });
 }
 
-test('aider finishes a task on disk, each of its requests is billed once', async () => {
+test('aider completes a task on disk, and each of its requests is billed once', async () => {
   const payer = await world.payer();
   writeFileSync(join(folder, 'in.txt'), 'ferry\n');
   const before = world.upstream.requests.length;
@@ -168,6 +168,6 @@ test('aider finishes a task on disk, each of its requests is billed once', async
   assert.equal(record.app_title, aider.app, record.user_agent);
 });
 
-test('no client asked another machine, but aider, which looks for prices', () => {
+test('no client contacted another host, except aider, which fetches prices', () => {
   assert.deepEqual([...new Set(outside.hosts)], ['raw.githubusercontent.com']);
 });
