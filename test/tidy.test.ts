@@ -54,7 +54,7 @@ function wrongImports(file: string, text: string): readonly string[] {
 
 const sources = files.map((file) => ({ file, text: readFileSync(join(root, 'src', file), 'utf8') }));
 
-test('the guard sees the files and can fail', () => {
+test('the guard reads the files and can fail', () => {
   assert.ok(files.length > 80, `${files.length} files`);
   assert.ok(sources.flatMap(({ file, text }) => importsOf(file, text)).length > 200);
   assert.deepEqual(wrongImports('store/x.ts', "import { a } from '../keys/key.ts';"), [
@@ -73,14 +73,14 @@ test('every import goes down the floors', () => {
   );
 });
 
-test('every room stands on a floor', () => {
+test('every room is on a floor', () => {
   assert.deepEqual(
     [...new Set(files.map(roomOf))].filter((room) => !floorOf.has(room)),
     [],
   );
 });
 
-test('only rooms speak to the store', () => {
+test('only rooms use the store', () => {
   const above = ['http', 'inference', 'routing', 'metering', 'control', 'api', 'cli'];
   const wrong = sources
     .filter(({ file }) => above.includes(roomOf(file)))
@@ -92,7 +92,7 @@ test('only rooms speak to the store', () => {
   assert.deepEqual(wrong, []);
 });
 
-test('no import closes a circle', () => {
+test('imports form no cycle', () => {
   const graph = new Map(sources.map(({ file, text }) => [file, importsOf(file, text)] as const));
   const done = new Set<string>();
   const circles: string[] = [];
@@ -121,7 +121,7 @@ const banned: readonly { readonly word: RegExp; readonly home: RegExp; readonly 
   { word: /\b(?:TODO|FIXME|XXX)\b/, home: /^$/, instead: 'do it, or write it down where it will be read' },
 ];
 
-test('words with one home stand nowhere else', () => {
+test('words with one home occur nowhere else', () => {
   const code = (text: string): string =>
     text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, (comment) => (/TODO|FIXME|XXX/.test(comment) ? comment : ''));
   const wrong = sources.flatMap(({ file, text }) =>
