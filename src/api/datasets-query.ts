@@ -1,5 +1,6 @@
 import { type Day, parseDay } from '../datasets/days.ts';
 import { refuse } from '../errors/catalogue.ts';
+import { messages, requirements } from '../errors/messages.ts';
 import { integerOf, wordOf } from './query-values.ts';
 
 /** The day that a parameter names; null when absent. Throws `invalid_request` unless it is `YYYY-MM-DD` (spec:api/18.2). */
@@ -7,7 +8,7 @@ export function dayOf(query: URLSearchParams, name: string): Day | null {
   const text = query.get(name);
   if (text === null) return null;
   const day = parseDay(text);
-  if (day === null) throw refuse('invalid_request', `\`${name}\` must be a date as YYYY-MM-DD.`);
+  if (day === null) throw refuse('invalid_request', messages.invalidValue(name, requirements.date));
   return day;
 }
 
@@ -21,8 +22,8 @@ export function countOf(query: URLSearchParams, name: string, least: number, mos
 export function choiceOf<W extends string>(
   query: URLSearchParams,
   name: string,
-  message: readonly W[],
+  words: readonly W[],
 ): W | null {
   const text = query.get(name);
-  return text === null ? null : wordOf(name, text, message);
+  return text === null ? null : wordOf(name, text, words);
 }

@@ -11,6 +11,7 @@ import {
 import { grains, type ModelQuery, modelRankings } from '../datasets/model-rankings.ts';
 import { contextBuckets, languageTypes, modalities, sliceName, useCases } from '../datasets/series.ts';
 import { refuse } from '../errors/catalogue.ts';
+import { messages, requirements } from '../errors/messages.ts';
 import { choiceOf, countOf, dayOf } from './datasets-query.ts';
 import { appRankingsDocument, benchmarksDocument, rankingsDailyDocument } from './documents/datasets.ts';
 import { route } from './route.ts';
@@ -63,10 +64,9 @@ function modelQuery(query: URLSearchParams): ModelQuery {
   const grain = choiceOf(query, 'period', grains);
   const slices = Object.entries(asked).flatMap(([name, value]) => (value === null ? [] : [{ name, value }]));
   const isSampled = asked.category !== null || asked.language_type !== null;
-  if (isSampled && slices.length > 1)
-    throw refuse('invalid_request', '`category` and `language_type` stand alone, without another filter.');
+  if (isSampled && slices.length > 1) throw refuse('invalid_request', messages.exclusiveFilters());
   if (isSampled && grain === 'day')
-    throw refuse('invalid_request', '`period` must be week or month with `category` or `language_type`.');
+    throw refuse('invalid_request', messages.invalidValue('period', requirements.sampledPeriod));
   const ownGrain = isSampled ? 'week' : 'day';
   const [slice] = slices;
   const name = slice === undefined ? 'all' : sliceName(slice.name, slice.value);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { refuse } from '../errors/catalogue.ts';
-import { echoed } from '../errors/echo.ts';
+import { messages } from '../errors/messages.ts';
 import type { JsonReply } from '../wire/reply.ts';
 import { openapi } from './openapi.ts';
 import { type AnyRoute, route } from './route.ts';
@@ -56,8 +56,7 @@ export function documentationRoutes(routes: () => readonly AnyRoute[], version: 
 
 function bundled(file: string, path: string): JsonReply {
   const contentType = Object.hasOwn(bundle, file) ? bundle[file] : undefined;
-  if (contentType === undefined)
-    throw refuse('no_such_path', `${echoed(path)} is not supported by this service.`, { path });
+  if (contentType === undefined) throw refuse('no_such_path', messages.noSuchPath(path), { path });
   const text = Object.hasOwn(own, file) ? own[file] : undefined;
   const body = text === undefined ? fileOf(file) : Buffer.from(text);
   return { body, contentType, headers: { 'Cache-Control': 'public, max-age=86400' } };

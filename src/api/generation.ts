@@ -1,4 +1,5 @@
 import { refuse } from '../errors/catalogue.ts';
+import { messages } from '../errors/messages.ts';
 import { generationBody } from '../generations/generation.ts';
 import type { readGeneration } from '../generations/generations.ts';
 import { parseGenerationId } from '../ids/generation-id.ts';
@@ -35,7 +36,7 @@ export function generationRoutes({
       document: generationDocument,
       handle: async ({ query, caller }) => {
         const id = query.get('id');
-        if (id === null || id === '') throw refuse('invalid_request', '`id` is missing.');
+        if (id === null || id === '') throw refuse('invalid_request', messages.missing('id'));
         const asRequest = generationOfRequest(id);
         const uuid = parseGenerationId(id) ?? asRequest;
         const pending = uuid === null ? undefined : (settlements.find(uuid) ?? refusals.find(uuid));
@@ -45,7 +46,7 @@ export function generationRoutes({
           (uuid === null ? null : await read(caller.accountId, uuid)) ??
           (asRequest === null ? null : await readRefusal(caller.accountId, asRequest));
         // One answer for "does not exist" and "is another account's".
-        if (row === null) throw refuse('not_found', '해당 생성 기록이 없습니다. No such generation.');
+        if (row === null) throw refuse('not_found', messages.noSuchGeneration());
         return { body: { data: generationBody(row) } };
       },
     }),

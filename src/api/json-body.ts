@@ -1,4 +1,5 @@
 import { refuse } from '../errors/catalogue.ts';
+import { messages } from '../errors/messages.ts';
 import type { KeyKind } from '../ids/api-key.ts';
 import { assertValid, type Caller } from '../keys/authenticate.ts';
 import type { Clock } from '../time/clock.ts';
@@ -26,7 +27,7 @@ export async function readJsonObject(
   assertValid(key, credential, clock.now());
   const value = parsed.kind === 'value' ? parsed.value : undefined;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refuse('invalid_request', '본문이 JSON 객체가 아닙니다. The body must be a JSON object.');
+    throw refuse('invalid_request', messages.bodyNotObject());
   }
   return value as JsonObject;
 }

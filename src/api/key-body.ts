@@ -1,5 +1,6 @@
 import { refuse } from '../errors/catalogue.ts';
-import { isStorableName, showsSomething, storableName } from '../ids/name.ts';
+import { type Bilingual, messages, requirements } from '../errors/messages.ts';
+import { isStorableName, maxNameLength, showsSomething } from '../ids/name.ts';
 import type { KeyChange } from '../keys/keys.ts';
 import { type Krw, krwFromNumber } from '../money/krw.ts';
 import { parseInstant } from '../time/clock.ts';
@@ -17,7 +18,7 @@ export interface NewKeyBody {
 /** Reads the body of `POST /keys`; refuses with `400 invalid_request`. */
 export function readNewKey(body: JsonObject): NewKeyBody {
   const name = member(body, 'name');
-  if (name === undefined) throw invalid('`name`이 없습니다. `name` is missing.');
+  if (name === undefined) throw refuse('invalid_request', messages.missing('name'));
   return {
     name: nameOf(name),
     limit: limitOf(member(body, 'limit') ?? null),
@@ -41,15 +42,14 @@ export function readKeyChange(body: JsonObject): KeyChange {
 }
 
 function nameOf(value: unknown): string {
-  if (typeof value !== 'string') throw invalid('`name`은 문자열이어야 합니다. `name` must be a string.');
-  if (!showsSomething(value)) throw invalid('`name`이 비어 있습니다. `name` must not be empty.');
-  if (!isStorableName(value)) throw invalid(`\`name\` ${storableName}`);
+  if (typeof value !== 'string') throw invalid('name', requirements.string);
+  if (!showsSomething(value)) throw invalid('name', requirements.notEmpty);
+  if (!isStorableName(value)) throw invalid('name', requirements.storableName(maxNameLength));
   return value;
 }
 
 function flagOf(value: unknown): boolean {
-  if (typeof value !== 'boolean')
-    throw invalid('`disabled`는 참/거짓이어야 합니다. `disabled` must be a boolean.');
+  if (typeof value !== 'boolean') throw invalid('disabled', requirements.boolean);
   return value;
 }
 
@@ -59,18 +59,14 @@ function limitOf(value: unknown): Krw | null {
   // The sign is looked at before rounding: a negative limit is none, however near to zero.
   const isPositive = typeof value === 'number' && value >= 0 && !Object.is(value, -0);
   const limit = isPositive ? krwFromNumber(value) : null;
-  if (limit === null) {
-    throw invalid(
-      '`limit`은 0 이상 10^15 이하의 수 또는 null이어야 합니다. `limit` must be null or a number from 0 to 10^15.',
-    );
-  }
+  if (limit === null) throw invalid('limit', requirements.spendLimit);
   return limit;
 }
 
 function limitResetOf(value: unknown): LimitReset {
   if (value === null) return 'never';
   const reset = limitResets.find((name) => name === value);
-  if (reset === undefined) throw invalid(`\`limit_reset\` must be null or one of ${limitResets.join(', ')}.`);
+  if (reset === undefined) throw invalid('limit_reset', requirements.nullOrOneOf(limitResets));
   return reset;
 }
 
@@ -78,10 +74,10 @@ function limitResetOf(value: unknown): LimitReset {
 function expiryOf(value: unknown): number | null {
   if (value === null) return null;
   const atMs = typeof value === 'string' ? parseInstant(value) : null;
-  if (atMs === null) throw invalid('`expires_at` must be null or an instant such as 2026-12-31T23:59:59Z.');
+  if (atMs === null) throw invalid('expires_at', requirements.nullOrInstant);
   return atMs;
 }
 
-function invalid(message: string): Error {
-  return refuse('invalid_request', message);
+function invalid(name: string, requirement: Bilingual): Error {
+  return refuse('invalid_request', messages.invalidValue(name, requirement));
 }

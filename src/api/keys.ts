@@ -1,5 +1,6 @@
 import type { AccountCache } from '../accounts/account-cache.ts';
 import { refuse } from '../errors/catalogue.ts';
+import { messages } from '../errors/messages.ts';
 import { parseKeyHash } from '../ids/api-key.ts';
 import type { KeyService, KeyWithSpend } from '../keys/key-service.ts';
 import {
@@ -103,7 +104,7 @@ export function keyRoutes(parts: KeyRouteParts) {
 /** The same bytes whether the key does not exist or is another account's (spec:api/6.2). */
 function noSuchKey(hash: string): Error {
   const short = hash.length > 16 ? `${hash.slice(0, 8)}…${hash.slice(-4)}` : hash.slice(0, 8);
-  return refuse('not_found', `키를 찾을 수 없습니다: ${short}`);
+  return refuse('not_found', messages.noSuchKey(short));
 }
 
 function readOffset(text: string | null): number {

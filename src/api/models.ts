@@ -1,5 +1,6 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { refuse } from '../errors/catalogue.ts';
+import { messages } from '../errors/messages.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
 import {
@@ -67,7 +68,7 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       document: endpointsDocument,
       handle: ({ params }) => {
         const model = catalogue().find(`${decoded(params.author)}/${decoded(params.slug)}`);
-        if (model === null) throw refuse('not_found', '해당 모델이 없습니다. No such model.');
+        if (model === null) throw refuse('not_found', messages.noSuchModel());
         return { body: { data: endpointsBody(model, health) } };
       },
     }),

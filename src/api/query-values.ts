@@ -1,4 +1,5 @@
 import { refuse } from '../errors/catalogue.ts';
+import { type Bilingual, messages, requirements } from '../errors/messages.ts';
 import { decimalToScaled } from '../money/krw.ts';
 
 /** What a query parameter may be. Each reads one value and refuses with `400 invalid_request` what is none. */
@@ -7,23 +8,20 @@ import { decimalToScaled } from '../money/krw.ts';
 export function integerOf(name: string, text: string, least: number, most = 1e15): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= least && value <= most) return value;
-  throw wrong(
-    name,
-    most === 1e15 ? `an integer of at least ${least}` : `an integer from ${least} to ${most}`,
-  );
+  throw wrong(name, most === 1e15 ? requirements.minInteger(least) : requirements.integer(least, most));
 }
 
 /** A decimal number of at least 0, times 10^`decimals`, rounded half up. */
 export function decimalOf(name: string, text: string, decimals: number): bigint {
   const value = decimalToScaled(text, decimals);
-  if (value === null || value < 0n) throw wrong(name, 'a number of at least 0');
+  if (value === null || value < 0n) throw wrong(name, requirements.nonNegative);
   return value;
 }
 
 /** One of some words. */
-export function wordOf<W extends string>(name: string, text: string, message: readonly W[]): W {
-  const word = message.find((each) => each === text);
-  if (word === undefined) throw wrong(name, `one of ${message.join(', ')}`);
+export function wordOf<W extends string>(name: string, text: string, words: readonly W[]): W {
+  const word = words.find((each) => each === text);
+  if (word === undefined) throw wrong(name, requirements.oneOf(words));
   return word;
 }
 
@@ -35,6 +33,6 @@ export function listOf(text: string): readonly string[] {
     .filter((entry) => entry !== '');
 }
 
-function wrong(name: string, what: string): Error {
-  return refuse('invalid_request', `\`${name}\` must be ${what}.`);
+function wrong(name: string, requirement: Bilingual): Error {
+  return refuse('invalid_request', messages.invalidValue(name, requirement));
 }

@@ -1,5 +1,5 @@
 import { refuse } from '../errors/catalogue.ts';
-import { echoed } from '../errors/echo.ts';
+import { messages } from '../errors/messages.ts';
 import type { AnyRoute } from './route.ts';
 
 /** What a request line led to. */
@@ -29,13 +29,12 @@ export class RouteTable {
    */
   find(method: string, path: string): Found {
     const at = this.#lookUp(path);
-    if (at === null)
-      throw refuse('no_such_path', `${echoed(path)} is not supported by this service.`, { path });
+    if (at === null) throw refuse('no_such_path', messages.noSuchPath(path), { path });
     const row = at.node.rows.get(method === 'HEAD' ? 'GET' : method);
     if (row !== undefined) return { kind: 'route', route: row, params: at.params };
     const allow = allowed(at.node);
     if (method === 'OPTIONS') return { kind: 'options', allow };
-    throw refuse('method_not_allowed', `${method} is not allowed here; use ${allow.join(', ')}.`, {
+    throw refuse('method_not_allowed', messages.methodNotAllowed(method, allow), {
       path,
       method,
       allow,

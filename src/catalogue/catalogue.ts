@@ -2,7 +2,7 @@ import type { CandidateConfig, Config, Modality, ModelConfig, ProviderConfig } f
 import { type AcceptedBy, acceptedParameters } from '../dialects/accepted-parameters.ts';
 import { variantOfUrl } from '../dialects/openai/providers.ts';
 import { refuse } from '../errors/catalogue.ts';
-import { echoed } from '../errors/echo.ts';
+import { messages } from '../errors/messages.ts';
 import type { Database } from '../store/database.ts';
 import { type CatalogueChange, offerKey } from './difference.ts';
 import { type Candidate, type Model, ownProvider } from './model.ts';
@@ -30,8 +30,7 @@ export class Catalogue {
   resolve(ids: readonly string[]): readonly Model[] {
     return ids.map((id) => {
       const model = this.#byId.get(id);
-      if (model === undefined)
-        throw refuse('model_not_found', `${echoed(id)} is not a valid model id.`, { model: id });
+      if (model === undefined) throw refuse('model_not_found', messages.modelNotFound(id), { model: id });
       return model;
     });
   }

@@ -1,4 +1,5 @@
 import { refuse } from '../errors/catalogue.ts';
+import { messages, requirements } from '../errors/messages.ts';
 import { isoOf } from '../time/clock.ts';
 import { isoDay } from '../time/period.ts';
 import type { DatasetAnswer, DatasetParts } from './app-rankings.ts';
@@ -59,11 +60,12 @@ export async function modelRankings(parts: DatasetParts, query: ModelQuery): Pro
 
 function windowOf(query: ModelQuery, lastDay: Day): Window {
   const end = query.endDay ?? lastDay;
-  if (end < firstDay) throw refuse('invalid_request', '`end_date` must be on or after 2025-01-01.');
+  if (end < firstDay)
+    throw refuse('invalid_request', messages.invalidValue('end_date', requirements.minDate('2025-01-01')));
   const start = Math.max(firstDay, query.startDay ?? end - defaultSpan);
-  if (start > end) throw refuse('invalid_request', '`start_date` must not be after `end_date`.');
-  if (end - start + 1 > maxWindowDays)
-    throw refuse('invalid_request', `The window must have at most ${maxWindowDays} days.`);
+  if (start > end)
+    throw refuse('invalid_request', messages.invalidValue('start_date', requirements.notAfter('end_date')));
+  if (end - start + 1 > maxWindowDays) throw refuse('invalid_request', messages.windowTooLong(maxWindowDays));
   return { start, end };
 }
 

@@ -1,3 +1,5 @@
+import type { Message } from './messages.ts';
+
 /**
  * Every way a request can fail: one row per failure, with its HTTP status, its name on the wire, the extra fields its body
  * carries and the headers that follow from them. Nothing outside this file pairs a status with an error_type
@@ -77,10 +79,10 @@ export class Refusal<F extends Failure = Failure> extends Error {
   }
 }
 
-/** `refuse('model_not_found', '…', { model })`: the extras are demanded by the row, and the message is for people only. */
+/** `refuse('model_not_found', messages.modelNotFound(model), { model })`: the row determines the type of the extras. */
 export function refuse<F extends Failure>(
   failure: F,
-  message: string,
+  message: Message,
   ...[extras]: keyof ExtrasOf<F> extends never ? [] : [ExtrasOf<F>]
 ): Refusal<F> {
   return new Refusal(failure, message, (extras ?? {}) as ExtrasOf<F>);

@@ -18,7 +18,7 @@ export interface RenderedError {
 }
 
 /** Messages are cut where they are written; this is the limit for one that was not. */
-const maxMessageLength = 1_000;
+const maxMessageLength = 2_000;
 
 /** Renders a refusal. What it repeats of the request is cut (`echo.ts`). `error.code` equals the status by construction (spec:errors/1.2). */
 export function renderRefusal(refusal: Refusal): RenderedError {

@@ -1,4 +1,5 @@
 import { refuse } from '../errors/catalogue.ts';
+import { messages } from '../errors/messages.ts';
 import type { Clock, Timer } from '../time/clock.ts';
 
 /** How fast the bodies of one client are read. */
@@ -159,9 +160,7 @@ export class BodyRate {
 }
 
 function tooMuch(waitSec: number): Error {
-  const message =
-    '요청 본문을 너무 빠르게 보내고 있습니다. Request bodies are sent too fast; retry after the time in Retry-After.';
-  return refuse('rate_limit_exceeded', message, { retry_after_sec: Math.ceil(waitSec) });
+  return refuse('rate_limit_exceeded', messages.bodiesTooFast(), { retry_after_sec: Math.ceil(waitSec) });
 }
 
 /** A body that waits for a turn. */

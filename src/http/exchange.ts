@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { refuse } from '../errors/catalogue.ts';
+import { messages } from '../errors/messages.ts';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
 import { newRequestId, requestIdAt } from '../ids/request-id.ts';
 import type { MemoryBudget, MemoryClaim } from '../memory/budget.ts';
@@ -165,9 +166,7 @@ const workingCopies = 3;
 const retryAfterSec = 2;
 
 function overloaded(): Error {
-  const message =
-    '서버가 처리할 수 있는 양을 넘었습니다. 잠시 후 다시 시도해 주세요. The server is overloaded; retry after the time in Retry-After.';
-  return refuse('overloaded', message, { retry_after_sec: retryAfterSec });
+  return refuse('overloaded', messages.overloaded(), { retry_after_sec: retryAfterSec });
 }
 
 /** HTTP hands over a header's bytes as Latin-1; what is UTF-8 was meant so, such as a title in Korean. */

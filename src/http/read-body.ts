@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { refuse } from '../errors/catalogue.ts';
+import { type Message, messages } from '../errors/messages.ts';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
 import type { Clock } from '../time/clock.ts';
 import { ByteCollector } from '../wire/byte-collector.ts';
@@ -144,23 +145,19 @@ function watchPace(
 }
 
 function tooSlow(minBytesPerSecond: number): Error {
-  const message = `본문이 너무 느리게 도착합니다. The body comes too slowly: send at least ${minBytesPerSecond} bytes per second.`;
-  return refuse('timeout', message, { timeout_sec: paceGraceMs / 1_000 });
+  return refuse('timeout', messages.bodyTooSlow(minBytesPerSecond), { timeout_sec: paceGraceMs / 1_000 });
 }
 
-const because: Readonly<Record<JsonFault, string>> = {
-  too_deep: 'The body is nested too deeply.',
-  too_many_parts: 'The body is made of too many parts.',
-  too_many_shapes: 'The body has too many different member names.',
-  too_many_escapes: 'The body has too many escaped characters.',
+const because: Readonly<Record<JsonFault, Message>> = {
+  too_deep: messages.bodyTooDeep(),
+  too_many_parts: messages.bodyTooManyValues(),
+  too_many_shapes: messages.bodyTooManyNames(),
+  too_many_escapes: messages.bodyTooManyEscapes(),
 };
 
 /** Why a body of a hostile shape, or in hostile pieces, is refused. */
 function refusalOf(fault: JsonFault | null, pieces: number, bytes: number): Error | null {
   if (fault !== null) return refuse('invalid_request', because[fault]);
   if (!isShredded(pieces, bytes)) return null;
-  return refuse(
-    'invalid_request',
-    `The body came in too many small pieces: send at least ${minPieceBytes} bytes in each chunk.`,
-  );
+  return refuse('invalid_request', messages.chunksTooSmall(minPieceBytes));
 }

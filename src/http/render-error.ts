@@ -1,5 +1,6 @@
 import { Refusal, refuse } from '../errors/catalogue.ts';
 import { type RenderedError, renderRefusal } from '../errors/error-body.ts';
+import { messages } from '../errors/messages.ts';
 import { describeError, type Log } from '../log/log.ts';
 
 /**
@@ -9,5 +10,5 @@ import { describeError, type Log } from '../log/log.ts';
 export function renderThrown(thrown: unknown, log: Log, requestId: string): RenderedError {
   if (thrown instanceof Refusal) return renderRefusal(thrown);
   log.error('internal_error', { request_id: requestId, detail: describeError(thrown) });
-  return renderRefusal(refuse('server', '서버 내부 오류입니다. Internal server error.'));
+  return renderRefusal(refuse('server', messages.internalError()));
 }

@@ -3,6 +3,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { finished } from 'node:stream';
 import { type Refusal, refuse } from '../errors/catalogue.ts';
 import { renderRefusal } from '../errors/error-body.ts';
+import { type Message, messages } from '../errors/messages.ts';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
 import { newRequestId } from '../ids/request-id.ts';
 import { describeError, type Log } from '../log/log.ts';
@@ -274,7 +275,7 @@ function assertWithinRate({ rateLimit }: ServeParts, exchange: Exchange): Promis
 
 function assertNoWait(waitSec: number | null): void {
   if (waitSec === null) return;
-  throw refuse('rate_limit_exceeded', '요청이 너무 잦습니다. Too many requests.', {
+  throw refuse('rate_limit_exceeded', messages.tooManyRequests(), {
     retry_after_sec: waitSec,
   });
 }
@@ -282,7 +283,7 @@ function assertNoWait(waitSec: number | null): void {
 /** HTTP/1.1 demands a Host; nothing here is decided by it. */
 function assertHost(request: IncomingMessage): void {
   if (request.headers.host === undefined && request.httpVersion === '1.1')
-    throw refuse('invalid_request', 'The request has no Host header.');
+    throw refuse('invalid_request', messages.noHostHeader());
 }
 
 function sendJson(parts: ServeParts, response: ServerResponse, exchange: Exchange, reply: JsonReply): void {
@@ -464,9 +465,9 @@ function sendHead(
 }
 
 /** What is told about an unreadable request, by the code of Node's error, where there is more to say than that. */
-const unreadableBecause: ReadonlyMap<string | undefined, string> = new Map([
-  ['HPE_HEADER_OVERFLOW', `The request line and the headers are larger than ${maxHeadBytes} bytes.`],
-  ['ERR_HTTP_REQUEST_TIMEOUT', 'The request did not come to its end in time.'],
+const unreadableBecause: ReadonlyMap<string | undefined, Message> = new Map([
+  ['HPE_HEADER_OVERFLOW', messages.headTooLarge(maxHeadBytes)],
+  ['ERR_HTTP_REQUEST_TIMEOUT', messages.requestTooSlow()],
 ]);
 
 /**
@@ -489,15 +490,14 @@ function endUnreadable(parts: ServeParts, open: OpenExchanges, error: Error, soc
 function answerUnreadable(error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
   const refusal = spoiltAuthorization(error)
-    ? refuse('invalid_api_key', '유효하지 않은 API 키입니다. Invalid API key.')
-    : refuse('invalid_request', unreadableBecause.get(error.code) ?? 'The request is not valid HTTP.');
+    ? refuse('invalid_api_key', messages.invalidApiKey())
+    : refuse('invalid_request', unreadableBecause.get(error.code) ?? messages.notHttp());
   endWith(refusal, socket);
 }
 
 /** A client has more connections than it may; this one is answered before anything is asked on it. */
 function refuseConnection(parts: ServeParts, socket: Socket): void {
-  const message = '연결이 너무 많습니다. Too many connections.';
-  endWith(refuse('rate_limit_exceeded', message, { retry_after_sec: 1 }), socket);
+  endWith(refuse('rate_limit_exceeded', messages.tooManyConnections(), { retry_after_sec: 1 }), socket);
   const cancellation = parts.clock.after(refusedConnectionMs, () => socket.destroy());
   socket.once('close', () => cancellation.cancel());
 }

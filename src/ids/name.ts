@@ -1,4 +1,5 @@
-const maxNameLength = 500;
+/** The longest name, in UTF-16 units. */
+export const maxNameLength = 500;
 
 /** Whether text has something to see in it: spaces, and signs without a shape of their own, are nothing. */
 export function showsSomething(text: string): boolean {

@@ -1,5 +1,6 @@
 import type { Candidate } from '../catalogue/model.ts';
 import { refuse } from '../errors/catalogue.ts';
+import { messages, rejectReasons } from '../errors/messages.ts';
 import type { AttemptRecord } from '../generations/generation.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
@@ -150,16 +151,10 @@ function refusalOf(
     .filter((outcome) => outcome.kind === 'loading')
     .map((outcome) => outcome.retryAfterSec);
   if (waits.length > 0) {
-    return refuse(
-      'model_loading',
-      '모델을 불러오는 중입니다. The model is loading; retry after the time in Retry-After.',
-      {
-        retry_after_sec: Math.min(...waits),
-      },
-    );
+    return refuse('model_loading', messages.modelLoading(), { retry_after_sec: Math.min(...waits) });
   }
   if (failed.length > 0 && failed.every((outcome) => outcome.kind === 'unsupported')) {
-    const message = `No endpoints found for ${ask.models.join(', ')}: a part of the request is not supported.`;
+    const message = messages.noEndpointsFound(ask.models, [rejectReasons.part_not_supported]);
     return refuse('no_endpoints_found', message, { models: ask.models });
   }
   const last = failed.at(-1);
@@ -167,14 +162,12 @@ function refusalOf(
   if (isBudgetSpent) return timeoutOf({ kind: 'budget', limitMs: budgetMs });
   const asked = failed.filter((outcome) => outcome.kind !== 'unsupported');
   if (asked.length > 0 && asked.every(isRequestsFault)) {
-    const message =
-      '모든 후보가 이 요청을 거절했습니다. Every candidate rejected this request; sending it again will not help.';
-    return refuse('rejected_upstream', message, {
+    return refuse('rejected_upstream', messages.rejectedUpstream(), {
       provider_code: asked.at(-1)?.status ?? null,
       upstream_message: asked.findLast(({ clientMessage }) => clientMessage != null)?.clientMessage ?? null,
     });
   }
-  return refuse('provider_error', '모든 후보가 실패했습니다. Every candidate failed upstream.', {
+  return refuse('provider_error', messages.upstreamsFailed(), {
     provider_code: last === undefined ? null : statusOf(last),
   });
 }

@@ -1,5 +1,6 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { refuse } from '../errors/catalogue.ts';
+import { messages, requirements } from '../errors/messages.ts';
 import { type Explanation, explainPlan, type Knowledge } from '../routing/explain-plan.ts';
 import { plan } from '../routing/plan.ts';
 import { seedOf } from '../routing/session-seed.ts';
@@ -83,7 +84,7 @@ function parsed(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    throw refuse('invalid_request', '`provider` is not valid JSON.');
+    throw refuse('invalid_request', messages.invalidValue('provider', requirements.validJson));
   }
 }
 

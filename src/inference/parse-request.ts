@@ -1,5 +1,6 @@
 import { readReasoning } from '../dialects/reasoning.ts';
 import { refuse } from '../errors/catalogue.ts';
+import { type Bilingual, messages, requirements } from '../errors/messages.ts';
 import { measureInput } from '../metering/prompt-size.ts';
 import { readPreferences } from '../routing/parse-preferences.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
@@ -40,7 +41,7 @@ export function readParsedAsk(
   const ignored = ignoredIn(body, parameters);
   const input = kind === 'chat' ? readMessages(body) : readPrompt(body);
   const provider = body['provider'] ?? {};
-  if (!isObject(provider)) throw invalid('`provider` must be an object.');
+  if (!isObject(provider)) throw invalid('provider', requirements.object);
   return {
     kind,
     models,
@@ -60,9 +61,9 @@ export function readParsedAsk(
 }
 
 function objectOf(parsed: ParsedJson): Body {
-  if (parsed.kind === 'not_utf8') throw invalid('The body is not valid UTF-8.');
-  if (parsed.kind === 'not_json') throw invalid('The body is not valid JSON.');
-  if (!isObject(parsed.value)) throw invalid('The body must be a JSON object.');
+  if (parsed.kind === 'not_utf8') throw refuse('invalid_request', messages.bodyNotUtf8());
+  if (parsed.kind === 'not_json') throw refuse('invalid_request', messages.bodyNotJson());
+  if (!isObject(parsed.value)) throw refuse('invalid_request', messages.bodyNotObject());
   return parsed.value;
 }
 
@@ -71,22 +72,21 @@ function readModels(body: Body): readonly string[] {
   const first = optional(body, 'model', 'string');
   const more = body['models'] ?? [];
   if (!Array.isArray(more) || more.some((id) => typeof id !== 'string'))
-    throw invalid('`models` must be an array of strings.');
+    throw invalid('models', requirements.strings);
   const models = [...new Set([...(first === null ? [] : [first]), ...(more as string[])])];
-  if (models.length === 0) throw invalid('`model` is missing.');
-  if (models.length > maxModels) throw invalid(`\`models\` must have ${maxModels} items or fewer.`);
+  if (models.length === 0) throw missing('model');
+  if (models.length > maxModels) throw invalid('models', requirements.maxItems(maxModels));
   return models;
 }
 
 function readMessages(body: Body): readonly object[] {
   const messages = body['messages'];
-  if (messages === undefined) throw invalid('`messages` is missing.');
-  if (!Array.isArray(messages) || messages.length === 0)
-    throw invalid('`messages` must be an array of at least one message.');
+  if (messages === undefined) throw missing('messages');
+  if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages', requirements.messages);
   messages.forEach((message: unknown, index) => {
-    if (!isObject(message)) throw invalid(`\`messages[${index}]\` must be an object.`);
+    if (!isObject(message)) throw invalid(`messages[${index}]`, requirements.object);
     if (typeof message['role'] !== 'string' || message['role'] === '')
-      throw invalid(`\`messages[${index}].role\` is missing.`);
+      throw missing(`messages[${index}].role`);
     assertContent(message['content'], index);
   });
   return messages.map(withWholeAddresses);
@@ -120,17 +120,14 @@ function detailOf({ detail }: Body): object {
 function assertContent(content: unknown, index: number): void {
   if (content == null || typeof content === 'string') return;
   const parts = Array.isArray(content) ? content : [undefined];
-  if (parts.some((part) => !isObject(part) || typeof part['type'] !== 'string')) {
-    throw invalid(
-      `\`messages[${index}].content\` must be a string, null or an array of parts with a \`type\`.`,
-    );
-  }
+  if (parts.some((part) => !isObject(part) || typeof part['type'] !== 'string'))
+    throw invalid(`messages[${index}].content`, requirements.content);
 }
 
 /** A string, strings, token ids, or arrays of token ids. */
 function readPrompt(body: Body): unknown {
   const prompt = body['prompt'];
-  if (prompt == null) throw invalid('`prompt` is missing.');
+  if (prompt == null) throw missing('prompt');
   const isText = (value: unknown): boolean => typeof value === 'string';
   const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
   const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
@@ -138,7 +135,7 @@ function readPrompt(body: Body): unknown {
   const isTokens = (value: unknown): boolean => isListOf(value, isToken);
   if (isText(prompt) || isListOf(prompt, isText) || isTokens(prompt) || isListOf(prompt, isTokens))
     return prompt;
-  throw invalid('`prompt` must be a string, an array of strings, or token ids.');
+  throw invalid('prompt', requirements.prompt);
 }
 
 /** Known parameters, checked; null means not sent. What is not known is dropped (spec:api/12.3). */
@@ -148,7 +145,7 @@ function readParameters(kind: CompletionKind, body: Body): Readonly<Record<strin
     const value = body[name];
     if (value == null || isNoLimit(name, value)) continue;
     const fault = rule(value);
-    if (fault !== null) throw invalid(`\`${name}\` ${fault}.`);
+    if (fault !== null) throw invalid(name, fault);
     parameters[name] = value;
   }
   return parameters;
@@ -177,7 +174,7 @@ function optional(body: Body, name: string, type: 'string'): string | null;
 function optional(body: Body, name: string, type: 'boolean'): boolean | null;
 function optional(body: Body, name: string, type: 'string' | 'boolean'): unknown {
   const value = body[name] ?? null;
-  if (value !== null && typeof value !== type) throw invalid(`\`${name}\` must be a ${type}.`);
+  if (value !== null && typeof value !== type) throw invalid(name, requirements[type]);
   return value;
 }
 
@@ -189,6 +186,10 @@ function isObject(value: unknown): value is Body {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function invalid(message: string): Error {
-  return refuse('invalid_request', message);
+function missing(name: string): Error {
+  return refuse('invalid_request', messages.missing(name));
+}
+
+function invalid(name: string, requirement: Bilingual): Error {
+  return refuse('invalid_request', messages.invalidValue(name, requirement));
 }

@@ -1,6 +1,7 @@
 import type { Account } from '../accounts/account.ts';
 import type { Candidate } from '../catalogue/model.ts';
 import { Refusal, refuse } from '../errors/catalogue.ts';
+import { messages } from '../errors/messages.ts';
 import { assertMayCall, noCredit } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import { type Krw, krwToDecimal, zeroKrw } from '../money/krw.ts';
@@ -93,11 +94,10 @@ export function refusalInLine(standing: SpendStanding): Error | null {
 }
 
 function limitReached(limit: Krw, usage: Krw): Error {
-  return refuse(
-    'key_limit_exceeded',
-    '키의 사용 한도에 도달했습니다. The spend limit of this key is reached.',
-    { limit_krw: krwToDecimal(limit), usage_krw: krwToDecimal(usage) },
-  );
+  return refuse('key_limit_exceeded', messages.keyLimitExceeded(), {
+    limit_krw: krwToDecimal(limit),
+    usage_krw: krwToDecimal(usage),
+  });
 }
 
 /**

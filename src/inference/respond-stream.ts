@@ -1,5 +1,6 @@
 import { type Refusal, refuse } from '../errors/catalogue.ts';
 import { renderRefusal } from '../errors/error-body.ts';
+import { messages } from '../errors/messages.ts';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
 import { type Priced, priceResponse } from '../metering/price-response.ts';
 import { maxAfterEnd, ResponseTotals } from '../metering/response-totals.ts';
@@ -168,10 +169,9 @@ async function broke(
 
 /** `status` is that of the response: what the candidate returned, unless it named another for its error. */
 function refusalOf(thrown: unknown, status: number): Refusal {
-  if (!(thrown instanceof UpstreamStreamError))
-    return refuse('server', '서버 내부 오류입니다. Internal server error.');
+  if (!(thrown instanceof UpstreamStreamError)) return refuse('server', messages.internalError());
   if (thrown.expired !== null) return timeoutOf(thrown.expired);
-  return refuse('provider_error', '업스트림이 응답 도중 끊겼습니다. The upstream failed while answering.', {
+  return refuse('provider_error', messages.upstreamBroke(), {
     provider_code: thrown.status ?? status,
   });
 }

@@ -1,4 +1,5 @@
 import { type Refusal, refuse } from '../errors/catalogue.ts';
+import { type Message, messages } from '../errors/messages.ts';
 
 /** A time limit that ended a call. */
 export interface ExpiredLimit {
@@ -32,13 +33,12 @@ export function idleTimeoutError(limitMs: number): UpstreamStreamError {
 
 /** The refusal of a request that a limit ended (spec:errors/3.7): `timeout_sec` is that limit. */
 export function timeoutOf({ kind, limitMs }: ExpiredLimit): Refusal {
-  return refuse('timeout', timeoutMessages[kind], { timeout_sec: limitMs / 1000 });
+  return refuse('timeout', timeoutMessages[kind](), { timeout_sec: limitMs / 1000 });
 }
 
-const late = '업스트림이 제한 시간 안에 응답하지 않았습니다. The upstream did not answer in time.';
-const timeoutMessages: Readonly<Record<ExpiredLimit['kind'], string>> = {
-  first_byte: late,
-  budget: late,
-  idle: '업스트림이 응답을 멈췄습니다. The upstream fell silent.',
-  total: '답변이 전체 제한 시간 안에 끝나지 않았습니다. The answer did not end within the total time limit.',
+const timeoutMessages: Readonly<Record<ExpiredLimit['kind'], () => Message>> = {
+  first_byte: messages.upstreamTooSlow,
+  budget: messages.upstreamTooSlow,
+  idle: messages.upstreamIdle,
+  total: messages.responseTooSlow,
 };

@@ -1,4 +1,5 @@
 import { refuse } from '../errors/catalogue.ts';
+import { messages } from '../errors/messages.ts';
 import { hashKey, type KeyHash, type KeyKind } from '../ids/api-key.ts';
 import type { Krw } from '../money/krw.ts';
 import { krwToDecimal } from '../money/krw.ts';
@@ -47,28 +48,21 @@ export function assertValid({ row }: Key, needs: Exclude<Credential, 'none'>, no
   if (row.revokedAtMs !== null || row.userDisabled) throw invalidKey();
   if (needs !== 'either' && row.kind !== needs) throw invalidKey();
   if (row.expiresAtMs !== null && nowMs >= row.expiresAtMs) {
-    throw refuse('expired_api_key', '만료된 API 키입니다. This API key has expired.');
+    throw refuse('expired_api_key', messages.expiredApiKey());
   }
   if (row.adminSuspended) {
-    throw refuse(
-      'key_suspended',
-      '관리자가 정지한 API 키입니다. This API key was suspended by an administrator.',
-    );
+    throw refuse('key_suspended', messages.keySuspended());
   }
 }
 
 /** `402 insufficient_credits` with the balance as it is now (spec:errors/3.2). */
 export function noCredit(balance: Krw): Error {
-  return refuse(
-    'insufficient_credits',
-    '크레딧이 부족합니다. 충전 후 다시 시도하세요. Insufficient credits.',
-    {
-      balance_krw: krwToDecimal(balance),
-    },
-  );
+  return refuse('insufficient_credits', messages.insufficientCredits(), {
+    balance_krw: krwToDecimal(balance),
+  });
 }
 
 /** One body for every way in which a key is not valid: the answer tells a guesser nothing. */
 function invalidKey(): Error {
-  return refuse('invalid_api_key', '유효하지 않은 API 키입니다. Invalid API key.');
+  return refuse('invalid_api_key', messages.invalidApiKey());
 }

@@ -1,4 +1,5 @@
 import { refuse } from '../errors/catalogue.ts';
+import { messages } from '../errors/messages.ts';
 import { type KeyHash, type KeyKind, newKey } from '../ids/api-key.ts';
 import type { Krw } from '../money/krw.ts';
 import { recordChange } from '../store/changes.ts';
@@ -67,17 +68,11 @@ export async function createKey(
 }
 
 function tooManyKeys(most: number): Error {
-  return refuse(
-    'invalid_request',
-    `계정당 키는 최대 ${most}개입니다. 쓰지 않는 키를 폐기하십시오. An account has at most ${most} keys; revoke one that is not used.`,
-  );
+  return refuse('invalid_request', messages.tooManyKeys(most));
 }
 
 function tooManyRevoked(most: number): Error {
-  return refuse(
-    'invalid_request',
-    `이 계정은 지난 24시간 동안 키를 ${most}개 폐기했습니다. 나중에 다시 시도하십시오. This account revoked ${most} keys in the last 24 hours; create a key later.`,
-  );
+  return refuse('invalid_request', messages.tooManyRevokedKeys(most));
 }
 
 /** A key in any state, or null. */

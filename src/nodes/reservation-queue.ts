@@ -1,4 +1,5 @@
 import { refuse } from '../errors/catalogue.ts';
+import { messages } from '../errors/messages.ts';
 import type { Clock, Timer } from '../time/clock.ts';
 import type { CreditLeases, QueuedReservation, ReservationRequest, SpendSubject } from './credit-leases.ts';
 
@@ -274,11 +275,7 @@ class ReservationQueue {
 }
 
 function tooLate(maxWaitMs: number): Error {
-  return refuse(
-    'timeout',
-    '먼저 보낸 요청이 제한 시간 안에 끝나지 않았습니다. Requests of this account that were sent earlier did not end in time.',
-    { timeout_sec: maxWaitMs / 1000 },
-  );
+  return refuse('timeout', messages.earlierRequestsTooSlow(), { timeout_sec: maxWaitMs / 1000 });
 }
 
 function nameOf({ kind, id }: SpendSubject): string {

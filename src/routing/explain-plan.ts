@@ -1,10 +1,11 @@
 import type { Candidate, Model } from '../catalogue/model.ts';
+import { rejectReasons } from '../errors/messages.ts';
 import { type Rate, rateOfPico, rateToDecimal } from '../money/price.ts';
 import { isoOf } from '../time/clock.ts';
 import { halfAnHourMs } from '../upstreams/health.ts';
 import type { HealthStatus } from '../upstreams/health-status.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
-import { isAt, type RejectReason, rejectMessages } from './filter.ts';
+import { isAt, type RejectReason } from './filter.ts';
 import type { OrderingBasis, Plan, RoutingContext } from './plan.ts';
 import type { DemotionReason } from './rank.ts';
 import { sharesOf } from './weighted-order.ts';
@@ -167,7 +168,7 @@ function rejectedReason({ given }: ExplainRequest, candidate: Candidate, why: Re
   if (why === 'context_too_small')
     return `its context of ${number(candidate.contextLength)} is smaller than the prompt's ${number(given.promptTokens)} tokens`;
   if (why === 'above_max_price') return `${priceText(candidate)} is more than \`provider.max_price\` allows`;
-  return rejectMessages[why];
+  return rejectReasons[why].en;
 }
 
 function circuitText({ openedAtMs, failures }: HealthStatus): string {

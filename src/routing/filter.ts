@@ -1,38 +1,11 @@
 import type { Candidate } from '../catalogue/model.ts';
 import { isSupported } from '../dialects/known-parameters.ts';
+import type { rejectReasons } from '../errors/messages.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
 import type { MaxPrice } from '../wire/preferences.ts';
 
 /** Why a candidate is not tried. */
-export type RejectReason =
-  | 'not_in_only'
-  | 'ignored'
-  | 'quantization'
-  | 'data_collection'
-  | 'not_zdr'
-  | 'above_max_price'
-  | 'parameters_not_supported'
-  | 'context_too_small'
-  | 'input_not_supported'
-  | 'tools_not_supported'
-  | 'not_in_order'
-  | 'fallback_not_allowed';
-
-/** The same in words that end a sentence about it. */
-export const rejectMessages: Readonly<Record<RejectReason, string>> = {
-  not_in_only: '`provider.only` does not name it',
-  ignored: '`provider.ignore` names it',
-  quantization: '`provider.quantizations` excludes it',
-  data_collection: '`provider.data_collection` excludes it',
-  not_zdr: '`provider.zdr` excludes it',
-  above_max_price: 'it costs more than `provider.max_price`, which is in won per million tokens',
-  parameters_not_supported: 'it does not support every parameter that was sent',
-  context_too_small: 'the prompt exceeds the context length',
-  input_not_supported: 'a kind of input is not supported',
-  tools_not_supported: 'tool use is not supported',
-  not_in_order: '`provider.order` does not name it and there are no fallbacks',
-  fallback_not_allowed: 'there are no fallbacks',
-};
+export type RejectReason = Exclude<keyof typeof rejectReasons, 'part_not_supported'>;
 
 /** A prompt must be this much larger than a context by our count before we say so: the model counts with another tokenizer. */
 export const contextMargin = 1.1;

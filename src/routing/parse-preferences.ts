@@ -1,4 +1,5 @@
 import { refuse } from '../errors/catalogue.ts';
+import { type Bilingual, messages, requirements } from '../errors/messages.ts';
 import { decimalToScaled } from '../money/krw.ts';
 import { type Rate, rateOfPico } from '../money/price.ts';
 import type { Cutoffs, MaxPrice, Preferences, Sort } from '../wire/preferences.ts';
@@ -37,34 +38,34 @@ function namesOf(provider: Members, member: string): readonly string[] | null {
   const value = provider[member] ?? null;
   if (value === null) return null;
   if (!Array.isArray(value) || value.some((name) => typeof name !== 'string'))
-    throw invalid(member, 'must be an array of strings');
+    throw invalid(member, requirements.strings);
   return value as readonly string[];
 }
 
 function flagOf(provider: Members, member: string): boolean | null {
   const value = provider[member] ?? null;
-  if (value !== null && typeof value !== 'boolean') throw invalid(member, 'must be a boolean');
+  if (value !== null && typeof value !== 'boolean') throw invalid(member, requirements.boolean);
   return value;
 }
 
 /** `"throughput"` or `{ by: "throughput" }`; a sort that is not known here leaves the order as it is. */
 function sortOf(value: unknown): Sort | null {
   const by = isObject(value) ? value['by'] : value;
-  if (by != null && typeof by !== 'string') throw invalid('sort', 'must be a string');
+  if (by != null && typeof by !== 'string') throw invalid('sort', requirements.string);
   return sorts.find((sort) => sort === by) ?? null;
 }
 
 function partitionOf(sort: unknown): string | null {
   const value = (isObject(sort) ? sort['partition'] : null) ?? null;
   if (value !== null && value !== 'model' && value !== 'none')
-    throw invalid('sort.partition', 'must be "model" or "none"');
+    throw invalid('sort.partition', requirements.partition);
   return value;
 }
 
 /** Numbers, or decimals as text. No candidate here has a price of images or audio: those bounds are met by all. */
 function maxPriceOf(value: unknown): MaxPrice | null {
   if (value === null) return null;
-  if (!isObject(value)) throw invalid('max_price', 'must be an object');
+  if (!isObject(value)) throw invalid('max_price', requirements.object);
   for (const member of ['image', 'audio']) rateOf(value, member, perRequest);
   return {
     prompt: rateOf(value, 'prompt', perMillionTokens),
@@ -77,8 +78,7 @@ function rateOf(bounds: Members, member: string, decimals: number): Rate | null 
   const value = bounds[member] ?? null;
   if (value === null) return null;
   const pico = typeof value === 'number' || typeof value === 'string' ? scaled(value, decimals) : null;
-  if (pico === null || pico < 0n)
-    throw invalid(`max_price.${member}`, 'must be an amount in won of at least 0');
+  if (pico === null || pico < 0n) throw invalid(`max_price.${member}`, requirements.wonAmount);
   return rateOfPico(pico);
 }
 
@@ -96,7 +96,7 @@ function cutoffsOf(provider: Members, member: string, unit: number): Cutoffs | n
     const bound = bounds[percentile] ?? null;
     if (bound === null) continue;
     if (typeof bound !== 'number' || !(bound >= 0 && bound <= Number.MAX_VALUE))
-      throw invalid(member, 'must be a number of at least 0, or an object of such by percentile');
+      throw invalid(member, requirements.cutoffs);
     cutoffs[percentile] = bound * unit;
   }
   return Object.keys(cutoffs).length === 0 ? null : cutoffs;
@@ -106,6 +106,6 @@ function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function invalid(member: string, message: string): Error {
-  return refuse('invalid_request', `\`provider.${member}\` ${message}.`);
+function invalid(member: string, requirement: Bilingual): Error {
+  return refuse('invalid_request', messages.invalidValue(`provider.${member}`, requirement));
 }

@@ -1,8 +1,9 @@
 import type { Candidate, Model } from '../catalogue/model.ts';
 import { refuse } from '../errors/catalogue.ts';
+import { messages, rejectReasons } from '../errors/messages.ts';
 import { type HealthView, noHealthData } from '../upstreams/health-status.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
-import { contextMargin, isAt, type RejectReason, rejectMessages, rejectReason } from './filter.ts';
+import { contextMargin, isAt, type RejectReason, rejectReason } from './filter.ts';
 import { type DemotionReason, demotionReason, namedFirst, rankInChain, rankInModel, sorted } from './rank.ts';
 import { balanced, isShared } from './weighted-order.ts';
 
@@ -64,10 +65,8 @@ export function plan(ask: CompletionRequest, models: readonly Model[], given: Ro
 /** The chain of a plan; `404 no_endpoints_found` when every candidate was dropped. */
 export function chainOf(ask: CompletionRequest, planned: Plan): readonly Candidate[] {
   if (planned.chain.length > 0) return planned.chain;
-  const reasons = [...new Set(planned.rejected.map(({ why }) => rejectMessages[why]))].join(', ');
-  throw refuse('no_endpoints_found', `No endpoints found for ${ask.models.join(', ')}: ${reasons}.`, {
-    models: ask.models,
-  });
+  const reasons = [...new Set(planned.rejected.map(({ why }) => rejectReasons[why]))];
+  throw refuse('no_endpoints_found', messages.noEndpointsFound(ask.models, reasons), { models: ask.models });
 }
 
 /**

@@ -1,38 +1,26 @@
-/** A rule for the value of one parameter: what is wrong with it, or null. */
-type Rule = (value: unknown) => string | null;
+import { type Bilingual, requirements } from '../errors/messages.ts';
 
-const number =
-  (least: number, most: number): Rule =>
-  (value) =>
-    typeof value === 'number' && value >= least && value <= most
-      ? null
-      : `must be a number from ${least} to ${most}`;
-const integer =
-  (least: number, most = Number.MAX_SAFE_INTEGER): Rule =>
-  (value) => {
-    if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return null;
-    return most === Number.MAX_SAFE_INTEGER
-      ? `must be an integer of at least ${least}`
-      : `must be an integer from ${least} to ${most}`;
-  };
-const boolean: Rule = (value) => (typeof value === 'boolean' ? null : 'must be a boolean');
-const string: Rule = (value) => (typeof value === 'string' ? null : 'must be a string');
-const object: Rule = (value) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? null : 'must be an object';
-const array: Rule = (value) => (Array.isArray(value) ? null : 'must be an array');
-const oneOf =
-  (...values: readonly string[]): Rule =>
-  (value) =>
-    typeof value === 'string' && values.includes(value) ? null : `must be one of ${values.join(', ')}`;
-const either =
-  (...rules: readonly Rule[]): Rule =>
-  (value) =>
-    rules.some((rule) => rule(value) === null) ? null : rules.map((rule) => rule(value)).join(' or ');
-const stops: Rule = either(string, (value) =>
-  Array.isArray(value) && value.every((stop) => typeof stop === 'string')
-    ? null
-    : 'must be an array of strings',
+/** A rule for the value of one parameter: what the value must be when it is not that; null when it is valid. */
+type Rule = (value: unknown) => Bilingual | null;
+
+const number = (min: number, max: number): Rule =>
+  rule(requirements.number(min, max), (value) => typeof value === 'number' && value >= min && value <= max);
+const integer = (min: number, max = Number.MAX_SAFE_INTEGER): Rule =>
+  rule(
+    max === Number.MAX_SAFE_INTEGER ? requirements.minInteger(min) : requirements.integer(min, max),
+    (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
+  );
+const boolean = rule(requirements.boolean, (value) => typeof value === 'boolean');
+const string = rule(requirements.string, isString);
+const object = rule(requirements.object, isObject);
+const array = rule(requirements.array, Array.isArray);
+const stringOrObject = rule(requirements.stringOrObject, (value) => isString(value) || isObject(value));
+const stops = rule(
+  requirements.stringOrStrings,
+  (value) => isString(value) || (Array.isArray(value) && value.every(isString)),
 );
+const oneOf = (...values: readonly string[]): Rule =>
+  rule(requirements.oneOf(values), (value) => isString(value) && values.includes(value));
 const efforts = oneOf('max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none');
 
 /** Parameters that both endpoints take. */
@@ -64,7 +52,7 @@ export const parametersOf: Readonly<Record<'chat' | 'text', Readonly<Record<stri
     logprobs: boolean,
     top_logprobs: integer(0, 20),
     tools: array,
-    tool_choice: either(string, object),
+    tool_choice: stringOrObject,
     parallel_tool_calls: boolean,
     structured_outputs: boolean,
     reasoning_effort: efforts,
@@ -85,3 +73,15 @@ export const parametersOf: Readonly<Record<'chat' | 'text', Readonly<Record<stri
   },
   text: { ...shared, logprobs: integer(0, 20), suffix: string, echo: boolean, best_of: integer(1, 20) },
 };
+
+function rule(requirement: Bilingual, isValid: (value: unknown) => boolean): Rule {
+  return (value) => (isValid(value) ? null : requirement);
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

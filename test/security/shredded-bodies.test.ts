@@ -54,7 +54,7 @@ test('a body in too many small chunks is rejected before its end, and the rest i
   client.write(`${head}${chunks(30_000)}`);
   const answer = await client.answer();
   assert.equal(answer?.status, 400);
-  assert.match(answer.body, /too many small pieces.*invalid_request/);
+  assert.match(answer.body, /too many small chunks.*invalid_request/);
   client.write(chunks(100_000));
   await client.closed();
 });

@@ -70,7 +70,7 @@ test('a head without an end, and one that arrives a byte at a time, close their 
   for (const drip of ['', `x-a: ${'b'.repeat(2_000)}`]) {
     const { ms, said } = await closedAfter(port, 'GET / HTTP/1.1\r\nhost: x\r\n', drip);
     assert.ok(ms > 200 && ms < 15_000, `${ms} ms`);
-    assert.match(said, /^HTTP\/1\.1 400 [\s\S]*did not come to its end in time[\s\S]*invalid_request/);
+    assert.match(said, /^HTTP\/1\.1 400 [\s\S]*did not arrive in time[\s\S]*invalid_request/);
   }
 });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { catalogue, type Failure, Refusal, refuse } from '../../src/errors/catalogue.ts';
 import { errorTypeOf, renderRefusal, statusOf } from '../../src/errors/error-body.ts';
+import { messages } from '../../src/errors/messages.ts';
 import { errorPairs } from '../harness/answer-rules.ts';
 
 const failures = Object.keys(catalogue) as Failure[];
@@ -66,11 +67,12 @@ test('errors that are not retryable say so', () => {
 });
 
 test('a rejection has the extras of its row and the message', () => {
-  const refusal = refuse('model_not_found', 'no such model', { model: 'a/b' });
+  const message = messages.modelNotFound('a/b');
+  const refusal = refuse('model_not_found', message, { model: 'a/b' });
   assert.deepEqual(renderRefusal(refusal).body, {
-    error: { code: 400, message: 'no such model', metadata: { error_type: 'model_not_found', model: 'a/b' } },
+    error: { code: 400, message, metadata: { error_type: 'model_not_found', model: 'a/b' } },
   });
-  assert.deepEqual(renderRefusal(refuse('not_found', 'none')).body.error.metadata, {
+  assert.deepEqual(renderRefusal(refuse('not_found', messages.noSuchModel())).body.error.metadata, {
     error_type: 'not_supported',
   });
 });

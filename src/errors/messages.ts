@@ -1,0 +1,270 @@
+import { echoed } from './echo.ts';
+
+/**
+ * Every message that a refusal of the API can carry: Korean first, then English, with what they have in common as parameters.
+ * `requirements` and `rejectReasons` are the parts from which some of them are made. Clients never branch on a message
+ * (spec:errors/1.3): its wording may change.
+ */
+
+/** One text in both languages. */
+export interface Bilingual {
+  readonly ko: string;
+  readonly en: string;
+}
+
+/** A message of this file. The brand keeps free text out of `refuse`. */
+export type Message = string & { readonly _brand: 'Message' };
+
+function message(ko: string, en: string): Message {
+  return `${ko} ${en}` as Message;
+}
+
+/** What a value must be, as the predicate of a sentence about it. The Korean fits behind `… 값은`. */
+export const requirements = {
+  string: { ko: '문자열이어야 합니다', en: 'must be a string' },
+  boolean: { ko: 'true 또는 false여야 합니다', en: 'must be a boolean' },
+  object: { ko: '객체여야 합니다', en: 'must be an object' },
+  array: { ko: '배열이어야 합니다', en: 'must be an array' },
+  strings: { ko: '문자열 배열이어야 합니다', en: 'must be an array of strings' },
+  stringOrStrings: {
+    ko: '문자열 또는 문자열 배열이어야 합니다',
+    en: 'must be a string or an array of strings',
+  },
+  stringOrObject: { ko: '문자열 또는 객체여야 합니다', en: 'must be a string or an object' },
+  nonNegative: { ko: '0 이상의 수여야 합니다', en: 'must be a number of at least 0' },
+  number: (min: number, max: number) => ({
+    ko: `${min} 이상 ${max} 이하의 수여야 합니다`,
+    en: `must be a number from ${min} to ${max}`,
+  }),
+  integer: (min: number, max: number) => ({
+    ko: `${min} 이상 ${max} 이하의 정수여야 합니다`,
+    en: `must be an integer from ${min} to ${max}`,
+  }),
+  minInteger: (min: number) => ({
+    ko: `${min} 이상의 정수여야 합니다`,
+    en: `must be an integer of at least ${min}`,
+  }),
+  oneOf: (values: readonly string[]) => ({
+    ko: `다음 중 하나여야 합니다: ${values.join(', ')}`,
+    en: `must be one of ${values.join(', ')}`,
+  }),
+  nullOrOneOf: (values: readonly string[]) => ({
+    ko: `null이거나 다음 중 하나여야 합니다: ${values.join(', ')}`,
+    en: `must be null or one of ${values.join(', ')}`,
+  }),
+  date: { ko: 'YYYY-MM-DD 형식의 날짜여야 합니다', en: 'must be a date as YYYY-MM-DD' },
+  nullOrInstant: {
+    ko: 'null이거나 2026-12-31T23:59:59Z와 같은 시각이어야 합니다',
+    en: 'must be null or an instant such as 2026-12-31T23:59:59Z',
+  },
+  spendLimit: {
+    ko: 'null이거나 0 이상 10^15 이하의 수여야 합니다',
+    en: 'must be null or a number from 0 to 10^15',
+  },
+  storableName: (maxLength: number) => ({
+    ko: `올바른 유니코드 문자로 된 ${maxLength}자 이하의 문자열이어야 합니다`,
+    en: `must be well-formed text of at most ${maxLength} characters`,
+  }),
+  notEmpty: { ko: '비어 있을 수 없습니다', en: 'must not be empty' },
+  messages: {
+    ko: '메시지가 하나 이상 있는 배열이어야 합니다',
+    en: 'must be an array of at least one message',
+  },
+  maxItems: (max: number) => ({
+    ko: `항목이 ${max}개 이하인 배열이어야 합니다`,
+    en: `must have ${max} items or fewer`,
+  }),
+  content: {
+    ko: '문자열, null, 또는 `type`이 있는 파트의 배열이어야 합니다',
+    en: 'must be a string, null or an array of parts with a `type`',
+  },
+  prompt: {
+    ko: '문자열, 문자열 배열, 또는 토큰 ID여야 합니다',
+    en: 'must be a string, an array of strings, or token ids',
+  },
+  partition: { ko: '"model" 또는 "none"이어야 합니다', en: 'must be "model" or "none"' },
+  wonAmount: { ko: '0 이상의 원화 금액이어야 합니다', en: 'must be an amount in won of at least 0' },
+  cutoffs: {
+    ko: '0 이상의 수이거나, 백분위별로 그런 수를 담은 객체여야 합니다',
+    en: 'must be a number of at least 0, or an object of such numbers by percentile',
+  },
+  validJson: { ko: '올바른 JSON이어야 합니다', en: 'must be valid JSON' },
+  sampledPeriod: {
+    ko: '`category` 또는 `language_type`과 함께 쓸 때 week 또는 month여야 합니다',
+    en: 'must be week or month with `category` or `language_type`',
+  },
+  minDate: (date: string) => ({ ko: `${date} 이후여야 합니다`, en: `must be on or after ${date}` }),
+  notAfter: (other: string) => ({
+    ko: `\`${other}\`보다 늦을 수 없습니다`,
+    en: `must not be after \`${other}\``,
+  }),
+} as const satisfies Readonly<Record<string, Bilingual | ((...parameters: never[]) => Bilingual)>>;
+
+/** Why a candidate cannot take a request: the end of a sentence about it. */
+export const rejectReasons = {
+  not_in_only: { ko: '`provider.only`에 없습니다', en: '`provider.only` does not name it' },
+  ignored: { ko: '`provider.ignore`에 있습니다', en: '`provider.ignore` names it' },
+  quantization: {
+    ko: '`provider.quantizations`에 맞지 않습니다',
+    en: '`provider.quantizations` excludes it',
+  },
+  data_collection: {
+    ko: '`provider.data_collection` 조건에 맞지 않습니다',
+    en: '`provider.data_collection` excludes it',
+  },
+  not_zdr: { ko: '`provider.zdr` 조건에 맞지 않습니다', en: '`provider.zdr` excludes it' },
+  above_max_price: {
+    ko: '`provider.max_price`(토큰 100만 개당 원)보다 비쌉니다',
+    en: 'it costs more than `provider.max_price`, which is in won per million tokens',
+  },
+  parameters_not_supported: {
+    ko: '요청의 파라미터 중 지원하지 않는 것이 있습니다',
+    en: 'it does not support every parameter that was sent',
+  },
+  context_too_small: {
+    ko: '프롬프트가 컨텍스트 길이를 넘습니다',
+    en: 'the prompt exceeds the context length',
+  },
+  input_not_supported: { ko: '지원하지 않는 종류의 입력이 있습니다', en: 'a kind of input is not supported' },
+  tools_not_supported: { ko: '도구 사용을 지원하지 않습니다', en: 'tool use is not supported' },
+  not_in_order: {
+    ko: '`provider.order`에 없고 대체 후보가 허용되지 않습니다',
+    en: '`provider.order` does not name it and fallbacks are not allowed',
+  },
+  fallback_not_allowed: { ko: '대체 후보가 허용되지 않습니다', en: 'fallbacks are not allowed' },
+  part_not_supported: {
+    ko: '요청에 지원하지 않는 부분이 있습니다',
+    en: 'a part of the request is not supported',
+  },
+} as const satisfies Readonly<Record<string, Bilingual>>;
+
+export const messages = {
+  invalidApiKey: () => message('유효하지 않은 API 키입니다.', 'Invalid API key.'),
+  expiredApiKey: () => message('만료된 API 키입니다.', 'This API key has expired.'),
+  keySuspended: () =>
+    message('관리자가 정지한 API 키입니다.', 'This API key was suspended by an administrator.'),
+  insufficientCredits: () =>
+    message(
+      '크레딧이 부족합니다. 충전한 후 다시 시도해 주세요.',
+      'Insufficient credits. Add credit and try again.',
+    ),
+  keyLimitExceeded: () =>
+    message('API 키의 사용 한도에 도달했습니다.', 'The spend limit of this API key is reached.'),
+  tooManyKeys: (max: number) =>
+    message(
+      `계정당 API 키는 최대 ${max}개입니다. 쓰지 않는 키를 폐기해 주세요.`,
+      `An account has at most ${max} keys; revoke one that is not used.`,
+    ),
+  tooManyRevokedKeys: (max: number) =>
+    message(
+      `이 계정은 지난 24시간 동안 API 키를 ${max}개 폐기했습니다. 나중에 다시 만들어 주세요.`,
+      `This account revoked ${max} keys in the last 24 hours; create a key later.`,
+    ),
+
+  tooManyRequests: () =>
+    message(
+      '요청이 너무 많습니다. Retry-After에 표시된 시간 후에 다시 시도해 주세요.',
+      'Too many requests; retry after the time in Retry-After.',
+    ),
+  bodiesTooFast: () =>
+    message(
+      '요청 본문을 너무 빠르게 보내고 있습니다. Retry-After에 표시된 시간 후에 다시 시도해 주세요.',
+      'Request bodies are sent too fast; retry after the time in Retry-After.',
+    ),
+  tooManyConnections: () =>
+    message('연결이 너무 많습니다. 잠시 후 다시 시도해 주세요.', 'Too many connections; retry later.'),
+  overloaded: () =>
+    message(
+      '서버에 부하가 많습니다. Retry-After에 표시된 시간 후에 다시 시도해 주세요.',
+      'The server is overloaded; retry after the time in Retry-After.',
+    ),
+  internalError: () => message('서버 내부 오류가 발생했습니다.', 'Internal server error.'),
+
+  noHostHeader: () => message('요청에 Host 헤더가 없습니다.', 'The request has no Host header.'),
+  notHttp: () => message('올바른 HTTP 요청이 아닙니다.', 'The request is not valid HTTP.'),
+  headTooLarge: (maxBytes: number) =>
+    message(
+      `요청 줄과 헤더가 ${maxBytes}바이트를 넘습니다.`,
+      `The request line and the headers are larger than ${maxBytes} bytes.`,
+    ),
+  requestTooSlow: () =>
+    message('요청이 제한 시간 안에 모두 도착하지 않았습니다.', 'The request did not arrive in time.'),
+  bodyTooSlow: (minBytesPerSecond: number) =>
+    message(
+      `본문이 너무 느리게 도착합니다. 초당 ${minBytesPerSecond}바이트 이상으로 보내 주세요.`,
+      `The body arrives too slowly; send at least ${minBytesPerSecond} bytes per second.`,
+    ),
+  chunksTooSmall: (minBytes: number) =>
+    message(
+      `본문이 너무 작은 조각으로 나뉘어 있습니다. 한 조각을 ${minBytes}바이트 이상으로 보내 주세요.`,
+      `The body arrived in too many small chunks; send at least ${minBytes} bytes in each chunk.`,
+    ),
+  bodyTooDeep: () => message('본문의 중첩이 너무 깊습니다.', 'The body is nested too deeply.'),
+  bodyTooManyValues: () => message('본문에 값이 너무 많습니다.', 'The body has too many values.'),
+  bodyTooManyNames: () =>
+    message('본문에 서로 다른 멤버 이름이 너무 많습니다.', 'The body has too many different member names.'),
+  bodyTooManyEscapes: () =>
+    message('본문에 이스케이프 문자가 너무 많습니다.', 'The body has too many escaped characters.'),
+  bodyNotUtf8: () => message('본문이 올바른 UTF-8이 아닙니다.', 'The body is not valid UTF-8.'),
+  bodyNotJson: () => message('본문이 올바른 JSON이 아닙니다.', 'The body is not valid JSON.'),
+  bodyNotObject: () => message('본문은 JSON 객체여야 합니다.', 'The body must be a JSON object.'),
+  missing: (name: string) => message(`\`${name}\` 값이 없습니다.`, `\`${name}\` is missing.`),
+  invalidValue: (name: string, { ko, en }: Bilingual) =>
+    message(`\`${name}\` 값은 ${ko}.`, `\`${name}\` ${en}.`),
+  exclusiveFilters: () =>
+    message(
+      '`category`와 `language_type`은 다른 필터와 함께 쓸 수 없습니다.',
+      '`category` and `language_type` cannot be combined with another filter.',
+    ),
+  windowTooLong: (maxDays: number) =>
+    message(`조회 기간은 최대 ${maxDays}일입니다.`, `The window must have at most ${maxDays} days.`),
+
+  /** In English only (spec:errors/9.1). */
+  noSuchPath: (path: string) => `${echoed(path)} is not supported by this service.` as Message,
+  methodNotAllowed: (method: string, allowed: readonly string[]) =>
+    message(
+      `이 경로에서는 ${method} 메서드를 쓸 수 없습니다. 사용 가능한 메서드: ${allowed.join(', ')}.`,
+      `${method} is not allowed here; use ${allowed.join(', ')}.`,
+    ),
+  /** In Korean only (spec:api/6.3). */
+  noSuchKey: (shortHash: string) => `키를 찾을 수 없습니다: ${shortHash}` as Message,
+  noSuchModel: () => message('해당 모델이 없습니다.', 'No such model.'),
+  noSuchGeneration: () => message('해당 생성 기록이 없습니다.', 'No such generation.'),
+
+  modelNotFound: (id: string) =>
+    message(`존재하지 않는 모델 ID입니다: ${echoed(id)}.`, `${echoed(id)} is not a valid model id.`),
+  noEndpointsFound: (models: readonly string[], reasons: readonly Bilingual[]) => {
+    const names = models.join(', ');
+    return message(
+      `이 요청을 처리할 수 있는 엔드포인트가 없습니다(${names}): ${reasons.map(({ ko }) => ko).join(', ')}.`,
+      `No endpoints found for ${names}: ${reasons.map(({ en }) => en).join(', ')}.`,
+    );
+  },
+  modelLoading: () =>
+    message(
+      '모델을 불러오는 중입니다. Retry-After에 표시된 시간 후에 다시 시도해 주세요.',
+      'The model is loading; retry after the time in Retry-After.',
+    ),
+  earlierRequestsTooSlow: () =>
+    message(
+      '이 계정에서 먼저 보낸 요청이 제한 시간 안에 끝나지 않았습니다.',
+      'Earlier requests of this account did not end in time.',
+    ),
+  upstreamTooSlow: () =>
+    message('업스트림이 제한 시간 안에 응답하지 않았습니다.', 'The upstream did not respond in time.'),
+  upstreamIdle: () =>
+    message('업스트림이 응답을 보내다가 멈췄습니다.', 'The upstream stopped sending its response.'),
+  responseTooSlow: () =>
+    message(
+      '응답이 전체 제한 시간 안에 끝나지 않았습니다.',
+      'The response did not end within the total time limit.',
+    ),
+  rejectedUpstream: () =>
+    message(
+      '모든 업스트림이 이 요청을 거절했습니다. 다시 보내도 결과는 같습니다.',
+      'Every upstream rejected this request; sending it again will not help.',
+    ),
+  upstreamsFailed: () => message('모든 업스트림 호출이 실패했습니다.', 'Every upstream call failed.'),
+  upstreamBroke: () =>
+    message('업스트림이 응답하는 도중에 실패했습니다.', 'The upstream failed during its response.'),
+} as const satisfies Readonly<Record<string, (...parameters: never[]) => Message>>;
