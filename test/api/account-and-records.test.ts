@@ -1,8 +1,8 @@
 /** `GET /key`, `GET /credits` and `GET /generation`. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { assertError } from '../harness/response-rules.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const ask = { model: 'test/echo', messages: [{ role: 'user', content: '비밀 질문 8271' }] };

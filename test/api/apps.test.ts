@@ -1,9 +1,9 @@
 /** Which app a request came from: read from its real headers, on its record, and in the account's own sums. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { booksOf } from '../harness/books.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { rawly } from '../harness/raw-client.ts';
+import { booksOf } from '../harness/read-ledger.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const messages = [{ role: 'user', content: '안녕' }];

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { rawly } from '../harness/raw-client.ts';
+import { assertError } from '../harness/response-rules.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };

@@ -1,8 +1,8 @@
 /** Requests to a model whose body is not what it must be: refused before anything is tried. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { assertError } from '../harness/answer-rules.ts';
 import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { assertError } from '../harness/response-rules.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const messages = [{ role: 'user', content: 'hi' }];

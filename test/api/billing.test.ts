@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { expireCredit } from '../../src/ledger/credit.ts';
-import { assertChatAnswer, assertCompleteStream } from '../harness/answer-rules.ts';
-import { booksOf, numberOf } from '../harness/books.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { booksOf, numberOf } from '../harness/read-ledger.ts';
+import { assertChatAnswer, assertCompleteStream } from '../harness/response-rules.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { oddUsages, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { assertChatAnswer, assertError, assertTextAnswer } from '../harness/answer-rules.ts';
-import { booksOf } from '../harness/books.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { booksOf } from '../harness/read-ledger.ts';
+import { assertChatAnswer, assertError, assertTextAnswer } from '../harness/response-rules.ts';
 import { eventsOf, textOf } from '../harness/stream.ts';
 import { piece, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 

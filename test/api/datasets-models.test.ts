@@ -11,8 +11,8 @@ import {
   type ScriptedSource,
   startSource,
 } from '../datasets/scripted-source.ts';
-import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { assertError } from '../harness/response-rules.ts';
 
 let source: ScriptedSource;
 let naru: TestGateway;

@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Agent, request } from 'undici';
-import { assertError } from '../harness/answer-rules.ts';
 import {
   startTestGateway,
   type TestAccount,
   type TestGateway,
   type TestGatewayOptions,
 } from '../harness/gateway.ts';
-import { patient } from '../harness/patience.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
+import { assertError } from '../harness/response-rules.ts';
 import { eventsOf, textOf } from '../harness/stream.ts';
+import { patient } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const mb = 1024 * 1024;

@@ -7,9 +7,9 @@ import { after, before, test } from 'node:test';
 import { catalogue, type Failure } from '../../src/errors/catalogue.ts';
 import { errorTypeOf } from '../../src/errors/error-body.ts';
 import { startWorld, type World } from '../fuzz/world.ts';
-import { assertError } from '../harness/answer-rules.ts';
 import { type Answered, type SendOptions, startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
+import { assertError } from '../harness/response-rules.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 let world: World;

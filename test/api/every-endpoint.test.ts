@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { AnyRoute } from '../../src/api/route.ts';
-import { assertCommonHeaders, assertError } from '../harness/answer-rules.ts';
 import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { rawly } from '../harness/raw-client.ts';
+import { assertCommonHeaders, assertError } from '../harness/response-rules.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const garbage = `sk-naru-v1-${'0'.repeat(64)}`;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { assertChatAnswer, assertError } from '../harness/answer-rules.ts';
-import { booksOf } from '../harness/books.ts';
 import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
-import { patient } from '../harness/patience.ts';
+import { booksOf } from '../harness/read-ledger.ts';
+import { assertChatAnswer, assertError } from '../harness/response-rules.ts';
+import { patient } from '../harness/time-limit.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import type { Reply } from '../harness/upstream-reply.ts';
 

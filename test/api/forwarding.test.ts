@@ -3,8 +3,6 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { assertChatAnswer, assertError } from '../harness/answer-rules.ts';
-import { booksOf, dumpOf } from '../harness/books.ts';
 import {
   type Answered,
   providerKey,
@@ -13,6 +11,8 @@ import {
   type TestGateway,
 } from '../harness/gateway.ts';
 import { rawly } from '../harness/raw-client.ts';
+import { booksOf, dumpOf } from '../harness/read-ledger.ts';
+import { assertChatAnswer, assertError } from '../harness/response-rules.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const messages = [{ role: 'user', content: '안녕' }];

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPlace } from '../cli/naru.ts';
-import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway } from '../harness/gateway.ts';
+import { assertError } from '../harness/response-rules.ts';
 import { TestClock } from '../harness/test-clock.ts';
 
 test('an account has at most maxKeys active keys, however many are requested concurrently', async (t) => {

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { KeyHash } from '../../src/ids/api-key.ts';
-import { assertError } from '../harness/answer-rules.ts';
 import { type Answered, startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { type Manager, manager } from '../harness/management.ts';
+import { assertError } from '../harness/response-rules.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };

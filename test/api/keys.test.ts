@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { type Manager, manager } from '../harness/management.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
+import { assertError } from '../harness/response-rules.ts';
 import { byTier } from '../harness/tier.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { RawClient } from '../harness/raw-client.ts';
+import { assertError } from '../harness/response-rules.ts';
 import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 let upstream: Upstream;

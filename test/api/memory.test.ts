@@ -1,9 +1,9 @@
 /** What all requests hold together: beyond the budget the largest get a 503, and the others go on (docs/decisions/memory-budget.md). */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { RawClient } from '../harness/raw-client.ts';
+import { assertError } from '../harness/response-rules.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const mb = 1_000_000;

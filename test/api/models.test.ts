@@ -1,9 +1,9 @@
 /** The catalogue as everyone sees it (spec:api/11 spec:compat/7,8). */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startBehindCutter } from '../chaos/behind-cutter.ts';
-import { assertCommonHeaders, assertError } from '../harness/answer-rules.ts';
+import { startBehindCutter } from '../chaos/gateway-behind-cutter.ts';
 import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { assertCommonHeaders, assertError } from '../harness/response-rules.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 let fast: Upstream;

@@ -1,8 +1,8 @@
 /** `GET /providers` (spec:compat/12). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertCommonHeaders } from '../harness/answer-rules.ts';
 import { startTestGateway, type TestGatewayOptions } from '../harness/gateway.ts';
+import { assertCommonHeaders } from '../harness/response-rules.ts';
 
 const pages = {
   privacy_policy_url: 'https://acme.example/privacy',

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { assertError } from '../harness/answer-rules.ts';
 import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { assertError } from '../harness/response-rules.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 let upstream: Upstream;

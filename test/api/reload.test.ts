@@ -7,7 +7,7 @@ import { systemClock } from '../../src/time/clock.ts';
 import { callUpstream } from '../../src/upstreams/call.ts';
 import { startTestGateway, type TestGateway, type TestModel, testConfig } from '../harness/gateway.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { gate } from '../harness/upstream-acts.ts';
+import { gate } from '../harness/upstream-actions.ts';
 
 let first: Upstream;
 let second: Upstream;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
-import { patient } from '../harness/patience.ts';
+import { patient } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 /* What traffic teaches the gateway about its candidates, and what that does to the next request. */

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { providerKey, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { booksOf, numberOf } from '../harness/read-ledger.ts';
 import {
   assertBrokenStream,
   assertCommonHeaders,
   assertCompleteStream,
   assertError,
-} from '../harness/answer-rules.ts';
-import { booksOf, numberOf } from '../harness/books.ts';
-import { providerKey, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
-import { patient } from '../harness/patience.ts';
+} from '../harness/response-rules.ts';
 import { eventsOf, textOf } from '../harness/stream.ts';
+import { patient } from '../harness/time-limit.ts';
 import { gate, piece, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const korean = '나루는 강을 건너는 곳 👩‍👩‍👧‍👦 — ferry, 渡し場 🇰🇷';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
+import { assertError } from '../harness/response-rules.ts';
 
 let naru: TestGateway;
 before(async () => {

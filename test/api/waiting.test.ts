@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { assertError } from '../harness/answer-rules.ts';
 import { type Answered, startTestGateway, type TestGateway } from '../harness/gateway.ts';
-import { patient } from '../harness/patience.ts';
+import { assertError } from '../harness/response-rules.ts';
+import { patient } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 let upstream: Upstream;

@@ -16,7 +16,7 @@ import { kills } from './goals/kills.ts';
 import { lostCommits } from './goals/lost-commits.ts';
 import { openStreams } from './goals/open-streams.ts';
 import { overload } from './goals/overload.ts';
-import { unread } from './goals/unread.ts';
+import { unread } from './goals/unread-responses.ts';
 
 const goals: Readonly<Record<string, (run: GoalRun) => Promise<readonly Outcome[]>>> = {
   kills,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestAccount, TestGateway } from '../harness/gateway.ts';
-import { patient } from '../harness/patience.ts';
-import { startBehindCutter } from './behind-cutter.ts';
+import { patient } from '../harness/time-limit.ts';
+import { startBehindCutter } from './gateway-behind-cutter.ts';
 import { createPayer, until } from './naru-process.ts';
 
 const script = { act: 'answer', words: 5, waitMs: 0, prompt: 10 };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fullOnly } from '../harness/tier.ts';
 import { assertMet, auditHistory, auditMemory, expectedRefusals, readBooks, readJson } from './audit.ts';
-import { type BehindCutter, startBehindCutter } from './behind-cutter.ts';
+import { type BehindCutter, startBehindCutter } from './gateway-behind-cutter.ts';
 import { type Load, startLoad } from './load.ts';
 import { createPayer, type Payer, until } from './naru-process.ts';
 

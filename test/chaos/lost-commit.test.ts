@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byTier } from '../harness/tier.ts';
 import { assertMet, auditHistory, auditMemory, readBooks, readJson } from './audit.ts';
-import { startBehindCutter } from './behind-cutter.ts';
+import { startBehindCutter } from './gateway-behind-cutter.ts';
 import { startLoad } from './load.ts';
 import { createPayer, until } from './naru-process.ts';
 import type { Fate } from './proxy.ts';

@@ -15,7 +15,7 @@ import { attachEmbedded } from '../../src/postgres/embedded.ts';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { patient } from '../harness/patience.ts';
+import { patient } from '../harness/time-limit.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readyLimitMs = 60_000;

@@ -4,7 +4,7 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { which } from '../../src/postgres/run-command.ts';
-import { patient } from '../harness/patience.ts';
+import { patient } from '../harness/time-limit.ts';
 import { ask } from './client.ts';
 import { createPayer, createSite, isRunning, postmasterOf, startNaru, until } from './naru-process.ts';
 

@@ -4,7 +4,7 @@ import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { patient } from '../harness/patience.ts';
+import { patient } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream } from '../harness/upstream.ts';
 import { assertMet, auditHistory, readBooks } from './audit.ts';
 import { ask, type Sight } from './client.ts';

@@ -8,8 +8,8 @@ import { openOperatorService } from '../../src/admin/open-operator-service.ts';
 import type { ProcessContext } from '../../src/app/process-context.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
-import { patient } from '../harness/patience.ts';
 import { byTier } from '../harness/tier.ts';
+import { patient } from '../harness/time-limit.ts';
 
 export const root = join(import.meta.dirname, '../..');
 

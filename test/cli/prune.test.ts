@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
-import { tamper } from '../harness/tamper.ts';
+import { tamper } from '../harness/ledger-guards.ts';
 import { openLedger } from '../ledger/world.ts';
 import { createPlace } from './naru.ts';
 

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { patient } from '../harness/patience.ts';
+import { patient } from '../harness/time-limit.ts';
 import { endOf, eventually, hear, root } from './naru.ts';
 
 /** The parent, with a program of a few lines below it. */

@@ -3,7 +3,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { after, describe, test } from 'node:test';
 import type { Received } from '../harness/upstream-connection.ts';
 import type { Wire } from '../harness/wire.ts';
-import { askWire } from '../harness/wire-ask.ts';
+import { askWire } from '../harness/wire-request.ts';
 import { openWireWorld, wires } from '../harness/wire-world.ts';
 
 const strange = {

@@ -6,13 +6,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Bytes } from '../../src/dialects/dialect.ts';
-import { booksOf } from '../harness/books.ts';
+import { booksOf } from '../harness/read-ledger.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { byTier, sampledRange } from '../harness/tier.ts';
 import type { WireAnswer } from '../harness/wire.ts';
-import { understoodStream } from '../harness/wire-ask.ts';
 import { frame } from '../harness/wire-bedrock.ts';
 import { begin, listen, streamOf, streamPaths, type Told } from '../harness/wire-listen.ts';
+import { understoodStream } from '../harness/wire-request.ts';
 import { openWireWorld, type WireWorld, wireModel, wires } from '../harness/wire-world.ts';
 
 const answer: WireAnswer = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { booksOf, dumpOf } from '../harness/books.ts';
+import { booksOf, dumpOf } from '../harness/read-ledger.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { gate, reply } from '../harness/upstream.ts';
 import type { WireAnswer } from '../harness/wire.ts';

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { Agent } from 'undici';
-import { assertCommonHeaders, assertError } from '../harness/answer-rules.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
+import { assertCommonHeaders, assertError } from '../harness/response-rules.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
-import { answered, through } from './answers.ts';
 import { freePort, type Nginx, type NginxOptions, startNginx } from './nginx.ts';
+import { answered, through } from './requests.ts';
 
 const mb = 1024 * 1024;
 let upstream: Upstream;

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway } from '../harness/gateway.ts';
-import { through } from './answers.ts';
+import { assertError } from '../harness/response-rules.ts';
 import { freePort, startNginx } from './nginx.ts';
+import { through } from './requests.ts';
 
 /** A server that takes a whole request and then fails it. */
 async function failing(t: TestContext, fail: (socket: Socket) => void) {

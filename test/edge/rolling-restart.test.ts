@@ -12,7 +12,7 @@ import { createPayer, createSite, type Payer, startNaru, until } from '../chaos/
 import { scriptedReply } from '../chaos/orders.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
 import { gate, reply, startUpstream } from '../harness/upstream.ts';
-import type { Gate } from '../harness/upstream-acts.ts';
+import type { Gate } from '../harness/upstream-actions.ts';
 import { freePort, type Nginx, startNginx } from './nginx.ts';
 
 const rounds = 1;

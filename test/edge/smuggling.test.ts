@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { type RawAnswer, RawClient } from '../harness/raw-client.ts';
-import { answered } from './answers.ts';
+import { assertError } from '../harness/response-rules.ts';
 import { type Nginx, startNginx } from './nginx.ts';
+import { answered } from './requests.ts';
 
 let naru: TestGateway;
 let nginx: Nginx;

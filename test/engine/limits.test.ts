@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { patient } from '../harness/patience.ts';
+import { patient } from '../harness/time-limit.ts';
 import { freePort, type RunningEngine, spawnEngine, startEngine } from './running-engine.ts';
 
 let engine: RunningEngine;

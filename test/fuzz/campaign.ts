@@ -1,8 +1,8 @@
+import { bytesOf, Line } from './connection.ts';
 import type { Operation } from './document.ts';
 import { readDocument } from './document.ts';
 import { type Drawn, draw, type Learnt } from './draw.ts';
 import { type Judged, judge } from './judge.ts';
-import { bytesOf, Line } from './line.ts';
 import type { World } from './world.ts';
 
 /** A request whose answer broke a rule, made as small as it would still break it. */

@@ -6,10 +6,10 @@ import { after, before, test } from 'node:test';
 import { newRequestId } from '../../src/ids/request-id.ts';
 import { type RawAnswer, rawly } from '../harness/raw-client.ts';
 import { runCampaign } from './campaign.ts';
+import { bytesOf } from './connection.ts';
 import { type Operation, readDocument } from './document.ts';
 import type { Drawn } from './draw.ts';
 import { judge } from './judge.ts';
-import { bytesOf } from './line.ts';
 import { startWorld, type World } from './world.ts';
 
 let world: World;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { z } from 'zod';
-import { assertCommonHeaders, assertError } from '../harness/answer-rules.ts';
 import type { RawAnswer } from '../harness/raw-client.ts';
+import { assertCommonHeaders, assertError } from '../harness/response-rules.ts';
 import { eventsOf } from '../harness/stream.ts';
 import type { Operation } from './document.ts';
 import type { Drawn } from './draw.ts';

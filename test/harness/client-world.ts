@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
-import { booksOf, numberOf } from './books.ts';
 import {
   type AccountOptions,
   startTestGateway,
@@ -9,6 +8,7 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from './gateway.ts';
+import { booksOf, numberOf } from './read-ledger.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /** What a client from npm is pointed at: a gateway with one scripted upstream behind each of its models. */

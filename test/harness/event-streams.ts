@@ -8,7 +8,7 @@ import {
   stop,
   streamHead,
   used,
-} from '../chaos/faults/speech.ts';
+} from '../chaos/faults/payloads.ts';
 import type { Wire, WireBlock } from './wire.ts';
 import { anthropicWire } from './wire-anthropic.ts';
 import { bedrockWire, frame } from './wire-bedrock.ts';

@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { SlotSettings } from '../../src/config/slot.ts';
 import type { Slots, SlotsOptions, SlotsSettings } from '../../src/slots/slots.ts';
-import { patient } from './patience.ts';
+import { patient } from './time-limit.ts';
 
 /** How a scripted engine misbehaves; it serves at once and well where nothing is said. */
 export interface EngineScript {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { type Clock, pause } from '../../src/time/clock.ts';
-import type { Act } from './upstream-acts.ts';
+import type { Act } from './upstream-actions.ts';
 import type { Asked } from './upstream-openai.ts';
 import { headerOf, type ReadEvent, type RequestHead, RequestReader } from './upstream-read.ts';
 import type { Reply } from './upstream-reply.ts';

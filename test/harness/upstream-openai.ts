@@ -1,4 +1,4 @@
-import { type Act, bytesOf, type Gate, type Rendered } from './upstream-acts.ts';
+import { type Act, bytesOf, type Gate, type Rendered } from './upstream-actions.ts';
 import type { RequestHead } from './upstream-read.ts';
 
 /** What a reply may depend on. */

@@ -10,7 +10,7 @@ import {
   type Place,
   type Rendered,
   split,
-} from './upstream-acts.ts';
+} from './upstream-actions.ts';
 import {
   type AnswerOptions,
   type Asked,

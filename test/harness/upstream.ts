@@ -119,6 +119,6 @@ export async function startUpstream(options: { readonly clock?: Clock } = {}): P
   };
 }
 
-export { gate } from './upstream-acts.ts';
+export { gate } from './upstream-actions.ts';
 export { usage } from './upstream-openai.ts';
 export { oddUsages, piece, reply } from './upstream-reply.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { begins, delta, done, framed, hang, role, stop, streamHead, used } from '../chaos/faults/speech.ts';
+import { begins, delta, done, framed, hang, role, stop, streamHead, used } from '../chaos/faults/payloads.ts';
 import { type Act, type FaultySite, startSite } from '../chaos/faults/wire.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { eventsOf, textOf } from '../harness/stream.ts';

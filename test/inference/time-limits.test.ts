@@ -1,9 +1,9 @@
 /** How long one candidate, one request and one answer may take (spec:errors/8). */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { assertBrokenStream, assertError } from '../harness/answer-rules.ts';
-import { booksOf } from '../harness/books.ts';
 import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { booksOf } from '../harness/read-ledger.ts';
+import { assertBrokenStream, assertError } from '../harness/response-rules.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 

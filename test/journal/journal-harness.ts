@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import type { JournalEvent } from '../../src/journal/errors.ts';
 import { Journal, type JournalOptions, type ReplayedRecord } from '../../src/journal/journal.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
-import { patient } from '../harness/patience.ts';
+import { patient } from '../harness/time-limit.ts';
 
 const opened = new WeakMap<TestContext, Journal[]>();
 

@@ -8,7 +8,7 @@ import { findDifferences } from '../../src/ledger/verification-sql.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
-import { liftGuards, tamper } from '../harness/tamper.ts';
+import { liftGuards, tamper } from '../harness/ledger-guards.ts';
 import { sample } from '../harness/tier.ts';
 import { type LedgerWorld, openLedger } from './world.ts';
 

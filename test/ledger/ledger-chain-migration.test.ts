@@ -14,7 +14,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { createTestDatabase } from '../harness/database.ts';
-import { tamper } from '../harness/tamper.ts';
+import { tamper } from '../harness/ledger-guards.ts';
 
 const folder = join(import.meta.dirname, '../../src/store/migrations');
 const nowMs = Date.UTC(2026, 10, 20, 3);

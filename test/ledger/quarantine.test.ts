@@ -11,7 +11,7 @@ import { listQuarantined, storeQuarantined } from '../../src/ledger/quarantine-s
 import { silentLog } from '../../src/log/log.ts';
 import { until } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
-import { tamper } from '../harness/tamper.ts';
+import { tamper } from '../harness/ledger-guards.ts';
 import { startUpstream } from '../harness/upstream.ts';
 import { openLedger } from './world.ts';
 

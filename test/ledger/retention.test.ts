@@ -12,7 +12,7 @@ import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
-import { patient } from '../harness/patience.ts';
+import { patient } from '../harness/time-limit.ts';
 import { type LedgerWorld, openLedger } from './world.ts';
 
 // src/ledger/README.md

@@ -9,8 +9,8 @@ import { Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { tamper } from '../harness/ledger-guards.ts';
 import { insertPrice } from '../harness/price.ts';
-import { tamper } from '../harness/tamper.ts';
 
 let naru: TestGateway;
 /** Prices of a request, whatever its size, by what it costs. */

@@ -8,8 +8,8 @@ import { krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { createTestDatabase } from '../harness/database.ts';
+import { liftGuards } from '../harness/ledger-guards.ts';
 import { insertPrice } from '../harness/price.ts';
-import { liftGuards } from '../harness/tamper.ts';
 import { TestClock } from '../harness/test-clock.ts';
 
 /** A ledger with one account and one key, without a gateway around it. */

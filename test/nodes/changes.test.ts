@@ -14,7 +14,7 @@ import { until } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestAccount, type TestGateway, testConfig } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
-import { type DeafProxy, startDeafProxy } from './deaf-proxy.ts';
+import { type DeafProxy, startDeafProxy } from './notification-filter.ts';
 
 // What is changed by way of one node is effective on every other within a second, also where nothing is announced.
 

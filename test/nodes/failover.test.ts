@@ -6,7 +6,7 @@ import { createPlace, eventually, type Serving } from '../cli/naru.ts';
 import { assertExact, createPayer, settledOn, startPair } from '../harness/failover-pair.ts';
 import { byTier } from '../harness/tier.ts';
 import { reply, startUpstream, usage } from '../harness/upstream.ts';
-import { ask, type Ended } from './team.ts';
+import { ask, type Ended } from './worker-site.ts';
 
 function answeredIds(answers: readonly Ended[]): readonly string[] {
   for (const { status, text } of answers) assert.equal(status, 200, text);

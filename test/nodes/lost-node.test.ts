@@ -11,8 +11,8 @@ import { eventually, type Place, type Serving } from '../cli/naru.ts';
 import { urlOf } from '../harness/database.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
-import { createWorld } from './copies.ts';
-import { ask, costWon, createSite } from './team.ts';
+import { createWorld } from './directory-copies.ts';
+import { ask, costWon, createSite } from './worker-site.ts';
 
 /* Charges that clients saw and the database does not have: whose node is lost, and whose journal is on another database. */
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPlace, type Place, type Serving } from '../cli/naru.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
-import { patient } from '../harness/patience.ts';
+import { patient } from '../harness/time-limit.ts';
 import { reply, startUpstream, usage } from '../harness/upstream.ts';
-import { startDeafProxy } from './deaf-proxy.ts';
+import { startDeafProxy } from './notification-filter.ts';
 
 /* docs/decisions/publishing-prices.md: a published price holds on every node within a second, also where nothing is announced. */
 

@@ -10,8 +10,8 @@ import { pause, systemClock } from '../../src/time/clock.ts';
 import { type Cutter, startCutter } from '../chaos/proxy.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
-import { patient } from '../harness/patience.ts';
 import { fullOnly, sample } from '../harness/tier.ts';
+import { patient } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const config = { limits: { debt_floor_krw: 0 } };

@@ -3,8 +3,8 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
-import { patient } from '../harness/patience.ts';
 import { byTier } from '../harness/tier.ts';
+import { patient } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 // Several nodes on one database, each a whole gateway with a journal of its own.

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { eventually } from '../cli/naru.ts';
-import { patient } from '../harness/patience.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
+import { patient } from '../harness/time-limit.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
 import {
   ask,
@@ -19,7 +19,7 @@ import {
   isRunning,
   metricOf,
   type Team,
-} from './team.ts';
+} from './worker-site.ts';
 
 /* `naru up --workers N`: several processes of one machine that share a port, an embedded database and the engines. */
 

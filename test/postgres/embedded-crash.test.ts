@@ -9,8 +9,8 @@ import { type EmbeddedServer, startEmbedded } from '../../src/postgres/embedded.
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { which } from '../../src/postgres/run-command.ts';
 import { connect, type DatabaseAddress } from '../../src/store/connection.ts';
-import { patient } from '../harness/patience.ts';
 import { fullOnly } from '../harness/tier.ts';
+import { patient } from '../harness/time-limit.ts';
 
 const uid = process.getuid?.() ?? -1;
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'naru-embedded-crash-')));

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/time/clock.ts';
 import { JsonGuard } from '../../src/wire/json-guard.ts';
 import { JsonParser } from '../../src/wire/json-parser.ts';
 import { attackBody, attackKinds } from '../chaos/goals/attack-bodies.ts';
-import { patient } from '../harness/patience.ts';
+import { patient } from '../harness/time-limit.ts';
 
 const parser = new JsonParser({ clock: systemClock, log: silentLog });
 after(() => parser.close());

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generationIdOf, newGenerationUuid } from '../../src/ids/generation-id.ts';
-import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway } from '../harness/gateway.ts';
+import { assertError } from '../harness/response-rules.ts';
 
 // spec:conformance/20
 test('an unforeseen error returns only the request id to the client, and the log has its details', async (t) => {

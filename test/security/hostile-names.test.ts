@@ -4,8 +4,8 @@ import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { ByteStream } from '../../src/upstreams/byte-stream.ts';
 import { decoded } from '../../src/upstreams/decode.ts';
-import { assertError } from '../harness/answer-rules.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { assertError } from '../harness/response-rules.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const names = ['__proto__', 'constructor', 'prototype', 'toString', 'valueOf', 'hasOwnProperty'];

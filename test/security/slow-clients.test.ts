@@ -8,8 +8,8 @@ import { type ConnectionTimeouts, type Served, serve } from '../../src/http/serv
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import type { Reply } from '../../src/wire/reply.ts';
-import { patient } from '../harness/patience.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
+import { patient } from '../harness/time-limit.ts';
 
 const hasty: ConnectionTimeouts = { headersMs: 300, requestMs: 900, idleMs: 400, checkEveryMs: 50 };
 const large = Buffer.alloc(64 * 1024 * 1024, 'x');

@@ -1,7 +1,7 @@
+import type { Told } from './client-view.ts';
 import type { Journey } from './journey.ts';
 import type { Tables } from './model/tables.ts';
 import type { Store, Transaction } from './model/transactions.ts';
-import type { Told } from './told.ts';
 import type { Rates } from './truth.ts';
 
 const usageKind = 3;

@@ -1,7 +1,7 @@
 import { send } from './client.ts';
+import type { Told } from './client-view.ts';
 import { read } from './reader.ts';
 import type { Holder, Simulation } from './simulation.ts';
-import type { Told } from './told.ts';
 import { mostWords } from './upstreams.ts';
 
 /** How long a gateway has for letting go of its upstreams once nobody waits for anything. */

@@ -4,10 +4,10 @@ import { ClientDisconnected } from '../../src/errors/request-aborted.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { parseJson } from '../../src/wire/parse-json.ts';
 import type { Reply } from '../../src/wire/reply.ts';
+import type { Told } from './client-view.ts';
 import type { SimGateway } from './gateway.ts';
 import type { SimProcess } from './process.ts';
 import type { Timeline } from './time.ts';
-import type { Told } from './told.ts';
 
 /** One request as a client sends it. */
 export interface Sending {

@@ -5,13 +5,13 @@ import { adjustCredit, type CorrectionOutcome, refundGeneration } from '../../sr
 import { grantCredit } from '../../src/ledger/credit.ts';
 import { type Krw, krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
+import type { Told } from './client-view.ts';
 import type { Tables } from './model/tables.ts';
 import type { Transaction } from './model/transactions.ts';
 import { Link } from './network.ts';
 import { SimProcess } from './process.ts';
 import type { Holder, Simulation } from './simulation.ts';
 import { beginningMs } from './time.ts';
-import type { Told } from './told.ts';
 import { keyOf } from './world.ts';
 
 const noticedWithinMs = 1_000;

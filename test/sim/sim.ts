@@ -4,8 +4,8 @@
  */
 import { parseArgs } from 'node:util';
 import { runSeeds } from './campaign.ts';
+import { runPoints } from './crash-points.ts';
 import { runMutations } from './mutate.ts';
-import { runPoints } from './points.ts';
 
 const { values } = parseArgs({
   options: {

@@ -4,6 +4,7 @@ import { isConnectionLoss } from '../../src/store/connection.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { Callers } from './callers.ts';
 import type { Life } from './claims.ts';
+import type { Told } from './client-view.ts';
 import { Faults } from './faults.ts';
 import { startSimGateway } from './gateway.ts';
 import { type Goal, Journey, Violation } from './journey.ts';
@@ -16,7 +17,6 @@ import { crowdOf, type Forgetting, forgettingOf, largeOf, type Plan, planOf, qui
 import { SimProcess } from './process.ts';
 import { Random } from './random.ts';
 import { beginningMs, type MachineTime, Timeline } from './time.ts';
-import type { Told } from './told.ts';
 import { Truth } from './truth.ts';
 import { simProvider, UpstreamCalls } from './upstreams.ts';
 import { Witness } from './witness.ts';

@@ -1,6 +1,7 @@
 import type { Accounting } from '../../src/app/accounting.ts';
 import { Audit } from './audit.ts';
 import { Claims, type Life, type Subject } from './claims.ts';
+import type { Told } from './client-view.ts';
 import { type Journey, Violation } from './journey.ts';
 import type { Tables } from './model/tables.ts';
 import type { Store, Transaction } from './model/transactions.ts';
@@ -8,7 +9,6 @@ import type { Plan } from './plan.ts';
 import type { SimProcess } from './process.ts';
 import { type Arrival, Queue } from './queue.ts';
 import { beginningMs, type Timeline } from './time.ts';
-import type { Told } from './told.ts';
 
 /** What is charged at one price, micro-won for each prompt and completion token. */
 export interface Rates {

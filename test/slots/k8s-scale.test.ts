@@ -10,7 +10,7 @@ import type { SlotLease, Slots, SlotsOptions } from '../../src/slots/slots.ts';
 import { type Clock, pause, systemClock } from '../../src/time/clock.ts';
 import { engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts';
 import { type Fault, type KubeApi, kubePath, startKubeApi } from '../harness/kube-api.ts';
-import { patient } from '../harness/patience.ts';
+import { patient } from '../harness/time-limit.ts';
 
 /* A slot whose engine is a Deployment (design.md, K), against an API server on TLS. */
 

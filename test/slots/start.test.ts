@@ -7,7 +7,7 @@ import { pickFreePort } from '../../src/slots/drivers/launch.ts';
 import { groupMembers } from '../../src/slots/drivers/process-table.ts';
 import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
 import { engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts';
-import { patient } from '../harness/patience.ts';
+import { patient } from '../harness/time-limit.ts';
 
 const signal = (): AbortSignal => new AbortController().signal;
 const me = (coldWaitMs?: number) => ({

@@ -8,8 +8,8 @@ import { groupMembers, groupMembersByPs, identify } from '../../src/slots/driver
 import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
 import type { Timer } from '../../src/time/clock.ts';
 import { type EngineScript, engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts';
-import { patient } from '../harness/patience.ts';
 import { TestClock } from '../harness/test-clock.ts';
+import { patient } from '../harness/time-limit.ts';
 
 const me = () => ({ accountId: 1, signal: new AbortController().signal });
 const engineFile = fileURLToPath(new URL('../harness/fake-engine.ts', import.meta.url));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { wholeAnswer } from '../chaos/faults/speech.ts';
+import { wholeAnswer } from '../chaos/faults/payloads.ts';
 import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 
 /** What an upstream does with the n-th request of a connection, counted from 1. */

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import type { Answered, SendOptions, TestGateway } from '../../harness/gateway.ts';
+import { type Books, booksOf } from '../../harness/read-ledger.ts';
 import {
   assertBrokenStream,
   assertChatAnswer,
   assertCommonHeaders,
   assertCompleteStream,
   assertError,
-} from '../../harness/answer-rules.ts';
-import { type Books, booksOf } from '../../harness/books.ts';
-import type { Answered, SendOptions, TestGateway } from '../../harness/gateway.ts';
-import { patient } from '../../harness/patience.ts';
+} from '../../harness/response-rules.ts';
 import { eventsOf, textOf } from '../../harness/stream.ts';
+import { patient } from '../../harness/time-limit.ts';
 import type { Count, Expected, Takes } from './fault.ts';
 import { budgets, priceE7, rescue, type Standing, type World } from './world.ts';
 

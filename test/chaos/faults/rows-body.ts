@@ -14,7 +14,7 @@ import {
   sendsAndCloses,
   story,
   wholeAnswer,
-} from './speech.ts';
+} from './payloads.ts';
 import type { Act } from './wire.ts';
 
 const text = JSON.stringify(answer());

@@ -16,7 +16,7 @@ import {
   stop,
   streams,
   used,
-} from './speech.ts';
+} from './payloads.ts';
 import type { Act } from './wire.ts';
 
 const indexed = (index: unknown): Act =>

@@ -15,7 +15,7 @@ import {
   streamHead,
   streams,
   used,
-} from './speech.ts';
+} from './payloads.ts';
 
 export const cuts: FaultClass = {
   name: 'cut mid-stream',

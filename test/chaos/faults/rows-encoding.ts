@@ -23,7 +23,7 @@ import {
   story,
   streamHead,
   used,
-} from './speech.ts';
+} from './payloads.ts';
 import type { Act } from './wire.ts';
 
 const korean = '나루터에서 배를 탄다 🛶👩‍👩‍👧‍👦 끝';

@@ -15,7 +15,7 @@ import {
   story,
   streamHead,
   wholeAnswer,
-} from './speech.ts';
+} from './payloads.ts';
 import type { Act } from './wire.ts';
 
 const whole = wholeAnswer();

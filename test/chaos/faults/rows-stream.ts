@@ -19,7 +19,7 @@ import {
   streamHead,
   streams,
   used,
-} from './speech.ts';
+} from './payloads.ts';
 import type { Act } from './wire.ts';
 
 /** As many bytes as the events have that are cut. */

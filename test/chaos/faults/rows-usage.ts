@@ -15,7 +15,7 @@ import {
   streams,
   used,
   wholeAnswer,
-} from './speech.ts';
+} from './payloads.ts';
 
 /** A claim in a whole answer and in the chunk of a stream. */
 function claims(name: string, usage: unknown, prompt: Count, completion: Count): Fault {

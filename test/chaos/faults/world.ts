@@ -2,6 +2,7 @@ import { startTestGateway, type TestAccount, type TestGateway } from '../../harn
 import { TestClock } from '../../harness/test-clock.ts';
 import { spread } from '../../harness/tier.ts';
 import type { Fault, FaultClass } from './fault.ts';
+import { answer, delta, done, either, response, sends, stop, streams, used } from './payloads.ts';
 import { bodyClasses } from './rows-body.ts';
 import { choices } from './rows-choice.ts';
 import { connectionClasses } from './rows-connection.ts';
@@ -12,7 +13,6 @@ import { statusClasses } from './rows-status.ts';
 import { streamClasses } from './rows-stream.ts';
 import { texts } from './rows-text.ts';
 import { usages } from './rows-usage.ts';
-import { answer, delta, done, either, response, sends, stop, streams, used } from './speech.ts';
 import { type FaultySite, startSite } from './wire.ts';
 
 /** The limits of the gateway under test, in milliseconds at scale 1. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Wire, WireAnswer } from '../harness/wire.ts';
-import { askWire as ask, weather } from '../harness/wire-ask.ts';
+import { askWire as ask, weather } from '../harness/wire-request.ts';
 import { openWireWorld, type WireWorld, wires } from '../harness/wire-world.ts';
 
 const messages = [{ role: 'user', content: 'How warm is it in Seoul right now?' }];

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { catalogue, type Failure, Refusal, refuse } from '../../src/errors/catalogue.ts';
 import { errorTypeOf, renderRefusal, statusOf } from '../../src/errors/error-body.ts';
 import { messages } from '../../src/errors/messages.ts';
-import { errorPairs } from '../harness/answer-rules.ts';
+import { errorPairs } from '../harness/response-rules.ts';
 
 const failures = Object.keys(catalogue) as Failure[];
 /** Extras of every kind, as a thrower would give them. */

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import OpenAI from 'openai';
-import { assertError } from '../harness/answer-rules.ts';
 import {
   type Answered,
   providerKey,
@@ -10,6 +9,7 @@ import {
   type TestAccount,
   type TestGateway,
 } from '../harness/gateway.ts';
+import { assertError } from '../harness/response-rules.ts';
 import { piece, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import type { Reply } from '../harness/upstream-reply.ts';
 

@@ -11,8 +11,8 @@ import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import type { Reply, StreamReply } from '../../src/wire/reply.ts';
 import { until } from '../chaos/naru-process.ts';
-import { patient } from '../harness/patience.ts';
 import { RawClient } from '../harness/raw-client.ts';
+import { patient } from '../harness/time-limit.ts';
 
 const stallMs = 500;
 const large = Buffer.alloc(32 * 1024 * 1024, 'x');

@@ -15,8 +15,8 @@ import { eventually, type Place } from '../cli/naru.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { fullOnly } from '../harness/tier.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
-import { createWorld } from './copies.ts';
-import { ask, costWon } from './team.ts';
+import { createWorld } from './directory-copies.ts';
+import { ask, costWon } from './worker-site.ts';
 
 /* Data directories that were copied, on one database of their own, served by real processes. */
 

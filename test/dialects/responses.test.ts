@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { booksOf, numberOf } from '../harness/books.ts';
+import { booksOf, numberOf } from '../harness/read-ledger.ts';
 import type { WireAnswer } from '../harness/wire.ts';
-import { askWire as ask, understoodStream, weather } from '../harness/wire-ask.ts';
+import { askWire as ask, understoodStream, weather } from '../harness/wire-request.ts';
 import { openWireWorld, type WireWorld, wireModel, wires } from '../harness/wire-world.ts';
 
 const hello: WireAnswer = { blocks: [{ text: ['Hel', 'lo, ', '안녕'] }] };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byTier, sample, sampledRange, spread } from '../harness/tier.ts';
+import { byTier, sample, sampledRange, spread } from './tier.ts';
 
 const all = Array.from({ length: 1_000 }, (_, at) => at);
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { startBehindCutter } from './behind-cutter.ts';
+import { startBehindCutter } from './gateway-behind-cutter.ts';
 import { until } from './naru-process.ts';
 
 test('a client that disconnects during its authentication query does not stay in flight', async (t) => {
