@@ -361,8 +361,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'tenants: a record on its way is read by another',
     file: 'src/api/generation.ts',
-    from: 'onTheWay?.accountId === caller.accountId ? onTheWay : null',
-    to: 'onTheWay ?? null',
+    from: 'pending?.accountId === caller.accountId ? pending : null',
+    to: 'pending ?? null',
   },
   {
     name: 'tenants: the entry of a batch is that of its first account',

@@ -112,7 +112,7 @@ describe('a stop', { concurrency: 3 }, () => {
     for (const answer of await Promise.all([queued, starting])) assert.equal(answer.kind, 'loading');
     assert.equal(lease.cancelReason.aborted, true);
     for (const pid of pids) assert.deepEqual(await groupMembers(pid), []);
-    assert.deepEqual(await slots.acquire('local-a', me()), { kind: 'loading', retryAfterSec: 1 });
+    assert.equal((await slots.acquire('local-a', me())).kind, 'loading');
   });
 
   const scripts: readonly [string, EngineScript][] = [
