@@ -6,45 +6,46 @@ import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
 import type { CallLimits, RequestLimit } from './call-cancellation.ts';
-import { tryCandidate } from './call-candidate.ts';
-import type { AttemptContext, CandidateResponse, Outcome } from './outcome.ts';
+import { type CandidateCall, callCandidate } from './call-candidate.ts';
+import type { OpenResponse } from './open-response.ts';
+import type { AttemptContext, Outcome } from './outcome.ts';
 import { timeoutOf } from './stream-error.ts';
 import type { TargetResolver } from './upstream-target.ts';
 
-/** What the chain needs: callers for candidates, the time, and the budget of spec:errors/8.1. */
+/** What trying a chain of candidates needs: their targets, the clock, and the time limits of spec:errors/8.1. */
 export interface Chain {
   readonly targets: TargetResolver;
   readonly clock: Clock;
-  /** What becomes of each attempt is told here. */
+  /** Records how each attempt ended. */
   readonly health: Health;
-  /** Milliseconds of waiting for upstreams, over all candidates, until the first byte. */
+  /** Milliseconds of waiting for the first byte, over all candidates. */
   readonly budgetMs: number;
-  /** Milliseconds of the calls to all candidates together, to the last byte; null: no such limit. */
+  /** Milliseconds of all calls together, to the last byte; null: no such limit. */
   readonly totalTimeoutMs: number | null;
-  /** Milliseconds to the first byte of one candidate while another is left: of a streamed request and of a whole one. */
+  /** Milliseconds to the first byte of one candidate while another is left, for a streamed and for a whole response. */
   readonly fallbackStreamMs: number;
   readonly fallbackWholeMs: number;
 }
 
-/** A candidate that was slow lately has this many times its p99 before the next one is tried. */
+/** A candidate that was slow lately gets this many times its p99 before the next one is tried. */
 const slowFactor = 4;
 
 type Failure = Exclude<Outcome, { readonly kind: 'answered' | 'cancelled' }>;
 
-/** A timer may ring this much before its time by the other clock. */
+/** A timer may fire this much early by the monotonic clock. */
 const timerSlackMs = 5;
 
 /**
- * Tries candidates in order until one has said something that means something; nothing has been sent to the client before
- * (spec:errors/4.3). Refuses with `503 model_loading`, `408 timeout` or `502 provider_error` when none did, and with
- * `404 no_endpoints_found` when no dialect has words for the request (spec:errors/8.6,10.3).
+ * Calls candidates in order until one sends content; before that nothing is sent to the client (spec:errors/4.3). Refuses with
+ * `503 model_loading`, `408 timeout` or `502 provider_error` when none did, and with `404 no_endpoints_found` when no dialect can
+ * express the request (spec:errors/8.6,10.3).
  */
 export async function attempt(
   chain: Chain,
   candidates: readonly Candidate[],
-  ask: CompletionRequest,
+  request: CompletionRequest,
   context: AttemptContext,
-): Promise<CandidateResponse> {
+): Promise<OpenResponse> {
   const failed: Failure[] = [];
   let usedMs = 0;
   let tried = 0;
@@ -55,47 +56,47 @@ export async function attempt(
       budget: left(chain.budgetMs),
       total: chain.totalTimeoutMs === null ? null : left(chain.totalTimeoutMs),
       firstByteMs:
-        tried === candidates.length ? Number.POSITIVE_INFINITY : fallbackMs(chain, candidate, ask.stream),
+        tried === candidates.length ? Number.POSITIVE_INFINITY : fallbackMs(chain, candidate, request.stream),
     };
     const startedMs = chain.clock.monotonic();
     let outcome: Outcome;
     let waitedMs: number;
     try {
       const onResend = (): void => chain.health.resent(candidate.label);
-      const tried = await tryCandidate(chain.targets, candidate, ask, { ...context, limits, onResend });
-      ({ outcome, waitedMs } = tried);
-      context.attempts.push(recordOf(candidate, tried, chain.clock.monotonic() - startedMs));
+      const call = await callCandidate(chain.targets, candidate, request, { ...context, limits, onResend });
+      ({ outcome, waitedMs } = call);
+      context.attempts.push(recordOf(candidate, call, chain.clock.monotonic() - startedMs));
       if (failed.length === 0 || !wasCutShort(outcome, limits.budget.leftMs - waitedMs))
-        note(chain, candidate, outcome, { isProbe, startedMs, isStream: ask.stream });
+        note(chain, candidate, outcome, { isProbe, startedMs, isStream: request.stream });
     } finally {
       if (isProbe) chain.health.endProbe(candidate.label);
     }
-    if (outcome.kind === 'answered') return outcome.answer;
+    if (outcome.kind === 'answered') return outcome.response;
     if (outcome.kind === 'cancelled') throw context.signal.reason;
     failed.push(outcome);
     usedMs += waitedMs;
     if (usedMs >= chain.budgetMs || (outcome.kind === 'timed_out' && outcome.expired.kind === 'total')) break;
   }
-  throw refusalOf(ask, failed, { budgetMs: chain.budgetMs, isBudgetSpent: usedMs >= chain.budgetMs });
+  throw refusalOf(request, failed, { budgetMs: chain.budgetMs, isBudgetSpent: usedMs >= chain.budgetMs });
 }
 
 /**
- * How long a candidate may take to its first byte before the next one is tried, unless the configuration says (spec:errors/8.3): the
- * default, or more for one that was slow lately and answered all the same.
+ * How long a candidate without a configured limit may take to its first byte before the next one is tried (spec:errors/8.3): the
+ * default, or more for one that was slow lately but responded.
  */
 function fallbackMs(chain: Chain, { label }: Candidate, isStream: boolean): number {
   const defaultMs = isStream ? chain.fallbackStreamMs : chain.fallbackWholeMs;
   return Math.max(defaultMs, slowFactor * (chain.health.firstByteP99(label, isStream) ?? 0));
 }
 
-/** Whether it had only the time that other candidates left. */
+/** Whether the call had only the time that other candidates had left over. */
 function wasCutShort(outcome: Outcome, budgetLeftMs: number): boolean {
   return outcome.kind === 'timed_out' && (budgetLeftMs < timerSlackMs || outcome.expired.kind === 'total');
 }
 
 /**
- * The candidates as they are tried. One whose circuit is open and due is probed by one request at a time: whoever comes second
- * between the plan and its turn goes elsewhere first.
+ * The candidates in the order in which they are tried. One request at a time probes a candidate whose circuit is open and due: for a
+ * request that finds it being probed, it comes last.
  */
 function* inTurn(
   health: Health,
@@ -104,29 +105,29 @@ function* inTurn(
   const later: Candidate[] = [];
   for (const candidate of candidates) {
     const isProbe = health.takeProbe(candidate.label);
-    const isProbed = !isProbe && health.standing(candidate.label).circuit === 'probing';
-    if (isProbed) later.push(candidate);
+    const isProbedByOther = !isProbe && health.standing(candidate.label).circuit === 'probing';
+    if (isProbedByOther) later.push(candidate);
     else yield { candidate, isProbe };
   }
   for (const candidate of later) yield { candidate, isProbe: health.takeProbe(candidate.label) };
 }
 
 /**
- * A candidate that is loading or has no words for the request was not asked, so it has not failed; nor has one that only had the
- * time that others left. How an answer ends is noted when it ends.
+ * A candidate that is loading or cannot express the request was not called, so it did not fail. How a response ends is recorded when
+ * it ends.
  */
 function note(
   { health, clock }: Chain,
   { label }: Candidate,
   outcome: Outcome,
-  how: { readonly isProbe: boolean; readonly startedMs: number; readonly isStream: boolean },
+  call: { readonly isProbe: boolean; readonly startedMs: number; readonly isStream: boolean },
 ): void {
-  const { isProbe, startedMs, isStream } = how;
+  const { isProbe, startedMs, isStream } = call;
   switch (outcome.kind) {
     case 'answered':
       health.answered(label, startedMs);
-      health.firstByte(label, isStream, outcome.answer.firstByteMs);
-      if (outcome.answer.rest !== null) health.responded(label, clock.monotonic() - outcome.answer.sentAtMs);
+      health.firstByte(label, isStream, outcome.response.firstByteMs);
+      if (outcome.response.isStream) health.responded(label, clock.monotonic() - outcome.response.sentAtMs);
       return;
     case 'refused':
       health.failed(label, outcome.status, { isProbe, retryAfterMs: outcome.retryAfterMs ?? null });
@@ -143,7 +144,7 @@ function note(
 }
 
 function refusalOf(
-  ask: CompletionRequest,
+  { models }: CompletionRequest,
   failed: readonly Failure[],
   { budgetMs, isBudgetSpent }: { readonly budgetMs: number; readonly isBudgetSpent: boolean },
 ): Error {
@@ -154,17 +155,17 @@ function refusalOf(
     return refuse('model_loading', messages.modelLoading(), { retry_after_sec: Math.min(...waits) });
   }
   if (failed.length > 0 && failed.every((outcome) => outcome.kind === 'unsupported')) {
-    const message = messages.noEndpointsFound(ask.models, [rejectReasons.part_not_supported]);
-    return refuse('no_endpoints_found', message, { models: ask.models });
+    const message = messages.noEndpointsFound(models, [rejectReasons.part_not_supported]);
+    return refuse('no_endpoints_found', message, { models });
   }
   const last = failed.at(-1);
   if (last?.kind === 'timed_out') return timeoutOf(last.expired);
   if (isBudgetSpent) return timeoutOf({ kind: 'budget', limitMs: budgetMs });
-  const asked = failed.filter((outcome) => outcome.kind !== 'unsupported');
-  if (asked.length > 0 && asked.every(isRequestsFault)) {
+  const called = failed.filter((outcome) => outcome.kind !== 'unsupported');
+  if (called.length > 0 && called.every(isRequestsFault)) {
     return refuse('rejected_upstream', messages.rejectedUpstream(), {
-      provider_code: asked.at(-1)?.status ?? null,
-      upstream_message: asked.findLast(({ clientMessage }) => clientMessage != null)?.clientMessage ?? null,
+      provider_code: called.at(-1)?.status ?? null,
+      upstream_message: called.findLast(({ clientMessage }) => clientMessage != null)?.clientMessage ?? null,
     });
   }
   return refuse('provider_error', messages.upstreamsFailed(), {
@@ -181,7 +182,7 @@ function isRequestsFault(outcome: Failure): outcome is Failure & { readonly kind
 
 function recordOf(
   candidate: Candidate,
-  { outcome, changes }: Awaited<ReturnType<typeof tryCandidate>>,
+  { outcome, changes }: CandidateCall,
   latencyMs: number,
 ): AttemptRecord {
   return {
@@ -201,7 +202,7 @@ function statusOf(outcome: Outcome): number | null {
   return 'status' in outcome ? outcome.status : null;
 }
 
-/** The kind of failure only: an upstream's words may hold what the account owner must not read. They are in the log. */
+/** The kind of failure only: an upstream's message may contain what the account owner must not read. It is in the log. */
 function failureOf(outcome: Outcome): { failure?: string } {
   return outcome.kind === 'answered' ? {} : { failure: outcome.kind };
 }

@@ -12,13 +12,13 @@ export interface RequestLimit {
 export interface CallLimits {
   /** To the first byte of the response, in milliseconds. */
   readonly firstByteMs: number;
-  /** To the first byte of a response of any candidate, and of a stream to its first words. */
+  /** To the first byte of a response of any candidate, and of a stream to its first content. */
   readonly budget: RequestLimit;
   /** To the last byte; null: no such limit. */
   readonly total: RequestLimit | null;
 }
 
-/** Everything that can end one call from outside: the client, the time limits, the loss of the engine. */
+/** Cancels one call: when the client leaves, a time limit expires, or the engine is lost. */
 export class CallScope implements Cancellation {
   cancelReason: Error | null = null;
   onCancel: ((reason: Error) => void) | null = null;
@@ -31,12 +31,12 @@ export class CallScope implements Cancellation {
   readonly #budget: Timer;
   readonly #total: Timer | null;
 
-  /** `client` aborts when the client leaves, `engine` when the engine is lost; null for who is no engine of ours. */
+  /** `client` aborts when the client leaves, `engine` when the engine is lost; null for a provider. */
   constructor(clock: Clock, limits: CallLimits, client: AbortSignal, engine: AbortSignal | null) {
     this.#client = client;
     this.#engine = engine;
     this.#onAbort = () =>
-      this.#lose(client.aborted ? errorOf(client.reason) : new UpstreamStreamError('the engine was lost'));
+      this.#cancel(client.aborted ? errorOf(client.reason) : new UpstreamStreamError('the engine was lost'));
     client.addEventListener('abort', this.#onAbort, { once: true });
     engine?.addEventListener('abort', this.#onAbort, { once: true });
     const { firstByteMs, budget, total } = limits;
@@ -48,17 +48,17 @@ export class CallScope implements Cancellation {
         : noTimer;
     this.#budget = limit('budget', budget);
     this.#total = total === null ? null : limit('total', total);
-    // Whoever is gone already says so no more: a worker may hear of a lane and of its loss in one turn.
+    // An abort that came before sends no event: a worker may receive a lease and its loss in one turn.
     if (client.aborted || engine?.aborted === true) this.#onAbort();
   }
 
-  /** The first byte of a response is here. Nothing of a stream is, until it says something: an empty one must not wait for ever. */
+  /** The first byte of a response has arrived. A stream still has to send content within the budget: an empty one must not wait for ever. */
   responded(how: { readonly isStream: boolean }): void {
     this.#firstByte.cancel();
     if (!how.isStream) this.#budget.cancel();
   }
 
-  /** Words of the answer are here: from now on silence is limited, and the total. */
+  /** Content has arrived: from now on only silence and the total time are limited. */
   answered(): void {
     this.#firstByte.cancel();
     this.#budget.cancel();
@@ -73,11 +73,11 @@ export class CallScope implements Cancellation {
 
   #expire(limit: ExpiredLimit): void {
     this.expired ??= limit;
-    this.#lose(new UpstreamStreamError('no answer in time', { expired: limit }));
+    this.#cancel(new UpstreamStreamError('no response in time', { expired: limit }));
   }
 
-  /** The first reason stands. */
-  #lose(reason: Error): void {
+  /** Later reasons are ignored. */
+  #cancel(reason: Error): void {
     if (this.cancelReason !== null) return;
     this.cancelReason = reason;
     this.onCancel?.(reason);

@@ -7,78 +7,79 @@ import type { AnswerChunk } from '../wire/chat.ts';
 import { idleTimeoutError, UpstreamStreamError } from './stream-error.ts';
 import { Watchdog } from './watchdog.ts';
 
-/** How long an upstream may keep its connection after it said that it is done, before it is closed. */
+/** How long an upstream may keep its connection open after the end of its stream. */
 const closingMs = 1_000;
-/** How long a complete answer whose usage has come waits for `[DONE]` or the end of the stream. */
+/** How long a complete response with usage waits for `[DONE]` or the end of the stream. */
 const endGraceMs = 1_000;
 
 /**
- * The chunks of a streamed answer, in the groups in which they arrive. What the answer comes to depends on the sequence of the
- * upstream's events only, never on how they are grouped (docs/decisions/end-of-an-answer.md): chunks that came before an error are
- * returned before it is thrown, also when one read brought both.
+ * The chunks of a streamed response, in the groups in which they arrive. The result depends only on the sequence of the upstream's
+ * events, never on their grouping (docs/decisions/end-of-an-answer.md): chunks before an error are returned before it is thrown,
+ * also when one read contained both.
  */
 export class ChunkSource {
   readonly #body: ByteStream;
   readonly #decoder: StreamDecoder;
   readonly #clock: Clock;
   readonly #idle: Watchdog;
-  readonly #events: () => void;
+  readonly #onActivity: () => void;
   readonly #choices: number;
   #done = false;
   #ended = false;
-  /** An error of the upstream behind the chunks that were returned last. */
+  /** An error that followed the chunks that were returned last. */
   #failure: UpstreamStreamError | null = null;
-  /** Set while a complete answer waits for the end of its stream. */
+  /** Set while a complete response waits for the end of its stream. */
   #grace: Watchdog | null = null;
 
   constructor(
     body: ByteStream,
-    how: {
-      readonly exchange: UpstreamCodec;
-      readonly answerId: string | null;
+    options: {
+      readonly codec: UpstreamCodec;
+      /** The response's id in its headers, should the stream have none. */
+      readonly responseId: string | null;
       readonly clock: Clock;
       readonly idleTimeoutMs: number;
-      /** How many choices were asked for. */
+      /** How many choices the request asks for. */
       readonly choices: number;
-      /** Called when something came. */
-      readonly events: () => void;
+      /** Called when something arrived. */
+      readonly onActivity: () => void;
     },
   ) {
     this.#body = body;
-    this.#clock = how.clock;
-    this.#decoder = how.exchange.readStream({ next: () => this.#read() }, how.answerId);
-    this.#events = how.events;
-    this.#choices = how.choices;
-    this.#idle = new Watchdog(how.clock, how.idleTimeoutMs, () => {
-      // While the client is slow to take what came, the upstream is held back and cannot say anything.
-      if (body.isAwaited) body.cancel(idleTimeoutError(how.idleTimeoutMs));
+    this.#clock = options.clock;
+    this.#decoder = options.codec.readStream({ next: () => this.#read() }, options.responseId);
+    this.#onActivity = options.onActivity;
+    this.#choices = options.choices;
+    this.#idle = new Watchdog(options.clock, options.idleTimeoutMs, () => {
+      // While a slow client holds the upstream back, its silence is not its own.
+      if (body.isAwaited) body.cancel(idleTimeoutError(options.idleTimeoutMs));
     });
   }
 
-  /** The next chunks, none when what came was a comment only; null at the end. Throws `UpstreamStreamError`, or why the body was cancelled. */
+  /** The next chunks, none when only a comment arrived; null at the end. Throws `UpstreamStreamError`, or the reason of a cancellation. */
   next(): Promise<readonly AnswerChunk[] | null> {
     return this.#next(null);
   }
 
   /**
-   * The next chunks of an answer of which `tally` has what came before; null at its end. An answer is complete when every choice that
-   * was asked for is at its end: then an error, a broken connection and a silence are its end. Before that they fail it. A stream that
-   * ends by itself is complete when every choice that was begun is.
+   * The chunks that follow those in `totals`; null at the end. A response is complete when every choice of the request has finished:
+   * then an error, a broken connection or a silence ends it. Before that they fail it. A stream that ends by itself is complete when
+   * every choice that began has finished.
    */
   nextAfter(totals: ResponseTotals): Promise<readonly AnswerChunk[] | null> {
     return this.#next(totals);
   }
 
-  /** Not an `async` function: one that waits takes four times as much, and this waits in each of thousands of silent streams. */
+  /** Not an `async` function: a suspended one takes four times the memory, and one waits in each of thousands of silent streams. */
   #next(totals: ResponseTotals | null): Promise<readonly AnswerChunk[] | null> {
     const failure = this.#failure;
-    if (failure !== null) return Promise.try(() => this.#break(failure, totals));
+    if (failure !== null) return Promise.try(() => this.#fail(failure, totals));
     if (this.#done || this.#ended) return Promise.try(() => this.#end(totals));
     if (this.#grace === null && totals?.hasUsageAtEnd === true && totals.hasFinished(this.#choices))
       this.#grace = new Watchdog(this.#clock, endGraceMs, () => this.#endGrace());
     return this.#decoder.next().then(
       (events) => this.#take(events, totals),
-      (error: unknown) => this.#break(error, totals),
+      (error: unknown) => this.#fail(error, totals),
     );
   }
 
@@ -86,23 +87,23 @@ export class ChunkSource {
     events: readonly DecodedEvent[] | null,
     totals: ResponseTotals | null,
   ): readonly AnswerChunk[] | null {
-    this.#events();
+    this.#onActivity();
     const chunks: AnswerChunk[] = [];
-    for (const one of events ?? []) {
+    for (const event of events ?? []) {
       if (this.#done || this.#failure !== null) break;
-      this.#readNext(one, chunks);
+      this.#readNext(event, chunks);
     }
     if (chunks.length > 0) {
       this.#grace?.pat();
       return chunks;
     }
-    if (this.#failure !== null) return this.#break(this.#failure, totals);
+    if (this.#failure !== null) return this.#fail(this.#failure, totals);
     return events === null || this.#done ? this.#end(totals) : chunks;
   }
 
-  /** Nothing more belongs to the answer: its end is taken as said. */
+  /** The response is complete without the end of its stream. */
   #endGrace(): void {
-    // While the client is slow to take what came, the upstream is held back and cannot send anything.
+    // While a slow client holds the upstream back, its silence is not its own.
     if (this.#body.isAwaited)
       this.#body.cancel(new UpstreamStreamError('the upstream kept the stream open after its end'));
   }
@@ -110,25 +111,25 @@ export class ChunkSource {
   #end(totals: ResponseTotals | null): null {
     this.close();
     if (totals !== null && !this.#done && !totals.isComplete)
-      throw new UpstreamStreamError('the upstream ended the stream before the answer');
+      throw new UpstreamStreamError('the upstream ended the stream before the response was complete');
     return null;
   }
 
-  #break(error: unknown, totals: ResponseTotals | null): null {
-    const broke = brokenBy(error);
-    this.#giveUp(broke);
-    if (broke instanceof UpstreamStreamError && totals?.hasFinished(this.#choices)) return null;
-    throw broke;
+  #fail(error: unknown, totals: ResponseTotals | null): null {
+    const failure = streamErrorOf(error);
+    this.#cancel(failure);
+    if (failure instanceof UpstreamStreamError && totals?.hasFinished(this.#choices)) return null;
+    throw failure;
   }
 
-  /** Ends the silence limit, and the connection if the upstream does not end it itself. */
+  /** Stops the silence limit, and closes the connection if the upstream does not. */
   close(): void {
     this.#idle.stop();
     this.#grace?.stop();
     if (this.#ended) return;
     this.#ended = true;
     const timer = this.#clock.after(closingMs, () =>
-      this.#body.cancel(new Error('the upstream kept its connection after its end')),
+      this.#body.cancel(new Error('the upstream kept its connection open after the end of its stream')),
     );
     this.#body.whenOver(() => timer.cancel());
   }
@@ -138,29 +139,29 @@ export class ChunkSource {
     return this.#body.next();
   }
 
-  #readNext(events: DecodedEvent, chunks: AnswerChunk[]): void {
-    switch (events.kind) {
+  #readNext(event: DecodedEvent, chunks: AnswerChunk[]): void {
+    switch (event.kind) {
       case 'chunk':
-        chunks.push(events.chunk);
+        chunks.push(event.chunk);
         return;
       case 'done':
         this.#done = true;
         return;
       case 'error':
-        this.#failure = new UpstreamStreamError(events.reason, { status: events.status });
+        this.#failure = new UpstreamStreamError(event.reason, { status: event.status });
         return;
       case 'malformed':
-        this.#failure = new UpstreamStreamError(`the upstream sent ${events.reason}`);
+        this.#failure = new UpstreamStreamError(`the upstream sent ${event.reason}`);
     }
   }
 
-  /** Gives the upstream up, and throws why. */
+  /** Cancels the call, and throws the error. */
   fail(error: UpstreamStreamError): never {
-    this.#giveUp(error);
+    this.#cancel(error);
     throw error;
   }
 
-  #giveUp(error: UpstreamStreamError | RequestAborted): void {
+  #cancel(error: UpstreamStreamError | RequestAborted): void {
     this.#idle.stop();
     this.#grace?.stop();
     this.#ended = true;
@@ -168,8 +169,8 @@ export class ChunkSource {
   }
 }
 
-function brokenBy(error: unknown): UpstreamStreamError | RequestAborted {
+function streamErrorOf(error: unknown): UpstreamStreamError | RequestAborted {
   if (error instanceof UpstreamStreamError || error instanceof RequestAborted) return error;
   if (error instanceof RangeError) return new UpstreamStreamError('an event of the upstream is too long');
-  return new UpstreamStreamError(`the upstream broke off: ${String(error)}`);
+  return new UpstreamStreamError(`the upstream's connection broke: ${String(error)}`);
 }

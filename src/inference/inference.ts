@@ -5,7 +5,7 @@ import { Refusal } from '../errors/catalogue.ts';
 import { assertValid, type Caller } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { Settlements } from '../ledger/settlements.ts';
-import { type CountTexts, countPrompt } from '../metering/count-tokens.ts';
+import { countPrompt } from '../metering/count-tokens.ts';
 import type { Krw } from '../money/krw.ts';
 import { chainOf, countingLimit, type Plan, plan } from '../routing/plan.ts';
 import { seedOf } from '../routing/session-seed.ts';
@@ -14,13 +14,13 @@ import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import type { Reply } from '../wire/reply.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import { attempt, type Chain } from './attempt.ts';
-import type { CompletionSizes } from './completion-sizes.ts';
 import { readParsedAsk } from './parse-request.ts';
 import type { Refusals } from './refusals.ts';
 import { routeDetail } from './request-record.ts';
 import { assertFunded, estimate, refusalInLine, type SpendStanding } from './reservations.ts';
 import { respondJson } from './respond-json.ts';
 import { respondStream } from './respond-stream.ts';
+import type { ResponseParts } from './response-context.ts';
 import { Session } from './session.ts';
 
 /** A request that is about to be counted against its account and key. */
@@ -49,21 +49,16 @@ export interface Admissions {
 }
 
 /** What the path of a call needs. */
-export interface InferenceParts {
+export interface InferenceParts extends ResponseParts {
   readonly accounts: AccountCache;
   readonly settlements: Settlements;
   /** The catalogue in force now. */
   readonly catalogue: () => Catalogue;
   readonly chain: Chain;
-  readonly clock: Clock;
   readonly admissions: Admissions;
-  readonly sizes: CompletionSizes;
   readonly refusals: Refusals;
-  /** Our own count of texts. */
-  readonly count: CountTexts;
   readonly debtFloor: Krw;
   readonly maxBodyBytes: number;
-  readonly keepAliveMs: number;
 }
 
 /** One request to a model, with its caller identified. */
@@ -116,7 +111,7 @@ export async function infer(
       maxWaitMs: chain.budgetMs,
     });
     if (waiting !== undefined) await waitInLine(waiting, session, clock);
-    const answer = await attempt(chain, candidates, ask, {
+    const response = await attempt(chain, candidates, ask, {
       accountId,
       requestId: exchange.requestId,
       signal: exchange.signal,
@@ -124,10 +119,10 @@ export async function infer(
       attempts: session.attempts,
     });
     session.firstWordMs = clock.monotonic();
-    // What was sent to the upstream is let go of; what was parsed stays.
+    // The request that was sent to the upstream is freed; the parsed body stays.
     exchange.memory?.hold('body', body.bytes);
-    const answering = { ...parts, health: chain.health, session, ask, answer, exchange };
-    return ask.stream ? respondStream(answering) : await respondJson(answering);
+    const context = { parts, session, request: ask, response };
+    return ask.stream ? respondStream(context) : await respondJson(context);
   } catch (thrown) {
     await session.fail(thrown);
     throw thrown;

@@ -6,11 +6,10 @@ import { type Priced, priceResponse } from '../metering/price-response.ts';
 import { maxAfterEnd, ResponseTotals } from '../metering/response-totals.ts';
 import { zeroKrw } from '../money/krw.ts';
 import { ChunkWriter } from '../wire/answer.ts';
-import type { CompletionRequest } from '../wire/chat.ts';
+import type { AnswerChunk } from '../wire/chat.ts';
 import type { StreamReply, StreamSink } from '../wire/reply.ts';
 import { doneData, sseEvent, sseKeepAlive } from '../wire/sse.ts';
 import { usageBody } from '../wire/usage.ts';
-import type { CandidateResponse } from './outcome.ts';
 import { envelopeOf, noteEnd, type ResponseContext, responseHeaders } from './response-context.ts';
 import { timeoutOf, UpstreamStreamError } from './stream-error.ts';
 import { reasonFor, ToolCalls } from './tool-calls.ts';
@@ -18,116 +17,111 @@ import { Watchdog } from './watchdog.ts';
 
 const done = sseEvent(doneData);
 
-/** Answers a streamed request. From here on every error is an event of the stream (spec:errors/6). */
-export function respondStream(answering: ResponseContext): StreamReply {
-  return { headers: responseHeaders(answering), stream: (sink) => relay(answering, sink) };
+/** Responds with a stream. From here on every error is an event of the stream (spec:errors/6). */
+export function respondStream(context: ResponseContext): StreamReply {
+  return { headers: responseHeaders(context), stream: (sink) => relay(context, sink) };
 }
 
-/** Passes the answer on and settles it, however it ends. Never throws. */
-async function relay(answering: ResponseContext, sink: StreamSink): Promise<void> {
-  const { answer, clock, keepAliveMs } = answering;
+/** Relays the response and settles it, however it ends. Never throws. */
+async function relay(context: ResponseContext, sink: StreamSink): Promise<void> {
+  const { parts, session, request, response } = context;
   const totals = new ResponseTotals();
-  const [opening] = answer.first;
-  const writer = new ChunkWriter(envelopeOf(answering), {
-    systemFingerprint: opening?.systemFingerprint ?? null,
-    serviceTier: opening?.serviceTier ?? null,
-    hidesThoughts: answering.ask.hidesThoughts,
-  });
-  const silence = new Watchdog(clock, keepAliveMs, () => void sink.write(sseKeepAlive));
-  const toolCalls = new ToolCalls(answering.session.id);
-  const passing: Passing = { totals, writer, toolCalls, sink, silence, held: '' };
+  const { systemFingerprint, serviceTier } = response;
+  const { hidesThoughts } = request;
+  const writer = new ChunkWriter(envelopeOf(context), { systemFingerprint, serviceTier, hidesThoughts });
+  const silence = new Watchdog(parts.clock, parts.keepAliveMs, () => void sink.write(sseKeepAlive));
+  const toolCalls = new ToolCalls(session.id);
+  const stream: RelayedStream = { totals, writer, toolCalls, sink, silence, withheld: '' };
   let end: string;
   try {
-    await pass(answering, passing);
-    end = await complete(answering, passing);
+    await relayChunks(context, stream);
+    end = await complete(context, stream);
   } catch (thrown) {
     end =
       thrown instanceof ClientDisconnected
-        ? await left(answering, totals)
-        : await broke(answering, { totals, writer, thrown });
+        ? await endDisconnected(context, totals)
+        : await endFailed(context, { totals, writer, thrown });
   } finally {
     silence.stop();
-    answer.rest?.close();
-    answer.release();
+    response.close();
   }
   await sink.write(end);
 }
 
-/** A streamed answer whose text is shorter is not counted as memory that is held. */
-const freeText = 65_536;
+/** The text of a streamed response up to this length is not counted as held memory. */
+const uncountedTextLength = 65_536;
 
-/** What an answer needs while it passes. */
-interface Passing {
+/** The state of a response that is being relayed. */
+interface RelayedStream {
   readonly totals: ResponseTotals;
   readonly writer: ChunkWriter;
   readonly toolCalls: ToolCalls;
   readonly sink: StreamSink;
   readonly silence: Watchdog;
-  /** What says that the answer is complete: kept back until the answer is settled. */
-  held: string;
+  /** The events that complete the response: not sent until it is settled. */
+  withheld: string;
 }
 
 /**
- * Passes chunks on as they come. A stream waits in here for nearly all of its life, and thousands do: nothing of what has passed
- * is kept.
+ * Relays chunks as they arrive. Thousands of streams wait in here for nearly all of their life, so it keeps nothing of what was
+ * relayed.
  */
-async function pass({ answer, ask, exchange }: ResponseContext, passing: Passing): Promise<void> {
-  let full = put(answer, ask, passing, answer.first);
-  answer.first = [];
+async function relayChunks(context: ResponseContext, stream: RelayedStream): Promise<void> {
+  const { response } = context;
+  const { signal, memory } = context.session.exchange;
+  let drained = writeChunks(context, stream, response.take());
   for (;;) {
-    if (full !== undefined) await full;
-    if (exchange.signal.aborted) throw exchange.signal.reason;
-    let chunks: CandidateResponse['first'] | null = null;
+    if (drained !== undefined) await drained;
+    if (signal.aborted) throw signal.reason;
+    let chunks: readonly AnswerChunk[] | null;
     try {
-      chunks = answer.rest === null ? null : await answer.rest.nextAfter(passing.totals);
+      chunks = await response.next(stream.totals);
     } catch (error) {
-      // Who gave the request up is why it ended, not the upstream that was cut off for it.
-      throw exchange.signal.aborted ? exchange.signal.reason : error;
+      // The request ended for the reason of its abort, not because the upstream was cancelled for it.
+      throw signal.aborted ? signal.reason : error;
     }
     if (chunks === null) return;
-    if (passing.totals.text.length > freeText) exchange.memory?.hold('answer', passing.totals.text.length);
-    full = put(answer, ask, passing, chunks);
+    if (stream.totals.text.length > uncountedTextLength) memory?.hold('answer', stream.totals.text.length);
+    drained = writeChunks(context, stream, chunks);
   }
 }
 
-/** Writes chunks that arrived together together. Returns what to wait for when the client is slow. */
-function put(
-  answer: CandidateResponse,
-  { choices }: CompletionRequest,
-  passing: Passing,
-  chunks: CandidateResponse['first'],
+/** Writes chunks that arrived together in one piece. Returns what to wait for when the client is slow. */
+function writeChunks(
+  { request, response }: ResponseContext,
+  stream: RelayedStream,
+  chunks: readonly AnswerChunk[],
 ): Promise<void> | undefined {
-  const { totals, writer, toolCalls, sink, silence } = passing;
+  const { totals, writer, toolCalls, sink, silence } = stream;
   let out = '';
   let isTooMuch = false;
   for (const chunk of chunks) {
     totals.take(chunk);
     const event = writer.chunk(toolCalls.ordered(chunk));
-    const isHeld = totals.hasFinished(choices);
-    if (isHeld) passing.held += event;
-    isTooMuch = totals.isTooLong || passing.held.length > maxAfterEnd;
+    const isWithheld = totals.hasFinished(request.choices);
+    if (isWithheld) stream.withheld += event;
+    isTooMuch = totals.isTooLong || stream.withheld.length > maxAfterEnd;
     if (isTooMuch) break;
-    if (!isHeld) out += event;
+    if (!isWithheld) out += event;
   }
   if (out !== '') silence.pat();
-  const full = out === '' ? undefined : sink.write(out);
-  // What came before belongs to the client, also when one read brought it and what was too much.
-  if (isTooMuch) answer.rest?.fail(new UpstreamStreamError('the upstream sent too much'));
-  return full;
+  const drained = out === '' ? undefined : sink.write(out);
+  // The client is sent what came before the limit, also when one read contained both.
+  if (isTooMuch) response.fail(new UpstreamStreamError('the upstream sent too much'));
+  return drained;
 }
 
-/** Settles a complete answer; its last events come after that is durable. */
-async function complete(answering: ResponseContext, stated: Passing): Promise<string> {
-  const { answer, ask } = answering;
-  const { totals, writer, held } = stated;
-  const priced = await priceResponse(ask, answer.candidate, totals, answering.count);
-  noteEnd(answering, priced.usage, totals.finishReason === 'error');
-  await settle(answering, totals, priced, { errorType: null, cancelled: false });
-  return `${held}${missingEnds(stated)}${writer.usage(usageBody(priced.usage, priced.bill))}${done}`;
+/** Settles a complete response; its last events are sent after the settlement is durable. */
+async function complete(context: ResponseContext, stream: RelayedStream): Promise<string> {
+  const { totals, writer, withheld } = stream;
+  const priced = await priceOf(context, totals);
+  noteEnd(context, priced.usage, totals.finishReason === 'error');
+  await settle(context, totals, priced, { errorType: null, cancelled: false });
+  return `${withheld}${missingEnds(stream)}${writer.usage(usageBody(priced.usage, priced.bill))}${done}`;
 }
 
-/** An upstream may be done without a reason, but a client may not take a choice without one: OpenAI's own throws the answer away. */
-function missingEnds({ totals, writer, toolCalls }: Passing): string {
+/** An upstream may end without a finish reason, but some clients reject a choice without one: OpenAI's own discards the response. */
+function missingEnds({ totals, writer, toolCalls }: RelayedStream): string {
   const choices = totals.unfinished.map((index) => ({
     index,
     delta: {},
@@ -138,36 +132,30 @@ function missingEnds({ totals, writer, toolCalls }: Passing): string {
   return writer.chunk({ choices, usage: null, upstreamId: null, systemFingerprint: null, serviceTier: null });
 }
 
-/** The client left (spec:money/4.4): what was generated is billed, unless not one word was sent. Nobody reads the end. */
-async function left(answering: ResponseContext, totals: ResponseTotals): Promise<string> {
-  const priced = await priceResponse(answering.ask, answering.answer.candidate, totals, answering.count);
-  const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
-  noteEnd(answering, priced.usage, false);
-  await settle(answering, totals, totals.hasContent ? priced : free, {
-    errorType: null,
-    cancelled: true,
-  }).catch(() => {});
+/** The client left (spec:money/4.4): what was generated is billed, unless no content was sent. Nothing is left to send. */
+async function endDisconnected(context: ResponseContext, totals: ResponseTotals): Promise<string> {
+  const priced = await priceOf(context, totals);
+  noteEnd(context, priced.usage, false);
+  const ending = { errorType: null, cancelled: true };
+  await settle(context, totals, totals.hasContent ? priced : freeOf(priced), ending).catch(() => {});
   return '';
 }
 
-/** The upstream failed in the middle, or the answer cannot be billed (spec:money/4.3): an error event, zero cost. */
-async function broke(
-  answering: ResponseContext,
-  stated: { totals: ResponseTotals; writer: ChunkWriter; thrown: unknown },
+/** The upstream failed during the response, or the response cannot be billed (spec:money/4.3): an error event, zero cost. */
+async function endFailed(
+  context: ResponseContext,
+  { totals, writer, thrown }: { totals: ResponseTotals; writer: ChunkWriter; thrown: unknown },
 ): Promise<string> {
-  const { totals, writer, thrown } = stated;
-  const refusal = refusalOf(thrown, answering.answer.status);
-  const priced = await priceResponse(answering.ask, answering.answer.candidate, totals, answering.count);
-  const free: Priced = { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
+  const refusal = refusalOf(thrown, context.response.status);
+  const priced = await priceOf(context, totals);
   const { error } = renderRefusal(refusal).body;
-  if (thrown instanceof UpstreamStreamError) noteEnd(answering, priced.usage, true);
-  await settle(answering, totals, free, { errorType: error.metadata.error_type, cancelled: false }).catch(
-    () => {},
-  );
+  if (thrown instanceof UpstreamStreamError) noteEnd(context, priced.usage, true);
+  const ending = { errorType: error.metadata.error_type, cancelled: false };
+  await settle(context, totals, freeOf(priced), ending).catch(() => {});
   return `${writer.error({ ...error, metadata: inStream(error.metadata) })}${done}`;
 }
 
-/** `status` is that of the response: what the candidate returned, unless it named another for its error. */
+/** `status` is that of the response; the error of the upstream may have its own. */
 function refusalOf(thrown: unknown, status: number): Refusal {
   if (!(thrown instanceof UpstreamStreamError)) return refuse('server', messages.internalError());
   if (thrown.expired !== null) return timeoutOf(thrown.expired);
@@ -182,19 +170,27 @@ function inStream(metadata: Readonly<Record<string, unknown>>): object {
   return code == null ? rest : { ...rest, provider_code: String(code) };
 }
 
+function priceOf({ parts, request, response }: ResponseContext, totals: ResponseTotals): Promise<Priced> {
+  return priceResponse(request, response.candidate, totals, parts.count);
+}
+
+function freeOf(priced: Priced): Priced {
+  return { ...priced, bill: { cost: zeroKrw, promptCost: zeroKrw } };
+}
+
 function settle(
-  { session, answer }: ResponseContext,
+  { session, response }: ResponseContext,
   totals: ResponseTotals,
   priced: Priced,
-  how: { readonly errorType: string | null; readonly cancelled: boolean },
+  ending: { readonly errorType: string | null; readonly cancelled: boolean },
 ): Promise<void> {
   return session.end({
     status: 200,
-    candidate: answer.candidate,
+    candidate: response.candidate,
     totals,
     usage: priced.usage,
     usageSource: priced.source,
     cost: priced.bill.cost,
-    ...how,
+    ...ending,
   });
 }

@@ -3,60 +3,64 @@ import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
 import type { Envelope } from '../wire/answer.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
-import type { RequestContext } from '../wire/request-context.ts';
 import type { Usage } from '../wire/usage.ts';
 import type { CompletionSizes } from './completion-sizes.ts';
-import type { CandidateResponse } from './outcome.ts';
+import type { OpenResponse } from './open-response.ts';
 import type { Session } from './session.ts';
 
-/** A request that has its answer in hand and is about to pass it on. */
-export interface ResponseContext {
-  readonly session: Session;
-  readonly ask: CompletionRequest;
-  readonly answer: CandidateResponse;
-  readonly exchange: RequestContext;
+/** What every response needs of the gateway. */
+export interface ResponseParts {
   readonly clock: Clock;
-  readonly health: Health;
+  readonly chain: { readonly health: Health };
   readonly sizes: CompletionSizes;
+  /** Our own count of texts. */
   readonly count: CountTexts;
-  /** After this much silence a stream says that it is alive (spec:api/15.8). */
+  /** A stream that is silent for this long is sent a keep-alive comment (spec:api/15.8). */
   readonly keepAliveMs: number;
 }
 
-/** The headers of a successful answer (spec:api/4.3): the candidate that answered, and the generation's id. */
-export function responseHeaders({ session, answer }: ResponseContext): Readonly<Record<string, string>> {
+/** A request whose candidate has responded. */
+export interface ResponseContext {
+  readonly parts: ResponseParts;
+  readonly session: Session;
+  readonly request: CompletionRequest;
+  readonly response: OpenResponse;
+}
+
+/** The headers of a successful response (spec:api/4.3): the candidate that responded, and the generation's id. */
+export function responseHeaders({ session, response }: ResponseContext): Readonly<Record<string, string>> {
   return {
     'X-Service-Generation-Id': session.id,
     'X-Generation-Id': session.id,
-    'X-Service-Model': inAscii(answer.candidate.modelId),
-    'X-Service-Provider': inAscii(answer.candidate.providerTag),
+    'X-Service-Model': inAscii(response.candidate.modelId),
+    'X-Service-Provider': inAscii(response.candidate.providerTag),
   };
 }
 
-/** An id may be written in Hangul, a header only in ASCII; no id has a percent sign of its own. */
+/** An id may contain Hangul, a header only ASCII; no id contains a percent sign. */
 function inAscii(id: string): string {
   return id.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
-/** What every object of the answer says of itself. */
-export function envelopeOf({ session, ask, answer }: ResponseContext): Envelope {
+/** The members that every object of the response has. */
+export function envelopeOf({ session, request, response }: ResponseContext): Envelope {
   return {
-    kind: ask.kind,
+    kind: request.kind,
     id: session.id,
     created: Math.floor(session.createdAtMs / 1000),
-    model: answer.candidate.modelId,
-    provider: answer.candidate.providerName,
+    model: response.candidate.modelId,
+    provider: response.candidate.providerName,
   };
 }
 
-/** Tells how the answer of the candidate ended; once for each. `broken`: the upstream failed, or said that it did. */
+/** Records how the candidate's response ended; called once. `broken`: the upstream failed, or reported an error. */
 export function noteEnd(
-  { answer, ask, clock, health, sizes }: ResponseContext,
+  { parts: { clock, chain, sizes }, request, response }: ResponseContext,
   { completionTokens }: Usage,
   broken: boolean,
 ): void {
-  // An answer that broke off says nothing of how long answers are.
-  if (!broken) sizes.note(answer.candidate.modelId, Math.ceil(completionTokens / ask.choices));
-  const tookMs = clock.monotonic() - answer.sentAtMs;
-  health.ended(answer.candidate.label, { broken, tokens: completionTokens, tookMs });
+  // The length of a broken response says nothing about the next one.
+  if (!broken) sizes.note(response.candidate.modelId, Math.ceil(completionTokens / request.choices));
+  const tookMs = clock.monotonic() - response.sentAtMs;
+  chain.health.ended(response.candidate.label, { broken, tokens: completionTokens, tookMs });
 }

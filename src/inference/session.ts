@@ -51,6 +51,7 @@ export interface SessionParts {
  */
 export class Session {
   readonly uuid: GenerationUuid;
+  readonly exchange: RequestContext;
   /** The public id, `gen-…`. */
   readonly id: string;
   readonly createdAtMs: number;
@@ -72,6 +73,7 @@ export class Session {
   /** Throws `Unbillable` when requests cannot be journaled. */
   constructor(parts: SessionParts) {
     this.#parts = parts;
+    this.exchange = parts.exchange;
     this.createdAtMs = parts.clock.now();
     this.uuid = generationOfRequest(parts.exchange.requestId) ?? newGenerationUuid(this.createdAtMs);
     this.id = generationIdOf(this.uuid);

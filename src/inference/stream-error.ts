@@ -3,17 +3,20 @@ import { type Message, messages } from '../errors/messages.ts';
 
 /** A time limit that ended a call. */
 export interface ExpiredLimit {
-  /** To the first byte of one response, of the request to any, between two pieces, of the request to the last byte. */
+  /**
+   * To the first byte of one response; of the whole request to the first byte of any; between two pieces; of the whole request to
+   * the last byte.
+   */
   readonly kind: 'first_byte' | 'budget' | 'idle' | 'total';
   readonly limitMs: number;
 }
 
-/** An upstream that had begun to answer stopped being one: it broke off, fell silent, said an error or nonsense. */
+/** The upstream failed after the head of its response: it closed the connection, stalled, or sent an error or malformed data. */
 export class UpstreamStreamError extends Error {
   override readonly name = 'UpstreamStreamError';
-  /** The status that it named for it; null when there was none. */
+  /** The status in its error; null when there was none. */
   readonly status: number | null;
-  /** The limit that ended it; null when none did. */
+  /** The limit that ended the call; null when none did. */
   readonly expired: ExpiredLimit | null;
 
   constructor(
@@ -26,9 +29,11 @@ export class UpstreamStreamError extends Error {
   }
 }
 
-/** An upstream that sent nothing for so long. */
+/** The error of an upstream that sent nothing for this long. */
 export function idleTimeoutError(limitMs: number): UpstreamStreamError {
-  return new UpstreamStreamError('the upstream fell silent', { expired: { kind: 'idle', limitMs } });
+  return new UpstreamStreamError('the upstream sent nothing for too long', {
+    expired: { kind: 'idle', limitMs },
+  });
 }
 
 /** The refusal of a request that a limit ended (spec:errors/3.7): `timeout_sec` is that limit. */

@@ -6,14 +6,13 @@ import type { Clock } from '../time/clock.ts';
 import type { UpstreamRequest } from '../upstreams/call.ts';
 import { clientMessage } from '../upstreams/client-message.ts';
 import type { Provider } from '../upstreams/providers.ts';
-import type { AttemptContext } from './outcome.ts';
 
-/** How candidates are reached. */
+/** Resolves candidates to providers and slots. */
 export interface TargetResolver {
-  /** Null: it was taken out of the configuration. */
+  /** Null: it was removed from the configuration. */
   readonly provider: (slug: string) => Provider | null;
-  /** Connections to an engine of ours at this base URL. */
-  readonly engine: (baseUrl: string) => { request(written: EncodedRequest): UpstreamRequest };
+  /** Connections to the engine of a slot at this base URL. */
+  readonly engine: (baseUrl: string) => { request(encoded: EncodedRequest): UpstreamRequest };
   readonly slots: SlotAcquirer;
   readonly engineDialect: Dialect;
   readonly clock: Clock;
@@ -21,26 +20,27 @@ export interface TargetResolver {
   readonly streamIdleTimeoutMs: number;
 }
 
-/** Someone who can be called right now, and how to let go of him. */
+/** A provider or engine that a call may be sent to now; `release` ends its use. */
 export interface UpstreamTarget {
   readonly dialect: Dialect;
   readonly model: string;
-  /** How long it may take to the first byte of a response; null: the configuration does not say. */
+  /** Its configured time limit to the first byte of a response; null: none. */
   readonly firstByteMs: number | null;
+  /** Aborts when the engine is lost; null for a provider. */
   readonly cancelReason: AbortSignal | null;
-  request(written: EncodedRequest): UpstreamRequest;
-  /** What he said without our credentials, for the log. */
+  request(encoded: EncodedRequest): UpstreamRequest;
+  /** Its message without our credentials, for the log. */
   conceal(message: string): string;
-  /** The same for the client; null when there is nothing to pass on. */
+  /** The same for the client; null when none of it may be passed on. */
   clientMessage(message: string): string | null;
   release(outcome: 'served' | 'unreachable'): void;
-  /** Something came from him. Cheap. */
+  /** Records that it sent something. Cheap. */
   touch(): void;
 }
 
-/** A provider takes as many calls as there are. */
+/** A provider takes any number of calls. */
 class ProviderTarget implements UpstreamTarget {
-  readonly kind = 'line';
+  readonly kind = 'acquired';
   readonly model: string;
   readonly cancelReason = null;
   readonly #provider: Provider;
@@ -60,8 +60,8 @@ class ProviderTarget implements UpstreamTarget {
     return this.#provider.firstByteTimeoutMs;
   }
 
-  request(written: EncodedRequest): UpstreamRequest {
-    return this.#provider.request(written);
+  request(encoded: EncodedRequest): UpstreamRequest {
+    return this.#provider.request(encoded);
   }
 
   conceal(message: string): string {
@@ -79,35 +79,29 @@ class ProviderTarget implements UpstreamTarget {
   touch(): void {}
 }
 
-/**
- * A line to a candidate: at once to a provider, unless that is gone, from the slot's queue to an engine of ours, which may be loading
- * instead. Whoever has it releases it once.
- */
+/** Acquires a provider at once, an engine through the queue of its slot. What was acquired is released once. */
 export async function acquireTarget(
   targets: TargetResolver,
   candidate: Candidate,
-  context: AttemptContext,
+  { accountId, signal }: { readonly accountId: number; readonly signal: AbortSignal },
 ): Promise<
-  | ({ readonly kind: 'line' } & UpstreamTarget)
+  | ({ readonly kind: 'acquired' } & UpstreamTarget)
   | { readonly kind: 'loading'; readonly retryAfterSec: number }
-  | { readonly kind: 'gone' }
+  | { readonly kind: 'removed' }
 > {
   if (candidate.via.kind === 'provider') {
     const provider = targets.provider(candidate.via.provider);
-    return provider === null ? { kind: 'gone' } : new ProviderTarget(provider, candidate.upstreamModel);
+    return provider === null ? { kind: 'removed' } : new ProviderTarget(provider, candidate.upstreamModel);
   }
-  const lease = await targets.slots.acquire(candidate.via.slot, {
-    accountId: context.accountId,
-    signal: context.signal,
-  });
+  const lease = await targets.slots.acquire(candidate.via.slot, { accountId, signal });
   if (lease.kind === 'loading') return lease;
   return {
-    kind: 'line',
+    kind: 'acquired',
     dialect: targets.engineDialect,
     model: lease.model ?? candidate.upstreamModel,
     firstByteMs: null,
     cancelReason: lease.cancelReason,
-    request: (written) => targets.engine(lease.baseUrl).request(written),
+    request: (encoded) => targets.engine(lease.baseUrl).request(encoded),
     conceal: (message) => message,
     clientMessage: (message) => clientMessage(message, []),
     release: (outcome) => lease.release(outcome),

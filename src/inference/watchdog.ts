@@ -1,14 +1,14 @@
 import type { Clock, Timer } from '../time/clock.ts';
 
 /**
- * A busy process hears its timers before its sockets: what came in time may only be waiting to be read. So silence is looked at
- * again this much later, when the sockets have had their turn.
+ * A busy process runs its timers before it reads its sockets: data that arrived in time may not have been read. So silence is checked
+ * again this much later, after the sockets were read.
  */
 const graceMs = 20;
 
 /**
- * Calls `onSilence` when nothing happened for `limitMs`. Something happening costs one assignment: the timer looks back when it
- * fires, and is set again for what is left.
+ * Calls `onSilence` when nothing happened for `limitMs`. `pat` costs one assignment: the timer compares the times when it fires, and
+ * is set again for the rest.
  */
 export class Watchdog {
   readonly #clock: Clock;
@@ -23,10 +23,10 @@ export class Watchdog {
     this.#limitMs = limitMs;
     this.#onSilence = onSilence;
     this.#lastMs = clock.monotonic();
-    this.#timer = clock.after(limitMs, () => this.#look());
+    this.#timer = clock.after(limitMs, () => this.#check());
   }
 
-  /** Something happened. */
+  /** Records that something happened. */
   pat(): void {
     this.#lastMs = this.#clock.monotonic();
   }
@@ -35,20 +35,20 @@ export class Watchdog {
     this.#timer.cancel();
   }
 
-  #look(): void {
+  #check(): void {
     const leftMs = this.#lastMs + this.#limitMs - this.#clock.monotonic();
     const wasSilent = this.#isSilent;
     this.#isSilent = leftMs <= 0 && !wasSilent;
-    if (leftMs > 0) this.#lookAfter(leftMs);
-    else if (!wasSilent) this.#lookAfter(graceMs);
+    if (leftMs > 0) this.#checkAfter(leftMs);
+    else if (!wasSilent) this.#checkAfter(graceMs);
     else {
       this.pat();
-      this.#lookAfter(this.#limitMs);
+      this.#checkAfter(this.#limitMs);
       this.#onSilence();
     }
   }
 
-  #lookAfter(delayMs: number): void {
-    this.#timer = this.#clock.after(delayMs, () => this.#look());
+  #checkAfter(delayMs: number): void {
+    this.#timer = this.#clock.after(delayMs, () => this.#check());
   }
 }

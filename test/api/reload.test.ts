@@ -140,20 +140,14 @@ test('a request that is being encoded when its provider is replaced uses that pr
   assert.ok(candidate !== undefined);
   const signal = new AbortController().signal;
   const callers = { provider: (slug: string) => offer.provider(slug) } as TargetResolver;
-  const line = await acquireTarget(callers, candidate, {
-    accountId: 1,
-    requestId: 'r',
-    signal,
-    memory: null,
-    attempts: [],
-  });
-  assert.ok(line.kind === 'line');
+  const target = await acquireTarget(callers, candidate, { accountId: 1, signal });
+  assert.ok(target.kind === 'acquired');
   await offer.apply(of('test/c'), async () => () => {});
-  const request = line.request({ path: '/chat/completions', headers: {}, body: '{}' });
+  const request = target.request({ path: '/chat/completions', headers: {}, body: '{}' });
   const response = await callUpstream(request, { cancelReason: null, onCancel: null });
   assert.equal(response.status, 200);
   response.body.cancel(new Error('enough'));
-  line.release('served');
+  target.release('served');
   await offer.close();
 });
 

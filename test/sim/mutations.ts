@@ -408,8 +408,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'streams: a call to an upstream is not closed when its client leaves',
-    file: 'src/inference/respond-stream.ts',
-    from: 'answer.rest?.close();\n    answer.release();',
-    to: 'answer.release();',
+    file: 'src/inference/open-response.ts',
+    from: 'this.#source?.close();\n',
+    to: '',
   },
 ];

@@ -1,0 +1,188 @@
+import type { UpstreamCodec } from '../dialects/dialect.ts';
+import { ResponseTotals } from '../metering/response-totals.ts';
+import type { ByteStream } from '../upstreams/byte-stream.ts';
+import type { UpstreamResponse } from '../upstreams/call.ts';
+import { ByteCollector } from '../wire/byte-collector.ts';
+import { type AnswerChunk, type CompletionRequest, isMeaningful } from '../wire/chat.ts';
+import type { HeldMemory } from '../wire/request-context.ts';
+import { ChunkAggregator } from './aggregate-chunks.ts';
+import type { CallScope } from './call-cancellation.ts';
+import { ChunkSource } from './chunk-source.ts';
+import type { ReadResponse } from './open-response.ts';
+import type { Outcome } from './outcome.ts';
+import { idleTimeoutError, UpstreamStreamError } from './stream-error.ts';
+import type { TargetResolver, UpstreamTarget } from './upstream-target.ts';
+import { Watchdog } from './watchdog.ts';
+
+/** The body of an error, and of a whole response, is read up to this size. */
+const maxErrorBytes = 64 * 1024;
+const maxResponseBytes = 64 * 1024 * 1024;
+/** A whole response is held as bytes or text, as what was parsed, and as what is sent to the client. */
+const workingCopies = 2;
+/** How long the body of an error may take: its message is only for the log. */
+const errorBodyMs = 2_000;
+/** Empty chunks in a row after which a stream is a failed one. */
+const maxEmptyChunks = 10_000;
+
+/** The reason of an error whose body broke off, was slow or was too large. */
+export const unreadableError = 'an error without a readable body';
+
+/** A successful response, and what reading it needs. */
+export interface UnreadResponse {
+  readonly response: UpstreamResponse;
+  readonly codec: UpstreamCodec;
+  readonly target: UpstreamTarget;
+  readonly call: CallScope;
+  readonly request: CompletionRequest;
+  readonly memory: HeldMemory | null;
+}
+
+type Refused = Outcome & { readonly kind: 'refused' };
+
+/** The response, or how its candidate failed. */
+export type ReadResult = ReadResponse | { readonly failure: Refused };
+
+/**
+ * Reads a response until the client may be sent something: all of it for a request that does not stream. An end before that is a
+ * failed candidate.
+ */
+export function readResponse(targets: TargetResolver, unread: UnreadResponse): Promise<ReadResult> {
+  const { response, codec, call, request } = unread;
+  const isStream = isStreamed(codec, response);
+  call.responded({ isStream });
+  if (!isStream) return readWhole(targets, unread);
+  const source = openSource(targets, unread);
+  return request.stream ? readFirstChunks(source) : readAllChunks(source, unread);
+}
+
+/** Reads the message of an error response. */
+export async function readErrorMessage(
+  targets: TargetResolver,
+  { dialect }: UpstreamTarget,
+  { body }: UpstreamResponse,
+): Promise<string> {
+  const timer = targets.clock.after(errorBodyMs, () => body.cancel(new Error('slow error body')));
+  try {
+    return dialect.parseErrorMessage((await collect(body, maxErrorBytes)).toString('utf8'));
+  } catch {
+    return unreadableError;
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** Reads a stream up to its first meaningful chunk. */
+async function readFirstChunks(source: ChunkSource): Promise<ReadResult> {
+  const read: AnswerChunk[] = [];
+  for (;;) {
+    const chunks = await source.next();
+    if (chunks === null) return emptyStream();
+    const meaningful = chunks.findIndex(isMeaningful);
+    if (read.length + (meaningful === -1 ? chunks.length : meaningful) > maxEmptyChunks)
+      source.fail(new UpstreamStreamError(`the upstream sent more than ${maxEmptyChunks} empty chunks`));
+    for (const chunk of chunks) read.push(chunk);
+    if (meaningful !== -1) return { chunks: read, source };
+  }
+}
+
+/** Reads a stream to its end, for a client that did not ask for one. */
+async function readAllChunks(
+  source: ChunkSource,
+  { call, memory }: Pick<UnreadResponse, 'call' | 'memory'>,
+): Promise<ReadResult> {
+  const aggregator = new ChunkAggregator();
+  const totals = new ResponseTotals();
+  let empty = 0;
+  for (;;) {
+    const chunks = await source.nextAfter(totals);
+    if (chunks === null) break;
+    for (const chunk of chunks) {
+      totals.take(chunk);
+      aggregator.take(chunk);
+      empty = isMeaningful(chunk) ? 0 : empty + 1;
+      if (totals.isTooLong || empty > maxEmptyChunks) source.fail(tooLarge());
+    }
+    memory?.hold('answer', workingCopies * totals.text.length);
+    if (totals.hasContent) call.answered();
+  }
+  if (!totals.hasContent && totals.finishReason === null) return emptyStream();
+  return { chunks: [aggregator.whole()], source: null };
+}
+
+async function readWhole(
+  targets: TargetResolver,
+  { response, codec, target, memory }: UnreadResponse,
+): Promise<ReadResult> {
+  const idle = new Watchdog(targets.clock, targets.streamIdleTimeoutMs, () =>
+    response.body.cancel(idleTimeoutError(targets.streamIdleTimeoutMs)),
+  );
+  try {
+    const body = await collect(response.body, maxResponseBytes, (bytes) => {
+      idle.pat();
+      target.touch();
+      memory?.hold('answer', bytes);
+    });
+    memory?.hold('answer', workingCopies * body.length);
+    const event = await codec.readWhole(body);
+    if (event.kind === 'chunk') return { chunks: [event.chunk], source: null };
+    if (event.kind === 'done') return failed('an empty response');
+    return failed(event.reason, event.kind === 'error' ? event.status : null);
+  } finally {
+    idle.stop();
+  }
+}
+
+function openSource(
+  targets: TargetResolver,
+  { response, codec, target, request }: UnreadResponse,
+): ChunkSource {
+  return new ChunkSource(response.body, {
+    codec,
+    responseId: headerOf(response, 'x-amzn-requestid') ?? headerOf(response, 'request-id'),
+    clock: targets.clock,
+    idleTimeoutMs: targets.streamIdleTimeoutMs,
+    choices: request.choices,
+    onActivity: () => target.touch(),
+  });
+}
+
+/** Joins a body of at most `maxBytes` bytes; cancels it and throws beyond that. */
+async function collect(
+  body: ByteStream,
+  maxBytes: number,
+  onProgress: (bytes: number) => void = () => {},
+): Promise<Buffer> {
+  const collector = new ByteCollector(maxBytes);
+  for (let pieces = await body.next(); pieces !== null; pieces = await body.next()) {
+    for (const piece of pieces) collector.push(piece);
+    onProgress(collector.heldBytes);
+    if (collector.length > maxBytes) {
+      const error = tooLarge();
+      body.cancel(error);
+      throw error;
+    }
+  }
+  return collector.take();
+}
+
+function tooLarge(): UpstreamStreamError {
+  return new UpstreamStreamError('the upstream sent too much');
+}
+
+function emptyStream(): ReadResult {
+  return failed('the stream ended without content');
+}
+
+function failed(reason: string, status: number | null = null): ReadResult {
+  return { failure: { kind: 'refused', status, reason } };
+}
+
+function isStreamed({ streamType }: UpstreamCodec, response: UpstreamResponse): boolean {
+  const type = headerOf(response, 'content-type') ?? '';
+  return streamType !== null && type.toLowerCase().includes(streamType);
+}
+
+function headerOf({ headers }: UpstreamResponse, name: string): string | null {
+  const value = headers[name];
+  return value === undefined ? null : String(value);
+}
