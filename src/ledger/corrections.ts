@@ -7,17 +7,17 @@ import { chargeLots } from './credit.ts';
 import { findEntryByIdempotencyKey, post, refundedOf } from './ledger-sql.ts';
 import { findCost, insertLot, lockBalance } from './lots-sql.ts';
 
-/** What a generation cost, given back in whole or in part. */
+/** A refund of a generation's cost, in whole or in part. */
 export interface Refund {
   readonly generation: GenerationUuid;
-  /** Null: whatever of its cost was not given back yet. */
+  /** Null: the part of the cost that is not refunded yet. */
   readonly amount: Krw | null;
-  /** Why, for the ledger; not empty. */
+  /** The reason, for the ledger; not empty. */
   readonly reason: string;
   readonly idempotencyKey: string | null;
 }
 
-/** A change of an account's credit by the operator's own judgement. */
+/** A change of an account's credit at the operator's discretion. */
 export interface Adjustment {
   readonly accountId: number;
   /** Above zero adds credit that never expires, below zero deducts; not zero. */
@@ -26,13 +26,18 @@ export interface Adjustment {
   readonly idempotencyKey: string | null;
 }
 
-/** What became of a correction. `left` is how much of the generation's cost may still be given back. */
+/**
+ * The result of a correction. `left` is the part of the generation's cost that may still be
+ * refunded.
+ */
 export type CorrectionOutcome =
   | { readonly kind: 'done' | 'repeated'; readonly entryId: number; readonly amount: Krw }
   | { readonly kind: 'conflict' | 'not_found' }
   | { readonly kind: 'too_much'; readonly left: Krw };
 
-/** Gives back what a generation cost, at most once in all; the entry of the generation stays as it is. */
+/**
+ * Refunds what a generation cost, at most once in all. The entry of the generation does not change.
+ */
 export function refundGeneration(
   database: Database,
   refund: Refund,
@@ -42,7 +47,7 @@ export function refundGeneration(
     const billed = await findCost(sql, refund.generation);
     if (billed === null || billed.cost === 0n) return { kind: 'not_found' };
     const { accountId, cost } = billed;
-    // The lock comes first: two refunds of one generation meet here.
+    // The lock comes first: it orders two refunds of one generation.
     await lockBalance(sql, accountId);
     const wanted = { ...refund, kind: 'refund' as const, refundOf: refund.generation };
     const earlier = await earlierEntry(sql, accountId, wanted);
@@ -88,7 +93,7 @@ async function credit(sql: Sql, order: Order, atMs: number): Promise<number> {
   return append(sql, order, lot, { credits: amount, usage: 0n }, atMs);
 }
 
-/** Usage that no generation caused; the lots are charged with it when they are next looked at. */
+/** Usage that no generation caused; the lots are charged with it when they are next read. */
 async function debit(sql: Sql, order: Order, atMs: number): Promise<number> {
   return append(sql, order, { lotId: null }, { credits: 0n, usage: -order.amount }, atMs);
 }
@@ -115,7 +120,7 @@ async function append(
   return entryId;
 }
 
-/** `amount` null: whatever the entry gave back. */
+/** `amount` null matches any amount. */
 async function earlierEntry(
   sql: Sql,
   accountId: number,

@@ -17,20 +17,20 @@ import {
   setRemainders,
 } from './lots-sql.ts';
 
-/** Credit that is to be added to an account. */
+/** Credit to add to an account. */
 export interface Grant {
   readonly accountId: number;
   readonly kind: 'topup' | 'bonus';
   /** Above zero. */
   readonly amount: Krw;
-  /** The first instant at which what is left of it is lost; null for never. */
+  /** The first instant at which the remainder is lost; null for never. */
   readonly expiresAtMs: number | null;
   /** Granting twice with one key grants once. */
   readonly idempotencyKey: string | null;
   readonly memo: string | null;
 }
 
-/** What became of a grant. `conflict`: the idempotency key was used for another amount or kind. */
+/** The result of a grant. `conflict`: the idempotency key was used for another amount or kind. */
 export type GrantOutcome =
   | { readonly kind: 'granted' | 'repeated'; readonly entryId: number }
   | { readonly kind: 'no_account' | 'conflict' };
@@ -38,11 +38,12 @@ export type GrantOutcome =
 /** Adds credit: a lot, a ledger entry and the totals, in one transaction. */
 export function grantCredit(database: Database, grant: Grant, atMs: number): Promise<GrantOutcome> {
   return database.transaction(async (sql) => {
-    // The lock comes first: two grants with one idempotency key meet here, and the second finds the entry of the first.
+    // The lock comes first: it orders two grants with one idempotency key, and the second finds the
+    // entry of the first.
     if ((await lockBalance(sql, grant.accountId)) === null) return { kind: 'no_account' };
     const earlier = await earlierGrant(sql, grant);
     if (earlier !== null) return earlier;
-    // What was spent before this grant is charged to the lots of before it.
+    // What was spent before this grant is charged to the earlier lots.
     await chargeLots(sql, grant.accountId);
     const lot = await insertLot(sql, { ...grant, amountMicro: grant.amount, atMs });
     const move = { accountId: grant.accountId, credits: grant.amount, usage: 0n, lotApplied: 0n };
@@ -52,19 +53,20 @@ export function grantCredit(database: Database, grant: Grant, atMs: number): Pro
   });
 }
 
-/** How many accounts expire in one transaction, and how many are looked for at once. */
+/** How many accounts expire in one transaction, and how many one query lists. */
 const accountsAtOnce = 500;
 const accountsInList = 50_000;
 
-/** Takes what is left of every lot whose expiry has come by the clock of the database: those of the nodes may go fast. */
+/** Expires every lot that is due by the clock of the database: the clock of a node may be fast. */
 export async function expireDueCredit(database: Database): Promise<number> {
   return expireCredit(database, await readServerTime(database));
 }
 
 /**
- * Takes what is left of every lot whose expiry has come, as `expiry` entries; returns how many lots. Safe to run at the same
- * time on several nodes: whoever locks the balance first does the work, the others find none. An account that fails stops no other;
- * then it throws in the end.
+ * Takes the remainder of every lot whose expiry has come, as `expiry` entries; returns the number
+ * of lots. Safe to run at the same time on several nodes: the first to lock the balance does the
+ * work, the others find nothing. An account that fails does not stop the others; the error is
+ * thrown at the end.
  */
 export async function expireCredit(database: Database, atMs: number): Promise<number> {
   let expired = 0;
@@ -120,7 +122,7 @@ async function expireAccounts(sql: Sql, accountIds: readonly number[], atMs: num
   return due.length;
 }
 
-/** What becomes of the open lots of one account: first they are charged with what was spent, then those that are due are lost. */
+/** Charges the open lots of one account with what was spent, then expires those that are due. */
 function expiryOf(
   { accountId, usage, lotApplied }: LockedBalance,
   lots: readonly OpenLot[],
@@ -144,7 +146,7 @@ function expiryOf(
   };
 }
 
-/** Charges the lots with what was spent since they were last looked at. Locks the balance. */
+/** Charges the lots with what was spent since they were last charged. Locks the balance. */
 export async function chargeLots(sql: Sql, accountId: number): Promise<void> {
   const balance = await lockBalance(sql, accountId);
   if (balance === null || balance.usage === balance.lotApplied) return;

@@ -2,20 +2,24 @@ import type { Journal, Ticket } from '../journal/journal.ts';
 import { encodeFinal, finalType } from './journal-records.ts';
 import type { SettlementRow } from './settlement-sql.ts';
 
-/** A failure that the journal must come to have. */
+/** A failure that must get into the journal. */
 interface Note {
   readonly failed: SettlementRow;
-  /** What stands for the request in the journal. */
+  /** The records of the request in the journal. */
   readonly tickets: Ticket[];
-  /** The last attempt, which is under way or was called lost: it may be found at a replay all the same. */
+  /**
+   * The last attempt, which is under way or was reported as lost: a replay may find it all the
+   * same.
+   */
   last: Ticket | null;
   isBeingWritten: boolean;
 }
 
 /**
- * The failures that took the place of settlements which nobody could make durable. The journal may have kept such a settlement
- * although it called it lost, and would bill it at the next start; of two settlements of one request, replay believes the later. So
- * its failure is journaled too, and again until the journal has it or the database does.
+ * The failures that replace settlements which could not be made durable. The journal may have kept
+ * such a settlement although it reported it as lost, and would bill it at the next start. Of two
+ * settlements of one request, replay takes the later. So the failure is journaled too, and again
+ * until the journal or the database has it.
  */
 export class FailureNotes {
   readonly #journal: Journal;
@@ -25,7 +29,7 @@ export class FailureNotes {
     this.#journal = journal;
   }
 
-  /** Takes a failure, with the tickets that are released once it is in the database. */
+  /** Adds a failure, with the tickets that are released once it is in the database. */
   add(failed: SettlementRow, tickets: Ticket[]): void {
     const note: Note = { failed, tickets, last: null, isBeingWritten: false };
     this.#notes.set(failed.uuid, note);
@@ -37,7 +41,7 @@ export class FailureNotes {
     this.#notes.delete(uuid);
   }
 
-  /** Journals what the journal has refused before. */
+  /** Journals the failures that the journal rejected before. */
   rewrite(): void {
     for (const note of this.#notes.values()) if (!note.isBeingWritten) this.#write(note);
   }
@@ -48,7 +52,7 @@ export class FailureNotes {
     try {
       ticket = this.#journal.append(finalType, encodeFinal(failed));
     } catch {
-      // The journal has said so itself, when it came to that.
+      // The journal reports this itself.
       return;
     }
     tickets.push(ticket);

@@ -1,17 +1,22 @@
 import type { App } from '../generations/apps-sql.ts';
 import type { SettlementRow } from './settlement-sql.ts';
 
-/** The types of the journal's records: a request was admitted; it is settled. */
+/** The types of the journal's records: a request was admitted; a request is settled. */
 export const openType = 1;
 export const finalType = 2;
 
-/** What is known of a request when it is admitted: enough to record it as failed if nothing more is ever heard. */
+/**
+ * What is known of a request when it is admitted: enough to record it as failed if nothing follows.
+ */
 export interface OpenRecord {
   readonly uuid: string;
   readonly accountId: number;
   readonly keyId: number;
   readonly createdAtMs: number;
-  /** The record's detail as JSON text; its member `app` is `app` once more, which is therefore not journaled by itself. */
+  /**
+   * The record's detail as JSON text. Its member `app` repeats `app`, which is therefore not
+   * journaled by itself.
+   */
   readonly detail: string;
   readonly app: App | null;
 }
@@ -43,7 +48,7 @@ export function encodeFinal(row: SettlementRow): string {
   return `${head.slice(0, -1)},${row.detail}]`;
 }
 
-/** Reads `encodeOpen` back. The journal has checked the bytes, so the shape is what was written. */
+/** Decodes `encodeOpen`. The journal has checked the bytes, so the shape is what was written. */
 export function decodeOpen(payload: string): OpenRecord {
   const [uuid, accountId, keyId, createdAtMs, detail] = JSON.parse(payload) as [
     string,
@@ -55,7 +60,7 @@ export function decodeOpen(payload: string): OpenRecord {
   return { uuid, accountId, keyId, createdAtMs, detail: JSON.stringify(detail), app: detail.app ?? null };
 }
 
-/** Reads `encodeFinal` back. */
+/** Decodes `encodeFinal`. */
 export function decodeFinal(payload: string): SettlementRow {
   const [
     uuid,
@@ -96,7 +101,7 @@ export function decodeFinal(payload: string): SettlementRow {
   };
 }
 
-/** Absent in what was journaled before apps were resolved. */
+/** Absent in records from before apps were resolved. */
 interface Detail {
   readonly app?: App | null;
 }

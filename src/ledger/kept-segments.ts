@@ -5,21 +5,22 @@ import { readReplication } from '../store/replication.ts';
 import { type Clock, pause } from '../time/clock.ts';
 import type { Retention } from './segment-retention.ts';
 
-/** What keeping settled segments takes. */
+/** What `KeptSegments` needs. */
 export interface KeptSegmentsParts {
   readonly database: Database;
   readonly journal: Pick<Journal, 'kept' | 'forget' | 'expire'>;
   readonly retention: Retention;
   readonly clock: Clock;
-  /** Compares every look at the server with those before; null: nobody wants to know. */
+  /** Compares each reading of the server with the earlier ones; null: no comparison. */
   readonly watch: HistoryWatch | null;
 }
 
 const lookEveryMs = 50;
 
 /**
- * Keeps the settled segments of a journal until the standbys of the database have what they hold (docs/decisions/failover.md): after a
- * failover to a standby that lacks some of it, the next start settles them again.
+ * Keeps the settled segments of a journal until the standbys of the database have their contents
+ * (docs/decisions/failover.md). After a failover to a standby that lacks some of it, the next start
+ * settles them again.
  */
 export class KeptSegments {
   readonly #parts: KeptSegmentsParts;
@@ -31,12 +32,14 @@ export class KeptSegments {
   }
 
   /**
-   * Looks how far the standbys are and deletes what they have. Rejects when the database is away, and with `HistoryChanged` when it
-   * is not the server that it was; then nothing is deleted.
+   * Reads how far the standbys are and deletes the segments that they have. Rejects when the
+   * database is away, and with `HistoryChanged` when it is not the same server; then nothing is
+   * deleted.
    */
   async check(): Promise<void> {
     const { database, journal, retention, clock, watch } = this.#parts;
-    // Before the server is asked: what is settled meanwhile may be behind the position that it reports.
+    // Read before the server is queried: a later settlement may be behind the position that it
+    // reports.
     const kept = journal.kept;
     const replication = await (watch === null ? readReplication(database) : watch.look(database));
     const nowMs = clock.monotonic();
@@ -46,7 +49,10 @@ export class KeptSegments {
     await journal.expire(expired);
   }
 
-  /** Looks until the standbys have everything, for `limitMs` at most and not where they do not show how far they are. Rejects as `check` does. */
+  /**
+   * Checks until the standbys have everything, for `limitMs` at most, and not at all where they do
+   * not report how far they are. Rejects as `check` does.
+   */
   async untilCovered(limitMs: number): Promise<void> {
     const { journal, retention, clock } = this.#parts;
     const endMs = clock.monotonic() + limitMs;

@@ -3,7 +3,7 @@ import { int8ArrayOfNumbers } from '../store/binary-arrays.ts';
 import { sqlOver } from '../store/sql.ts';
 import { post } from './ledger-sql.ts';
 
-/** Usage from before credit of its account expired, settled after that. */
+/** Usage from before credit of its account expired that was settled after the expiry. */
 export interface LateUsage {
   readonly accountId: number;
   readonly settledAtMs: number;
@@ -14,14 +14,16 @@ interface ExpiredLot {
   readonly id: number;
   readonly grantedAtMs: number;
   readonly expiresAtMs: number;
-  /** What expired of it, less what was taken back. */
+  /** What expired of the lot, less what was taken back. */
   left: bigint;
 }
 
 /**
- * Charges late usage to the lots that were valid when it was settled: what of them expired, although it had been spent, is taken back
- * by an entry of the kind `expiry` with an amount above zero. Usage was debited just now, so the balances are locked, and the totals come
- * out as if the usage had been known in time: the lots, of which nothing is left, stay as they are. Returns whether anything moved.
+ * Charges late usage to the lots that were valid when it was settled. Credit that expired although
+ * it had been spent is taken back by an entry of the kind `expiry` with an amount above zero. The
+ * usage was debited just now, so the balances are locked, and the totals are as if the usage had
+ * been known in time. The lots have no remainder and stay as they are. Returns whether anything
+ * moved.
  */
 export async function chargeExpired(client: Client, late: readonly LateUsage[]): Promise<boolean> {
   const sql = sqlOver(client);
@@ -54,7 +56,7 @@ export async function chargeExpired(client: Client, late: readonly LateUsage[]):
   return true;
 }
 
-/** Lots of which something expired, by account; of each the first to expire first. */
+/** Lots that expired in part or in whole, by account; of each account the first to expire first. */
 async function expiredLots(
   client: Client,
   accountIds: readonly number[],

@@ -41,8 +41,8 @@ interface RawEntry {
 }
 
 /**
- * Up to `limit` entries after (`accountId`, `id`), in that order: a page of an export that never holds the whole ledger. With
- * `onlyAccount` the others are left out.
+ * Up to `limit` entries after (`accountId`, `id`), in that order: a page of an export that never
+ * has the whole ledger in memory. With `onlyAccount` only the entries of that account.
  */
 export async function listEntries(
   sql: Sql,
@@ -60,7 +60,10 @@ export async function listEntries(
   return rows.map(entryOf);
 }
 
-/** The entry that an idempotency key of this account already made, or null; `refundOf` is the generation that it gave back. */
+/**
+ * The entry that an idempotency key of this account already made, or null; `refundOf` is the
+ * generation that it refunded.
+ */
 export async function findEntryByIdempotencyKey(
   sql: Sql,
   accountId: number,
@@ -73,7 +76,7 @@ export async function findEntryByIdempotencyKey(
   return row === undefined ? null : { ...entryOf(row), refundOf: row.refund_of?.replaceAll('-', '') ?? null };
 }
 
-/** How much of a generation's cost was given back so far, micro-won. */
+/** How much of a generation's cost was refunded so far, micro-won. */
 export async function refundedOf(sql: Sql, accountId: number, generationUuid: string): Promise<bigint> {
   const [row] = await sql.query<{ amount: bigint }>(
     'SELECT coalesce(sum(amount), 0)::bigint AS amount FROM ledger WHERE account_id = $1 AND refund_of = $2::uuid',
@@ -91,27 +94,28 @@ export interface NewEntry {
   readonly lotId: number | null;
   readonly idempotencyKey: string | null;
   readonly memo: string | null;
-  /** The generation whose cost a refund gives back, 32 hex digits. */
+  /** The generation whose cost a refund returns, 32 hex digits. */
   readonly refundOf?: string | null;
-  /** Of the lot that the entry made. */
+  /** The digest of the lot that the entry made. */
   readonly lotDigest?: bigint | null;
   readonly atMs: number;
 }
 
-/** What the totals of an account move by. */
+/** The changes of an account's totals. */
 export interface Move {
   readonly accountId: number;
   readonly credits: bigint;
   readonly usage: bigint;
   readonly lotApplied: bigint;
-  /** The last instant at which credit that expires now was there no more; null when none expires. */
+  /** The latest expiry of the credit that expires now; null when none expires. */
   readonly expiredUntilMs?: number | null;
 }
 
 /**
- * Moves the totals of accounts, each at most once, and appends the entries that say why; returns the ids of the entries in the order of
- * the accounts' moves. Every account with an entry has a move. The balances are locked (`lockBalances`); the database checks that a
- * balance follows and that nothing shrinks below zero.
+ * Changes the totals of accounts, each at most once, and appends the entries that explain the
+ * changes. Returns the ids of the entries in the order of the accounts' moves. Every account with
+ * an entry has a move. The balances are locked (`lockBalances`). The database checks that a balance
+ * follows its totals and that nothing shrinks below zero.
  */
 export async function post(
   sql: Sql,

@@ -11,7 +11,7 @@ import {
 } from '../store/digests.ts';
 import type { Sql } from '../store/sql.ts';
 
-/** One disagreement that the books must not have. */
+/** A disagreement in the ledger. */
 export interface Difference {
   readonly check: string;
   readonly subject: string;
@@ -19,7 +19,7 @@ export interface Difference {
   readonly found: string;
 }
 
-/** Where the chain of an account stood when a backup was made. */
+/** The state of an account's chain when a backup was made. */
 export interface Anchor {
   readonly entries: bigint;
   readonly chain: Buffer;
@@ -27,9 +27,9 @@ export interface Anchor {
 
 /** What a walk over the ledger checks. */
 export const walkChecks = {
-  chain: 'the chain of the account = the hashes of its entries, one link behind the other',
+  chain: 'the chain of the account = the hashes of its entries, link by link',
   ids: 'the entries of the account are numbered without gaps',
-  anchor: 'the chain of the account went through where the backup has it',
+  anchor: 'the chain of the account has the state of the backup',
   lot: 'what is left of a lot = its amount less what was spent and expired, in the order of spending',
   expiry: 'an expiry takes what was left of its lot',
 } as const;
@@ -68,8 +68,9 @@ interface RawLot {
 }
 
 /**
- * Goes through the ledger once, account by account in the order of the entries, and computes what follows from the order: the chains
- * of hashes, and how much is left of each lot. Holds one page of entries and the lots of its accounts.
+ * Reads the ledger once, account by account in the order of the entries, and computes what follows
+ * from the order: the chains of hashes, and the remainder of each lot. It has one page of entries
+ * and the lots of its accounts in memory.
  */
 export async function walkLedger(
   sql: Sql,
@@ -127,19 +128,19 @@ async function readAccounts(sql: Sql, ids: readonly number[]): Promise<ReadonlyM
   return new Map(ids.map((id) => [id, { balance: balanceOf.get(id), lots: lotsOf.get(id) ?? [] }]));
 }
 
-/** The chain and the lots of one account as its entries make them. */
+/** The chain and the lots of one account, computed from its entries. */
 class AccountWalk {
   readonly id: number;
   readonly #rows: AccountRows;
   readonly #anchor: Anchor | undefined;
   readonly #found: Difference[] = [];
-  /** The first link while it is walked; null behind it. */
+  /** The hash of the first link while its entries are read; null after it. */
   #first: ReturnType<typeof createHash> | null = createHash('sha256');
   #chain: Buffer = Buffer.alloc(0);
   #link: string[] = [];
   #entries = 0n;
   #lastId = 0n;
-  /** What was spent and not charged to a lot yet. */
+  /** What was spent and is not charged to a lot yet. */
   #pending = 0n;
   #applied = 0n;
   readonly #remaining = new Map<number, bigint>();
@@ -158,7 +159,7 @@ class AccountWalk {
   end(): readonly Difference[] {
     this.#endFirst();
     const { balance, lots } = this.#rows;
-    // An account without a balance is found by itself.
+    // Another check finds an account without a balance.
     if (balance === undefined) return this.#found;
     if (this.#link.length > 0 || !balance.chain.equals(this.#chain))
       this.#differ('chain', this.#chain.toString('hex'), balance.chain.toString('hex'));
@@ -217,7 +218,7 @@ class AccountWalk {
     const lotId = Number(lot_id ?? 0n);
     if (kind === expiryKind) {
       if (amount > 0n) {
-        // Usage that came late was charged to credit that had expired.
+        // Late usage was charged to credit that had expired.
         this.#pending -= amount;
         return;
       }
@@ -233,7 +234,7 @@ class AccountWalk {
     } else this.#pending -= amount;
   }
 
-  /** Charges the lots with so much: first to expire first, then the oldest. */
+  /** Charges the lots with `amount`: first to expire first, then the oldest. */
   #spend(amount: bigint): void {
     if (amount <= 0n) return;
     let rest = amount;

@@ -14,7 +14,7 @@ export type { Anchor } from './verification-sql.ts';
 
 const pageSize = 5_000;
 
-/** Every entry in the order of account, then id; never more than a page of them in memory. */
+/** Every entry in the order of account, then id; at most one page of them in memory. */
 export async function* exportEntries(
   database: Database,
   onlyAccount: number | null,
@@ -29,7 +29,7 @@ export async function* exportEntries(
   }
 }
 
-/** What `naru ledger verify` found. */
+/** The result of `naru ledger verify`. */
 export interface Verdict {
   readonly checks: readonly string[];
   readonly differences: readonly Difference[];
@@ -39,8 +39,9 @@ export interface Verdict {
 }
 
 /**
- * Recomputes every balance and period total from the rows they came from; no differences means that the books agree. `anchors`: where
- * the chains stood when a backup was made, by account; the ledger must go through them.
+ * Recomputes every balance and period total from its rows; no differences means that the ledger
+ * agrees. `anchors`: the state of the chains when a backup was made, by account; the ledger must
+ * contain them.
  */
 export function verifyLedger(database: Database, anchors?: ReadonlyMap<number, Anchor>): Promise<Verdict> {
   return database.transaction(async (sql) => {

@@ -19,12 +19,15 @@ export interface OpenLot {
   readonly expiresAtMs: number | null;
 }
 
-/** Locks an account's balance row; null when there is no such account. */
+/** Locks an account's balance row; null when the account does not exist. */
 export async function lockBalance(sql: Sql, accountId: number): Promise<LockedBalance | null> {
   return (await lockBalances(sql, [accountId]))[0] ?? null;
 }
 
-/** Locks the balance rows of accounts in the order in which everybody does; one that does not exist is left out. */
+/**
+ * Locks the balance rows of accounts in the order that every transaction uses; an account that does
+ * not exist is left out.
+ */
 export async function lockBalances(
   sql: Sql,
   accountIds: readonly number[],
@@ -76,7 +79,7 @@ export async function setRemainders(
   );
 }
 
-/** Who paid for a generation and how much, micro-won; null when there is none. */
+/** The account that paid for a generation and the cost, micro-won; null when there is none. */
 export async function findCost(
   sql: Sql,
   generationUuid: string,
@@ -88,7 +91,7 @@ export async function findCost(
   return row === undefined ? null : { accountId: Number(row.account_id), cost: row.cost };
 }
 
-/** Stores a lot; returns its id and the digest of it. */
+/** Stores a lot; returns its id and its digest. */
 export async function insertLot(
   sql: Sql,
   lot: {

@@ -5,7 +5,7 @@ export interface Lot {
   readonly expiresAtMs: number | null;
 }
 
-/** What is left of lots after a charge, and how much of the charge they covered. */
+/** The lots after a charge, and how much of the charge they covered. */
 export interface Charged {
   /** Only the lots that changed. */
   readonly lots: readonly Lot[];
@@ -13,8 +13,8 @@ export interface Charged {
 }
 
 /**
- * Spends `amount` from lots that are given in their order of spending: first to expire first, then the oldest
- * (spec:money/3.5,3.7). What the lots cannot cover is debt, and is taken from the next lot that comes.
+ * Spends `amount` from lots that are given in their order of spending: first to expire first, then
+ * the oldest (spec:money/3.5,3.7). What the lots cannot cover is debt, and the next lot pays it.
  */
 export function spend(lots: readonly Lot[], amount: bigint): Charged {
   const changed: Lot[] = [];
@@ -28,7 +28,10 @@ export function spend(lots: readonly Lot[], amount: bigint): Charged {
   return { lots: changed, taken: amount - rest };
 }
 
-/** Lots whose remainder is lost at the instant: `expires_at` is the first instant at which a lot is no more. */
+/**
+ * Lots whose remainder is lost at the instant: `expires_at` is the first instant at which a lot no
+ * longer counts.
+ */
 export function dueAt<L extends Lot>(lots: readonly L[], atMs: number): readonly L[] {
   return lots.filter((lot) => lot.expiresAtMs !== null && lot.expiresAtMs <= atMs);
 }

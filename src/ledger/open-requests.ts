@@ -1,20 +1,23 @@
 import type { Journal, Ticket } from '../journal/journal.ts';
 import { encodeOpen, type OpenRecord, openType } from './journal-records.ts';
 
-/** A request that was admitted: it ends in exactly one settlement. */
+/** An admitted request: it ends in exactly one settlement. */
 export interface Opened {
   readonly record: OpenRecord;
-  /** What stands for it in the journal: nothing when the journal took nothing, two while it is written anew. */
+  /**
+   * Its records in the journal: none when the journal rejected it, two while it is written again.
+   */
   readonly tickets: Ticket[];
 }
 
 /**
- * The requests in flight as the journal has them. One live record keeps its whole segment, so that a call of an hour would keep
- * what hundreds of thousands of others wrote since: its record is written anew from time to time.
+ * The requests in flight as the journal has them. One live record keeps its whole segment, so a
+ * call of an hour would keep what hundreds of thousands of others wrote after it. Its record is
+ * therefore written again from time to time.
  */
 export class OpenRequests {
   readonly #journal: Journal;
-  /** The longest written first. */
+  /** The record that was written first comes first. */
   readonly #open = new Set<Opened>();
 
   constructor(journal: Journal) {
@@ -28,15 +31,16 @@ export class OpenRequests {
     return opened;
   }
 
-  /** Ends a request: its tickets are the caller's to release from now on. */
+  /** Ends a request: the caller must release its tickets from now on. */
   end(opened: Opened): readonly Ticket[] {
     this.#open.delete(opened);
     return opened.tickets;
   }
 
   /**
-   * Writes anew every record behind which at least `bytes` were begun, and lets go of the old one once the new one is on the
-   * disk. Returns how many; rejects with `JournalUnavailable` when there is no room: then they stay where they are.
+   * Writes again every record behind which at least `bytes` were begun, and releases the old one
+   * once the new one is durable. Returns how many. Rejects with `JournalUnavailable` when there is
+   * no room; then the old records stay.
    */
   async renew(bytes: number): Promise<number> {
     let renewed = 0;
@@ -50,7 +54,7 @@ export class OpenRequests {
       this.#open.add(opened);
       await this.#journal.durable(fresh);
       renewed += 1;
-      // Whoever ended it meanwhile has both tickets.
+      // The request ended meanwhile, and its end has both tickets.
       if (!this.#open.has(opened)) continue;
       opened.tickets.shift();
       this.#journal.release(old);

@@ -3,10 +3,16 @@ import { seoulDayAt } from '../time/period.ts';
 import { decodeFinal, decodeOpen, finalType, type OpenRecord, openType } from './journal-records.ts';
 import type { SettlementRow } from './settlement-sql.ts';
 
-/** What an earlier process left in the journal. Every ticket is to be released when its request is settled. */
+/**
+ * What an earlier process left in the journal. Every ticket is released when its request is
+ * settled.
+ */
 export interface OrphanedRecords {
   readonly settled: readonly { readonly row: SettlementRow; readonly tickets: readonly Ticket[] }[];
-  /** Admitted requests without a settlement. Those that were settled and released may be among them. */
+  /**
+   * Admitted requests without a settlement. Requests that were settled and released may be among
+   * them.
+   */
   readonly orphans: readonly { readonly record: OpenRecord; readonly tickets: readonly Ticket[] }[];
   /** Records of a type that this version does not write. */
   readonly unknown: readonly Ticket[];
@@ -20,8 +26,8 @@ interface Traces {
 }
 
 /**
- * Reads the journal that an earlier process left, request by request. A long one was journaled as admitted more than once; of two
- * settlements, of which the first was given up, the later is the truth.
+ * Reads the journal that an earlier process left, request by request. A long request was journaled
+ * as admitted more than once. Of two settlements the first was given up, so the later one counts.
  */
 export function readOrphanedRecords(
   records: Iterable<{ readonly type: number; readonly payload: Buffer; readonly ticket: Ticket }>,
@@ -54,7 +60,7 @@ export function readOrphanedRecords(
   };
 }
 
-/** Naru died with the request in hand (spec:money/4.7): failed, recorded, free. */
+/** Naru ended while the request was in flight (spec:money/4.7): failed, recorded, free. */
 export function orphanFailure(record: OpenRecord, nowMs: number): SettlementRow {
   return {
     ...record,

@@ -11,16 +11,16 @@ export interface QuarantinedRow {
   readonly cost: bigint;
   /** The record of the journal. */
   readonly record: Buffer;
-  /** What the database said last. */
+  /** The last error of the database. */
   readonly reason: string;
 }
 
-/** The same as it stands in the table. */
+/** The same with the columns that the table adds. */
 export interface QuarantinedEntry extends QuarantinedRow {
-  /** How often it was refused. */
+  /** How often the database refused it. */
   readonly attempts: number;
   readonly quarantinedAtMs: number;
-  /** Null while somebody has to decide. */
+  /** Null while a decision is pending. */
   readonly resolution: 'settled' | 'written off' | null;
   readonly resolvedAtMs: number | null;
   readonly note: string | null;
@@ -41,8 +41,9 @@ interface RawEntry {
 }
 
 /**
- * Stores a refused settlement, or that it was refused once more; one that a person has decided about stays as it is. Takes a
- * transaction: a new row gets the next number and its place in the chain.
+ * Stores a refused settlement, or counts another refusal of it; one that an operator has decided
+ * about does not change. Takes a transaction: a new row gets the next number and the next link of
+ * the chain.
  */
 export async function storeQuarantined(sql: Sql, row: QuarantinedRow): Promise<void> {
   await sql.query('SELECT 1 FROM quarantine_head WHERE id = 1 FOR UPDATE');
@@ -65,7 +66,9 @@ export async function storeQuarantined(sql: Sql, row: QuarantinedRow): Promise<v
   );
 }
 
-/** Every refused settlement in the order of their generations; only those without a decision unless `all`. */
+/**
+ * Every refused settlement in the order of their generations; only the undecided ones unless `all`.
+ */
 export async function listQuarantined(sql: Sql, all = false): Promise<readonly QuarantinedEntry[]> {
   const rows = await sql.query<RawEntry>(
     `SELECT * FROM quarantined_settlement ${all ? '' : 'WHERE resolution IS NULL'} ORDER BY generation_id`,
@@ -85,7 +88,7 @@ export async function listQuarantined(sql: Sql, all = false): Promise<readonly Q
   }));
 }
 
-/** Records a decision; false when there is nothing to decide about. */
+/** Records a decision; false when there is no undecided row. */
 export async function resolveQuarantined(
   sql: Sql,
   uuid: string,

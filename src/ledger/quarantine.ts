@@ -12,10 +12,10 @@ import {
 import { type SettlementRow, settleBatch } from './settlement-sql.ts';
 import { mayPass } from './settler.ts';
 
-/** Longer reasons say nothing more. */
+/** The rest of a longer reason adds nothing. */
 const maxReasonLength = 2_000;
 
-/** A refused settlement on its way into the quarantine. */
+/** A refused settlement that is not stored in the quarantine yet. */
 interface Refused {
   readonly row: SettlementRow;
   readonly reason: string;
@@ -25,8 +25,9 @@ interface Refused {
 }
 
 /**
- * The settlements that the database refused for their content. Each becomes a row of the quarantine, where a person decides about it;
- * until that row is stored the journal keeps the settlement, and the next start finds it there.
+ * The settlements that the database refused for their content. Each becomes a row of the
+ * quarantine, and an operator decides about it. Until that row is stored the journal keeps the
+ * settlement, and the next start finds it there.
  */
 export class Quarantine {
   readonly #database: Database;
@@ -49,14 +50,17 @@ export class Quarantine {
     return this.#refused.size;
   }
 
-  /** Takes a refused settlement with what stands for it in the journal. Resolves after the first attempt to store it; never rejects. */
+  /**
+   * Adds a refused settlement with its records in the journal. Resolves after the first attempt to
+   * store it; never rejects.
+   */
   add(row: SettlementRow, reason: string, tickets: readonly Ticket[]): Promise<void> {
     const refused = { row, reason, tickets, isBeingStored: false, wasReported: false };
     this.#refused.set(row.uuid, refused);
     return this.#store(refused);
   }
 
-  /** Tries again to store what could not be stored. Never rejects. */
+  /** Retries to store what could not be stored. Never rejects. */
   async storeAgain(): Promise<void> {
     for (const refused of [...this.#refused.values()]) if (!refused.isBeingStored) await this.#store(refused);
   }
@@ -84,17 +88,20 @@ export class Quarantine {
   }
 }
 
-/** The refused settlements that wait for a decision, or all there ever were. */
+/** The refused settlements that wait for a decision, or all of them. */
 export function readQuarantine(database: Database, all: boolean): Promise<readonly QuarantinedEntry[]> {
   return listQuarantined(database, all);
 }
 
-/** What settling refused settlements once more came to, by generation: null, or why the database refuses it still. */
+/**
+ * The result of settling refused settlements again, by generation: null, or the reason of the new
+ * refusal.
+ */
 export type RetryOutcome = ReadonlyMap<string, string | null>;
 
 /**
- * Settles refused settlements once more, one or all of them; running servers know it within a second. Throws when the database is away:
- * what was settled until then is settled.
+ * Settles refused settlements again, one or all of them; running servers follow within a second.
+ * Throws when the database is away: what was settled before that stays settled.
  */
 export async function retryQuarantined(database: Database, only: string | null): Promise<RetryOutcome> {
   const outcome = new Map<string, string | null>();
@@ -121,7 +128,10 @@ async function settleEntry(database: Database, entry: QuarantinedEntry): Promise
   return null;
 }
 
-/** Gives a refused settlement up, for a reason; false when none of this generation waits for a decision. */
+/**
+ * Writes a refused settlement off, with a reason; false when none of this generation waits for a
+ * decision.
+ */
 export function writeOffQuarantined(
   database: Database,
   { uuid, reason }: { readonly uuid: string; readonly reason: string },

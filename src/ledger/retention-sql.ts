@@ -10,13 +10,16 @@ export interface MonthOfRecords {
   readonly endMs: number;
 }
 
-/** How much a month held: its records, and what they cost together. */
+/** The sums of a month: its records, and their total cost. */
 export interface MonthSums {
   readonly records: number;
   readonly costMicro: bigint;
 }
 
-/** How long dropping waits for those who read the records, and how often it asks: settlements wait behind each question. */
+/**
+ * How long one attempt to drop waits for readers of the records, and how many attempts there are:
+ * settlements wait behind each attempt.
+ */
 const lockWithinMs = 500;
 const lockTries = 60;
 const lockNotAvailable = '55P03';
@@ -38,8 +41,8 @@ export async function sumMonth(sql: Sql, month: string): Promise<MonthSums> {
 }
 
 /**
- * Puts the sums of a month in the place of its records, and drops these. Run in a transaction. Throws when the records are being
- * read for longer than half a minute (a backup, a verification): nothing is changed then.
+ * Replaces the records of a month by their sums. Run in a transaction. Throws when the records are
+ * being read for longer than half a minute (a backup, a verification); then nothing is changed.
  */
 export async function dropMonth(
   sql: Sql,
@@ -48,7 +51,7 @@ export async function dropMonth(
 ): Promise<MonthSums> {
   const partition = partitionOf(month);
   await sql.query('SELECT pg_advisory_xact_lock($1)', [partitionLock]);
-  // Whatever still comes for this month waits, and finds its place in the default partition.
+  // A later record of this month waits, and then goes to the default partition.
   await sql.query(`LOCK TABLE ${partition} IN SHARE MODE`);
   await sql.query(
     `INSERT INTO pruned_usage (account_id, month, key_id, app_id, model, day, cost, requests, billed, prompt_tokens, completion_tokens,

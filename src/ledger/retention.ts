@@ -3,10 +3,13 @@ import { isoDay, periodAt, seoulDayAt } from '../time/period.ts';
 import { dropMonth, listMonths, type MonthOfRecords, sumMonth } from './retention-sql.ts';
 import { findDifferences, freezeView } from './verification-sql.ts';
 
-/** Which months are to go: those that ended before this instant, which must be the beginning of a Seoul month. */
+/**
+ * Which months to drop: those that ended before this instant, which must be the beginning of a
+ * Seoul month.
+ */
 export interface PruneOrder {
   readonly beforeMs: number;
-  /** Nothing is dropped; what would be is told. */
+  /** Nothing is dropped; the result lists what would be. */
   readonly dryRun: boolean;
 }
 
@@ -20,14 +23,18 @@ export interface PrunedMonth {
 
 export type PruneOutcome =
   | { readonly kind: 'pruned'; readonly months: readonly PrunedMonth[] }
-  /** The current month and the one before it stay; `latestMs` is the last instant that would have been taken. */
+  /**
+   * The current month and the one before it stay; `latestMs` is the last instant that would have
+   * been accepted.
+   */
   | { readonly kind: 'too_recent'; readonly latestMs: number }
-  /** The books do not agree; nothing was dropped. */
+  /** The ledger does not agree; nothing was dropped. */
   | { readonly kind: 'books_differ' };
 
 /**
- * Drops the records of old months, oldest first, each in a transaction of its own. Their sums stay (docs/decisions/retention.md), so
- * that the books can still be verified; hence nothing is dropped from books that do not agree.
+ * Drops the records of old months, oldest first, each in a transaction of its own. Their sums stay
+ * (docs/decisions/retention.md), so that the ledger can still be verified; hence nothing is dropped
+ * from a ledger that does not agree.
  */
 export async function pruneGenerations(
   database: Database,
@@ -49,7 +56,7 @@ export async function pruneGenerations(
 }
 
 function spanOf(month: string): MonthOfRecords {
-  // Midnight in Greenwich is nine in the morning of the same day in Seoul.
+  // Midnight UTC is 09:00 of the same day in Seoul.
   const { startMs, endMs } = periodAt('monthly', Date.parse(month));
   return { month: isoDay(seoulDayAt(startMs)), startMs, endMs };
 }

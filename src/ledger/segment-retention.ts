@@ -1,53 +1,64 @@
 import { defaultKeepSettledMs } from '../config/config.ts';
 import type { Replication } from '../store/replication.ts';
 
-/** A standby may need so long to connect again after the server restarted: until then nothing is known of standbys. */
+/**
+ * A standby may need this long to connect again after the server restarted: until then standbys are
+ * unknown.
+ */
 const defaultGraceMs = 30_000;
-/** Time in which the server was not seen does not count: nobody could have looked how far its standbys are. */
+/** Time in which the server was not seen does not count: its standbys could not be read. */
 const maxStepMs = 5_000;
 
-/** What is to become of kept segments, by their numbers. */
+/** What happens to kept segments, by their numbers. */
 export interface Verdict {
   /** No failover can lose what they hold. */
   readonly covered: ReadonlySet<number>;
-  /** They were kept for as long as they may be. */
+  /** They were kept for the maximum time. */
   readonly expired: ReadonlySet<number>;
 }
 
 interface Mark {
-  /** Everything that the segment held was committed before this position; null: not known yet. */
+  /** Everything in the segment was committed before this position; null: not known yet. */
   position: bigint | null;
   readonly sinceMs: number;
 }
 
-/** Decides how long settled segments are kept. It only reckons: it is told what there is and returns what may go. */
+/**
+ * Decides how long settled segments are kept. It only computes: state comes in, segments to delete
+ * come out.
+ */
 export class Retention {
   readonly #keepMs: number | null;
   readonly #graceMs: number;
   readonly #marks = new Map<number, Mark>();
   /** The time in which the server was seen. */
   #seenMs = 0;
-  /** How many standbys were seen at once lately, and when: each more than all that follow. */
+  /** How many standbys were seen at once lately, and when: each count is above all that follow. */
   #counts: readonly { readonly standbys: number; readonly atMs: number }[] = [];
   #isVisible = true;
 
   /**
-   * `keepMs`: how long a segment is kept at most, also where no standby is seen; null: `defaultKeepSettledMs` where there is one, and not at all
-   * elsewhere. `graceMs`: how long it takes until no standby in sight means that there is none.
+   * `keepMs`: the longest time to keep a segment, also where no standby is seen; null:
+   * `defaultKeepSettledMs` where there is a standby, and not at all elsewhere. `graceMs`: after
+   * this long without a standby there is none.
    */
   constructor({ keepMs, graceMs = defaultGraceMs }: { keepMs: number | null; graceMs?: number }) {
     this.#keepMs = keepMs;
     this.#graceMs = graceMs;
   }
 
-  /** Whether there is a standby, and every one lately seen shows how far it is: it may be waited for. */
+  /**
+   * Whether there is a standby, and every one that was seen lately reports how far it is: then it
+   * is worth waiting for it.
+   */
   get isFollowed(): boolean {
     return this.#maxStandbys > 0 && this.#isVisible;
   }
 
   /**
-   * Judges the segments that had been settled and kept when the server was asked. `replication` is its answer, null when it does not
-   * report such things; `elapsedMs` the time since the last one.
+   * Judges the segments that had been settled and kept when the server was queried. `replication`
+   * is the result, null when the server does not report it; `elapsedMs` the time since the last
+   * one.
    */
   judge(kept: readonly number[], replication: Replication | null, elapsedMs: number): Verdict {
     this.#seenMs += Math.min(elapsedMs, maxStepMs);

@@ -2,18 +2,19 @@ import { findKeysById } from '../keys/keys-sql.ts';
 import type { Sql } from '../store/sql.ts';
 import type { SettlementRow } from './settlement-sql.ts';
 
-/** What may stand in the way of a settlement that was left behind, by generation. */
+/** What may prevent a settlement from an earlier process, by generation. */
 export interface RecoveryChecks {
-  /** Those that were written off: they are not to come back with a journal. */
+  /** Those that were written off: a journal must not bring them back. */
   readonly writtenOff: ReadonlySet<string>;
   /**
-   * Those whose key is not in the database, or is another account's, in words: the books were restored from before it was made, and
-   * would charge an account that is not there, or a later one of the same number.
+   * Those whose key is not in the database or belongs to another account, with a message. The
+   * database was restored from before the key was made, and the settlement would charge an account
+   * that does not exist, or a later one with the same number.
    */
   readonly unknownKeys: ReadonlyMap<string, string>;
 }
 
-/** Looks at settlements that an earlier process left, before they are settled. */
+/** Checks settlements that an earlier process left, before they are settled. */
 export async function checkRecovered(sql: Sql, rows: readonly SettlementRow[]): Promise<RecoveryChecks> {
   if (rows.length === 0) return { writtenOff: new Set(), unknownKeys: new Map() };
   const writtenOff = await sql.query<{ id: string }>(
@@ -30,7 +31,7 @@ export async function checkRecovered(sql: Sql, rows: readonly SettlementRow[]): 
         if (account === accountId) return [];
         const message =
           account === undefined ? `there is no key ${keyId}` : `key ${keyId} is of account ${account}`;
-        return [[uuid, `${message}, and account ${accountId} was to pay`]];
+        return [[uuid, `${message}, and the settlement charges account ${accountId}`]];
       }),
     ),
   };

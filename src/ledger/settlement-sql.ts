@@ -17,53 +17,61 @@ import {
 } from './settlement-statements-sql.ts';
 import { usageAdditions } from './usage-sql.ts';
 
-/** Everything that is written when a request ends: its record, the money it moves, and the app it counts for. */
+/** Everything that is written when a request ends: its record, the money it moves, and its app. */
 export interface SettlementRow extends GenerationRow {
   readonly app: App | null;
 }
 
 /** How a batch is settled. */
 export interface SettlementOptions {
-  /** The node of whose shares the batch spends; null when it has none. */
+  /** The node whose credit leases the batch spends; null when it has none. */
   readonly nodeId?: number | null;
-  /** Spares questions, and is told of the apps that are stored now. */
+  /** Saves queries for known apps, and receives the apps that are stored now. */
   readonly storedApps?: StoredApps | null;
-  /** It may have been settled long ago: its records may have been dropped since, and what is not there is not new then. */
+  /**
+   * An earlier process may have settled it: its records may have been dropped since, so an absent
+   * record is not a new one.
+   */
   readonly isLeftover?: boolean;
-  /** Called when the database is told to commit: from then on, when no answer comes, nobody knows. */
+  /** Called when COMMIT is sent: without a response from then on, the outcome is unknown. */
   readonly onCommit?: () => void;
 }
 
-/** What a settlement did. */
+/** The result of a settlement. */
 export interface SettlementResult {
   /** The balance of every account in the batch, as committed. */
   readonly balances: readonly BalanceRow[];
-  /** The uuids that an earlier, unanswered attempt had already settled: they moved nothing this time. */
+  /**
+   * The uuids that an earlier attempt without a response had already settled: they moved nothing
+   * this time.
+   */
   readonly replayed: ReadonlySet<string>;
 }
 
 /**
- * Settles a batch in one transaction of portable statements: a generation that is already there moves nothing, so the same batch
- * may be tried again after an answer was lost. Every transaction takes its rows in one order, table by table and within a table
- * by key, so that batches wait for one another and never deadlock. Throws what the database throws; then nothing has moved, or, when
- * the connection was lost, all or nothing has.
+ * Settles a batch in one transaction of portable statements. A generation that is already there
+ * moves nothing, so the same batch may be retried after a response was lost. Every transaction
+ * locks its rows in one order, table by table and within a table by key, so batches wait for one
+ * another and never deadlock. Throws what the database throws; then nothing has moved, or, when the
+ * connection was lost, all or nothing has.
  */
 export async function settleBatch(
   client: Client,
   rows: readonly SettlementRow[],
   { nodeId = null, storedApps = null, isLeftover = false, onCommit = () => {} }: SettlementOptions = {},
 ): Promise<SettlementResult> {
-  // Neighbours in the indexes follow one another, which saves a seventh of the inserts' time. What an account did stays in its order.
+  // Sorted, neighbours in the indexes follow one another, which saves a seventh of the inserts'
+  // time. The rows of one account keep their order.
   const sorted = rows.toSorted((a, b) => a.accountId - b.accountId);
   const batch = { client, nodeId, storedApps, onCommit, rows: sorted };
-  if (isLeftover) return attempt(batch, 'partly there');
+  if (isLeftover) return attempt(batch, 'partly settled');
   try {
-    // Nearly every batch is new, and then nothing has to be waited for but the end.
+    // Nearly every batch is new, and then only the end is waited for.
     return await attempt(batch, 'new');
   } catch (error) {
     if (!isDuplicate(error)) throw error;
     await client.query('ROLLBACK');
-    return attempt(batch, 'partly there');
+    return attempt(batch, 'partly settled');
   }
 }
 
@@ -76,8 +84,11 @@ interface Batch {
   readonly rows: readonly SettlementRow[];
 }
 
-/** Settles a batch: a `new` one fails with the duplicate when any of its generations is there already. */
-async function attempt(batch: Batch, as: 'new' | 'partly there'): Promise<SettlementResult> {
+/**
+ * Settles a batch; a `new` one fails with the duplicate when any of its generations is there
+ * already.
+ */
+async function attempt(batch: Batch, as: 'new' | 'partly settled'): Promise<SettlementResult> {
   const { client, rows } = batch;
   const sent = new Pipeline(client);
   sent.send('BEGIN');
@@ -85,17 +96,17 @@ async function attempt(batch: Batch, as: 'new' | 'partly there'): Promise<Settle
   let fresh = rows;
   if (as === 'new') sent.send(insertNew(rows, apps.idOf));
   else {
-    const inserted = await sent.ask<{ id: string }>(insertUnlessThere(rows, apps.idOf));
+    const inserted = await sent.query<{ id: string }>(insertUnlessThere(rows, apps.idOf));
     const ids = new Set(inserted.rows.map((row) => row.id.replaceAll('-', '')));
-    // Taken out as it is met: a generation that stands twice in a batch moves its money once.
+    // Deleted at the first match: a generation that is twice in a batch moves its money once.
     fresh = rows.filter((row) => ids.delete(row.uuid));
   }
   const balances = sendMoves(sent, batch, fresh, apps.idOf);
-  await sent.answered();
-  const found = (await Promise.all(balances)).flatMap((answer) => answer.rows);
+  await sent.finished();
+  const found = (await Promise.all(balances)).flatMap((result) => result.rows);
   const late = lateUsage(fresh, found);
   const isMoved = late.length > 0 && (await chargeExpired(client, late));
-  const left = isMoved ? (await sent.ask<Balance>(readBalances(accountsOf(late)))).rows : [];
+  const left = isMoved ? (await sent.query<Balance>(readBalances(accountsOf(late)))).rows : [];
   batch.onCommit();
   await client.query('COMMIT');
   apps.noteStored();
@@ -107,7 +118,10 @@ async function attempt(batch: Batch, as: 'new' | 'partly there'): Promise<Settle
   };
 }
 
-/** Sends what follows from records that are there for the first time; the balances come with the answers. */
+/**
+ * Sends what follows from records that are there for the first time; the balances come with the
+ * results.
+ */
 function sendMoves(
   sent: Pipeline,
   { nodeId, rows }: Batch,
@@ -122,21 +136,21 @@ function sendMoves(
   if (billed.length > 0) {
     const bills = billsOf(billed, digestOf);
     for (const { accountId } of bills) others.delete(accountId);
-    balances.push(sent.ask(debit(bills)));
+    balances.push(sent.query(debit(bills)));
     sent.send(entries(bills, digestOf));
   }
   for (const addition of usageAdditions(fresh, { appIdOf, digestOf })) sent.send(addition);
   if (billed.length > 0 && nodeId !== null) sent.send(spendLeases(nodeId, spentOf(billed)));
-  if (others.size > 0) balances.push(sent.ask(readBalances([...others])));
+  if (others.size > 0) balances.push(sent.query(readBalances([...others])));
   return balances;
 }
 
-/** What a settlement is told of a balance. */
+/** What a settlement reads of a balance. */
 interface Balance extends RawBalance {
   readonly expired_until: number | null;
 }
 
-/** What was settled before credit of its account expired, and comes only now. */
+/** Usage that was settled before credit of its account expired and is written after that. */
 function lateUsage(fresh: readonly SettlementRow[], balances: readonly Balance[]): readonly LateUsage[] {
   // Most accounts have no credit that ever expired.
   const untilOf = new Map(
@@ -155,7 +169,7 @@ function accountsOf(late: readonly LateUsage[]): readonly number[] {
   return [...new Set(late.map(({ accountId }) => accountId))];
 }
 
-/** What a batch takes of its accounts and keys, each once. */
+/** What a batch takes from its accounts and keys, each once. */
 function spentOf(billed: readonly SettlementRow[]): readonly CreditLeaseRow[] {
   const accounts = new Map<number, bigint>();
   const keys = new Map<number, bigint>();

@@ -19,8 +19,9 @@ const columns =
   'account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail, app_id';
 
 /**
- * Plain, so that a generation that is already there is an error: asked to pass over it, the server looks for each row before it
- * inserts it, locks it and writes a second record of it into its log.
+ * A plain INSERT, so that a generation that is already there is an error: with ON CONFLICT the
+ * server looks for each row before it inserts it, locks it and writes a second record of it into
+ * its log.
  */
 const insertGenerations = `
 INSERT INTO generation (${columns})
@@ -32,8 +33,8 @@ FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::times
      AS b (${columns})`;
 
 /**
- * Of a month whose records were dropped nothing is there any more, so what was settled is told by its entry; what cost nothing needs no
- * record, since its month has none.
+ * The records of a dropped month are gone, so its ledger entry shows that a generation was settled.
+ * A generation without a cost needs no record, since its month has none.
  */
 const insertAbsentGenerations = `${insertGenerations}
 WHERE NOT EXISTS (
@@ -41,7 +42,7 @@ WHERE NOT EXISTS (
   AND (b.cost = 0 OR EXISTS (SELECT 1 FROM ledger l WHERE l.account_id = b.account_id AND l.generation_id = b.id)))
 ON CONFLICT DO NOTHING RETURNING id`;
 
-/** Accounts in id order: batches that lock them in any other order deadlock with one another. */
+/** Accounts in id order: batches that lock them in another order deadlock with one another. */
 const debitAccounts = `
 INSERT INTO account_balance AS a (account_id, balance, usage, entries, version, chain)
 SELECT account_id, -cost, cost, entries, 1, link
@@ -52,7 +53,10 @@ SET balance = a.balance + excluded.balance, usage = a.usage + excluded.usage, en
     version = a.version + 1, chain = sha256(a.chain || excluded.chain)
 RETURNING a.account_id, a.credits, a.usage, a.version, a.expired_until`;
 
-/** Behind the debit, which has counted these entries: the last of an account's gets the number of its count. */
+/**
+ * Runs after the debit, which has counted these entries: the last entry of an account gets the
+ * number of its count.
+ */
 const insertEntries = `
 INSERT INTO ledger (account_id, id, kind, amount, generation_id, key_id, created_at, record_digest, link_rest)
 SELECT e.account_id, b.entry_base + b.entries - e.link_rest, ${usageKind}, -e.cost, e.generation_id, e.key_id, e.created_at, e.record_digest, e.link_rest
@@ -63,7 +67,10 @@ JOIN account_balance b ON b.account_id = e.account_id`;
 const selectBalances =
   'SELECT account_id, credits, usage, version, expired_until FROM account_balance WHERE account_id = ANY($1::bigint[])';
 
-/** Inserts records; fails with a unique violation when one of them is there already, or stands twice among them. */
+/**
+ * Inserts records; fails with a unique violation when one of them is there already, or is twice
+ * among them.
+ */
 export function insertNew<Row extends GenerationRow>(
   rows: readonly Row[],
   appIdOf: (row: Row) => number,
@@ -112,10 +119,16 @@ function generationValues<Row extends GenerationRow>(
   ];
 }
 
-/** What no text of the database can hold, as JSON.stringify escapes it: a zero, and half of a surrogate pair. */
+/**
+ * What no text of the database can contain, as JSON.stringify escapes it: a zero, and half of a
+ * surrogate pair.
+ */
 const unreadable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
-/** The column takes any JSON, but what has these in it could not be read again by SQL. Throws RangeError for such. */
+/**
+ * The column takes any JSON, but SQL could not read these characters again. Throws RangeError for
+ * them.
+ */
 function readable(json: string): string {
   if (json.includes('\\u') && unreadable.test(json))
     throw new RangeError('a detail has an unreadable character');
@@ -160,7 +173,7 @@ function usageOf(row: GenerationRow, recordDigest: bigint): ChainedEntry {
   };
 }
 
-/** Takes what was billed from the accounts, and returns the balances. */
+/** Debits the accounts, and returns the balances. */
 export function debit(bills: readonly Bill[]): Statement {
   return {
     name: 'settle-debit',
@@ -174,7 +187,7 @@ export function debit(bills: readonly Bill[]): Statement {
   };
 }
 
-/** Notes in the ledger what was billed. */
+/** Appends the ledger entries of what was billed. */
 export function entries<Row extends GenerationRow>(
   bills: readonly Bill<Row>[],
   digestOf: (row: Row) => bigint,
@@ -195,7 +208,7 @@ export function entries<Row extends GenerationRow>(
   };
 }
 
-/** Reads the balances of accounts from which nothing is taken. */
+/** Reads the balances of accounts that are not debited. */
 export function readBalances(accounts: readonly number[]): Statement {
   return { name: 'settle-balances', text: selectBalances, values: [int8ArrayOfNumbers(accounts)] };
 }

@@ -14,13 +14,19 @@ import { type SettlementOutcome, Settler } from './settler.ts';
 export type { Opened } from './open-requests.ts';
 export type { SettlementRow } from './settlement-sql.ts';
 
-/** How long a settlement may wait for the database when the journal cannot be written, and for a commit that is under way then. */
+/**
+ * How long a settlement may wait for the database when the journal cannot be written, and for a
+ * commit that is under way then.
+ */
 const databasePatienceMs = 10_000;
 const commitPatienceMs = 250;
-/** A request in flight is journaled anew when so much was written behind it: an eighth of what the journal may hold. */
+/**
+ * A request in flight is journaled again when this much was written behind it: an eighth of the
+ * journal's maximum.
+ */
 const renewAfterBytes = 128 * 1024 * 1024;
 
-/** What settlements are made of. */
+/** What `Settlements` needs. */
 export interface SettlementsParts {
   readonly database: Database;
   readonly journal: Journal;
@@ -28,23 +34,30 @@ export interface SettlementsParts {
   readonly ack: 'journal' | 'database';
   readonly clock: Clock;
   readonly log: Log;
-  /** The node of whose shares settlements spend; null when it has none. */
+  /** The node whose credit leases settlements spend; null when it has none. */
   readonly spendingNode: () => number | null;
-  /** See `SettlerParts`; not given by who is no node. */
+  /** See `SettlerParts`; absent outside of a node. */
   readonly untilSeen?: () => Promise<void>;
   readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult, readAtMs: number) => void;
-  /** Told of a row that was promised and that the database will never take: its money has not moved. */
+  /**
+   * Called with a row that was acknowledged and that the database will never take: its money has
+   * not moved.
+   */
   readonly onQuarantined: (row: SettlementRow) => void;
 }
 
-/** Neither the journal nor the database took a settlement: the answer cannot be billed, so it must not be completed. */
+/**
+ * Neither the journal nor the database took a settlement: the response cannot be billed, so it must
+ * not be completed.
+ */
 export class Unbillable extends Error {
   override readonly name = 'Unbillable';
 }
 
 /**
- * Makes money durable before the client can see that an answer is complete (spec:money/5.1): journal first, database soon
- * after. A generation settles at most once, whatever is killed or repeated: the database knows it by its id.
+ * Makes money durable before the client can see that a response is complete (spec:money/5.1):
+ * journal first, database soon after. A generation settles at most once, whatever is killed or
+ * repeated: the database identifies it by its id.
  */
 export class Settlements {
   readonly #parts: SettlementsParts;
@@ -52,7 +65,7 @@ export class Settlements {
   readonly #open: OpenRequests;
   readonly #failures: FailureNotes;
   readonly #quarantine: Quarantine;
-  /** Settled here, not yet in the database: readable all the same. */
+  /** Settled here, not yet in the database, and readable. */
   readonly #pending = new Map<string, SettlementRow>();
 
   constructor(parts: SettlementsParts) {
@@ -73,8 +86,8 @@ export class Settlements {
   }
 
   /**
-   * Notes that a request was admitted. When the journal takes nothing, the database is relied on to take the settlement; throws
-   * `Unbillable` when that is away as well.
+   * Journals an admitted request. When the journal rejects it, the database must take the
+   * settlement; throws `Unbillable` when that is away as well.
    */
   open(record: OpenRecord): Opened {
     try {
@@ -87,8 +100,9 @@ export class Settlements {
   }
 
   /**
-   * Journals again what it must: requests that have been in flight for so long that their records keep much of the journal
-   * (`OpenRequests`), and failures that it refused (`FailureNotes`); and stores what of the quarantine could not be stored. Returns how many requests.
+   * Journals again what must stay: requests in flight whose old records keep much of the journal
+   * (`OpenRequests`), and failures that it rejected (`FailureNotes`). Stores what the quarantine
+   * could not store. Returns the number of requests.
    */
   renew(bytes = renewAfterBytes): Promise<number> {
     this.#failures.rewrite();
@@ -96,7 +110,10 @@ export class Settlements {
     return this.#open.renew(bytes);
   }
 
-  /** Settles a request; resolves when that is durable. Rejects with `Unbillable`; then nothing was or will be charged. */
+  /**
+   * Settles a request; resolves when that is durable. Rejects with `Unbillable`; then nothing was
+   * or will be charged.
+   */
   async settle(opened: Opened, row: SettlementRow): Promise<void> {
     const journaled = this.#journal(row);
     const tickets = [...this.#open.end(opened), ...(journaled === null ? [] : [journaled])];
@@ -128,14 +145,18 @@ export class Settlements {
     return this.#settler.backlog;
   }
 
-  /** Settlements that the database refuses, and refuses to put into its quarantine: only the journal has them. */
+  /**
+   * Settlements that the database refuses, and refuses to put into its quarantine: only the journal
+   * has them.
+   */
   get unstored(): number {
     return this.#quarantine.unstored;
   }
 
   /**
-   * Settles what an earlier process left in the journal, before anything is served: finals as they are; an admitted request
-   * without one is a failed request at zero cost. Returns how many of each.
+   * Settles what an earlier process left in the journal, before the server accepts requests: finals
+   * as they are; an admitted request without one is a failed request at zero cost. Returns the
+   * number of each.
    */
   async recover(): Promise<{ readonly finals: number; readonly orphans: number }> {
     const { journal } = this.#parts;
@@ -157,10 +178,10 @@ export class Settlements {
       left.map(({ row }) => row),
     );
     for (const { row, tickets } of left) {
-      const stranger = checks.unknownKeys.get(row.uuid);
+      const unknownKey = checks.unknownKeys.get(row.uuid);
       if (checks.writtenOff.has(row.uuid)) for (const ticket of tickets) journal.release(ticket);
-      else if (stranger === undefined) settle(row, tickets);
-      else storing.push(this.#setAside(row, stranger, tickets));
+      else if (unknownKey === undefined) settle(row, tickets);
+      else storing.push(this.#setAside(row, unknownKey, tickets));
     }
     await this.#settler.drained();
     await Promise.all(storing);
@@ -172,7 +193,10 @@ export class Settlements {
     return this.#settler.drained();
   }
 
-  /** Resolves when everything settled until now is in the database, or set aside; what is settled meanwhile is not waited for. */
+  /**
+   * Resolves when everything settled until now is in the database, or set aside; it does not wait
+   * for later settlements.
+   */
   caughtUp(): Promise<void> {
     return this.#settler.caughtUp();
   }
@@ -213,14 +237,17 @@ export class Settlements {
     const finished = (outcome: SettlementOutcome, reason: string): void => {
       this.#pending.delete(row.uuid);
       this.#failures.forget(row.uuid);
-      // A quarantined row keeps its place in the journal until the quarantine has it: it is money that a person must look at.
+      // A quarantined row stays in the journal until the quarantine has stored it: it is money that
+      // an operator must decide about.
       if (outcome === 'committed') for (const ticket of tickets) this.#parts.journal.release(ticket);
       done(outcome, reason);
     };
     this.#settler.push(row, finished, isLeftover);
   }
 
-  /** Waits for the database for a while, then gives the settlement up for a record of the failure. */
+  /**
+   * Waits for the database for a while, then replaces the settlement by a record of the failure.
+   */
   async #committedInTime(row: SettlementRow, tickets: Ticket[], outcome: Promise<Ended>): Promise<void> {
     for (let maxWaitMs = databasePatienceMs; ; maxWaitMs = commitPatienceMs) {
       const first = await within(this.#parts.clock, maxWaitMs, outcome, null);
@@ -229,7 +256,8 @@ export class Settlements {
         this.#recordFailure(row, tickets);
         throw new Unbillable('the database refuses the settlement');
       }
-      // A row that is being committed is waited for, and one whose COMMIT was not answered: either outcome may be the truth.
+      // A row that is being committed, or whose COMMIT got no response, is waited for: either
+      // outcome is possible.
       if (this.#giveUp(row, tickets)) {
         void outcome.then(({ how, reason }) => {
           if (how === 'quarantined') void this.#quarantine.add(failureOf(row), reason, tickets);
@@ -239,7 +267,10 @@ export class Settlements {
     }
   }
 
-  /** Puts the record of a failure in the place of a settlement; false when that is being committed, or may have been. */
+  /**
+   * Replaces a settlement by the record of a failure; false when it is being committed, or may have
+   * been.
+   */
   #giveUp(row: SettlementRow, tickets: Ticket[]): boolean {
     const failed = failureOf(row);
     if (!this.#settler.replace(row.uuid, failed)) return false;
@@ -248,7 +279,10 @@ export class Settlements {
     return true;
   }
 
-  /** Puts the record of a failure in the place of a settlement that the database refused: else the journal would bill it one day. */
+  /**
+   * Replaces a settlement that the database refused by the record of a failure: otherwise the
+   * journal would bill it later.
+   */
   #recordFailure(row: SettlementRow, tickets: Ticket[]): void {
     const failed = failureOf(row);
     this.#failures.add(failed, tickets);
@@ -260,12 +294,12 @@ export class Settlements {
   }
 }
 
-/** The record of a request whose settlement came to nothing. */
+/** The record of a request whose settlement failed. */
 function failureOf(row: SettlementRow): SettlementRow {
   return { ...row, status: 500, errorType: 'server', cost: 0n };
 }
 
-/** How a settlement ended, and why when the database refused it. */
+/** How a settlement ended, with the reason when the database refused it. */
 interface Ended {
   readonly how: SettlementOutcome;
   readonly reason: string;

@@ -5,50 +5,60 @@ import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
 import { type SettlementResult, type SettlementRow, settleBatch } from './settlement-sql.ts';
 
-/** Settlements wait this long for company; batches of hundreds cost little more than single ones. */
+/**
+ * How long settlements wait for others to form a batch; a batch of hundreds costs little more than
+ * a single one.
+ */
 const gatherMs = 20;
 const maxBatch = 500;
 const retryAtLeastMs = 50;
 const retryAtMostMs = 1_000;
 
-/** One settlement on its way to the database. */
+/** One settlement in the queue for the database. */
 interface Queued {
   readonly row: SettlementRow;
   readonly done: (outcome: SettlementOutcome, reason: string) => void;
-  /** An earlier process left it, who knows when: it may have been settled then. */
+  /** An earlier process left it, and may have settled it. */
   readonly isLeftover: boolean;
 }
 
 /** How a settlement ended: in the database, or refused by it for good. */
 export type SettlementOutcome = 'committed' | 'quarantined';
 
-/** What a settler is made of. */
+/** What `Settler` needs. */
 export interface SettlerParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
-  /** The node of whose shares settlements spend; null when it has none. */
+  /** The node whose credit leases settlements spend; null when it has none. */
   readonly spendingNode: () => number | null;
-  /** Resolves once the other nodes know that this one serves, before each batch: what is settled unseen they may never look for. */
+  /**
+   * Resolves once the other nodes know that this one serves, before each batch: they may never look
+   * for what an unknown node settles.
+   */
   readonly untilSeen?: () => Promise<void>;
-  /** Told of every committed batch in the same turn of the event loop. */
+  /** Called for every committed batch in the same turn of the event loop. */
   readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult, readAtMs: number) => void;
-  /** Told of a row that the database will never take. */
+  /** Called for a row that the database will never take. */
   readonly onQuarantined: (row: SettlementRow, reason: string) => void;
 }
 
 /**
- * Brings settlements into the database in batches, in their order, for as long as it takes: a lost connection is tried again
- * for ever, since every settlement is idempotent by its generation. A batch that the database refuses for its content is halved
- * down to the row at fault, which is set aside; nothing is dropped.
+ * Brings settlements into the database in batches, in their order. A lost connection is retried
+ * without a limit, since every settlement is idempotent by its generation. A batch that the
+ * database refuses for its content is halved down to the row at fault, which is set aside; nothing
+ * is dropped.
  */
 export class Settler {
   readonly #parts: SettlerParts;
   readonly #storedApps = new StoredApps();
   #queue: Queued[] = [];
   /** How many rows at the front of the queue are being committed right now. */
-  #inHand = 0;
-  /** How many rows at the front of the queue the database was told to commit, and did not answer: it may have them. */
+  #committing = 0;
+  /**
+   * How many rows at the front of the queue have a COMMIT without a response: the database may have
+   * them.
+   */
   #inDoubt = 0;
   /** How many rows have left the queue, and who waits for more. */
   #left = 0;
@@ -71,20 +81,22 @@ export class Settler {
     return this.#failing;
   }
 
-  /** Takes a settlement; `done` is called once, when it is committed or set aside, and why. */
+  /**
+   * Adds a settlement; `done` is called once, with the reason, when it is committed or set aside.
+   */
   push(row: SettlementRow, done: Queued['done'], isLeftover = false): void {
     this.#queue.push({ row, done, isLeftover });
     this.#running ??= this.#run();
   }
 
   /**
-   * Puts another row in the place of one that waits; false when that one is just being committed, may have been, or is gone. So a
-   * settlement that was given up becomes the record of a failure.
+   * Replaces a row that waits; false when it is just being committed, may have been, or has left
+   * the queue. This is how a settlement that was given up becomes the record of a failure.
    */
   replace(uuid: string, row: SettlementRow): boolean {
     const at = this.#queue.findIndex((queued) => queued.row.uuid === uuid);
     const queued = this.#queue[at];
-    if (queued === undefined || at < Math.max(this.#inHand, this.#inDoubt)) return false;
+    if (queued === undefined || at < Math.max(this.#committing, this.#inDoubt)) return false;
     this.#queue[at] = { ...queued, row };
     return true;
   }
@@ -94,13 +106,15 @@ export class Settler {
     while (this.#running !== null) await this.#running;
   }
 
-  /** Resolves when everything pushed so far is committed or set aside, whatever is pushed meanwhile. */
+  /**
+   * Resolves when everything pushed so far is committed or set aside, whatever is pushed meanwhile.
+   */
   async caughtUp(): Promise<void> {
     const until = this.#left + this.#queue.length;
     while (this.#left < until) await new Promise<void>((resolve) => this.#awaited.push(resolve));
   }
 
-  /** Stops trying; what is left stays in the journal. */
+  /** Stops retrying; the rest stays in the journal. */
   stop(): void {
     this.#stopped = true;
   }
@@ -110,15 +124,15 @@ export class Settler {
     await this.#wait(gatherMs);
     while (this.#queue.length > 0 && !this.#stopped) {
       const batch = this.#queue.slice(0, maxBatch);
-      this.#inHand = batch.length;
+      this.#committing = batch.length;
       try {
         await this.#settle(batch);
-        this.#inHand = 0;
+        this.#committing = 0;
         this.#failing = false;
         retryMs = retryAtLeastMs;
         if (this.#queue.length > 0 && this.#queue.length < maxBatch) await this.#wait(gatherMs);
       } catch (error) {
-        this.#inHand = 0;
+        this.#committing = 0;
         this.#failing = true;
         this.#parts.log.warn('settlement_delayed', {
           backlog: this.#queue.length,
@@ -131,7 +145,7 @@ export class Settler {
     this.#running = null;
   }
 
-  /** Settles a batch or its halves; throws only what may go away by itself. */
+  /** Settles a batch or its halves; throws only errors that may pass. */
   async #settle(batch: readonly Queued[]): Promise<void> {
     const rows = batch.map((queued) => queued.row);
     const isLeftover = batch.some((queued) => queued.isLeftover);
@@ -152,7 +166,7 @@ export class Settler {
         });
       });
     } catch (error) {
-      // Behind a lost connection there may be another server, which has less.
+      // The next connection may reach another server, which may lack stored apps.
       this.#storedApps.clear();
       if (isCommitting) this.#inDoubt = Math.max(this.#inDoubt, batch.length);
       if (mayPass(error)) throw error;
@@ -162,7 +176,10 @@ export class Settler {
     this.#leaveQueue(batch, 'committed');
   }
 
-  /** The database refuses a batch for its content: its halves are tried, down to the row at fault, which is set aside. */
+  /**
+   * The database refused a batch for its content: its halves are tried, down to the row at fault,
+   * which is set aside.
+   */
   async #settleInParts(batch: readonly Queued[], error: unknown): Promise<void> {
     const [only] = batch;
     if (only !== undefined && batch.length === 1) {
@@ -179,7 +196,7 @@ export class Settler {
   /** Batches are taken from the front, halves in their order, so what is finished is always the front of the queue. */
   #leaveQueue(batch: readonly Queued[], outcome: SettlementOutcome, reason = ''): void {
     this.#queue = this.#queue.slice(batch.length);
-    this.#inHand -= batch.length;
+    this.#committing -= batch.length;
     this.#inDoubt = Math.max(0, this.#inDoubt - batch.length);
     for (const queued of batch) queued.done(outcome, reason);
     this.#left += batch.length;
@@ -192,8 +209,9 @@ export class Settler {
 }
 
 /**
- * Whether what made a settlement fail may go away by itself. Final is only what is said about the rows themselves: by the database (data exceptions, integrity, program limits: SQLSTATE
- * classes 22, 23 and 54), or by ourselves when a value fits no column (RangeError).
+ * Whether the error of a settlement may pass. Only errors about the rows themselves are final: the
+ * database's (data exceptions, integrity, program limits: SQLSTATE classes 22, 23 and 54), or our
+ * own when a value fits no column (RangeError).
  */
 export function mayPass(error: unknown): boolean {
   if (isConnectionLoss(error) || isConflict(error)) return true;

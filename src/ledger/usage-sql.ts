@@ -12,7 +12,7 @@ interface Used {
   readonly completionTokens: number;
 }
 
-/** What the rows of a batch that fall on one row of a table add to it. */
+/** What a batch adds to one row of a table. */
 interface UsageSum {
   readonly accountId: number;
   /** The key, the app or the model. */
@@ -31,8 +31,9 @@ const addAppUsage = addition('app_usage_day', 'app_id', 'bigint');
 const addModelUsage = addition('model_usage_day', 'model', 'text');
 
 /**
- * The statements that add rows that are settled for the first time to the usage of their keys, apps and models by Seoul day; a row
- * without a model counts for none. Within the settlement's transaction, and each table in the order of its key.
+ * The statements that add rows that are settled for the first time to the usage of their keys, apps
+ * and models by Seoul day; a row without a model counts for no model. Run within the settlement's
+ * transaction, each table in the order of its key.
  */
 export function* usageAdditions<Row extends Used>(
   fresh: readonly Row[],
@@ -52,7 +53,7 @@ function sumsBy<Row extends Used>(
   ofRow: (row: Row) => number | string | null,
   digestOf: (row: Row) => bigint = () => 0n,
 ): readonly UsageSum[] {
-  // An account has few sums in a batch: looking through them is quicker than making a name of each.
+  // An account has few sums in a batch: searching them is faster than building a map key for each.
   const sumsOf = new Map<number, UsageSum[]>();
   for (const row of rows) {
     const of = ofRow(row);

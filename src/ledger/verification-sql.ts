@@ -13,8 +13,9 @@ import { type Anchor, type Difference, walkChecks, walkLedger } from './ledger-w
 export type { Anchor, Difference } from './ledger-walk-sql.ts';
 
 /**
- * The books against themselves, each check an independent sum over the rows that the money came from. Every query returns the
- * disagreeing rows only, so a clean ledger of any size answers with nothing.
+ * The checks of the ledger against itself, each an independent sum over the rows that the money
+ * came from. Every query returns the disagreeing rows only, so a clean ledger of any size returns
+ * no rows.
  */
 const checks: readonly { readonly check: string; readonly sql: string }[] = [
   {
@@ -81,7 +82,7 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
             AND NOT EXISTS (SELECT 1 FROM pruned_month m WHERE l.generation_id >= m.from_id AND l.generation_id < m.to_id)`,
   },
   {
-    check: 'the usage entries of a dropped month = the sums that its records left, and what came late',
+    check: 'the usage entries of a dropped month = the sums that its records left, and later records',
     sql: `WITH entry AS (
             SELECT l.account_id, m.month, sum(-l.amount) AS cost, count(*) AS n
             FROM pruned_month m JOIN ledger l ON l.generation_id >= m.from_id AND l.generation_id < m.to_id
@@ -214,7 +215,10 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
   },
 ];
 
-/** The chains of what the catalogue had and offered, and of the settlements that the database refused. */
+/**
+ * The chains of the catalogue's prices and editions, and of the settlements that the database
+ * refused.
+ */
 const headedChains: readonly {
   readonly check: string;
   readonly subject: string;
@@ -247,17 +251,20 @@ export const checkNames: readonly string[] = [
   ...Object.values(walkChecks),
 ];
 
-/** Has a transaction see the database as it is at its next statement, whatever others commit meanwhile. */
+/**
+ * Makes the transaction see the database as it is at its next statement, whatever others commit
+ * meanwhile.
+ */
 export async function freezeView(sql: Sql): Promise<void> {
   await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
 }
 
-/** How many differences of one check are told. */
+/** How many differences of one check are reported. */
 const maxDifferences = 100;
 
 /**
- * Runs every check in the transaction at hand; at most 100 differences of each. Nothing when the books agree. `anchors`: where the chains
- * stood when a backup was made, by account.
+ * Runs every check in the caller's transaction; at most 100 differences of each. Nothing when the
+ * ledger agrees. `anchors`: the state of the chains when a backup was made, by account.
  */
 export async function findDifferences(
   sql: Sql,
@@ -290,7 +297,7 @@ async function walkHeaded(
   return [{ check, subject, expected, found: reported }];
 }
 
-/** How much the books hold, for the report beside a verdict. */
+/** The number of rows, for the report beside a verdict. */
 export async function countRows(
   sql: Sql,
 ): Promise<{ readonly accounts: number; readonly entries: number; readonly generations: number }> {
@@ -304,7 +311,10 @@ export async function countRows(
   };
 }
 
-/** Where a table of usage by day differs from the generations that it sums: `counted` says which of them. */
+/**
+ * Where a table of usage by day differs from the generations that it sums; `counted` selects the
+ * generations.
+ */
 function usageCheck(
   table: string,
   column: string,

@@ -13,7 +13,7 @@ export interface Statement {
  */
 export class Pipeline {
   readonly #client: Client;
-  readonly #answers: Promise<unknown>[] = [];
+  readonly #results: Promise<unknown>[] = [];
 
   constructor(client: Client) {
     this.#client = client;
@@ -21,23 +21,23 @@ export class Pipeline {
 
   /** Sends a statement whose answer says nothing but that it is done. */
   send(statement: Statement | string): void {
-    void this.ask(statement);
+    void this.query(statement);
   }
 
   /** Sends a statement; resolves with its answer, or rejects as it failed, which `answered` then says as well. */
-  ask<R extends QueryResultRow>(statement: Statement | string): Promise<QueryResult<R>> {
-    const answer =
+  query<R extends QueryResultRow>(statement: Statement | string): Promise<QueryResult<R>> {
+    const result =
       typeof statement === 'string'
         ? this.#client.query<R>(statement)
         : this.#client.query<R>({ ...statement, values: [...statement.values] });
-    answer.catch(() => {});
-    this.#answers.push(answer);
-    return answer;
+    result.catch(() => {});
+    this.#results.push(result);
+    return result;
   }
 
   /** Resolves when everything sent was answered; rejects with the first error, after the last answer. */
-  async answered(): Promise<void> {
-    for (const outcome of await Promise.allSettled(this.#answers))
+  async finished(): Promise<void> {
+    for (const outcome of await Promise.allSettled(this.#results))
       if (outcome.status === 'rejected') throw outcome.reason;
   }
 }

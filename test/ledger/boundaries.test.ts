@@ -36,7 +36,7 @@ test('B1: The database refuses a balance that is not its credits less its usage,
   for (const [sql, why] of refused) await assert.rejects(database.query(sql, [accountId]), why, sql);
 });
 
-test('B2: Grants, expiries, settlements, refunds and adjustments that happen at the same time leave books that agree.', async (t) => {
+test('B2: Grants, expiries, settlements, refunds and adjustments that happen at the same time leave a ledger that agrees.', async (t) => {
   const ledger = await openLedger(t);
   const nowMs = ledger.clock.now();
   const settled = Array.from({ length: 40 }, (_, n) => ledger.generation(BigInt(10 + n)));
@@ -92,7 +92,7 @@ test('B3: A debit may take a balance below zero: what no lot covers is debt, and
   );
 });
 
-test('B4: The verification has its own arithmetic and finds any single number of the books that is wrong.', async (t) => {
+test('B4: The verification has its own arithmetic and finds any single number of the ledger that is wrong.', async (t) => {
   const ledger = await openLedger(t);
   await ledger.grant(1_000n);
   await ledger.grant(50n, { expiresAtMs: ledger.clock.now() - 1 });

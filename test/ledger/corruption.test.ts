@@ -210,7 +210,7 @@ async function rowsOf({ database }: LedgerWorld, table: string): Promise<readonl
   return rows.map(({ place }) => place);
 }
 
-test('B5: The verification finds any single column of the books that was changed, and any row that was removed, added or swapped.', async (t) => {
+test('B5: The verification finds any single column of the ledger that was changed, and any row that was removed, added or swapped.', async (t) => {
   const ledger = await fullBooks(t);
   const tables = await ledger.database.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
@@ -311,7 +311,7 @@ test('B5: The verification finds any single column of the books that was changed
   );
 });
 
-test('B6: A ledger that was rewritten as a whole, chains and all, is found by a backup from before.', async (t) => {
+test('B6: A backup from before finds a ledger that was rewritten as a whole, with its chains.', async (t) => {
   const ledger = await openLedger(t);
   await ledger.grant(1_000n);
   await ledger.settle(ledger.generation(10n), ledger.generation(20n));

@@ -194,7 +194,7 @@ test('M7: An idempotency key that was used for another amount, kind or generatio
   assert.deepEqual(await ledger.money(), { credits: 130n, usage: 60n, balance: 70n });
 });
 
-test('M8: A refund gives back what a generation cost, once and no more, also in parts and at the same time; its own entry stays.', async (t) => {
+test('M8: A refund returns what a generation cost, once and no more, also in parts and at the same time; the entry of the generation stays.', async (t) => {
   const ledger = await openLedger(t);
   await ledger.grant(1_000n);
   const row = ledger.generation(100n);
@@ -217,7 +217,7 @@ test('M8: A refund gives back what a generation cost, once and no more, also in 
   assert.deepEqual(await ledger.differences(), []);
 });
 
-test('M9: An adjustment adds or deducts, and says why.', async (t) => {
+test('M9: An adjustment adds or deducts, and states a reason.', async (t) => {
   const ledger = await openLedger(t);
   const adjust = (amount: bigint, idempotencyKey: string | null) =>
     ledger.operator.adjustCredit({

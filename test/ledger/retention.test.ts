@@ -125,7 +125,7 @@ test('K2: The verification finds any single number that is wrong also after a mo
   for (const fault of faults) assert.ok((await ledger.differencesAfter(fault)) > 0, `not found: ${fault}`);
 });
 
-test('K3: Nothing is dropped of the current month and the one before it, nor from books that do not agree.', async (t) => {
+test('K3: Nothing is dropped of the current month and the one before it, nor from a ledger that does not agree.', async (t) => {
   const ledger = await halfAYear(t);
   ledger.clock.set('2026-06-10T12:00:00+09:00');
   for (const beforeMs of [
@@ -153,7 +153,7 @@ test('K3: Nothing is dropped of the current month and the one before it, nor fro
   ]);
 });
 
-test('K4: A settlement that comes late for a dropped month is billed once, and the books agree.', async (t) => {
+test('K4: A late settlement of a dropped month is billed once, and the ledger agrees.', async (t) => {
   const ledger = await halfAYear(t);
   ledger.clock.freeze(march - 1_000);
   const row = ledger.generation(77n);
@@ -230,7 +230,7 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   }
 }
 
-test('K6: What a journal brings again for a dropped month moves nothing: no entry, no record, no total of a day.', async (t) => {
+test('K6: A settlement that a journal replays for a dropped month changes nothing: no entry, no record, no total of a day.', async (t) => {
   const ledger = await openLedger(t);
   const { clock, database } = ledger;
   const dir = mkdtempSync(join(tmpdir(), 'naru-again-'));

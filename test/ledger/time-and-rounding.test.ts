@@ -79,7 +79,7 @@ test('T1: A debit belongs to the day in Seoul at which it was settled, whatever 
   assert.deepEqual(await ledger.differences(), []);
 });
 
-test('T2: A period holds its first instant and not its last, and there is no instant between two periods, for a hundred years of days, weeks and months.', (t) => {
+test('T2: A period contains its first instant and not its end, and there is no instant between two periods, for a hundred years of days, weeks and months.', (t) => {
   const seoul = new Intl.DateTimeFormat('en-CA', {
     timeZone: 'Asia/Seoul',
     weekday: 'short',
@@ -155,7 +155,7 @@ test('T4: Credit is spent in the order of its expiry, then of its age, as if eve
   assert.ok(numbers.checkpoints >= 10_000, `${numbers.checkpoints} checkpoints`);
 });
 
-test('T5: A clock that goes back revives nothing that has expired, and one that goes forth and back expires it once.', async (t) => {
+test('T5: A clock that is set back restores no expired credit, and one that is set forward and back expires it once.', async (t) => {
   const ledger = await openLedger(t);
   const atMs = ledger.clock.now() + 1_000;
   await ledger.grant(100n, { expiresAtMs: atMs });
@@ -172,7 +172,7 @@ test('T5: A clock that goes back revives nothing that has expired, and one that 
   assert.deepEqual(await ledger.differences(), []);
 });
 
-test('T6: Usage that reaches the books after credit has expired is charged to the credit that was valid when it was settled, as if it had come in time.', async (t) => {
+test('T6: Usage that is written after credit has expired is charged to the credit that was valid when it was settled, as if it had been written in time.', async (t) => {
   const ledger = await openLedger(t);
   const { clock, database } = ledger;
   const atMs = clock.now();
@@ -210,7 +210,7 @@ test('T6: Usage that reaches the books after credit has expired is charged to th
   assert.deepEqual(await ledger.differences(), []);
 });
 
-test('T7: Credit expires by the clock of the database, whatever the clocks of the nodes say, and a node whose clock differs says so.', async (t) => {
+test('T7: Credit expires by the clock of the database, whatever the clocks of the nodes say, and a node whose clock differs reports it.', async (t) => {
   const ahead = new TestClock();
   ahead.advance(7_200_000);
   const naru = await startTestGateway({ clock: ahead });

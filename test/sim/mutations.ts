@@ -23,16 +23,16 @@ export const mutations: readonly Mutation[] = [
     to: "if (mayPass(error)) return this.#leaveQueue(batch, 'committed');",
   },
   {
-    name: 'settlement: of a batch that is partly there nothing more is settled',
+    name: 'settlement: the rest of a partly settled batch is not settled',
     file: 'src/ledger/settlement-sql.ts',
-    from: "await client.query('ROLLBACK');\n    return attempt(batch, 'partly there');",
+    from: "await client.query('ROLLBACK');\n    return attempt(batch, 'partly settled');",
     to: "await client.query('ROLLBACK');\n    return { balances: [], replayed: new Set(rows.map(({ uuid }) => uuid)) };",
   },
   {
     name: 'settlement: it is committed although a statement failed',
     file: 'src/ledger/settlement-sql.ts',
-    from: '  await sent.answered();\n',
-    to: '  await sent.answered().catch(() => {});\n',
+    from: '  await sent.finished();\n',
+    to: '  await sent.finished().catch(() => {});\n',
   },
   {
     name: 'settlement: what a repeated batch found settled is counted as newly spent by the key',
