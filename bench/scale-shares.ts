@@ -92,7 +92,7 @@ export async function spendTogether(
         outcome = await shares.reserve(demand);
       }
       await shares.departed(demand);
-      if (outcome.kind !== 'placed') break;
+      if (outcome.kind !== 'admitted') break;
       requests += 1;
       held.exposure -= cost;
       left -= cost;

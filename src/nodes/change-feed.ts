@@ -11,39 +11,48 @@ import {
 import { disconnect } from '../store/connection.ts';
 import type { Clock } from '../time/clock.ts';
 
-/** Changes are announced where the database can announce, and asked for this often everywhere. */
+/** Changes are announced where the database can announce, and polled this often everywhere. */
 const pollEveryMs = 250;
-/** Memory older than this is not trusted: another node may have revoked a key meanwhile. */
+/** Memory older than this is not used: another node may have revoked a key meanwhile. */
 const staleAfterMs = 1_000;
 /**
- * How long a request waits for the database to come back before it is told that it is away: so many times so many milliseconds in
- * which this process could have read an answer. One that was blocked for a while has waited for itself, not for the database.
+ * How long a request waits for the database before it fails: this many ticks of this many
+ * milliseconds in which this process could have read a response. The ticks do not count time in
+ * which the process itself was blocked.
  */
 const patienceTicks = 20;
 const patienceTickMs = 250;
 const reconnectEveryMs = 100;
-/** A look takes a millisecond. After this long nothing will answer, and another connection may: memory is stale meanwhile. */
+/**
+ * A poll takes a millisecond. After this long there will be no response on this connection, but
+ * perhaps on another; memory is stale meanwhile.
+ */
 const answerWithinMs = 3_000;
 
-/** What a change feed is made of. */
+/** What `ChangeFeed` needs. */
 export interface ChangeFeedParts {
-  /** Opens a connection of the feed's own, on which nothing may take longer than the limit. */
+  /** Opens a connection for the feed, on which no statement may take longer than the limit. */
   readonly connect: (limitMs: number) => Promise<Client>;
   readonly clock: Clock;
   readonly log: Log;
-  /** What memory knows of: from before anything was read into it. */
+  /** The changes that memory has: read before anything was read into it. */
   readonly since: SeenChanges;
-  /** Makes changes true in memory, at most a thousand; may be called twice for one change. */
+  /** Applies changes to memory, at most a thousand; may be called twice for one change. */
   readonly onChanges: (changes: readonly Change[]) => Promise<void>;
 }
 
-/** A request that waits until memory is what it was in the database at the request's time, or later. */
+/**
+ * A request that waits until memory has the state of the database at the request's time, or later.
+ */
 interface Waiting {
   readonly sinceMs: number;
   readonly resolve: () => void;
 }
 
-/** Keeps this process's memory of keys and accounts true to what other processes change (effective within a second). */
+/**
+ * Applies changes that other processes make to keys and accounts to this process's memory, within a
+ * second.
+ */
 export class ChangeFeed {
   readonly #parts: ChangeFeedParts;
   #client: Client | null = null;
@@ -69,12 +78,15 @@ export class ChangeFeed {
     return feed;
   }
 
-  /** Whether memory is current: the database answered within the last second. */
+  /** Whether memory is current: the database responded within the last second. */
   get isFresh(): boolean {
     return this.#parts.clock.monotonic() - this.#currentMs <= staleAfterMs;
   }
 
-  /** Undefined when memory is current; otherwise resolves once it is, or rejects after 5 s: the database is away (spec:errors/11.1). */
+  /**
+   * Undefined when memory is current. Otherwise resolves once it is, or rejects after 5 s: the
+   * database is away (spec:errors/11.1).
+   */
   fresh(): Promise<void> | undefined {
     if (this.isFresh) return undefined;
     const { clock } = this.#parts;
@@ -110,7 +122,8 @@ export class ChangeFeed {
 
   async #connect(): Promise<Client> {
     const client = await this.#parts.connect(answerWithinMs);
-    // What is announced before the client is the feed's own is found by the look that follows; a look now would open another client.
+    // A change that is announced before `#client` is set is found by the next poll; a poll now
+    // would open another client.
     client.on('notification', () => {
       if (this.#client === client) void this.#poll();
     });
@@ -125,7 +138,7 @@ export class ChangeFeed {
     throw new Error('the change feed is closed');
   }
 
-  /** One look for changes. A look asked for during another follows it. Never throws. */
+  /** Polls once. A poll that is requested during another follows it. Never throws. */
   async #poll(): Promise<void> {
     this.#pollAgain = true;
     if (this.#polling) return;
@@ -150,7 +163,7 @@ export class ChangeFeed {
   async #look(): Promise<void> {
     const readAtMs = this.#parts.clock.monotonic();
     if (readAtMs - this.#currentMs > changesKeptMs / 2 && this.#currentMs > Number.NEGATIVE_INFINITY)
-      throw new Error('changes may be lost: there was no database for days; start Naru anew');
+      throw new Error('changes may be lost: the database was away for days; restart Naru');
     if (this.#client === null) {
       this.#client = await this.#connect();
       this.#seen = lookedBack(this.#seen);
@@ -159,12 +172,16 @@ export class ChangeFeed {
     this.#currentMs = readAtMs;
     if (this.#isLost) this.#parts.log.info('change_feed_found');
     this.#isLost = false;
-    // However long the answer took: it is true of a time after whoever waited when it was asked for. For others it may not be.
+    // However long the poll took: its result is newer than the requests that waited before it
+    // began, and for later ones only if it is fresh.
     for (const waiting of this.#waiting) if (waiting.sinceMs <= readAtMs || this.isFresh) waiting.resolve();
     if (!this.isFresh) this.#pollAgain = true;
   }
 
-  /** Makes true whatever was not seen yet, and answers what is seen then: what committed when the first page was read. */
+  /**
+   * Applies every change that was not seen yet, and returns what is seen then: what had committed
+   * when the first page was read.
+   */
   async #take(client: Client): Promise<SeenChanges> {
     let afterId = 0;
     let seen: SeenChanges | undefined;

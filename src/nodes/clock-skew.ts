@@ -14,7 +14,7 @@ export async function measureClockSkew(database: Database, clock: Clock): Promis
   const beforeMs = clock.now();
   const serverMs = await readServerTime(database);
   const afterMs = clock.now();
-  // The server read its clock somewhere in between: only what that cannot explain is skew.
+  // The server read its clock somewhere in between: only a difference beyond that is skew.
   return serverMs < beforeMs ? beforeMs - serverMs : serverMs > afterMs ? afterMs - serverMs : 0;
 }
 
@@ -32,12 +32,15 @@ export class ClockSkew {
     this.#log = parts.log;
   }
 
-  /** As it was last measured; below zero when this node is behind. */
+  /** The last measurement, milliseconds; below zero when this node is behind. */
   get aheadMs(): number {
     return this.#aheadMs;
   }
 
-  /** Measures it; logs a warning when it begins to be more than a second. Rejects when the database is away. */
+  /**
+   * Measures the skew; logs a warning when it first exceeds a second. Rejects when the database is
+   * away.
+   */
   async measure(): Promise<void> {
     this.#aheadMs = await measureClockSkew(this.#database, this.#clock);
     const isOff = Math.abs(this.#aheadMs) > maxClockSkewMs;

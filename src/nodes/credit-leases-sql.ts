@@ -3,10 +3,10 @@ import type { Statement } from '../store/pipeline.ts';
 import type { Sql } from '../store/sql.ts';
 import { nodeLives } from './nodes-sql.ts';
 
-/** What a share is of: an account's credit, or what is left below a key's limit. */
+/** The subject of a credit lease: an account's credit, or what is left below a key's limit. */
 export type CreditLeaseKind = 'account' | 'key';
 
-/** One share. */
+/** One credit lease. */
 export interface CreditLeaseRow {
   readonly kind: CreditLeaseKind;
   readonly subject: number;
@@ -16,23 +16,23 @@ export interface CreditLeaseRow {
 
 const kindNumbers: Readonly<Record<CreditLeaseKind, number>> = { account: 1, key: 2 };
 
-/** The locks under which what is left and who has a share of it are read together. */
+/** The locks under which the remainder of a subject and its leases are read together. */
 const locks: Readonly<Record<CreditLeaseKind, string>> = {
   account: 'SELECT 1 FROM account_balance WHERE account_id = $1 FOR UPDATE',
   key: 'SELECT 1 FROM api_key WHERE id = $1 FOR UPDATE',
 };
 
-/** Keeps every other node from changing its share of one subject until the transaction ends. */
+/** Prevents every other node from changing its lease of one subject until the transaction ends. */
 export async function lockLeases(sql: Sql, kind: CreditLeaseKind, subject: number): Promise<void> {
   await sql.query(locks[kind], [subject]);
 }
 
-/** What the other nodes that live have of one subject, and whether they wait for more. */
+/** What the other live nodes have of one subject, and whether they wait for more. */
 export interface OthersClaims {
   readonly amount: bigint;
   /** Their oldest ticket, epoch milliseconds of the database's clock; null when none of them waits. */
   readonly waitsSinceMs: number | null;
-  /** When the database was asked, by its own clock. */
+  /** When the database was read, by its own clock. */
   readonly nowMs: number;
 }
 
@@ -53,7 +53,9 @@ export async function claimsOfOthers(
   return { amount: row.amount, waitsSinceMs: row.waits_since, nowMs: row.now };
 }
 
-/** A node's ticket for a subject: since when its first request waits for room; null: none waits. */
+/**
+ * A node's ticket for a subject: since when its first request waits for credit; null: none waits.
+ */
 export interface TicketRow {
   readonly kind: CreditLeaseKind;
   readonly subject: number;
@@ -61,7 +63,7 @@ export interface TicketRow {
   readonly waitsSinceMs: number | null;
 }
 
-/** Puts tickets in the place of those that the node had of the same subjects. Its shares stay as they are. */
+/** Replaces the tickets that the node had of the same subjects. Its leases do not change. */
 export async function writeTickets(sql: Sql, nodeId: number, tickets: readonly TicketRow[]): Promise<void> {
   const sorted = inOrder(tickets);
   await sql.query(
@@ -78,7 +80,7 @@ export async function writeTickets(sql: Sql, nodeId: number, tickets: readonly T
   );
 }
 
-/** Puts shares in the place of those that the node had of the same subjects. */
+/** Replaces the leases that the node had of the same subjects. */
 export async function writeLeases(
   sql: Sql,
   nodeId: number,
@@ -92,7 +94,7 @@ export async function writeLeases(
   );
 }
 
-/** Gives shares back. */
+/** Releases leases. */
 export async function dropLeases(
   sql: Sql,
   nodeId: number,
@@ -109,15 +111,15 @@ export async function dropLeases(
   );
 }
 
-/** Gives back everything that the node has. */
+/** Releases every lease of the node. */
 export async function dropAllLeases(sql: Sql, nodeId: number): Promise<void> {
   await sql.query('DELETE FROM spend_share WHERE node_id = $1', [nodeId]);
 }
 
-/** Takes what a settlement spends out of the node's shares, in the settlement's own transaction: spent is no longer to be spent. */
+/** Takes what a settlement spends out of the node's leases, in the settlement's own transaction. */
 export function spendLeases(nodeId: number, spent: readonly CreditLeaseRow[]): Statement {
   return {
-    name: 'spend-shares',
+    name: 'spend-credit-leases',
     text: `UPDATE spend_share s SET amount = greatest(0, s.amount - d.amount)
            FROM unnest($1::int[], $2::bigint[], $3::bigint[]) d (kind, subject, amount)
            WHERE s.node_id = $4 AND s.kind = d.kind AND s.subject = d.subject`,

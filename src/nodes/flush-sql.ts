@@ -3,9 +3,9 @@ import type { Database } from '../store/database.ts';
 import type { Sql } from '../store/sql.ts';
 import { nodeLives } from './nodes-sql.ts';
 
-/** What has become of a node that was asked to flush. */
+/** How far a node is with a flush request. */
 export interface FlushState {
-  /** Names its data directory. */
+  /** Identifies its data directory. */
   readonly home: string;
   readonly address: string;
   readonly lives: boolean;
@@ -14,7 +14,10 @@ export interface FlushState {
   readonly silentMs: number;
 }
 
-/** Asks every node to bring into the database what it has settled until now; returns the number of the request. */
+/**
+ * Requests that every node brings into the database what it has settled until now; returns the
+ * number of the request.
+ */
 export function requestFlush(database: Database): Promise<number> {
   return database.transaction(async (sql) => {
     await sql.query("DELETE FROM flush_answer WHERE answered_at < now() - interval '1 day'");
@@ -26,7 +29,7 @@ export function requestFlush(database: Database): Promise<number> {
   });
 }
 
-/** Answers a request for the node of a data directory. */
+/** Records that the node of a data directory has flushed. */
 export async function answerFlush(database: Database, requestId: number, home: string): Promise<void> {
   await database.transaction((sql) =>
     sql.query('INSERT INTO flush_answer (request_id, home) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
@@ -36,7 +39,9 @@ export async function answerFlush(database: Database, requestId: number, home: s
   );
 }
 
-/** Every node that lives, and every lost one whose journal may hold charges, and whether it has answered the request. */
+/**
+ * Every live node, and every lost one whose journal may hold charges, and whether it has flushed.
+ */
 export async function readFlush(sql: Sql, requestId: number): Promise<readonly FlushState[]> {
   const rows = await sql.query<{
     home: string;

@@ -4,18 +4,19 @@ import { answerFlush, type FlushState, readFlush, requestFlush } from './flush-s
 
 const lookEveryMs = 50;
 
-/** What asking the nodes to flush came to. */
+/** The result of a flush of all nodes. */
 export interface Flushed {
   readonly answered: readonly FlushState[];
-  /** They live and did not answer in time. */
+  /** They are alive and did not flush in time. */
   readonly silent: readonly FlushState[];
-  /** They are registered and do not live: their journals may hold what they acknowledged. */
+  /** They are registered and lost: their journals may hold what they acknowledged. */
   readonly lost: readonly FlushState[];
 }
 
 /**
- * Asks every node to bring into the database what it has settled, and waits until each has answered or is lost, for `limitMs` at most.
- * The nodes of `settledHomes` are not waited for: what their journals hold was settled by the caller, who answers for them.
+ * Requests that every node brings into the database what it has settled, and waits until each has
+ * done so or is lost, for `limitMs` at most. The nodes of `settledHomes` are not waited for: the
+ * caller has settled their journals.
  */
 export async function flushNodes(
   database: Database,

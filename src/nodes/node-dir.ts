@@ -5,15 +5,15 @@ import { join } from 'node:path';
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * The name of a data directory, made at its first use. A node that starts in it knows by this name which registered node was its
- * predecessor. The caller holds the directory.
+ * The identity of a data directory, made at its first use. A node that starts in it finds its
+ * registered predecessor by this identity. The caller holds the lock of the directory.
  */
 export function nodeDir(dataDir: string): string {
   const file = join(dataDir, 'node-id');
   const known = readOr(file, '').trim();
   if (uuidForm.test(known)) return known;
   const fresh = randomUUID();
-  // A new file, or nothing: a link that somebody laid there is not written through.
+  // A new file, or an error: never write through a link that another user put there.
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
   const opened = openSync(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
   writeSync(opened, `${fresh}\n`);

@@ -3,10 +3,16 @@ import { type Clock, pause } from '../time/clock.ts';
 import { claimHome, type NodeClaim, type NodeHolder, nodeLostMs, readHolder } from './nodes-sql.ts';
 import type { ProcessMarks } from './process-mark.ts';
 
-/** A holder of an identity that is alive says so twice a second; one that may be dead is looked at this often. */
+/**
+ * How often a holder of an identity that may be dead is checked; one that is alive updates its row
+ * twice a second.
+ */
 const lookEveryMs = 100;
 
-/** Another process serves with the identity of this data directory: one of the two directories is a copy of the other. */
+/**
+ * Another process serves with the identity of this data directory: one of the two directories is a
+ * copy of the other.
+ */
 export class NodeIdentityTaken extends Error {
   override readonly name = 'NodeIdentityTaken';
 
@@ -18,7 +24,7 @@ export class NodeIdentityTaken extends Error {
   }
 }
 
-/** What deciding about an identity takes. */
+/** What these functions need. */
 export interface IdentityParts {
   readonly database: Database;
   readonly clock: Clock;
@@ -26,8 +32,9 @@ export interface IdentityParts {
 }
 
 /**
- * Registers a node that starts. A predecessor that is certainly dead is replaced at once, one that may be dead when its lease is over;
- * throws `NodeIdentityTaken` as soon as it shows that it is alive. The caller holds the data directory.
+ * Registers a node that starts. A predecessor that is certainly dead is replaced at once, one that
+ * may be dead when its lease is over; throws `NodeIdentityTaken` as soon as it proves to be alive.
+ * The caller holds the lock of the data directory.
  */
 export async function claimAtStart(parts: IdentityParts, claim: NodeClaim): Promise<number> {
   const judge = new HolderJudge(parts);
@@ -38,7 +45,10 @@ export async function claimAtStart(parts: IdentityParts, claim: NodeClaim): Prom
   }
 }
 
-/** Resolves when nobody serves with an identity; throws `NodeIdentityTaken` as `claimAtStart` does. */
+/**
+ * Resolves when no process serves with an identity; throws `NodeIdentityTaken` as `claimAtStart`
+ * does.
+ */
 export async function untilIdentityIsFree(parts: IdentityParts, home: string): Promise<void> {
   const judge = new HolderJudge(parts);
   for (;;) {
@@ -48,7 +58,10 @@ export async function untilIdentityIsFree(parts: IdentityParts, home: string): P
   }
 }
 
-/** Tells whether the holder of an identity is dead, by its process where that can be seen and by its lease otherwise. */
+/**
+ * Decides whether the holder of an identity is dead, by its process where that can be seen and by
+ * its lease otherwise.
+ */
 class HolderJudge {
   readonly #parts: IdentityParts;
   #first: NodeHolder | null = null;

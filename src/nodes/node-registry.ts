@@ -16,38 +16,47 @@ import {
 } from './nodes-sql.ts';
 import { type ProcessMarks, systemProcessMarks } from './process-mark.ts';
 
-/** How often a node says that it lives. */
+/** How often a node updates its row to show that it is alive. */
 export const beatEveryMs = 500;
-/** How long a node that starts waits for the others to reckon with it: one that is slower admits nothing, its memory being stale. */
+/**
+ * How long a node that starts waits for the others to know it: a node that is slower than this
+ * admits nothing, since its memory is stale.
+ */
 const seenWithinMs = 1_500;
 const lookEveryMs = 25;
-/** What a node had that has been lost for an hour is dropped, and the node with it when its journal holds no charges. */
+/**
+ * The leases of a node that has been lost for an hour are dropped, and the node with them when its
+ * journal has no charges.
+ */
 const forgottenAfterMs = 3_600_000;
 
-/** What a registry is made of. */
+/** What `NodeRegistry` needs. */
 export interface NodeRegistryParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
-  /** Names the data directory; see `nodeDir`. */
+  /** Identifies the data directory; see `nodeDir`. */
   readonly home: string;
   readonly address: string;
-  /** Its journal may hold charges that the database does not have; true unless told. */
+  /** Its journal may hold charges that the database does not have; true by default. */
   readonly keepsCharges?: boolean;
-  /** The system's own unless told. */
+  /** Those of the system by default. */
   readonly marks?: ProcessMarks;
-  /** Called once when another process has taken over the identity of this node, which must stop then. */
+  /**
+   * Called once when another process has taken over the identity of this node, which must stop
+   * then.
+   */
   readonly onSuperseded?: ((error: NodeIdentityTaken) => void) | undefined;
 }
 
-/** Who else serves from the same database. A node that is alone needs nobody's leave to spend. */
+/** Which other nodes serve from the same database. A node that is alone spends without a query. */
 export class NodeRegistry {
   readonly #parts: NodeRegistryParts;
   readonly #marks: ProcessMarks;
   readonly #session = randomUUID();
   #superseded: NodeIdentityTaken | null = null;
   #id = 0;
-  /** The last node that the others were told this one reckons with. */
+  /** The last node that this one has published as known. */
   #knows = 0;
   #others: readonly NodeRow[] = [];
   #aloneSinceMs = Number.NEGATIVE_INFINITY;
@@ -55,7 +64,10 @@ export class NodeRegistry {
   #beating: Promise<void> = Promise.resolve();
   #untilSeen: Promise<void> | null = null;
   #hasLeft = false;
-  /** When this node was last seen to live, by its own monotonic clock, read before the database was told. */
+  /**
+   * When this node last showed that it is alive, by its own monotonic clock, read before the update
+   * of its row.
+   */
   #seenMs: number;
 
   private constructor(parts: NodeRegistryParts) {
@@ -65,8 +77,8 @@ export class NodeRegistry {
   }
 
   /**
-   * Registers this node; resolves when every other node that lives reckons with it. Throws `NodeIdentityTaken` when another process
-   * serves with the identity of this data directory.
+   * Registers this node; resolves when every other live node knows it. Throws `NodeIdentityTaken`
+   * when another process serves with the identity of this data directory.
    */
   static async join(parts: NodeRegistryParts): Promise<NodeRegistry> {
     const registry = new NodeRegistry(parts);
@@ -82,7 +94,10 @@ export class NodeRegistry {
     return { home, address, keepsCharges, session: this.#session, process: this.#marks.own };
   }
 
-  /** Pending while the others may not reckon with this node yet: it admits nothing then. Null otherwise. Never rejects. */
+  /**
+   * Pending while the others may not know this node yet: it admits nothing then. Null otherwise.
+   * Never rejects.
+   */
   get untilSeen(): Promise<void> | null {
     return this.#untilSeen;
   }
@@ -92,20 +107,23 @@ export class NodeRegistry {
     return this.#id;
   }
 
-  /** Whether no other node serves, as far as the last look tells. */
+  /** Whether no other node serves, by the last beat. */
   get isAlone(): boolean {
     return this.#others.length === 0;
   }
 
   /**
-   * Whether the others cannot have taken this node for lost. Otherwise they may have given its shares to someone, and a `beat` has it
-   * join again.
+   * Whether the others cannot have considered this node lost. Otherwise they may have granted its
+   * leases to others, and a `beat` registers it again.
    */
   get isSeen(): boolean {
     return this.#parts.clock.monotonic() - this.#seenMs < nodeLostMs;
   }
 
-  /** The monotonic instant at which the last other node was found gone; what it spent shows in what is asked for from then on. */
+  /**
+   * The monotonic instant at which the last other node was found gone; reads from then on include
+   * what it spent.
+   */
   get aloneSinceMs(): number {
     return this.#aloneSinceMs;
   }
@@ -115,39 +133,42 @@ export class NodeRegistry {
     return this.#others.length + 1;
   }
 
-  /** Whether this is the node that does what only one should do: the oldest. */
+  /** Whether this is the oldest node, which does what only one node should do. */
   get isFirst(): boolean {
     return this.#others.every((other) => other.id > this.#id);
   }
 
-  /** `company` is run when this node is alone no more, before the newcomer is told that it is reckoned with. */
+  /** Sets what runs when this node is alone no more, before the new node is published as known. */
   onCompany(otherNodes: () => Promise<void>): void {
     this.#otherNodes = otherNodes;
   }
 
-  /** Says that this node lives and looks who else does. One look at a time; rejects when the database is away, and after `leave`. */
+  /**
+   * Updates this node's row and reads the others. One beat at a time; rejects when the database is
+   * away, and after `leave`.
+   */
   beat(): Promise<void> {
     const turn = this.#beating.then(() => this.#look());
     this.#beating = turn.catch(() => {});
     return turn;
   }
 
-  /** Says where this node serves, for people. */
+  /** Records the address at which this node serves, for operators. */
   async serveAt(address: string): Promise<void> {
     await noteAddress(this.#parts.database, this.#id, address);
   }
 
-  /** Takes the long lost out of the list. */
+  /** Removes nodes that were lost long ago. */
   async forgetLost(): Promise<void> {
     if (this.isFirst) await removeLostNodes(this.#parts.database, forgottenAfterMs);
   }
 
   /**
-   * Leaves; the others need not wait for it to be lost. A node whose journal still holds charges stays in the list, as a lost one.
-   * Never throws.
+   * Leaves, so that the others need not wait for it to be lost. A node whose journal still has
+   * charges stays in the list, as a lost one. Never throws.
    */
   async leave(hasSettled = true): Promise<void> {
-    // A look that is still to come would find the node unlisted, and register it anew.
+    // A beat that is still to come would find the node unlisted, and register it again.
     this.#hasLeft = true;
     try {
       await this.#beating;
@@ -163,13 +184,15 @@ export class NodeRegistry {
     if (this.#superseded !== null) throw this.#superseded;
     const { database, clock } = this.#parts;
     const beganMs = clock.monotonic();
-    // The others have taken us for lost, and may have lost themselves: nobody's memory of who serves is to be believed.
+    // The others have considered this node lost, and may be lost themselves: the list in memory is
+    // not valid.
     if (!this.isSeen) await this.#joinAgain();
     const nodes = await listNodes(database);
     const others = nodes.filter((node) => node.id !== this.#id && node.silentMs < nodeLostMs);
     const wasAlone = this.isAlone;
     if (!wasAlone && others.length === 0) this.#aloneSinceMs = clock.monotonic();
-    // From this turn on whatever is spent is reckoned with; only then are the others told so.
+    // From this turn on the others are counted in every admission; only then are they published as
+    // known.
     this.#others = others;
     if (wasAlone && !this.isAlone) {
       try {
@@ -182,16 +205,19 @@ export class NodeRegistry {
     const knows = Math.max(this.#id, ...nodes.map((node) => node.id));
     const isListed = await noteAlive(database, this.#id, knows);
     this.#knows = knows;
-    // A look may itself take so long that we were lost in the middle of it.
+    // The beat itself may take so long that this node was considered lost meanwhile.
     if (isListed && this.isSeen) this.#seenMs = beganMs;
     else await this.#joinAgain();
   }
 
-  /** Whoever was taken for lost comes as a new node: what it may spend already is published under its new number. */
+  /**
+   * Registers a node that was considered lost as a new one: its outstanding credit is published
+   * under its new number.
+   */
   async #joinAgain(): Promise<void> {
     const { clock, database, log } = this.#parts;
     const beganMs = clock.monotonic();
-    // Until that is published this node is not to be taken for seen: it would have to join once more.
+    // Until that is published this node is not seen: it would have to join once more.
     this.#seenMs = Number.NEGATIVE_INFINITY;
     const outcome = await claimHome(database, this.#claim, () => false);
     if (outcome.kind === 'taken')
@@ -204,7 +230,10 @@ export class NodeRegistry {
     this.#seenMs = beganMs;
   }
 
-  /** Another process serves in the place of this one: were it to come back, the two would take turns for ever. */
+  /**
+   * Another process serves in the place of this one: if it came back, the two would replace each
+   * other without end.
+   */
   #supersede(error: NodeIdentityTaken): NodeIdentityTaken {
     this.#superseded = error;
     this.#parts.log.error('node_superseded', { node: this.#id, detail: error.message });
@@ -212,7 +241,7 @@ export class NodeRegistry {
     return error;
   }
 
-  /** Begins at once, and ends when the others reckon with this node `after` they could. */
+  /** Begins at once, and ends when the others know this node, `after` they could. */
   #waitUntilSeen(after: Promise<void> = Promise.resolve()): Promise<void> {
     const untilSeen = after
       .then(() => this.#untilAcquainted())
@@ -232,11 +261,12 @@ export class NodeRegistry {
     }
   }
 
-  /** Whether every other node that lives reckons with this one; false, too, when the database does not answer. */
+  /** Whether every other live node knows this one; false, too, when the database is away. */
   async #isKnown(): Promise<boolean> {
     try {
       const nodes = await listNodes(this.#parts.database);
-      // Nodes that start at once wait for each other: whoever waits tells those who came later that it reckons with them.
+      // Nodes that start at once wait for each other: a node that waits publishes that it knows the
+      // later ones.
       if (nodes.some((node) => node.id > this.#knows)) await this.beat();
       return nodes.every(
         (node) => node.id === this.#id || node.silentMs >= nodeLostMs || node.knows >= this.#id,

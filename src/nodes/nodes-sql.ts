@@ -8,11 +8,11 @@ export interface NodeRow {
   readonly id: number;
   readonly address: string;
   readonly startedAtMs: number;
-  /** How long ago it was last seen, by the database's clock. */
+  /** Time since it was last seen, by the database's clock. */
   readonly silentMs: number;
-  /** It reckons with every node up to this id. */
+  /** It knows every node up to this id. */
   readonly knows: number;
-  /** The identity of its data directory: the name that commands know a lost node by. */
+  /** The identity of its data directory, by which commands name a lost node. */
   readonly home: string;
 }
 
@@ -25,17 +25,20 @@ interface RawNode {
   knows: bigint;
 }
 
-/** A node that was not seen for this long is dead: its shares are no longer counted. A node that lives is seen twice a second. */
+/**
+ * A node that was not seen for this long is lost: its leases are no longer counted. A live node is
+ * seen twice a second.
+ */
 export const nodeLostMs = 5_000;
 
-/** SQL: whether the row `n` of gateway_node is a node that lives. */
+/** SQL: whether the row `n` of gateway_node is a live node. */
 export const nodeLives = `n.seen_at > now() - interval '${nodeLostMs} milliseconds'`;
 
 /** A process that serves with the identity of a data directory. */
 export interface NodeClaim {
   /** The identity of the data directory. */
   readonly home: string;
-  /** This process, and no other, ever. */
+  /** Unique to this process. */
   readonly session: string;
   /** Where it runs; see `processMark` in nodes/. */
   readonly process: string;
@@ -44,7 +47,7 @@ export interface NodeClaim {
   readonly keepsCharges: boolean;
 }
 
-/** Who has the identity of a data directory. */
+/** The process that has the identity of a data directory. */
 export interface NodeHolder {
   readonly session: string;
   readonly process: string;
@@ -54,14 +57,14 @@ export interface NodeHolder {
   readonly silentMs: number;
 }
 
-/** What a claim came to: the number of the new node, or who has the identity. */
+/** The result of a claim: the number of the new node, or the process that has the identity. */
 export type ClaimOutcome =
   | { readonly kind: 'registered'; readonly id: number }
   | { readonly kind: 'taken'; readonly holder: NodeHolder };
 
 /**
- * Registers a node and announces it, in the place of an earlier registration of the same session or of one that `mayReplace`. Of two
- * processes that claim one identity at the same time, one gets it.
+ * Registers a node and announces it, in the place of an earlier registration of the same session or
+ * of one that `mayReplace`. Of two processes that claim one identity at the same time, one gets it.
  */
 export async function claimHome(
   database: Database,
@@ -72,7 +75,8 @@ export async function claimHome(
     try {
       return await database.transaction((sql) => claimIn(sql, claim, mayReplace));
     } catch (error) {
-      // Another process has claimed it since it was found free: now it is found.
+      // Another process has claimed it since it was found free: the next attempt finds that
+      // process.
       if (!isDuplicate(error) || tries === 3) throw error;
     }
   }
@@ -95,7 +99,10 @@ async function claimIn(
   return { kind: 'registered', id: Number(row.id) };
 }
 
-/** Who has the identity of a data directory; null when nobody is registered with it. `forUpdate`: until the transaction ends. */
+/**
+ * The process that has the identity of a data directory; null when none is registered with it.
+ * `forUpdate`: locked until the transaction ends.
+ */
 export async function readHolder(sql: Sql, home: string, forUpdate = false): Promise<NodeHolder | null> {
   const [row] = await sql.query<{
     session: string;
@@ -121,7 +128,10 @@ async function deleteHome(sql: Sql, home: string): Promise<readonly { readonly i
   return sql.query<{ id: bigint }>('DELETE FROM gateway_node WHERE home = $1::uuid RETURNING id', [home]);
 }
 
-/** Says that a node lives and which others it reckons with; false when it is registered no more. Said twice it is as true. */
+/**
+ * Records that a node is alive and which others it knows; false when it is no longer registered.
+ * Idempotent.
+ */
 export async function noteAlive(sql: Sql, nodeId: number, knows: number): Promise<boolean> {
   const rows = await sql.query(
     'UPDATE gateway_node SET seen_at = now(), knows = greatest(knows, $2) WHERE id = $1 RETURNING id',
@@ -130,12 +140,12 @@ export async function noteAlive(sql: Sql, nodeId: number, knows: number): Promis
   return rows.length > 0;
 }
 
-/** Says where a node serves, once it does. */
+/** Records the address at which a node serves. */
 export async function noteAddress(sql: Sql, nodeId: number, address: string): Promise<void> {
   await sql.query('UPDATE gateway_node SET address = $2 WHERE id = $1', [nodeId, address]);
 }
 
-/** Every node that is registered, dead ones included, oldest first. */
+/** Every registered node, lost ones included, oldest first. */
 export async function listNodes(sql: Sql): Promise<readonly NodeRow[]> {
   const rows = await sql.query<RawNode>(
     `SELECT id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows
@@ -151,7 +161,7 @@ export async function listNodes(sql: Sql): Promise<readonly NodeRow[]> {
   }));
 }
 
-/** Takes a node out, and its shares. */
+/** Removes a node and its leases. */
 export function removeNode(database: Database, nodeId: number): Promise<void> {
   return database.transaction(async (sql) => {
     await sql.query('DELETE FROM spend_share WHERE node_id = $1', [nodeId]);
@@ -161,8 +171,8 @@ export function removeNode(database: Database, nodeId: number): Promise<void> {
 }
 
 /**
- * Drops what nodes held that were lost so long ago. A lost node itself stays in the list for as long as its journal may hold charges;
- * the others are taken out.
+ * Drops the leases of nodes that were lost so long ago. A lost node itself stays in the list for as
+ * long as its journal may hold charges; the others are removed.
  */
 export function removeLostNodes(database: Database, lostForMs: number): Promise<void> {
   return database.transaction(async (sql) => {
@@ -178,7 +188,10 @@ export function removeLostNodes(database: Database, lostForMs: number): Promise<
   });
 }
 
-/** Takes out the node of a home whose journal was settled, and its shares. The caller has seen that it is dead. */
+/**
+ * Removes the node of a home whose journal was settled, and its leases. The caller has checked that
+ * it is dead.
+ */
 export function removeHome(database: Database, home: string): Promise<void> {
   return database.transaction(async (sql) => {
     for (const { id } of await deleteHome(sql, home)) await recordChange(sql, 'node', Number(id));
@@ -192,10 +205,10 @@ export interface NodeClosure {
   readonly reason: string | null;
 }
 
-/** What closing a node came to: `unknown`, no such node; `alive`, it was seen a moment ago. */
+/** The result of closing a node: `unknown`, no such node; `alive`, it was seen a moment ago. */
 export type ClosureOutcome = 'closed' | 'unknown' | 'alive';
 
-/** Takes a lost node out of the list and records how and why. */
+/** Removes a lost node from the list and records how and why. */
 export function closeNode(
   database: Database,
   { home, closure, reason }: NodeClosure,

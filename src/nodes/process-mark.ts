@@ -1,17 +1,21 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 
-/** What is known of a process by its mark: `unknown` when it is of another machine or container, or nothing can be said. */
+/**
+ * The state of a process by its mark: `unknown` when it is of another machine or container, or the
+ * system does not report it.
+ */
 export type ProcessState = 'dead' | 'alive' | 'unknown';
 
-/** Which process this is, and what became of others: null where the system does not say. */
+/** The mark of this process, and the state of others: null where the system does not report it. */
 export interface ProcessMarks {
   readonly own: string;
   stateOf(mark: string): ProcessState;
 }
 
 /**
- * The marks of Linux: the boot of the machine, the namespace of process ids, the id and the start of the process. A mark of the same
- * boot and namespace whose process is gone is dead for certain; about any other only its lease can tell. Elsewhere nothing is known.
+ * The marks of Linux: the boot of the machine, the namespace of process ids, the id and the start
+ * of the process. A mark of the same boot and namespace whose process is gone is certainly dead;
+ * for any other only its lease decides. Other systems report nothing.
  */
 export function systemProcessMarks(): ProcessMarks {
   const space = spaceOf();

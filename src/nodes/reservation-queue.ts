@@ -4,36 +4,38 @@ import type { Clock, Timer } from '../time/clock.ts';
 import type { CreditLeases, QueuedReservation, ReservationRequest, SpendSubject } from './credit-leases.ts';
 
 /**
- * A line is looked at again when a request ends and when a change is heard of. What nobody reports (a period that ends, a node that
- * dies, a share that was given back) is found by looking: at first often, then three times a second.
+ * A queue is checked again when a request ends and when a change is announced. What is not
+ * announced (a period that ends, a node that is lost, a lease that was released) is found by
+ * polling: at first often, then three times a second.
  */
 const firstLookMs = 5;
 const maxLookMs = 320;
 
-/** A request that asks to be admitted. */
+/** A request to be admitted. */
 export interface ReservationOrder extends ReservationRequest {
   readonly accountId: number;
-  /** Aborts when the client leaves. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
-  /** How long it may wait in line; beyond it `408 timeout`. */
+  /** How long it may wait in the queue; beyond it `408 timeout`. */
   readonly maxWaitMs: number;
 }
 
-/** What lines are made of. */
+/** What `ReservationQueues` needs. */
 export interface ReservationQueuesParts {
   readonly clock: Clock;
   readonly leases: Pick<CreditLeases, 'reserveNow' | 'reserve' | 'requestRelease' | 'departed'>;
 }
 
 /**
- * Requests that wait until enough of those in flight have settled (spec:money/6.6): first come, first served per account and per
- * key, here and beside the lines of other nodes (`CreditLeases`). A request that waits for its key's limit lets the account's other keys
- * pass; one that waits for the account lets nobody pass.
- * While nobody waits an account has no line, and a request pays one look at a map for that.
+ * Requests that wait until enough of those in flight have settled (spec:money/6.6): first come,
+ * first served per account and per key, here and beside the queues of other nodes (`CreditLeases`).
+ * A request that waits for its key's limit does not delay the account's other keys; one that waits
+ * for the account delays all requests behind it. While no request waits an account has no queue,
+ * and a request costs one lookup in a map.
  */
 export class ReservationQueues {
   readonly #parts: ReservationQueuesParts;
-  readonly #lines = new Map<number, ReservationQueue>();
+  readonly #queues = new Map<number, ReservationQueue>();
 
   constructor(parts: ReservationQueuesParts) {
     this.#parts = parts;
@@ -42,100 +44,107 @@ export class ReservationQueues {
   /** How many requests wait. */
   get waiting(): number {
     let waiting = 0;
-    for (const { waiters } of this.#lines.values()) waiting += waiters.size;
+    for (const { waiters } of this.#queues.values()) waiting += waiters.size;
     return waiting;
   }
 
   /**
-   * Admits a request whose refusal is null. Undefined: it is placed. Otherwise resolves once it is placed, and rejects with its refusal,
-   * the reason of its signal, `408 timeout`, or what the database throws.
+   * Admits a request whose refusal is null. Undefined: it is admitted. Otherwise resolves once it
+   * is admitted, and rejects with its refusal, the reason of its signal, `408 timeout`, or what the
+   * database throws.
    */
   enter(request: ReservationOrder): Promise<void> | undefined {
-    const line = this.#lines.get(request.accountId);
-    // What costs nothing overspends nothing.
+    const queue = this.#queues.get(request.accountId);
+    // A request without a cost cannot overspend.
     if (request.amount === 0n) request.reserve();
-    else if (line !== undefined || this.#parts.leases.reserveNow(request)?.kind !== 'placed')
-      return this.#wait(request, line ?? this.#begin(request.accountId));
+    else if (queue !== undefined || this.#parts.leases.reserveNow(request)?.kind !== 'admitted')
+      return this.#wait(request, queue ?? this.#begin(request.accountId));
     return undefined;
   }
 
-  /** A request of the account has ended, or something about it has changed: its line is looked at. */
+  /**
+   * A request of the account has ended, or something about it has changed: its queue is checked.
+   */
   wake(accountId: number): void {
-    this.#lines.get(accountId)?.wake(false);
+    this.#queues.get(accountId)?.wake(false);
   }
 
-  /** Something changed: credit, a limit, a key's standing. Every line is looked at, from the first to the last in it. */
+  /**
+   * Something changed: credit, a limit, the status of a key. Every queue is checked from the first
+   * request to the last.
+   */
   wakeAll(): void {
-    for (const line of this.#lines.values()) line.wake(true);
+    for (const queue of this.#queues.values()) queue.wake(true);
   }
 
-  #wait(request: ReservationOrder, line: ReservationQueue): Promise<void> {
+  #wait(request: ReservationOrder, queue: ReservationQueue): Promise<void> {
     const { clock } = this.#parts;
     const { signal, maxWaitMs } = request;
     const end = Promise.withResolvers<void>();
-    const timer = clock.after(maxWaitMs, () => waiter.leave(tooLate(maxWaitMs)));
+    const timer = clock.after(maxWaitMs, () => waiter.leave(timeoutError(maxWaitMs)));
     const onAbort = (): void => waiter.leave(signal.reason);
-    const waiter = new Waiter(request, line, clock.monotonic(), (error) => {
-      line.waiters.delete(waiter);
-      line.departures += 1;
+    const waiter = new Waiter(request, queue, clock.monotonic(), (error) => {
+      queue.waiters.delete(waiter);
+      queue.departures += 1;
       void this.#parts.leases.departed(waiter);
       timer.cancel();
       signal.removeEventListener('abort', onAbort);
       if (error === null) end.resolve();
       else {
         end.reject(error);
-        line.wake(false);
+        queue.wake(false);
       }
     });
-    line.waiters.add(waiter);
+    queue.waiters.add(waiter);
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
-    if (!line.isBlocked) line.wake(false);
+    if (!queue.isBlocked) queue.wake(false);
     return end.promise;
   }
 
   #begin(accountId: number): ReservationQueue {
-    const line = new ReservationQueue(this.#parts.clock);
-    this.#lines.set(accountId, line);
-    // The first one gets in line before the line is looked at.
-    queueMicrotask(() => void this.#serve(line, accountId));
-    return line;
+    const queue = new ReservationQueue(this.#parts.clock);
+    this.#queues.set(accountId, queue);
+    // The first request is queued before the queue is checked.
+    queueMicrotask(() => void this.#serve(queue, accountId));
+    return queue;
   }
 
-  /** Looks at a line until nobody is in it. Never rejects. */
-  async #serve(line: ReservationQueue, accountId: number): Promise<void> {
+  /** Checks a queue until it is empty. Never rejects. */
+  async #serve(queue: ReservationQueue, accountId: number): Promise<void> {
     let lookMs = firstLookMs;
-    let pleaMs = this.#parts.clock.monotonic();
-    for (let isThorough = true; line.waiters.size > 0; ) {
-      const before = line.departures;
-      line.listen();
-      const wanted = await this.#pass(line, isThorough);
-      if (line.waiters.size === 0) break;
-      lookMs = line.departures > before ? firstLookMs : Math.min(2 * lookMs, maxLookMs);
-      if (wanted.length > 0 && this.#parts.clock.monotonic() >= pleaMs) {
-        pleaMs = this.#parts.clock.monotonic() + lookMs;
+    let nextRequestMs = this.#parts.clock.monotonic();
+    for (let isThorough = true; queue.waiters.size > 0; ) {
+      const before = queue.departures;
+      queue.listen();
+      const wanted = await this.#pass(queue, isThorough);
+      if (queue.waiters.size === 0) break;
+      lookMs = queue.departures > before ? firstLookMs : Math.min(2 * lookMs, maxLookMs);
+      if (wanted.length > 0 && this.#parts.clock.monotonic() >= nextRequestMs) {
+        nextRequestMs = this.#parts.clock.monotonic() + lookMs;
         for (const subject of wanted) void this.#parts.leases.requestRelease(subject).catch(() => {});
       }
-      isThorough = await line.sleep(lookMs);
+      isThorough = await queue.sleep(lookMs);
     }
-    this.#lines.delete(accountId);
+    this.#queues.delete(accountId);
   }
 
   /**
-   * Admits and refuses from the first to the last in line. Returns what other nodes have a share of and someone waits for. Behind one
-   * that waits for the account nobody is admitted, and only a thorough pass looks who is refused.
+   * Admits and refuses from the first to the last in the queue. Returns the subjects that a request
+   * waits for and other nodes have leases of. Behind a request that waits for the account none is
+   * admitted, and only a thorough pass checks which are refused.
    */
-  async #pass(line: ReservationQueue, isThorough: boolean): Promise<readonly SpendSubject[]> {
+  async #pass(queue: ReservationQueue, isThorough: boolean): Promise<readonly SpendSubject[]> {
     const blocked = new Map<string, SpendSubject>();
     const wanted: SpendSubject[] = [];
-    line.isBlocked = false;
-    for (const waiter of line.waiters) {
-      if (line.isBlocked && !isThorough) break;
+    queue.isBlocked = false;
+    for (const waiter of queue.waiters) {
+      if (queue.isBlocked && !isThorough) break;
       try {
         const refusal = waiter.refusal();
         if (refusal !== null) waiter.leave(refusal);
         else if (
-          !line.isBlocked &&
+          !queue.isBlocked &&
           !waiter.request.subjects.some((subject) => blocked.has(nameOf(subject)))
         ) {
           const by = await this.#admit(waiter);
@@ -143,10 +152,10 @@ export class ReservationQueues {
           if (by === null) continue;
           blocked.set(nameOf(by.subject), by.subject);
           if (by.isShared) wanted.push(by.subject);
-          line.isBlocked = by.subject.kind === 'account';
+          queue.isBlocked = by.subject.kind === 'account';
         }
       } catch (error) {
-        // It fails for this request alone; the others stay in line.
+        // It fails for this request alone; the others stay queued.
         waiter.leave(error);
       }
     }
@@ -159,9 +168,9 @@ export class ReservationQueues {
   ): Promise<{ readonly subject: SpendSubject; readonly isShared: boolean } | null> {
     const { leases } = this.#parts;
     try {
-      const covered = leases.reserveNow(waiter) ?? (await leases.reserve(waiter));
-      if (covered.kind === 'blocked') return { subject: covered.by, isShared: covered.isShared };
-      waiter.leave(covered.kind === 'refused' ? covered.error : null);
+      const result = leases.reserveNow(waiter) ?? (await leases.reserve(waiter));
+      if (result.kind === 'blocked') return { subject: result.by, isShared: result.isShared };
+      waiter.leave(result.kind === 'refused' ? result.error : null);
     } catch (error) {
       waiter.leave(error);
     }
@@ -169,27 +178,27 @@ export class ReservationQueues {
   }
 }
 
-/** One request in line. Once it has left it is never placed. */
+/** One request in a queue. Once it has left it is never admitted. */
 class Waiter implements QueuedReservation {
   readonly request: ReservationOrder;
   readonly arrivedMs: number;
   waitsFor: SpendSubject | null = null;
-  readonly #line: ReservationQueue;
+  readonly #queue: ReservationQueue;
   readonly #number: number;
   readonly #onEnd: (error: unknown) => void;
   #hasLeft = false;
 
   constructor(
     request: ReservationOrder,
-    line: ReservationQueue,
+    queue: ReservationQueue,
     arrivedMs: number,
     onEnd: (error: unknown) => void,
   ) {
     this.request = request;
     this.arrivedMs = arrivedMs;
-    this.#line = line;
-    line.arrivals += 1;
-    this.#number = line.arrivals;
+    this.#queue = queue;
+    queue.arrivals += 1;
+    this.#number = queue.arrivals;
     this.#onEnd = onEnd;
   }
 
@@ -200,7 +209,7 @@ class Waiter implements QueuedReservation {
   next(subject: SpendSubject): Waiter | null {
     const name = nameOf(subject);
     const awaited = new Set<string>();
-    for (const waiter of this.#line.waiters) {
+    for (const waiter of this.#queue.waiters) {
       if (waiter.waitsFor !== null) awaited.add(nameOf(waiter.waitsFor));
       const names = waiter.subjects.map(nameOf);
       const waitsForOther = names.some((one) => one !== name && awaited.has(one));
@@ -222,14 +231,14 @@ class Waiter implements QueuedReservation {
   }
 
   refusal(): Error | null {
-    return this.#hasLeft ? new Error('the request has left the line') : this.request.refusal();
+    return this.#hasLeft ? new Error('the request has left the queue') : this.request.refusal();
   }
 
   reserve(): void {
     this.request.reserve();
   }
 
-  /** Null: it was placed. The first end stands. */
+  /** Null: it was admitted. The first call counts. */
   leave(error: unknown): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
@@ -237,13 +246,13 @@ class Waiter implements QueuedReservation {
   }
 }
 
-/** Those of one account who wait, in the order of their arrival. */
+/** The waiting requests of one account, in the order of their arrival. */
 class ReservationQueue {
   readonly waiters = new Set<Waiter>();
   arrivals = 0;
   /** How many have left it, admitted or not. */
   departures = 0;
-  /** The first in line waits for the account: nobody behind it is admitted. */
+  /** The first in the queue waits for the account: none behind it is admitted. */
   isBlocked = false;
   readonly #clock: Clock;
   #bell = Promise.withResolvers<void>();
@@ -265,7 +274,10 @@ class ReservationQueue {
     this.#bell.resolve();
   }
 
-  /** Sleeps until it is woken, for `ms` at most; returns whether everyone in line is to be looked at. */
+  /**
+   * Sleeps until it is woken, for `ms` at most; returns whether every request in the queue must be
+   * checked.
+   */
   async sleep(ms: number): Promise<boolean> {
     this.#timer = this.#clock.after(ms, () => this.wake(true));
     await this.#bell.promise;
@@ -274,7 +286,7 @@ class ReservationQueue {
   }
 }
 
-function tooLate(maxWaitMs: number): Error {
+function timeoutError(maxWaitMs: number): Error {
   return refuse('timeout', messages.earlierRequestsTooSlow(), { timeout_sec: maxWaitMs / 1000 });
 }
 

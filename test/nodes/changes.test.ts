@@ -180,7 +180,7 @@ test('changes are kept for a week; a node without a database for half a week dis
   laterMs += 4 * 86_400_000;
   assert.equal(feed.isFresh, false);
   await assert.rejects(feed.fresh() ?? Promise.resolve(), /the database is away/);
-  assert.match(JSON.stringify(warned), /start Naru anew/);
+  assert.match(JSON.stringify(warned), /restart Naru/);
 });
 
 test('a start reports the last publication, and none twice, whatever happens to its connection', async (t) => {

@@ -113,9 +113,9 @@ test('a paused node spends none of its leases before it has read the database: o
     const demand = demandOf(spender, 10n, reserve);
     return (shares.reserveNow(demand) ?? (await shares.reserve(demand))).kind;
   };
-  assert.equal(await cover(), 'placed');
+  assert.equal(await cover(), 'admitted');
   left = 0n;
-  assert.equal(await cover(), 'placed', 'of its share, without a question');
+  assert.equal(await cover(), 'admitted', 'of its share, without a question');
   isCurrent = false;
   assert.equal(await cover(), 'blocked');
 });
@@ -149,14 +149,14 @@ test('a node that was paused until it was declared lost spends nothing before it
   stop();
   await one.nodes.beat();
   looking(t, two.nodes);
-  assert.equal(await one.cover(10n), 'placed');
+  assert.equal(await one.cover(10n), 'admitted');
   const { id } = one.nodes;
   one.pass(tooLongMs);
   await database.query(
     "UPDATE gateway_node SET seen_at = seen_at - $2 * interval '1 millisecond' WHERE id = $1",
     [id, tooLongMs],
   );
-  assert.equal(await two.cover(100n), 'placed', 'what a lost node has is not counted');
+  assert.equal(await two.cover(100n), 'admitted', 'what a lost node has is not counted');
   // It has looked for changes, but has not said yet that it lives.
   assert.equal(await one.cover(10n), 'blocked');
   assert.notEqual(one.nodes.id, id);

@@ -193,7 +193,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'line: who has left it is admitted',
     file: 'src/nodes/reservation-queue.ts',
-    from: "return this.#hasLeft ? new Error('the request has left the line') : this.request.refusal();",
+    from: "return this.#hasLeft ? new Error('the request has left the queue') : this.request.refusal();",
     to: 'return this.request.refusal();',
   },
   {

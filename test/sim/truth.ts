@@ -275,7 +275,7 @@ export class Truth {
     this.#claims.noteLost(this.#nowMs);
     this.hold(
       !arrival.hasLeft,
-      () => `a request of account ${account.id} is admitted after it has left the line`,
+      () => `a request of account ${account.id} is admitted after it has left the queue`,
     );
     this.hold(key.row.accountId === account.id, () => `key ${key.row.id} spends of account ${account.id}`);
     this.hold(
