@@ -51,7 +51,7 @@ export async function spendTogether(
           get outstanding() {
             return held.exposure;
           },
-          get held() {
+          get reserved() {
             return held.exposure;
           },
           get left() {

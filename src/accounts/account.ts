@@ -2,8 +2,9 @@ import { type Krw, krwOfMicro } from '../money/krw.ts';
 import type { BalanceRow } from './accounts-sql.ts';
 
 /**
- * One account's money as this process knows it: what the database has committed, plus what this process has charged and not
- * yet seen committed, plus what requests in flight may still cost (spec:money/6.6). All amounts are micro-won.
+ * One account's money as this process knows it: what the database has committed, plus what this
+ * process has charged and not yet seen committed, plus what requests in flight may still cost
+ * (spec:money/6.6). All amounts are micro-won.
  */
 export class Account {
   readonly id: number;
@@ -13,10 +14,10 @@ export class Account {
   /** Charged here, durable in the journal, not yet in `#usage`. */
   #pending = 0n;
   /** The estimated cost of the requests in flight. */
-  #held = 0n;
-  /** How many have this object in hand. */
+  #reserved = 0n;
+  /** How many requests use this object. */
   #users = 0;
-  /** The monotonic instant at which what is known of it was asked for. */
+  /** The monotonic instant at which it was read. */
   readAtMs: number;
   isUsed = true;
 
@@ -33,7 +34,7 @@ export class Account {
     return krwOfMicro(this.#credits);
   }
 
-  /** Everything deducted or expired (spec:api/10.1), what is still on its way to the database included. */
+  /** Everything deducted or expired (spec:api/10.1), pending charges included. */
   get totalUsage(): Krw {
     return krwOfMicro(this.#usage + this.#pending);
   }
@@ -44,31 +45,39 @@ export class Account {
   }
 
   /** The estimated cost of this process's requests in flight. */
-  get held(): Krw {
-    return krwOfMicro(this.#held);
+  get reserved(): Krw {
+    return krwOfMicro(this.#reserved);
   }
 
-  /** The balance as the database has it: nothing of this process's own is deducted. */
+  /** The balance as the database has it, without this process's pending charges. */
   get committedBalance(): Krw {
     return krwOfMicro(this.#credits - this.#usage);
   }
 
-  /** What this process may still take of the committed balance: charges on their way, and holds. */
+  /**
+   * What this process may still take of the committed balance: pending charges and reservations.
+   */
   get outstanding(): Krw {
-    return krwOfMicro(this.#pending + this.#held);
+    return krwOfMicro(this.#pending + this.#reserved);
   }
 
-  /** Whether the account stands without credit: derived, so that a top-up releases it with no event to forget (spec:money/6.1). */
+  /**
+   * Whether the account has no credit: derived, so that a top-up needs no event to lift it
+   * (spec:money/6.1).
+   */
   get hasNoCredit(): boolean {
     return this.#credits - this.#usage - this.#pending <= 0n;
   }
 
-  /** Whether anything counts on this very object: another one for the same account would know of none of it. */
+  /**
+   * Whether this object has uncommitted state, which another object for the same account would
+   * lack.
+   */
   get isPinned(): boolean {
-    return this.#users > 0 || this.#pending !== 0n || this.#held !== 0n;
+    return this.#users > 0 || this.#pending !== 0n || this.#reserved !== 0n;
   }
 
-  /** Keeps this object from being forgotten until as many `letGo` follow. */
+  /** Prevents this object from being evicted until `unpin` was called as often. */
   pin(): void {
     this.#users += 1;
   }
@@ -77,13 +86,13 @@ export class Account {
     this.#users -= 1;
   }
 
-  /** Counts a request in flight; every hold ends with `release` of the same amount. */
-  hold(amount: Krw): void {
-    this.#held += amount;
+  /** Counts a request in flight; every reservation ends with `release` of the same amount. */
+  reserve(amount: Krw): void {
+    this.#reserved += amount;
   }
 
   release(amount: Krw): void {
-    this.#held -= amount;
+    this.#reserved -= amount;
   }
 
   /** Deducts at once in memory; the database follows. */
@@ -91,12 +100,12 @@ export class Account {
     this.#pending += cost;
   }
 
-  /** Takes a charge back that could not be made durable, or that the database turned out to have already. */
+  /** Removes a charge that could not be made durable, or that the database already has. */
   uncharge(cost: Krw): void {
     this.#pending -= cost;
   }
 
-  /** Takes over what the database has, unless something newer is known. */
+  /** Updates the object from the database, unless it has a newer version. */
   update(row: BalanceRow): void {
     if (row.version < this.#version) return;
     this.#credits = row.credits;

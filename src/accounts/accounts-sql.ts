@@ -9,14 +9,14 @@ export interface BalanceRow {
   readonly version: bigint;
 }
 
-/** One account for people. */
+/** One account for the operator. */
 export interface AccountRow extends BalanceRow {
   readonly name: string;
   readonly email: string | null;
   readonly createdAtMs: number;
 }
 
-/** The same as the database answers it. */
+/** The same as the database returns it. */
 export interface RawBalance {
   account_id: bigint;
   credits: bigint;

@@ -76,8 +76,8 @@ class AccountCredit implements SpendSubject {
     return this.#parts.accounts.getCached(this.id)?.outstanding ?? 0n;
   }
 
-  get held(): bigint {
-    return this.#parts.accounts.getCached(this.id)?.held ?? 0n;
+  get reserved(): bigint {
+    return this.#parts.accounts.getCached(this.id)?.reserved ?? 0n;
   }
 
   get left(): bigint {
@@ -106,15 +106,15 @@ class KeyAllowance implements SpendSubject {
     return this.#parts.keys.getCachedById(this.id)?.outstanding ?? 0n;
   }
 
-  get held(): bigint {
-    return this.#parts.keys.getCachedById(this.id)?.held ?? 0n;
+  get reserved(): bigint {
+    return this.#parts.keys.getCachedById(this.id)?.reserved ?? 0n;
   }
 
   get left(): bigint {
     const key = this.#parts.keys.getCachedById(this.id);
     if (key === undefined || key.limit === null) return unlimited;
     // A charge on its way that belongs to another period is no part of the usage of this one.
-    return key.limit - key.usageAt(this.#today()) + key.outstanding - key.held;
+    return key.limit - key.usageAt(this.#today()) + key.outstanding - key.reserved;
   }
 
   async readRemaining(sql: Sql): Promise<bigint> {

@@ -39,8 +39,8 @@ export class Reservation {
   /** Counts the request with its estimate, in the same turn in which it was admitted again. */
   reserve(amount: Krw): void {
     this.#amount = amount;
-    this.#account.hold(amount);
-    this.#key.hold(amount);
+    this.#account.reserve(amount);
+    this.#key.reserve(amount);
   }
 
   /** Ends the hold; any further call does nothing. */

@@ -5,7 +5,7 @@ import type { Krw } from '../money/krw.ts';
 import { krwToDecimal } from '../money/krw.ts';
 import type { Key } from './key.ts';
 
-/** What an endpoint asks of its caller (spec:api/1.4). */
+/** The credential that an endpoint requires of its caller (spec:api/1.4). */
 export type Credential = 'none' | KeyKind | 'either';
 
 /** An identified caller: its key passed every check of spec:errors/5.2. */
@@ -14,12 +14,13 @@ export interface Caller {
   readonly accountId: number;
 }
 
-/** Longer tokens than this are no keys of ours; they are not even hashed. */
+/** Longer tokens are not keys of this service; they are not even hashed. */
 const maxTokenLength = 256;
 
 /**
- * The hash of the key in an `Authorization` header. Refuses with `401 invalid_api_key` when the header is missing, is no bearer
- * token, or the token has not the service's key prefix (spec:api/3.2).
+ * The hash of the key in an `Authorization` header. Refuses with `401 invalid_api_key` when the
+ * header is missing, is no bearer token, or the token does not have the service's key prefix
+ * (spec:api/3.2).
  */
 export function hashOfBearer(header: string | undefined, keyPrefix: string): KeyHash {
   const token = header === undefined ? null : /^Bearer ([\x21-\x7e]+)$/i.exec(header)?.[1];
@@ -43,7 +44,7 @@ export function assertMayCall(
   if (left <= 0n) throw noCredit(left);
 }
 
-/** Refuses a known key by its own state. Called again after a body was read: that may take minutes. */
+/** Refuses a known key for its own state. Called again after a body was read: that may take minutes. */
 export function assertValid({ row }: Key, needs: Exclude<Credential, 'none'>, nowMs: number): void {
   if (row.revokedAtMs !== null || row.userDisabled) throw invalidKey();
   if (needs !== 'either' && row.kind !== needs) throw invalidKey();
@@ -62,7 +63,7 @@ export function noCredit(balance: Krw): Error {
   });
 }
 
-/** One body for every way in which a key is not valid: the answer tells a guesser nothing. */
+/** One body for every way in which a key is invalid, so that it reveals nothing. */
 function invalidKey(): Error {
   return refuse('invalid_api_key', messages.invalidApiKey());
 }

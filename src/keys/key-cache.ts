@@ -14,12 +14,15 @@ import {
 } from './keys-sql.ts';
 import { noSpend, type Spend } from './spend.ts';
 
-/** How many unknown hashes are remembered as unknown, so that a stream of invented keys does not become a stream of queries. */
-const rememberedUnknown = 10_000;
+/**
+ * How many unknown hashes are cached as unknown, so that a stream of invented keys does not become
+ * a stream of queries.
+ */
+const maxUnknownHashes = 10_000;
 
 /**
- * The keys this process has met and not forgotten. Answered from memory, kept true by settlements and change events. A key that is
- * forgotten is read again at its next use, as one that was never met.
+ * The keys that this process has read and not evicted. Served from memory, kept current by
+ * settlements and change events. An evicted key is read again at its next use.
  */
 export class KeyCache {
   readonly #parts: ClockCacheParts;
@@ -28,7 +31,7 @@ export class KeyCache {
   readonly #cache: ClockCache<Key>;
   readonly #unknown = new Set<KeyHash>();
   readonly #loading = new Map<KeyHash, Promise<Key | null>>();
-  /** Charges that the database has, but not what was read of it, by key. */
+  /** Charges that the database has and that the last read of the key may lack, by key. */
   readonly #stale = new Map<number, { readonly day: number; readonly cost: Krw }[]>();
 
   constructor(parts: ClockCacheParts) {
@@ -36,12 +39,15 @@ export class KeyCache {
     this.#cache = new ClockCache(parts.capacity, ({ row }) => {
       this.#byHash.delete(row.hash);
       this.#byId.delete(row.id);
-      // A doubt about money would still be charged here, and the key needed.
+      // An uncertain charge would still be counted here, and needs the key.
       this.#stale.delete(row.id);
     });
   }
 
-  /** The key if it is known, null if it is known not to exist, undefined if the database must be asked. */
+  /**
+   * The key if it is cached, null if it is known not to exist, undefined if the database must be
+   * queried.
+   */
   getCached(hash: KeyHash): Key | null | undefined {
     const known = this.#byHash.get(hash);
     if (known === undefined) return this.#unknown.has(hash) ? null : undefined;
@@ -49,12 +55,12 @@ export class KeyCache {
     return known.isCurrentFor(this.#today()) ? known : undefined;
   }
 
-  /** The key with this id if it is known. */
+  /** The key with this id if it is cached. */
   getCachedById(keyId: number): Key | undefined {
     return this.#byId.get(keyId);
   }
 
-  /** Whether memory has everything that was spent with the key, while nobody else spends. */
+  /** Whether memory has everything that was spent with the key, while no other node spends. */
   isKnown(keyId: number): boolean {
     const known = this.#byId.get(keyId);
     return (
@@ -62,7 +68,10 @@ export class KeyCache {
     );
   }
 
-  /** Reads what keys of one account have spent, where memory may not know that; those that were never met are left out. */
+  /**
+   * Reads the spend of keys of one account where memory may lack some; keys that are not cached are
+   * left out.
+   */
   async catchUp(accountId: number, keyIds: readonly number[]): Promise<void> {
     const { clock, database, isShared } = this.#parts;
     const known = keyIds.filter((id) => this.#byId.has(id));
@@ -75,27 +84,30 @@ export class KeyCache {
       const spends = await readKeySpends(sql, keys, day);
       for (const id of behind) {
         const key = this.#byId.get(id);
-        if (key !== undefined) this.#renew(key, key.row, { ...noSpend(day), ...spends.get(id) }, readAtMs);
+        if (key !== undefined) this.#update(key, key.row, { ...noSpend(day), ...spends.get(id) }, readAtMs);
       }
     });
   }
 
-  /** Every key that is known. */
+  /** Every cached key. */
   all(): Iterable<Key> {
     return this.#cache;
   }
 
-  /** How many keys are known. */
+  /** How many keys are cached. */
   get size(): number {
     return this.#cache.size;
   }
 
-  /** Forgets some of the keys that were not used lately, where more are known than are kept. */
+  /** Evicts some of the keys that were not used lately, when more are cached than the capacity. */
   forgetIdle(): void {
     this.#cache.forgetIdle();
   }
 
-  /** The key with this hash in any state, read from the database when it is not known; null when there is none. */
+  /**
+   * The key with this hash in any state, read from the database when it is not cached; null when
+   * there is none.
+   */
   load(hash: KeyHash): Promise<Key | null> {
     const known = this.getCached(hash);
     if (known !== undefined) return Promise.resolve(known);
@@ -111,7 +123,7 @@ export class KeyCache {
     return this.refreshAll([keyId]);
   }
 
-  /** The same for many keys: two questions in all. */
+  /** The same for many keys: two queries in all. */
   async refreshAll(keyIds: readonly number[]): Promise<void> {
     if (keyIds.length === 0) return;
     await this.#parts.database.serial.run(async (sql) => {
@@ -127,24 +139,25 @@ export class KeyCache {
     });
   }
 
-  /** Reads a key in a turn of the ordered line that the caller has. Throws when there is none. */
+  /** Reads a key in the caller's turn of the serial connection. Throws when there is none. */
   async readIn(sql: Sql, keyId: number): Promise<Key> {
     const row = await findKeyById(sql, keyId);
     if (row === null) throw new Error(`there is no key ${keyId}`);
-    return this.#take(sql, row);
+    return this.#load(sql, row);
   }
 
   /**
-   * Notes that the database has had a charge for a while, so that nobody knows whether what was last read of the key contains it:
-   * it stays charged here until the key is read again, with `refreshStale` or otherwise. Rather twice for a moment than never.
+   * Notes that the database has had a charge for a while, so that it is unknown whether the last
+   * read of the key contains it. It stays charged here until the key is read again, by
+   * `refreshStale` or otherwise: better counted twice for a moment than never.
    */
   markStale(keyId: number, day: number, cost: Krw): void {
-    const doubts = this.#stale.get(keyId) ?? [];
-    this.#stale.set(keyId, doubts);
-    doubts.push({ day, cost });
+    const charges = this.#stale.get(keyId) ?? [];
+    this.#stale.set(keyId, charges);
+    charges.push({ day, cost });
   }
 
-  /** Reads every doubted key again; one that cannot be read stays doubted. */
+  /** Reads every stale key again; one that cannot be read stays stale. */
   async refreshStale(): Promise<void> {
     await this.refreshAll([...this.#stale.keys()]);
   }
@@ -156,14 +169,14 @@ export class KeyCache {
   async #read(hash: KeyHash): Promise<Key | null> {
     return this.#parts.database.readInOrder(async (sql) => {
       const row = await findKeyByHash(sql, hash);
-      if (row !== null) return this.#take(sql, row);
-      if (this.#unknown.size >= rememberedUnknown) this.#unknown.clear();
+      if (row !== null) return this.#load(sql, row);
+      if (this.#unknown.size >= maxUnknownHashes) this.#unknown.clear();
       this.#unknown.add(hash);
       return null;
     });
   }
 
-  async #take(sql: Sql, row: KeyRow): Promise<Key> {
+  async #load(sql: Sql, row: KeyRow): Promise<Key> {
     const { clock } = this.#parts;
     const day = this.#today();
     const readAtMs = clock.monotonic();
@@ -174,7 +187,7 @@ export class KeyCache {
     this.#unknown.delete(row.hash);
     const known = this.#byId.get(row.id);
     if (known !== undefined) {
-      this.#renew(known, row, spend, readAtMs);
+      this.#update(known, row, spend, readAtMs);
       return known;
     }
     const key = new Key(row, spend, readAtMs);
@@ -184,8 +197,8 @@ export class KeyCache {
     return key;
   }
 
-  /** Takes over what was read of a known key: it contains what was in doubt. */
-  #renew(key: Key, row: KeyRow, spend: Spend, readAtMs: number): void {
+  /** Updates a cached key from a read: it contains the uncertain charges. */
+  #update(key: Key, row: KeyRow, spend: Spend, readAtMs: number): void {
     key.update(row, spend, readAtMs);
     for (const { day, cost } of this.#stale.get(row.id) ?? []) key.uncharge(day, cost);
     this.#stale.delete(row.id);

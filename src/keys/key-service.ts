@@ -23,8 +23,8 @@ export interface KeyWithSpend {
 }
 
 /**
- * The keys of one account as its management keys handle them. Every change is true in this process's memory before it is
- * answered; other processes follow within a second.
+ * The keys of one account as its management keys manage them. Every change is applied to this
+ * process's memory before the response; other processes follow within a second.
  */
 export class KeyService {
   readonly #database: Database;
@@ -47,7 +47,7 @@ export class KeyService {
     this.#maxPerAccount = parts.maxPerAccount;
   }
 
-  /** Creates a key; the plaintext leaves the service here and nowhere else. */
+  /** Creates a key; this is the only place that returns the plaintext. */
   async create(order: KeyOrder): Promise<KeyWithSpend & { readonly plaintext: string }> {
     const { hash, plaintext } = await createKey(this.#database, order, {
       prefix: this.#prefix,
@@ -75,7 +75,7 @@ export class KeyService {
     const unknown = rows.filter((_, at) => known[at] === undefined).map(({ id }) => id);
     const spendOf = await readSpends(this.#database, accountId, unknown, nowMs);
     return rows.map((row, at) => {
-      // One that was known may have been forgotten meanwhile, and then nothing was spent with it.
+      // A cached key may have been evicted meanwhile, and then nothing was spent with it.
       const key = this.#cache.getCachedById(row.id) ?? known[at];
       return { row, spend: key?.spendOn(nowMs) ?? spendOf(row.id) };
     });
@@ -88,7 +88,10 @@ export class KeyService {
     return this.#withSpend(row);
   }
 
-  /** Revokes a key for good; true also when it was revoked before, false when the account has no such key. */
+  /**
+   * Revokes a key permanently; true also when it was revoked before, false when the account has no
+   * such key.
+   */
   async revoke(accountId: number, hash: KeyHash): Promise<boolean> {
     const row = await readOwnKey(this.#database, accountId, hash);
     if (row === null) return false;

@@ -4,20 +4,23 @@ import type { KeyRow } from './keys-sql.ts';
 import { addDebit, rollTo, type Spend, spendOf } from './spend.ts';
 
 /**
- * One API key as this process knows it: its row, what the database has of its spend, what this process has charged and not
- * yet seen committed, and what its requests in flight may still cost.
+ * One API key as this process knows it: its row, its spend in the database, what this process has
+ * charged and not yet seen committed, and what its requests in flight may still cost.
  */
 export class Key {
   #row: KeyRow;
   #committed: Spend;
-  /** The last day that anything was known of: after it nothing was spent. */
+  /** The last day with known spend: nothing was spent after it. */
   #lastDay: number;
-  /** Charged here and not yet committed, by Seoul day. Nearly always one day; an empty map would be a quarter of the key. */
+  /**
+   * Charged here and not yet committed, by Seoul day. Nearly always one day; an empty map would be
+   * a quarter of the key's memory.
+   */
   #pending: Map<number, bigint> | null = null;
-  #held = 0n;
-  /** How many have this object in hand. */
+  #reserved = 0n;
+  /** How many requests use this object. */
   #users = 0;
-  /** The monotonic instant at which what is known of its spend was asked for. */
+  /** The monotonic instant at which its spend was read. */
   readAtMs: number;
   isUsed = true;
 
@@ -33,8 +36,8 @@ export class Key {
   }
 
   /**
-   * Whether this process knows what was spent in the periods that contain the Seoul day. After the civil clock was set back, and again
-   * when it comes to where it was, only the database does.
+   * Whether this process knows what was spent in the periods that contain the Seoul day. After the
+   * civil clock was set back, and until it reaches its former value, only the database does.
    */
   isCurrentFor(day: number): boolean {
     const { day: known } = this.#committed;
@@ -60,19 +63,22 @@ export class Key {
   }
 
   /** The estimated cost of the key's requests in flight in this process. */
-  get held(): Krw {
-    return krwOfMicro(this.#held);
+  get reserved(): Krw {
+    return krwOfMicro(this.#reserved);
   }
 
-  /** Spend in the current limit period as the database has it: nothing of this process's own is counted. */
+  /** Spend in the current limit period as the database has it, without what this process adds. */
   committedUsageAt(day: number): Krw {
     const spend = day > this.#committed.day ? rollTo(this.#committed, day) : this.#committed;
     return krwOfMicro(spendOf(spend, this.#row.limitReset));
   }
 
-  /** What this process may still add to the committed usage: charges on their way, of whatever day, and holds. */
+  /**
+   * What this process may still add to the committed usage: pending charges, of whatever day, and
+   * reservations.
+   */
   get outstanding(): Krw {
-    let outstanding = this.#held;
+    let outstanding = this.#reserved;
     if (this.#pending !== null) for (const amount of this.#pending.values()) outstanding += amount;
     return krwOfMicro(outstanding);
   }
@@ -82,12 +88,14 @@ export class Key {
     return this.#row.limitMicro === null ? null : krwOfMicro(this.#row.limitMicro);
   }
 
-  /** Whether anything counts on this very object: another one for the same key would know of none of it. */
+  /**
+   * Whether this object has uncommitted state, which another object for the same key would lack.
+   */
   get isPinned(): boolean {
-    return this.#users > 0 || this.#pending !== null || this.#held !== 0n;
+    return this.#users > 0 || this.#pending !== null || this.#reserved !== 0n;
   }
 
-  /** Keeps this object from being forgotten until as many `letGo` follow. */
+  /** Prevents this object from being evicted until `unpin` was called as often. */
   pin(): void {
     this.#users += 1;
   }
@@ -96,7 +104,7 @@ export class Key {
     this.#users -= 1;
   }
 
-  /** Keeps this object from being forgotten until the work is done. */
+  /** Prevents this object from being evicted until the work is done. */
   async withPin<T>(work: Promise<T>): Promise<T> {
     this.pin();
     try {
@@ -106,12 +114,12 @@ export class Key {
     }
   }
 
-  hold(amount: Krw): void {
-    this.#held += amount;
+  reserve(amount: Krw): void {
+    this.#reserved += amount;
   }
 
   release(amount: Krw): void {
-    this.#held -= amount;
+    this.#reserved -= amount;
   }
 
   /** Counts a debit of the Seoul day at once in memory; the database follows. */
@@ -119,7 +127,7 @@ export class Key {
     this.#addPending(day, cost);
   }
 
-  /** Takes a charge back: it could not be made durable, or the database has it by now. */
+  /** Removes a charge: it could not be made durable, or the database has it by now. */
   uncharge(day: number, cost: Krw): void {
     this.#addPending(day, -cost);
   }
@@ -131,7 +139,7 @@ export class Key {
     this.#lastDay = Math.max(this.#lastDay, day);
   }
 
-  /** Takes over what the database has. */
+  /** Updates the object from the database. */
   update(row: KeyRow, committed: Spend, readAtMs: number): void {
     this.#row = row;
     this.#committed = committed;

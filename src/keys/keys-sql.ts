@@ -29,7 +29,7 @@ export interface KeySpendRow {
   readonly total: bigint;
 }
 
-/** What a new key states; the rest has its default. */
+/** The members of a new key that are stated; the rest has its default. */
 export interface NewKeyRow {
   readonly hash: KeyHash;
   readonly accountId: number;
@@ -55,7 +55,7 @@ interface RawKey {
   admin_suspended: boolean;
   revoked_at: number | null;
   expires_at: number | null;
-  /** A numeric, which comes as text: 10^15 won are more micro-won than a bigint holds. */
+  /** A numeric, which arrives as text: 10^15 won are more micro-won than a bigint can hold. */
   limit_micro: string | null;
   limit_reset: number;
   created_at: number;
@@ -89,8 +89,9 @@ export async function insertKey(sql: Sql, key: NewKeyRow): Promise<number> {
 }
 
 /**
- * How many keys of an account are not revoked, and how many were revoked since an instant. Until the transaction ends nobody else
- * counts those of the account, so that the numbers stay true for whoever then adds one.
+ * How many keys of an account are not revoked, and how many were revoked since an instant. Until
+ * the transaction ends no other transaction counts those of the account, so the numbers stay valid
+ * for an insert.
  */
 export async function countKeysAlone(
   sql: Sql,
@@ -131,7 +132,9 @@ export async function listKeys(sql: Sql, accountId: number): Promise<readonly Ke
   );
 }
 
-/** Suspends a key on behalf of the administrator, or lifts that suspension; false when there is no such key. */
+/**
+ * Suspends a key for the administrator, or lifts that suspension; false when there is no such key.
+ */
 export async function setAdminSuspended(
   sql: Sql,
   change: {
@@ -150,7 +153,9 @@ export async function setAdminSuspended(
   return rows.length > 0;
 }
 
-/** Revokes a key for good; the first revocation's instant stays. False when there is no such key. */
+/**
+ * Revokes a key permanently; the first revocation's instant stays. False when there is no such key.
+ */
 export async function setRevoked(sql: Sql, hash: KeyHash, atMs: number): Promise<boolean> {
   const rows = await sql.query(
     `UPDATE api_key SET revoked_at = coalesce(revoked_at, to_timestamp($2::float8 / 1000)),
@@ -222,7 +227,7 @@ function keyOf(row: RawKey): KeyRow {
   };
 }
 
-/** What changes about a key; absent members stay. */
+/** The changes of a key; absent members do not change. */
 export interface KeyChange {
   readonly name?: string;
   readonly userDisabled?: boolean;
@@ -230,7 +235,10 @@ export interface KeyChange {
   readonly limitReset?: LimitReset;
 }
 
-/** The key with this hash if it is of this account. One statement for "none" and "another account's": they take the same time. */
+/**
+ * The key with this hash if it belongs to this account. One statement for "none" and "another
+ * account's": they take the same time.
+ */
 export async function findOwnKey(sql: Sql, accountId: number, hash: KeyHash): Promise<KeyRow | null> {
   const values = [Buffer.from(hash, 'hex'), accountId];
   const [row] = await sql.query<RawKey>(`${selectKey} WHERE hash = $1 AND account_id = $2`, values);
@@ -255,7 +263,10 @@ export async function pageOfKeys(
   return rows.map(keyOf);
 }
 
-/** Changes a key of this account and returns it; null when there is none. Only what is stated changes, and `updated_at`. */
+/**
+ * Changes a key of this account and returns it; null when there is none. Only the stated members
+ * change, and `updated_at`.
+ */
 export async function updateOwnKey(
   sql: Sql,
   accountId: number,

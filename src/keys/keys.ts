@@ -27,7 +27,7 @@ export type { KeyChange, KeyRow } from './keys-sql.ts';
 
 const dayMs = 86_400_000;
 
-/** What a new key is to be. */
+/** The properties of a new key. */
 export interface KeyOrder {
   readonly accountId: number;
   readonly kind: KeyKind;
@@ -38,9 +38,10 @@ export interface KeyOrder {
 }
 
 /**
- * Creates a key; the plaintext in the result exists nowhere else (spec:api/2.1). Refuses when the account has `maxPerAccount` keys that
- * are not revoked, whoever else creates one at the same time, or revoked as many in the last 24 hours: a client that creates and revokes
- * in a loop adds no more rows than that a day.
+ * Creates a key; the plaintext in the result exists nowhere else (spec:api/2.1). Refuses when the
+ * account has `maxPerAccount` keys that are not revoked, also when keys are created at the same
+ * time, or has revoked as many in the last 24 hours: a client that creates and revokes in a loop
+ * adds no more rows than that a day.
  */
 export async function createKey(
   database: Database,
@@ -107,7 +108,9 @@ export async function readSpends(
   return (keyId) => ({ ...noSpend(day), ...spends.get(keyId) });
 }
 
-/** Suspends a key for the administrator or lifts that suspension; false when there is no such key. */
+/**
+ * Suspends a key for the administrator, or lifts that suspension; false when there is no such key.
+ */
 export function suspendKey(
   database: Database,
   change: {
@@ -120,7 +123,9 @@ export function suspendKey(
   return changeKey(database, change.hash, (sql) => setAdminSuspended(sql, change));
 }
 
-/** Revokes a key for good; true also when it was revoked before. False when there is no such key. */
+/**
+ * Revokes a key permanently; true also when it was revoked before. False when there is no such key.
+ */
 export function revokeKey(database: Database, hash: KeyHash, atMs: number): Promise<boolean> {
   return changeKey(database, hash, (sql) => setRevoked(sql, hash, atMs));
 }
@@ -141,7 +146,10 @@ function changeKey(
 /** How many keys a page of the listing has (spec:api/7.4). */
 const pageSize = 100;
 
-/** A key of this account in any state; null when it does not exist or is another account's (spec:api/6.2). */
+/**
+ * A key of this account in any state; null when it does not exist or belongs to another account
+ * (spec:api/6.2).
+ */
 export function readOwnKey(database: Database, accountId: number, hash: KeyHash): Promise<KeyRow | null> {
   return findOwnKey(database, accountId, hash);
 }
@@ -154,7 +162,10 @@ export function readKeyPage(
   return pageOfKeys(database, { ...page, limit: pageSize });
 }
 
-/** Changes a key of this account, all of it or nothing; null when there is no such key (spec:api/6.4). */
+/**
+ * Changes a key of this account, completely or not at all; null when there is no such key
+ * (spec:api/6.4).
+ */
 export function changeOwnKey(
   database: Database,
   accountId: number,

@@ -1,8 +1,11 @@
 import { type LimitReset, periodStartDay } from '../time/period.ts';
 
-/** What a key spent in the periods that contain one Seoul day; micro-won. A value: every function returns a new one. */
+/**
+ * What a key spent in the periods that contain one Seoul day; micro-won. A value: every function
+ * returns a new one.
+ */
 export interface Spend {
-  /** The Seoul day the periods are those of. */
+  /** The Seoul day of the periods. */
   readonly day: number;
   readonly daily: bigint;
   readonly weekly: bigint;

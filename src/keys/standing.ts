@@ -1,6 +1,9 @@
 import type { KeyRow } from './keys-sql.ts';
 
-/** Every standing that a key can have, the strongest first: a key shows the first one that applies (spec:api/8.1). */
+/**
+ * Every standing that a key can have, the strongest first: a key reports the first one that applies
+ * (spec:api/8.1).
+ */
 export const keyStandings = [
   'revoked',
   'suspended_by_admin',
@@ -22,8 +25,8 @@ export function standingOf(row: KeyRow, balanceMicro: bigint, nowMs: number): Ke
 }
 
 /**
- * The member `disabled` of the key object (spec:api/5.6): the switch of the owner and every standing but `active`, without
- * expiry.
+ * The member `disabled` of the key object (spec:api/5.6): disabled by the owner, or any standing
+ * but `active`; expiry does not count.
  */
 export function isDisabled(row: KeyRow, accountHasNoCredit: boolean): boolean {
   return row.userDisabled || row.adminSuspended || row.revokedAtMs !== null || accountHasNoCredit;

@@ -34,7 +34,7 @@ export interface SpendSubject {
    */
   readonly outstanding: bigint;
   /** The reservations alone: 0 when this node has no request in flight that spends of it. */
-  readonly held: bigint;
+  readonly reserved: bigint;
   /** The remainder as memory has it, this node's exposure not deducted. */
   readonly left: bigint;
   /**
@@ -580,7 +580,7 @@ function blockerOf(
   return remainders.findLast((one) => {
     const { subject, left, others } = one;
     const fits = left - subject.outstanding >= amount;
-    const isIdle = subject.held === 0n && others === 0n;
+    const isIdle = subject.reserved === 0n && others === 0n;
     return !isOldest(one, waitsSinceMs) || (!fits && !isIdle);
   });
 }

@@ -76,12 +76,12 @@ test('what the requests in flight may cost rejects no request; it is counted unt
   let ends = 0;
   const hold = new Reservation(account, key, () => {
     ends += 1;
-    assert.deepEqual([account.held, key.held], [0n, 0n]);
+    assert.deepEqual([account.reserved, key.reserved], [0n, 0n]);
   });
   hold.reserve(krwOfMicro(9_000_000_000n));
   assert.equal(outcome(account, key), 'admitted');
   assert.deepEqual(
-    [account.held, key.held, account.outstanding],
+    [account.reserved, key.reserved, account.outstanding],
     [9_000_000_000n, 9_000_000_000n, 9_000_000_000n],
   );
   hold.end();

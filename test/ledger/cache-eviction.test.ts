@@ -367,7 +367,7 @@ test('a lease covers the requests in flight, whichever object of its account cou
   });
   const first = await accounts.current(1);
   const [spender] = [...spendLimits.all()];
-  first?.hold(won(3));
+  first?.reserve(won(3));
   assert.equal(spender?.outstanding, won(3));
   first?.release(won(3));
   for (let pass = 0; pass < 2; pass += 1) accounts.forgetIdle();
@@ -375,6 +375,6 @@ test('a lease covers the requests in flight, whichever object of its account cou
   assert.equal(spender?.outstanding, 0n);
   const second = await accounts.current(1);
   assert.notEqual(second, first);
-  second?.hold(won(5));
+  second?.reserve(won(5));
   assert.equal(spender?.outstanding, won(5));
 });

@@ -61,7 +61,7 @@ function purseOf(left: bigint): { readonly spender: SpendSubject; readonly take:
       get outstanding() {
         return outstanding;
       },
-      get held() {
+      get reserved() {
         return outstanding;
       },
       left,
@@ -98,7 +98,7 @@ test('a paused node spends none of its leases before it has read the database: o
     get outstanding() {
       return outstanding;
     },
-    get held() {
+    get reserved() {
       return outstanding;
     },
     get left() {

@@ -83,14 +83,14 @@ class World {
       ...common,
       kind: 'account',
       outstanding: account.outstanding,
-      held: account.held,
+      reserved: account.reserved,
       left: account.committedBalance + floor,
     };
     if (key.limit === null) return [ofAccount];
-    const { held } = key;
+    const { held: reserved } = key;
     return [
       ofAccount,
-      { ...common, id: at, kind: 'key', outstanding: held, held, left: key.limit - key.usage },
+      { ...common, id: at, kind: 'key', outstanding: reserved, reserved, left: key.limit - key.usage },
     ];
   }
 
@@ -98,7 +98,7 @@ class World {
   blockerOf({ key: at, amount }: Asked): 'key' | 'account' | null {
     const [ofAccount, ofKey] = this.spendersOf(at);
     const blocks = (one?: SpendSubject) =>
-      one !== undefined && one.held > 0n && one.left - one.outstanding < amount;
+      one !== undefined && one.reserved > 0n && one.left - one.outstanding < amount;
     return blocks(ofKey) ? 'key' : blocks(ofAccount) ? 'account' : null;
   }
 
@@ -138,7 +138,7 @@ class World {
         assert.equal(this.blockerOf(one), 'key', 'it passed one that does not wait for its key');
     }
     asked.state = 'in flight';
-    this.account.hold(krwOfMicro(asked.amount));
+    this.account.reserve(krwOfMicro(asked.amount));
     this.#keyOf(asked.key).held += asked.amount;
   }
 
@@ -195,7 +195,7 @@ test('for any sequence of events the queue is first come, first served, overspen
         await turn();
       }
       seen.refused += world.asked.filter(({ state }) => state === 'refused').length;
-      assert.deepEqual([world.account.held, world.lines.waiting], [0n, 0]);
+      assert.deepEqual([world.account.reserved, world.lines.waiting], [0n, 0]);
     }),
     { numRuns: 400 },
   );

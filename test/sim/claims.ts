@@ -204,9 +204,9 @@ function exposuresOf({ gateway }: Life, part: 'all' | 'pending'): ReadonlyMap<Su
   const exposures = new Map<Subject, bigint>();
   if (gateway === null) return exposures;
   for (const account of gateway.accounting.accounts.all()) {
-    exposures.set(`account ${account.id}`, account.outstanding - (part === 'all' ? 0n : account.held));
+    exposures.set(`account ${account.id}`, account.outstanding - (part === 'all' ? 0n : account.reserved));
   }
   for (const key of gateway.accounting.keys.all())
-    exposures.set(`key ${key.row.id}`, key.outstanding - (part === 'all' ? 0n : key.held));
+    exposures.set(`key ${key.row.id}`, key.outstanding - (part === 'all' ? 0n : key.reserved));
   return exposures;
 }

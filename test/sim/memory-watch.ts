@@ -23,7 +23,7 @@ export class MemoryWatch {
       if (accounts.getCached(account.id) === undefined) this.#accounts.add(account.id);
       else if (account.isPinned && account.outstanding === 0n)
         this.met('an account was not forgotten because a request had it in hand');
-      else if (account.isPinned && account.held === 0n)
+      else if (account.isPinned && account.reserved === 0n)
         this.met('an account was not forgotten because a charge was not committed');
     }
     for (const { row } of known.keys) if (keys.getCachedById(row.id) === undefined) this.#keys.add(row.id);

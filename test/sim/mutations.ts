@@ -145,7 +145,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'hold: none is placed on the account',
     file: 'src/inference/reservations.ts',
-    from: 'this.#account.hold(amount);',
+    from: 'this.#account.reserve(amount);',
     to: '',
   },
   {
@@ -175,14 +175,14 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'line: what this node has in flight is overlooked when a request is taken to be alone',
     file: 'src/nodes/credit-leases.ts',
-    from: 'subject.held === 0n && others === 0n',
+    from: 'subject.reserved === 0n && others === 0n',
     to: 'others === 0n',
   },
   {
     name: 'line: what other nodes have in flight is overlooked when a request is taken to be alone',
     file: 'src/nodes/credit-leases.ts',
-    from: 'subject.held === 0n && others === 0n',
-    to: 'subject.held === 0n',
+    from: 'subject.reserved === 0n && others === 0n',
+    to: 'subject.reserved === 0n',
   },
   {
     name: 'line: who waits is admitted although settled figures refuse it',
@@ -254,12 +254,12 @@ export const mutations: readonly Mutation[] = [
     name: 'refusal: what is in flight refuses a request',
     file: 'src/inference/reservations.ts',
     from: 'if (account.balance < -debtFloor) throw',
-    to: 'if (account.balance - account.held < -debtFloor) throw',
+    to: 'if (account.balance - account.reserved < -debtFloor) throw',
   },
   {
     name: 'key limit: the holds of its other requests are not counted',
     file: 'src/app/spend-limits.ts',
-    from: 'return this.#parts.keys.getCachedById(this.id)?.held ?? 0n;',
+    from: 'return this.#parts.keys.getCachedById(this.id)?.reserved ?? 0n;',
     to: 'return 0n;',
   },
   {
@@ -385,8 +385,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'forgetting: an account whose charge is not committed is forgotten',
     file: 'src/accounts/account.ts',
-    from: 'this.#pending !== 0n || this.#held',
-    to: 'this.#held',
+    from: 'this.#pending !== 0n || this.#reserved',
+    to: 'this.#reserved',
   },
   {
     name: 'forgetting: a key that a request has in hand is forgotten',
@@ -397,8 +397,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'forgetting: a key whose charge is not committed is forgotten',
     file: 'src/keys/key.ts',
-    from: 'this.#pending !== null || this.#held',
-    to: 'this.#held',
+    from: 'this.#pending !== null || this.#reserved',
+    to: 'this.#reserved',
   },
   {
     name: 'forgetting: a key is forgotten while the account of its request is read',
