@@ -1,3 +1,4 @@
+import { defaultPorts } from './default-ports.ts';
 import type { Path } from './fault.ts';
 import { addMetadataFaults, type KnownMetadata } from './model-metadata/faults.ts';
 import { hint } from './nearest.ts';
@@ -48,8 +49,8 @@ export function addReferenceFaults(tree: Tree, sourceMap: SourceMap, known: Know
 }
 
 function addPortFaults(file: Members, sourceMap: SourceMap): void {
-  const listen = textOf(membersOf(memberOf(file, 'listen')), 'port') ?? '8787';
-  const admin = textOf(membersOf(memberOf(file, 'admin')), 'port') ?? '8788';
+  const listen = textOf(membersOf(memberOf(file, 'listen')), 'port') ?? String(defaultPorts.listen);
+  const admin = textOf(membersOf(memberOf(file, 'admin')), 'port') ?? String(defaultPorts.admin);
   if (Number(listen) !== Number(admin) || Number(listen) === 0) return;
   const path = has(membersOf(memberOf(file, 'admin')), 'port') ? ['admin', 'port'] : ['listen', 'port'];
   sourceMap.add(path, 'listen and admin have the same port');

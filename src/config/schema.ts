@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { defaultPorts } from './default-ports.ts';
 import {
   checked,
   choice,
@@ -31,12 +32,12 @@ const listen = object('Where the API and the pages are served.', {
     checked('The address to listen on: an IP address or a name of this machine.', address),
     '127.0.0.1',
   ),
-  port: withDefault(integer('The port; 0 takes a free one.', 0, maxPort), '8787'),
+  port: withDefault(integer('The port; 0 takes a free one.', 0, maxPort), String(defaultPorts.listen)),
 });
 
 const admin = object('Where `GET /metrics` is served, and `GET /route` for `naru route`. Loopback only.', {
   host: withDefault(checked('A loopback address.', loopbackAddress), '127.0.0.1'),
-  port: withDefault(integer('The port; 0 takes a free one.', 0, maxPort), '8788'),
+  port: withDefault(integer('The port; 0 takes a free one.', 0, maxPort), String(defaultPorts.admin)),
 });
 
 const database = object('Where the books are kept.', {

@@ -7,6 +7,7 @@ import { workerDirs } from '../../app/journal-recovery.ts';
 import { tryListen } from '../../app/listen-address.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
 import type { Config } from '../../config/config.ts';
+import { defaultPorts } from '../../config/default-ports.ts';
 import { maxClockSkewMs, measureClockSkew } from '../../nodes/clock-skew.ts';
 import { findBinaries } from '../../postgres/binaries.ts';
 import { clusterMajor } from '../../postgres/cluster.ts';
@@ -23,8 +24,6 @@ import type { Finding } from './finding.ts';
 
 const minNodeVersion = 26;
 const minDatabaseVersion = 15;
-/** When this one is taken, the gateway takes another. */
-const defaultAdminPort = 8788;
 const smallDiskBytes = 1_000_000_000;
 
 /** `naru doctor`: what has to be right before Naru can serve, each with its remedy when it is not. Changes nothing of note. */
@@ -200,7 +199,7 @@ async function address(
   const code = error.code ?? error.message;
   if (code === 'EADDRINUSE' && running !== null)
     return good(name, `${host}:${port}: taken; ${running} has this data directory`);
-  if (code === 'EADDRINUSE' && name === 'admin port' && port === defaultAdminPort)
+  if (code === 'EADDRINUSE' && name === 'admin port' && port === defaultPorts.admin)
     return good(name, `${host}:${port} is taken by another program; a free one will serve`);
   const remedy = name === 'port' ? '--port, or listen.port in naru.yaml' : 'admin.port in naru.yaml';
   return bad(
