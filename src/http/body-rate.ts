@@ -6,13 +6,13 @@ import type { Clock, Timer } from '../time/clock.ts';
 export interface BodyRateLimits {
   /** Infinity: as fast as they arrive. */
   readonly bytesPerSecond: number;
-  /** Read at once by a client that sent nothing for a while. */
+  /** Read at once for a client that sent nothing for a while. */
   readonly burstBytes: number;
 }
 
 /** A body that costs no more than this is read as it arrives, and is not counted. */
 export const uncountedBytes = 65_536;
-/** A body reads so many bytes in one turn: about a millisecond of the loop. */
+/** A body reads this many bytes in one turn: about a millisecond of the event loop. */
 const turnBytes = 131_072;
 /** A body that would wait longer for its first turn is refused. */
 const maxWaitMs = 5_000;
@@ -20,7 +20,7 @@ const maxWaitMs = 5_000;
 const sweepEveryMs = 10_000;
 
 interface Bucket {
-  /** Negative: what was spent in advance. */
+  /** Negative: tokens spent in advance. */
   tokens: number;
   atMs: number;
   /** The number of the last turn that was granted to this client. */
@@ -28,9 +28,9 @@ interface Bucket {
 }
 
 /**
- * Grants the bodies of all clients their turns: one turn in each turn of the event loop, so that short requests run in between,
- * and to each client (an address, a key) as many as its rate allows. Clients take turns; of one client the oldest body goes first,
- * so that few bodies are in memory at once.
+ * Grants turns to the bodies of all clients. Each turn of the event loop grants one, so that short
+ * requests run in between. Each client (an address, a key) gets as many as its rate allows. Clients
+ * alternate; the oldest body of a client goes first, so that few bodies are in memory at once.
  */
 export class BodyRate {
   readonly #limits: () => BodyRateLimits;
@@ -44,7 +44,7 @@ export class BodyRate {
   #isScheduled = false;
   #sweptMs: number;
 
-  /** `limits` are asked each time: they may change. */
+  /** `limits` is called each time, because the limits may change. */
   constructor(limits: () => BodyRateLimits, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
@@ -82,7 +82,10 @@ export class BodyRate {
     if (at !== -1) this.#waiting.splice(at, 1);
   }
 
-  /** How long the bodies that wait before this one take, at the rate of the client that has most to send. */
+  /**
+   * How long the bodies queued before this one take, at the rate of the client with the most left
+   * to send.
+   */
   #backlogMs({ clients }: Waiter): number {
     let maxWaitMs = 0;
     for (const client of clients) {
@@ -93,7 +96,7 @@ export class BodyRate {
     return maxWaitMs;
   }
 
-  /** Milliseconds until the client's bucket has so many tokens. */
+  /** Milliseconds until the client's bucket has this many tokens. */
   #msUntil(client: string, tokens: number): number {
     const missing = tokens - this.#bucketOf(client).tokens;
     return missing <= 0 ? 0 : (missing / this.#limits().bytesPerSecond) * 1_000;
@@ -167,11 +170,11 @@ function tooMuch(waitSec: number): Error {
 interface Waiter {
   readonly clients: readonly string[];
   readonly order: number;
-  /** Whether this is its first turn. */
+  /** Whether this is the first turn of its body. */
   readonly isFirst: boolean;
-  /** What the turn costs. */
+  /** The cost of the turn. */
   readonly bytes: number;
-  /** What the body still has to send. */
+  /** Bytes that the body still has to send. */
   readonly expectedBytes: number;
   readonly grant: () => void;
   readonly refuse: (refusal: Error) => void;
@@ -188,7 +191,7 @@ export class BodyTurns {
   readonly #clients: readonly string[];
   readonly #order: number;
   readonly #line: Line;
-  /** What it may still read. */
+  /** Bytes that it may still read. */
   #left = uncountedBytes;
   #isFirst = true;
   #waiter: Waiter | null = null;
@@ -199,15 +202,15 @@ export class BodyTurns {
     this.#line = line;
   }
 
-  /** Counts bytes that arrived; false: it has to wait before it reads more. */
+  /** Counts bytes that arrived; false: the body must wait before it reads more. */
   spend(bytes: number): boolean {
     this.#left -= bytes;
     return this.#left > 0;
   }
 
   /**
-   * Resolves when the body may go on; `expectedBytes` is what it still has to send. Rejects with `429 rate_limit_exceeded` when too
-   * many bodies of the client wait. Never settles after `end`.
+   * Resolves when the body may continue; `expectedBytes` is what it still has to send. Rejects with
+   * `429 rate_limit_exceeded` when too many bodies of the client wait. Never settles after `end`.
    */
   wait(expectedBytes: number): Promise<void> {
     return new Promise((grant, refuse) => {
@@ -233,7 +236,7 @@ export class BodyTurns {
     });
   }
 
-  /** The body is over: what it was granted and did not read is given back, what it read beyond that is charged. */
+  /** Ends the body: returns the tokens it did not use, charges what it read beyond them. */
   end(): void {
     if (this.#waiter !== null) this.#line.leave(this.#waiter);
     this.#waiter = null;

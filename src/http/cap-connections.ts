@@ -1,17 +1,20 @@
 import type { Server, Socket } from 'node:net';
 import { limitedAs } from './client-ip.ts';
 
-/** How many connections one client may have, and what becomes of another. */
+/** How many connections one client may have, and what happens to the next one. */
 export interface ConnectionCap {
-  /** Asked each time: it may change. */
+  /** Called each time, because it may change. */
   readonly max: () => number;
-  /** Null: connections from there are not counted, since a proxy has them for many clients. */
+  /** Null: the peer's connections are not counted, because it is a proxy with many clients. */
   readonly clientOf: (peer: string) => string | null;
-  /** Answers and ends a connection above the cap. */
+  /** Responds to a connection above the cap and ends it. */
   readonly refuse: (socket: Socket) => void;
 }
 
-/** Keeps one client from taking all connections that there can be. Must be called before the server listens. */
+/**
+ * Prevents one client from taking all available connections. Must be called before the server
+ * listens.
+ */
 export function capConnections(server: Server, { max, clientOf, refuse }: ConnectionCap): void {
   const open = new Map<string, number>();
   server.on('connection', (socket) => {

@@ -1,11 +1,14 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** Tells which address a request is counted for. */
+/** Determines the address that a request is counted for. */
 export class ClientAddresses {
   readonly #trusted = new BlockList();
   readonly #trustsNobody: boolean;
 
-  /** `trustedProxies` are addresses or CIDRs whose `X-Forwarded-For` is believed; all others' is ignored. */
+  /**
+   * `trustedProxies` are addresses or CIDRs whose `X-Forwarded-For` is trusted; any other is
+   * ignored.
+   */
   constructor(trustedProxies: readonly string[]) {
     this.#trustsNobody = trustedProxies.length === 0;
     for (const range of trustedProxies) {
@@ -16,7 +19,9 @@ export class ClientAddresses {
     }
   }
 
-  /** The client's address: the peer, or the nearest address before it that no trusted proxy has. */
+  /**
+   * The client's address: the peer, or the nearest address before it that is not a trusted proxy.
+   */
   of(peer: string | undefined, forwardedFor: string | null): string {
     let address = plain(peer ?? '');
     if (this.#trustsNobody || forwardedFor === null) return address;
@@ -29,7 +34,7 @@ export class ClientAddresses {
     return address;
   }
 
-  /** Whether a peer is a proxy that speaks for others. */
+  /** Whether a peer is a trusted proxy. */
   trusts(peer: string): boolean {
     return this.#isTrusted(plain(peer));
   }
@@ -40,12 +45,15 @@ export class ClientAddresses {
   }
 }
 
-/** An IPv4 address that came through an IPv6 socket is the IPv4 address. */
+/** An IPv4 address mapped into IPv6 is treated as the IPv4 address. */
 function plain(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
 
-/** What a limit counts: an IPv4 address, or the /64 network of an IPv6 address, since one client owns all of that. */
+/**
+ * The unit that a limit counts: an IPv4 address, or the /64 network of an IPv6 address, because one
+ * client owns all of that.
+ */
 export function limitedAs(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail = ''] = address.split('::');

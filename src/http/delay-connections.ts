@@ -1,14 +1,19 @@
 import type { Server, Socket } from 'node:net';
 import type { Clock } from '../time/clock.ts';
 
-/** After a body in too many small chunks the connections of its client are delayed for this long. */
+/**
+ * After a body in too many small chunks, the connections of its client are delayed for this long.
+ */
 const penaltyMs = 10_000;
-/** One of them is read in this time: the parser of HTTP may need 20 ms for the first packet of such a body, and cannot be stopped. */
+/**
+ * One connection is read per interval: the HTTP parser may need 20 ms for the first packet of such
+ * a body, and cannot be interrupted.
+ */
 const everyMs = 250;
-/** A connection that would wait longer is refused. */
+/** A connection that would wait longer is rejected. */
 const maxWaitMs = 5_000;
 
-/** Clients whose new connections are read one after another, with a pause in between. */
+/** Clients whose new connections are read one at a time, with a pause in between. */
 export class DelayedClients {
   readonly #clock: Clock;
   readonly #clients = new Map<string, { untilMs: number; nextMs: number }>();
@@ -25,7 +30,7 @@ export class DelayedClients {
     this.#clients.set(client, { untilMs: nowMs + penaltyMs, nextMs });
   }
 
-  /** Milliseconds until a new connection of the client may be read; null when it is refused. */
+  /** Milliseconds until a new connection of the client may be read; null when it is rejected. */
   take(client: string): number | null {
     const delayed = this.#clients.get(client);
     const nowMs = this.#clock.monotonic();
@@ -37,18 +42,21 @@ export class DelayedClients {
   }
 }
 
-/** What becomes of new connections. */
+/** What happens to new connections. */
 export interface ConnectionDelay {
   readonly clock: Clock;
-  /** Milliseconds until a connection from there may be read; null when it is refused. */
+  /** Milliseconds until a connection of this peer may be read; null when it is rejected. */
   readonly take: (peer: string) => number | null;
-  /** Answers and ends a connection. */
+  /** Responds to a connection and ends it. */
   readonly refuse: (socket: Socket) => void;
-  /** Those that are not read yet: the HTTP server does not know them. */
+  /** Connections that are not read yet: the HTTP server does not know them. */
   readonly held: Set<Socket>;
 }
 
-/** Gives connections to the listeners that there are when they may be read. Must be called before the server listens. */
+/**
+ * Passes each connection to the existing listeners when it may be read. Must be called before the
+ * server listens.
+ */
 export function delayConnections(server: Server, { clock, take, refuse, held }: ConnectionDelay): void {
   const listeners = server.listeners('connection') as ((socket: Socket) => void)[];
   server.removeAllListeners('connection');

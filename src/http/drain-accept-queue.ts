@@ -1,14 +1,15 @@
 import type { Server } from 'node:net';
 import type { Clock } from '../time/clock.ts';
 
-/** A turn of the event loop with nothing to do takes about 0.02 ms. */
+/** An idle turn of the event loop takes about 0.02 ms. */
 const quietTurnMs = 0.2;
-/** Clients that connect without a pause are not waited for any longer. */
+/** Stops waiting after this many turns, even if clients keep connecting. */
 const maxTurns = 2_000;
 
 /**
- * Resolves right behind a turn of the event loop that accepted nobody, so that the caller can stop listening: closing the socket
- * resets those who have connected and are not accepted, and a proxy has sent them a request by then. A turn accepts one at most.
+ * Resolves right after a turn of the event loop that accepted no connection, so that the caller can
+ * stop listening. Closing the socket resets connections that are not accepted yet, and a proxy may
+ * already have sent a request on one. A turn accepts one connection at most.
  */
 export async function drainAcceptQueue(server: Server, clock: Clock): Promise<void> {
   let accepted = 0;

@@ -14,7 +14,7 @@ import { type BodyReading, readBody } from './read-body.ts';
 
 /** One request and its client, as the handlers see them. */
 export class Exchange implements RequestContext {
-  /** Names this request and all of its candidate attempts (spec:api/4.2). */
+  /** Identifies this request and all of its candidate attempts (spec:api/4.2). */
   readonly requestId: string;
   readonly method: string;
   /** As received: not decoded, not normalised, without the query (spec:errors/9.2). */
@@ -24,20 +24,20 @@ export class Exchange implements RequestContext {
   /** Monotonic milliseconds of its arrival. */
   readonly startedMs: number;
   readonly clientIp: string;
-  /** Whether the head of its answer is on its way. */
+  /** Whether the head of the response has been sent. */
   isAnswering = false;
-  /** Whether its answer depends on a credential: no cache may keep it. */
+  /** Whether the response depends on a credential: no cache may keep it. */
   isPrivate = false;
-  /** Whether its body comes in too many small pieces. */
+  /** Whether the body arrives in too many small pieces. */
   isShredded = false;
   readonly logFields: RequestLogFields = {};
   readonly #request: IncomingMessage;
-  /** What it holds of the memory of this process; null where that is not counted. */
+  /** The memory of this process that the request uses; null where that is not counted. */
   readonly memory: MemoryClaim | null;
   readonly #parser: Pick<JsonParser, 'parse'> | null;
   readonly #pace: BodyReading['pace'];
   readonly #bodyRate: BodyRate | null;
-  /** Whose rate its body counts for. */
+  /** The clients whose rate the body counts for. */
   readonly #senders: string[] = [];
   readonly #onShredded: () => void;
   readonly #departure = new AbortController();
@@ -47,17 +47,17 @@ export class Exchange implements RequestContext {
     at: {
       readonly clientIp: string;
       readonly startedMs: number;
-      /** When it came, epoch milliseconds; its id says so. */
+      /** When it arrived, epoch milliseconds; its id contains the time. */
       readonly nowMs?: number;
-      /** Without one bodies are parsed here. */
+      /** Without one, bodies are parsed on the event loop. */
       readonly parser?: Pick<JsonParser, 'parse'>;
-      /** Without one the memory that the request holds is not counted. */
+      /** Without one, the memory of the request is not counted. */
       readonly budget?: MemoryBudget;
-      /** Without one a body may come as slowly as it likes. */
+      /** Without one, a body may arrive at any speed. */
       readonly pace?: BodyReading['pace'];
-      /** Without one a body is read as fast as it comes. */
+      /** Without one, a body is read as fast as it arrives. */
       readonly bodyRate?: BodyRate;
-      /** Called when its body comes in too many small pieces. */
+      /** Called when the body arrives in too many small pieces. */
       readonly onShredded?: () => void;
     },
   ) {
@@ -77,39 +77,45 @@ export class Exchange implements RequestContext {
     this.clientIp = at.clientIp;
   }
 
-  /** Aborts when the client leaves before the response is complete, or the server gives the request up. */
+  /**
+   * Aborts when the client disconnects before the response is complete, or the server aborts the
+   * request.
+   */
   get signal(): AbortSignal {
     return this.#departure.signal;
   }
 
-  /** From now on what it holds counts for this client, and its body for the rate of that client unless `limitsRate` is false. */
+  /**
+   * From now on its memory counts for this client, and its body for the rate of that client unless
+   * `limitsRate` is false.
+   */
   countFor(client: string, { limitsRate = true } = {}): void {
     this.memory?.countFor(client);
     if (limitsRate) this.#senders.push(client);
   }
 
-  /** Its body comes in too many small pieces: no more of it is to be read. */
+  /** Marks a body that arrives in too many small pieces: the rest must not be read. */
   setShredded(): void {
     this.isShredded = true;
     this.#onShredded();
   }
 
-  /** The turns in which its body is read; null where that is not limited. */
+  /** The turns in which the body is read; null where that is not limited. */
   openTurns(): BodyTurns | null {
     return this.#bodyRate?.open(this.#senders) ?? null;
   }
 
-  /** The connection that its request came on. */
+  /** The connection of the request. */
   get socket(): Socket {
     return this.#request.socket;
   }
 
-  /** Ends the exchange for everything that waits in it. */
+  /** Aborts everything that waits in the exchange. */
   leave(reason: Error): void {
     this.#departure.abort(reason);
   }
 
-  /** The first value of a header, or null; what is UTF-8 is read as such. */
+  /** The first value of a header, or null; valid UTF-8 is decoded as such. */
   header(name: string): string | null {
     const value = this.headers[name];
     const first = typeof value === 'string' ? value : value?.[0];
@@ -146,12 +152,12 @@ export class Exchange implements RequestContext {
     });
     if (this.memory !== null) this.memory.slowSinceMs = null;
     this.memory?.hold('body', workingCopies * body.bytes.length);
-    // The claim may have been shed for it.
+    // Parsing may have shed the memory claim.
     if (this.signal.aborted) throw this.signal.reason;
     return body;
   }
 
-  /** Ends the exchange for lack of memory: with an answer, unless one is on its way. */
+  /** Ends the exchange for lack of memory: with a response, unless one has begun. */
   #shed(): void {
     this.leave(
       this.isAnswering ? new ClientDisconnected('the client took its answer too slowly') : overloaded(),
@@ -160,23 +166,29 @@ export class Exchange implements RequestContext {
   }
 }
 
-/** A body that is worked on is there as bytes or text, as what was parsed, and as what is sent to an upstream. */
+/** A body in use exists as bytes or text, as the parsed value, and as the upstream request. */
 const workingCopies = 3;
-/** Requests end within seconds, most of them. */
+/** Most requests end within seconds. */
 const retryAfterSec = 2;
 
 function overloaded(): Error {
   return refuse('overloaded', messages.overloaded(), { retry_after_sec: retryAfterSec });
 }
 
-/** HTTP hands over a header's bytes as Latin-1; what is UTF-8 was meant so, such as a title in Korean. */
+/**
+ * HTTP decodes a header's bytes as Latin-1; a valid UTF-8 sequence was meant as UTF-8, such as a
+ * Korean title.
+ */
 function spelledOut(header: string): string {
   if (!/[\x80-\xff]/.test(header)) return header;
   const bytes = Buffer.from(header, 'latin1');
   return isUtf8(bytes) ? bytes.toString('utf8') : header;
 }
 
-/** Path and query of a request target; an absolute-form target's authority is ignored, it decides nothing here. */
+/**
+ * Path and query of a request target. The authority of an absolute-form target is ignored: it
+ * decides nothing.
+ */
 function splitTarget(target: string): [string, string] {
   const origin = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
   const mark = origin.indexOf('?');

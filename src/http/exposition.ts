@@ -1,4 +1,7 @@
-/** A metric with all its series. Names and label names are ours, so they are taken as they are; values of labels may hold anything. */
+/**
+ * A metric with all its series. Metric and label names are ours and are not escaped; label values
+ * may contain anything.
+ */
 export interface Family {
   readonly name: string;
   readonly help: string;
@@ -8,7 +11,7 @@ export interface Family {
 
 /** One line of a family. */
 export interface Sample {
-  /** What a histogram's line has behind the name. */
+  /** The suffix of a histogram line's name. */
   readonly suffix?: '_bucket' | '_sum' | '_count';
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -28,14 +31,14 @@ export function exposition(families: readonly Family[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** Counts values into buckets; the series of one set of labels. */
+/** Counts values in buckets; the series of one set of labels. */
 export class Histogram {
   readonly #bounds: readonly number[];
   readonly #counts: number[];
   #sum = 0;
   #count = 0;
 
-  /** `bounds` are the upper ends of the buckets, ascending and included; one without an end is added. */
+  /** `bounds` are the inclusive upper bounds of the buckets, ascending; `+Inf` is added. */
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds;
     this.#counts = bounds.map(() => 0);

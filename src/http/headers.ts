@@ -13,7 +13,7 @@ const exposed = [
   'x-should-retry',
 ].join(', ');
 
-/** What every response carries (spec:api/4): currency, request id, and what browsers need. */
+/** Headers of every response (spec:api/4): currency, request id, and those that browsers need. */
 export function commonHeaders(requestId: string): HeaderList {
   return [
     'X-Service-Currency',
@@ -31,7 +31,7 @@ export function commonHeaders(requestId: string): HeaderList {
   ];
 }
 
-/** The answer to a browser that asks first, beside `Allow` (spec:api/4.7). */
+/** Response headers of a CORS preflight, in addition to `Allow` (spec:api/4.7). */
 export function preflightHeaders(allow: readonly string[]): HeaderList {
   return [
     'Allow',

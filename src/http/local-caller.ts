@@ -2,9 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIPv4 } from 'node:net';
 
 /**
- * Whether a request to a loopback address comes from a program or a person of this machine, and not from a page of a browser on it:
- * a foreign page brings its own name along in `Host` when its name was made to lead here (DNS rebinding), and its own origin otherwise.
- * `ownHost` is the host that the configuration names.
+ * Whether a request to a loopback address comes from a local program or user, and not from a web
+ * page in a local browser. A foreign page sends its own name in `Host` when that name resolves to
+ * loopback (DNS rebinding), and its own origin otherwise. `ownHost` is the host in the
+ * configuration.
  */
 export function isLocalCaller(headers: IncomingHttpHeaders, ownHost: string): boolean {
   const site = headers['sec-fetch-site'];

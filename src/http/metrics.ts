@@ -1,6 +1,6 @@
 import type { Family } from './exposition.ts';
 
-/** A number as it is now, for the metrics page. */
+/** A current value on the metrics page. */
 export interface Gauge {
   readonly name: string;
   readonly help: string;
@@ -12,7 +12,10 @@ export interface Gauge {
 export class Metrics {
   readonly #requests = new Map<string, { readonly labels: Record<string, string>; value: number }>();
 
-  /** One request has ended; `route` is the row's path, so that the number of series stays small. */
+  /**
+   * Counts one completed request; `route` is the row's path, so that the number of series stays
+   * small.
+   */
   countRequest(route: string, status: number): void {
     const key = `${status} ${route}`;
     const counted = this.#requests.get(key);
@@ -20,7 +23,7 @@ export class Metrics {
     else this.#requests.set(key, { labels: { route, status: String(status) }, value: 1 });
   }
 
-  /** What was counted here, and the gauges. */
+  /** The counters, and the gauges. */
   families(gauges: readonly Gauge[]): readonly Family[] {
     const requests: Family = {
       name: 'naru_requests_total',

@@ -2,18 +2,18 @@ import type { Socket } from 'node:net';
 import { type Clock, within } from '../time/clock.ts';
 import type { Exchange } from './exchange.ts';
 
-/** The requests in flight, and how a server that stops waits for them. */
+/** The requests in flight, and how a stopping server waits for them. */
 export class OpenExchanges {
   readonly #clock: Clock;
   readonly #open = new Set<Exchange>();
-  /** Those that are answered, but whose clients have not taken all of it. */
+  /** Exchanges with a complete response that the client has not read in full. */
   readonly #leaving = new Set<Exchange>();
   readonly #abortAll = Promise.withResolvers<void>();
   #whenEmpty: (() => void)[] = [];
   #whenTaken: (() => void)[] = [];
   #lastEndMs = 0;
   #isStopping = false;
-  /** Why everything is given up, once it is. */
+  /** Set once all exchanges are aborted. */
   #abortReason: Error | null = null;
 
   constructor(clock: Clock) {
@@ -24,24 +24,29 @@ export class OpenExchanges {
     return this.#open.size;
   }
 
-  /** Whether answers must say that their connection closes behind them. */
+  /** Whether responses must announce that their connection closes after them. */
   get isStopping(): boolean {
     return this.#isStopping;
   }
 
-  /** What comes behind `abort`, on a connection that was still open, is given up as well. */
+  /**
+   * An exchange that starts after `abort`, on a connection that was still open, is aborted as well.
+   */
   add(exchange: Exchange): void {
     this.#open.add(exchange);
     if (this.#abortReason !== null) exchange.leave(this.#abortReason);
   }
 
-  /** It is answered, and stays until its client has taken that, unless nobody waits for clients any more. */
+  /**
+   * The response is complete. The exchange stays until the client has read it, unless the server
+   * stopped waiting for clients.
+   */
   answered(exchange: Exchange): void {
     if (this.#abortReason !== null) this.delete(exchange);
     else if (this.#open.has(exchange)) this.#leaving.add(exchange);
   }
 
-  /** Its response is complete, or cannot be any more. */
+  /** The response is complete, or can no longer be completed. */
   delete(exchange: Exchange): void {
     this.#leaving.delete(exchange);
     if (this.#leaving.size === 0) for (const resolve of this.#whenTaken.splice(0)) resolve();
@@ -51,7 +56,7 @@ export class OpenExchanges {
     for (const resolve of this.#whenEmpty.splice(0)) resolve();
   }
 
-  /** Gives all of them up, and waits for no idle connection any more. */
+  /** Aborts all exchanges, and stops waiting for idle connections. */
   abort(reason: Error): void {
     this.#abortReason = reason;
     this.#abortAll.resolve();
@@ -59,12 +64,15 @@ export class OpenExchanges {
     for (const exchange of this.#open) exchange.leave(reason);
   }
 
-  /** Those whose requests came on this connection. */
+  /** The exchanges of this connection. */
   on(socket: Socket): readonly Exchange[] {
     return [...this.#open].filter((exchange) => exchange.socket === socket);
   }
 
-  /** Resolves when there is none, and none has begun for `idleMs` or `noneLeft` says that no connection is left. */
+  /**
+   * Resolves when no exchange is open, and none has started for `idleMs` or `noneLeft` reports that
+   * no connection is left.
+   */
   async drain(idleMs: number, noneLeft: Promise<void>): Promise<void> {
     this.#isStopping = true;
     this.#lastEndMs = this.#clock.monotonic();
@@ -80,7 +88,7 @@ export class OpenExchanges {
     }
   }
 
-  /** Resolves when no answer waits for its client to take it. */
+  /** Resolves when clients have read all responses. */
   taken(): Promise<void> {
     return this.#leaving.size === 0
       ? Promise.resolve()

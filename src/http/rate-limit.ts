@@ -11,10 +11,13 @@ interface Bucket {
   atMs: number;
 }
 
-/** Buckets are forgotten once they are full again; looking for those costs a walk, so it is done this often at most. */
+/** A full bucket is deleted. Finding them costs a full scan, so it runs this often at most. */
 const sweepEveryMs = 10_000;
 
-/** Says whether one more request of a client is within its rate: at once, or when whoever keeps the count has answered. */
+/**
+ * Decides whether one more request of a client is within its rate: at once, or after the owner of
+ * the count has replied.
+ */
 export interface RateGate {
   /** Null when it is; otherwise the whole seconds (≥ 1) until it would be. */
   take(client: string): number | null | Promise<number | null>;
@@ -27,14 +30,16 @@ export class RateLimit implements RateGate {
   readonly #buckets = new Map<string, Bucket>();
   #sweptMs: number;
 
-  /** `rate` is asked each time: it may change. */
+  /** `rate` is called each time, because it may change. */
   constructor(rate: () => Rate, clock: Clock) {
     this.#rate = rate;
     this.#clock = clock;
     this.#sweptMs = clock.monotonic();
   }
 
-  /** Takes one request's token: null when there was one, otherwise the whole seconds (≥ 1) until there is one. */
+  /**
+   * Takes one token: null when there was one, otherwise the whole seconds (≥ 1) until there is one.
+   */
   take(client: string): number | null {
     const nowMs = this.#clock.monotonic();
     this.#sweep(nowMs);

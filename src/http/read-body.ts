@@ -8,58 +8,64 @@ import { type JsonFault, JsonGuard } from '../wire/json-guard.ts';
 import type { JsonBody } from '../wire/json-parser.ts';
 import type { BodyTurns } from './body-rate.ts';
 
-/** The body is larger than the service takes: the one error that is not JSON (spec:errors/7.5). */
+/**
+ * The body is larger than the service accepts: the one error that is not JSON (spec:errors/7.5).
+ */
 export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge';
 }
 
-/** Each piece of a body costs the parser of HTTP some 1.5 µs, however small it is. */
+/** Each piece of a body costs the HTTP parser some 1.5 µs, whatever its size. */
 const freePieces = 8_192;
 /** Above `freePieces` the pieces of a body must have this many bytes on average. */
 const minPieceBytes = 64;
-/** That is what so many bytes cost. */
+/** One piece costs as much as this many bytes. */
 export const pieceBytes = 400;
-/** A body may come as slowly as it likes for this long. */
+/** A body may arrive at any speed for this long. */
 const paceGraceMs = 10_000;
-/** How often its pace is looked at from then on. */
+/** After that, its pace is checked this often. */
 const paceEveryMs = 5_000;
 
-/** What reading a body needs beside the request. */
+/** What reading a body needs in addition to the request. */
 export interface BodyReading {
   readonly maxBytes: number;
-  /** Aborts when the exchange is given up. */
+  /** Aborts when the exchange is aborted. */
   readonly signal: AbortSignal;
-  /** Told of every change of the memory that is held for the body. */
+  /** Called whenever the memory used for the body changes. */
   readonly holding: (bytes: number) => void;
-  /** How slowly a body may come; null: as slowly as it likes. */
+  /** The minimum pace of a body; null: any pace. */
   readonly pace: { readonly clock: Clock; readonly minBytesPerSecond: number } | null;
-  /** When it may read on; null: at any time. */
+  /** When it may continue to read; null: at any time. */
   readonly turns: BodyTurns | null;
-  /** Called when it comes in too many small pieces. */
+  /** Called when the body arrives in too many small pieces. */
   readonly onShredded: () => void;
 }
 
-/** Whether a body came in so many small pieces that it costs more than its bytes: chunks of one byte each, for example. */
+/**
+ * Whether a body arrived in so many small pieces that it costs more than its bytes: one-byte
+ * chunks, for example.
+ */
 export function isShredded(pieces: number, bytes: number): boolean {
   return pieces > freePieces + bytes / minPieceBytes;
 }
 
-/** The length that the head of a request declares for its body; null when it declares none. */
+/** The body length that the request head declares; null when it declares none. */
 export function declaredBytes(request: IncomingMessage): number | null {
   const declared = request.headers['content-length'];
   return declared === undefined ? null : Number(declared);
 }
 
-/** Whether the head of a request already says that its body is larger than `maxBytes`. */
+/** Whether the request head declares a body larger than `maxBytes`. */
 export function declaresTooLarge(request: IncomingMessage, maxBytes: number): boolean {
   return (declaredBytes(request) ?? 0) > maxBytes;
 }
 
 /**
- * Collects a JSON body, watching its shape as it arrives, so that a hostile one is refused after its first packets and never
- * parsed. Throws `BodyTooLarge`, `400 invalid_request`, `408 timeout` for one that comes too slowly, `429 rate_limit_exceeded` for one
- * that cannot be read soon, or the signal's reason when that aborts before its end: the client may be gone already when this is
- * called. What is left of a body that is refused is not read.
+ * Collects a JSON body and checks its shape as it arrives, so that a hostile body is rejected after
+ * its first packets and never parsed. Throws `BodyTooLarge`, `400 invalid_request`, `408 timeout`
+ * for a body that arrives too slowly, `429 rate_limit_exceeded` for one that cannot be read soon,
+ * or the signal's reason when that aborts before the end: the client may have disconnected before
+ * the call. The rest of a rejected body is not read.
  */
 export function readBody(request: IncomingMessage, reading: BodyReading): Promise<JsonBody> {
   const { maxBytes, signal, holding, turns } = reading;
@@ -117,7 +123,7 @@ export function readBody(request: IncomingMessage, reading: BodyReading): Promis
   });
 }
 
-/** Refuses a body that comes more slowly than it may. Returns how to stop watching. */
+/** Rejects a body that arrives too slowly. Returns a function that stops the check. */
 function watchPace(
   { pace }: BodyReading,
   bytes: () => number,
@@ -127,7 +133,8 @@ function watchPace(
   const { clock, minBytesPerSecond } = pace;
   let isOver = false;
   let allowedMs = 0;
-  // Of a loop that was blocked what has arrived is read first; and however late this rings, only the time it was set for counts.
+  // After a blocked event loop, data that has arrived is read first. A late timer counts only the
+  // time it was set for.
   const ring = (ms: number) => (): void => {
     setImmediate(() => {
       if (isOver) return;
@@ -155,7 +162,7 @@ const because: Readonly<Record<JsonFault, Message>> = {
   too_many_escapes: messages.bodyTooManyEscapes(),
 };
 
-/** Why a body of a hostile shape, or in hostile pieces, is refused. */
+/** The refusal of a body with a hostile shape, or in too many pieces. */
 function refusalOf(fault: JsonFault | null, pieces: number, bytes: number): Error | null {
   if (fault !== null) return refuse('invalid_request', because[fault]);
   if (!isShredded(pieces, bytes)) return null;

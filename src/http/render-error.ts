@@ -4,8 +4,8 @@ import { messages } from '../errors/messages.ts';
 import { describeError, type Log } from '../log/log.ts';
 
 /**
- * Whatever was thrown, as the outside sees it. A refusal says what it is; anything else is `500 server`, and what it was is in
- * the log only (spec:errors/2.14).
+ * The response to anything thrown. A refusal has its own; anything else is `500 server`, with its
+ * details only in the log (spec:errors/2.14).
  */
 export function renderThrown(thrown: unknown, log: Log, requestId: string): RenderedError {
   if (thrown instanceof Refusal) return renderRefusal(thrown);

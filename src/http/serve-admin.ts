@@ -4,13 +4,13 @@ import { Refusal } from '../errors/catalogue.ts';
 import { statusOf } from '../errors/error-body.ts';
 import { isLocalCaller } from './local-caller.ts';
 
-/** The loopback server for the operator's tools. */
+/** The loopback server for operator tools. */
 export interface AdminServer {
   readonly port: number;
   close(): Promise<void>;
 }
 
-/** What a path says when it is read: text for people and scrapers, anything else as JSON. */
+/** The content of a path: text is sent as text, an object as JSON. */
 export type AdminPage = (query: URLSearchParams) => string | object | Promise<string | object>;
 
 interface AdminAnswer {
@@ -20,7 +20,8 @@ interface AdminAnswer {
 }
 
 /**
- * Serves `GET` of these paths and nothing else, and to nothing that a browser sends for a page; rejects when the address cannot be had.
+ * Serves `GET` of these paths only, and rejects requests that a browser sends for a web page.
+ * Rejects when the address cannot be bound.
  */
 export function serveAdmin(
   pages: Readonly<Record<string, AdminPage>>,
@@ -33,7 +34,7 @@ export function serveAdmin(
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(address.port, address.host, () => {
-      // A connection that cannot be accepted is no reason to stop.
+      // A failed accept does not stop the server.
       server.off('error', reject).on('error', () => {});
       resolve({
         port: (server.address() as AddressInfo).port,
@@ -56,7 +57,7 @@ async function handle(
   const [path = '', query = ''] = (request.url ?? '').split('?');
   const page = request.method === 'GET' && Object.hasOwn(pages, path) ? pages[path] : undefined;
   const { status, text, isJson } = !isLocalCaller(request.headers, host)
-    ? { status: 403, text: 'only this machine may ask, by one of its own names\n' }
+    ? { status: 403, text: 'forbidden: the Host header must be a loopback name\n' }
     : page === undefined
       ? nothing(pages)
       : await answered(page, query);
@@ -69,16 +70,16 @@ async function handle(
 }
 
 function nothing(pages: Readonly<Record<string, AdminPage>>): AdminAnswer {
-  return { status: 404, text: `only GET ${Object.keys(pages).join(', ')} are here\n` };
+  return { status: 404, text: `not found: only GET ${Object.keys(pages).join(', ')} exist\n` };
 }
 
-/** A question that cannot be answered is the fault of who asked, who may read why. */
+/** An error in the query is reported to the client, which is local and may read the reason. */
 async function answered(page: AdminPage, query: string): Promise<AdminAnswer> {
   try {
-    const stated = await page(new URLSearchParams(query));
-    return typeof stated === 'string' ? { status: 200, text: stated } : { status: 200, ...json(stated) };
+    const content = await page(new URLSearchParams(query));
+    return typeof content === 'string' ? { status: 200, text: content } : { status: 200, ...json(content) };
   } catch (error) {
-    if (!(error instanceof Refusal)) return { status: 500, text: 'this page cannot be written now\n' };
+    if (!(error instanceof Refusal)) return { status: 500, text: 'this page is not available\n' };
     return { status: statusOf(error.failure), ...json({ error: error.message }) };
   }
 }

@@ -24,33 +24,39 @@ import type { RateGate } from './rate-limit.ts';
 import { BodyTooLarge, declaredBytes, declaresTooLarge, isShredded, pieceBytes } from './read-body.ts';
 import { renderThrown } from './render-error.ts';
 
-/** What the HTTP server is made of. */
+/** The parts of the HTTP server. */
 export interface ServeParts {
   readonly answer: (exchange: Exchange) => Promise<Reply | { readonly allow: readonly string[] }>;
   readonly addresses: ClientAddresses;
   /** Null when a proxy in front limits the rate. */
   readonly rateLimit: RateGate | null;
   readonly maxBodyBytes: number;
-  /** A client that takes nothing of a stream for this long has left; one that sends too much is heard for this long. */
+  /**
+   * A client that reads nothing of a stream for this long is treated as disconnected; the rest of a
+   * rejected body is read for this long.
+   */
   readonly clientStallMs: number;
-  /** A stopping server leaves idle connections this long to the proxies that hold them; 0 closes them at once. */
+  /**
+   * A stopping server keeps idle connections open this long for the proxies that own them; 0 closes
+   * them at once.
+   */
   readonly idleWhileStoppingMs: number;
-  /** How many connections one client may have, and how slowly a body may come; absent: as many and as slowly as it likes. */
+  /** The connections one client may have, and the minimum pace of a body; absent: no limit. */
   readonly clientLimits?: { readonly connections: number; readonly minBodyBytesPerSecond: number };
-  /** Without one the memory that requests hold is not counted. */
+  /** Without one, the memory of requests is not counted. */
   readonly budget?: MemoryBudget;
-  /** Without one bodies are read as fast as they come. */
+  /** Without one, bodies are read as fast as they arrive. */
   readonly bodyRate?: BodyRate;
-  /** Called when a body came in too many small pieces. */
+  /** Called when a body arrived in too many small pieces. */
   readonly onShredded?: () => void;
-  /** Without one bodies are parsed as they come. */
+  /** Without one, bodies are parsed on the event loop. */
   readonly parser?: Pick<JsonParser, 'parse'>;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** How long a connection may take, milliseconds. */
+/** Connection timeouts, milliseconds. */
 export interface ConnectionTimeouts {
   /** For the head of a request, from its first byte. */
   readonly headersMs: number;
@@ -58,7 +64,7 @@ export interface ConnectionTimeouts {
   readonly requestMs: number;
   /** Between requests. */
   readonly idleMs: number;
-  /** How often that is looked at. */
+  /** How often the timeouts are checked. */
   readonly checkEveryMs: number;
 }
 
@@ -76,33 +82,39 @@ export interface Served {
   /** Requests whose response is not complete. */
   inFlight(): number;
   /**
-   * Stops listening; resolves when every request in flight has ended, and every idle connection was closed by its other side or
-   * has been idle for `idleWhileStoppingMs`. A proxy that sends a request just then on a connection it holds is answered, and
-   * told to close it: closing it here would lose that request.
+   * Stops listening. Resolves when every request in flight has ended, and every idle connection was
+   * closed by its peer or has been idle for `idleWhileStoppingMs`. A request that a proxy sends
+   * meanwhile on an open connection gets a response that closes the connection: closing it earlier
+   * would lose that request.
    */
   drain(): Promise<void>;
-  /** Gives up every request in flight: streams end with an in-band error. */
+  /** Aborts every request in flight: streams end with an in-band error. */
   abort(reason: Error): void;
   /** Closes every connection. */
   close(): Promise<void>;
 }
 
 const apiPrefix = '/api/v1';
-/** Costs nothing, and whoever gets no answer may end the process: it is never limited. */
+/**
+ * Never limited: it costs nothing, and an orchestrator that gets no response may kill the process.
+ */
 const livenessPath = '/healthz';
 
-/** How long a connection that is refused may take to end. */
+/** A rejected connection has this long to end. */
 const refusedConnectionMs = 1_000;
 
 const uncached: HeaderList = ['Cache-Control', 'no-store'];
 
-/** Of the request line and the headers together. */
+/** For the request line and the headers together. */
 const maxHeadBytes = 65_536;
 
-/** Bytes of a body that wait for a reader before its connection is not read any more; one-byte pieces take 400 times as much memory. */
+/**
+ * Bytes of an unread body, above which its connection is not read; one-byte pieces use 400 times as
+ * much memory.
+ */
 const unreadBodyBytes = 4_096;
 
-/** A request as Node reads it, which keeps less of a body that nobody reads yet. */
+/** A request of Node that buffers less of an unread body. */
 class Request extends IncomingMessage {
   constructor(socket: Socket) {
     super({ readableHighWaterMark: unreadBodyBytes } as Socket);
@@ -110,14 +122,19 @@ class Request extends IncomingMessage {
   }
 }
 
-/** Starts the server; rejects when the address cannot be had, with the operating system's error. */
+/**
+ * Starts the server. Rejects with the operating system's error when the address cannot be bound.
+ */
 export async function serve(
   parts: ServeParts,
   address: { readonly host: string; readonly port: number },
   cancellation: ConnectionTimeouts = defaultTimeouts,
 ): Promise<Served> {
   const open = new OpenExchanges(parts.clock);
-  /** Connections that Node handed over with a CONNECT, or does not have yet: its server does not close them. */
+  /**
+   * Connections that Node released after a CONNECT, or does not have yet: its server does not close
+   * them.
+   */
   const detached = new Set<Socket>();
   const delayed = new DelayedClients(parts.clock);
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
@@ -135,19 +152,21 @@ export async function serve(
       connectionsCheckingInterval: cancellation.checkEveryMs,
       maxHeaderSize: maxHeadBytes,
       noDelay: true,
-      // Node's own answer to a missing Host would not be in our shape.
+      // Node's own response to a missing Host would not have our format.
       requireHostHeader: false,
       IncomingMessage: Request,
     },
     answer,
   );
-  // Node drops what is above its limit without a word, be it the credential; the size of a head bounds their number.
+  // Node drops headers above its limit silently, possibly the credential; the size limit of a head
+  // bounds their number.
   server.maxHeadersCount = 0;
   const unreadable = (error: Error, socket: Socket): void => endUnreadable(parts, open, error, socket);
   server.on('clientError', unreadable);
-  // An unknown expectation is ignored. Upgrades are too, since nobody listens for them: some clients offer one in every request.
+  // An unknown expectation is ignored. So are upgrades, which have no listener: some clients offer
+  // one in every request.
   server.on('checkExpectation', answer);
-  // Without a listener Node closes the connection of a CONNECT without an answer.
+  // Without a listener, Node closes the connection of a CONNECT without a response.
   server.on('connect', (_request, socket: Socket) => {
     // Node no longer watches or counts this connection.
     socket.on('error', () => {});
@@ -171,7 +190,7 @@ export async function serve(
     refuse: (socket) => refuseConnection(parts, socket),
   });
   await listen(server, address);
-  // A connection that cannot be accepted, for lack of a file descriptor, is no reason to stop.
+  // A failed accept, for lack of a file descriptor, does not stop the server.
   server.on('error', (error) => parts.log.error('accept_failed', { detail: error.message }));
   const { port } = server.address() as AddressInfo;
   parts.log.debug('listening', { host: address.host, port });
@@ -185,7 +204,8 @@ export async function serve(
         // The HTTP server's own `close` would cut idle connections.
         NetServer.prototype.close.call(server, () => resolve());
       });
-      // Node takes a connection for idle as soon as all of its answer is written, whether its client has taken that or not.
+      // Node considers a connection idle once its response is written, even if the client has not
+      // read it.
       if (parts.idleWhileStoppingMs === 0) void open.taken().then(() => server.closeIdleConnections());
       return open.drain(parts.idleWhileStoppingMs, noneLeft);
     },
@@ -231,7 +251,7 @@ async function handle(
           },
         }),
   });
-  // Behind a proxy that limits rates, one address may be that of all clients.
+  // Behind a proxy that limits rates, all clients may share one address.
   exchange.countFor(`address ${limitedAs(clientIp)}`, { limitsRate: parts.rateLimit !== null });
   open.add(exchange);
   if (open.isStopping) response.shouldKeepAlive = false;
@@ -262,8 +282,9 @@ async function handle(
 }
 
 /**
- * Throws, or returns what rejects, when the client is too fast. What is outside the API has a count of its own: the probes of a load balancer
- * at the address of a busy client are answered.
+ * Throws, or returns a rejecting promise, when the client exceeds its rate. Paths outside the API
+ * have a count of their own: a load balancer's probes succeed although they share the address of a
+ * busy client.
  */
 function assertWithinRate({ rateLimit }: ServeParts, exchange: Exchange): Promise<void> | null {
   const client = limitedAs(exchange.clientIp);
@@ -280,14 +301,14 @@ function assertNoWait(waitSec: number | null): void {
   });
 }
 
-/** HTTP/1.1 demands a Host; nothing here is decided by it. */
+/** HTTP/1.1 requires a Host; it decides nothing here. */
 function assertHost(request: IncomingMessage): void {
   if (request.headers.host === undefined && request.httpVersion === '1.1')
     throw refuse('invalid_request', messages.noHostHeader());
 }
 
 function sendJson(parts: ServeParts, response: ServerResponse, exchange: Exchange, reply: JsonReply): void {
-  // Text goes to the kernel in one piece with the head.
+  // A string goes to the kernel in one write with the head.
   const body = Buffer.isBuffer(reply.body) ? reply.body : JSON.stringify(reply.body);
   const length = Buffer.byteLength(body);
   sendHead(response, reply.status ?? 200, exchange, [
@@ -303,30 +324,34 @@ function sendJson(parts: ServeParts, response: ServerResponse, exchange: Exchang
   memory.slowSinceMs = parts.clock.monotonic();
   memory.hold('body', 0);
   memory.hold('answer', 0);
-  // One block may be the answer of many.
+  // Several responses may share one buffer.
   memory.hold('unsent', Buffer.isBuffer(reply.body) ? 0 : response.writableLength);
 }
 
-/** An answer that the kernel did not take whole waits for its client, who has left when he takes nothing of it for too long. */
+/**
+ * A response that the kernel did not accept in full waits for its client. A client that reads
+ * nothing for too long is treated as disconnected.
+ */
 function destroyWhenStalled(parts: ServeParts, response: ServerResponse, exchange: Exchange): void {
   const { socket } = response;
   if (response.writableLength === 0) return;
-  // It waits for the answers of earlier requests on its connection.
+  // It waits for the responses to earlier requests on its connection.
   if (socket === null)
     return void response.once('socket', () => destroyWhenStalled(parts, response, exchange));
   const leave = (): void => {
     exchange.leave(new ClientDisconnected('the client stopped reading'));
     response.destroy();
   };
-  // Of the socket, since each piece that it takes begins the time anew.
+  // On the socket, because each piece it accepts restarts the timeout.
   socket.setTimeout(parts.clientStallMs, leave);
-  // Before the server sets the time for which the connection may be idle.
+  // Runs before the server sets the idle timeout of the connection.
   response.prependOnceListener('finish', () => socket.setTimeout(0).off('timeout', leave));
 }
 
 /**
- * Sends the head and the first words as one, and all words after them. The head is written by itself, since Node then keeps
- * it as one string for as long as the stream lasts, and not as the sixty pieces that it put it together from (1 kB a stream).
+ * Sends the head with the first text, and all later text. The head is written by itself: Node then
+ * keeps it as one string for the life of the stream, and not as the sixty pieces that it was built
+ * from (1 kB a stream).
  */
 async function sendStream(
   parts: ServeParts,
@@ -341,8 +366,9 @@ async function sendStream(
     'X-Accel-Buffering',
     'no',
   ]).write('', 'latin1');
-  // Framed here, a chunk is one piece; Node sends it as four, a fifth of what a chunk costs. Clients of HTTP/1.0 are sent none.
-  // What of it waits is little, and what was sent of it is paid for.
+  // Framed here, a chunk is one piece. Node sends it as four, which is a fifth of the cost of a
+  // chunk. HTTP/1.0 clients get no framing. A stream buffers little, and what was sent is paid for,
+  // so it is not shed.
   if (exchange.memory !== null) exchange.memory.canBeShed = false;
   const isChunked = response.chunkedEncoding;
   response.chunkedEncoding = false;
@@ -357,12 +383,15 @@ async function sendStream(
   response.end(isChunked ? '0\r\n\r\n' : undefined);
 }
 
-/** A chunk of a body whose length is not known in advance (RFC 9112, 7.1); none of it may be empty. */
+/** A chunk of a body of unknown length (RFC 9112, 7.1); it must not be empty. */
 function chunkOf(text: string): string {
   return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 }
 
-/** Resolves when the client has taken what was written, is gone, or is given up: also for taking nothing for too long. */
+/**
+ * Resolves when the client has read what was written, has disconnected, or was aborted, also for
+ * reading nothing for too long.
+ */
 function drained(parts: ServeParts, response: ServerResponse, exchange: Exchange): Promise<void> {
   const { signal } = exchange;
   return new Promise((resolve) => {
@@ -382,7 +411,7 @@ function drained(parts: ServeParts, response: ServerResponse, exchange: Exchange
 }
 
 function sendThrown(parts: ServeParts, response: ServerResponse, exchange: Exchange, thrown: unknown): void {
-  // A connection that was told why it ends has its own end.
+  // A connection that received an error response closes by itself.
   if (thrown instanceof ClientDisconnected) return void (exchange.socket.writableEnded || response.destroy());
   if (thrown instanceof BodyTooLarge) return void sendTooLarge(parts, response, exchange);
   const error = renderThrown(thrown, parts.log, exchange.requestId);
@@ -398,8 +427,9 @@ function sendTooLarge(parts: ServeParts, response: ServerResponse, exchange: Exc
 }
 
 /**
- * Ends an answer. A connection that closes while its client still sends is reset, and takes the answer along unless the client reads
- * as it writes. So then the answer goes out at once, and the connection ends with the body or the patience.
+ * Ends a response. A connection that closes while its client still sends is reset, which discards
+ * the response unless the client reads as it writes. So the response is sent at once, and the
+ * connection ends with the body or at the timeout.
  */
 function endBehindBody(
   parts: ServeParts,
@@ -421,8 +451,9 @@ function endBehindBody(
 }
 
 /**
- * Reads the rest of a body whose request is answered, as fast as its client may send bodies. Ends the connection when the rest comes in
- * so many pieces that it costs too much, or cannot be read soon; its client has a second to read the answer.
+ * Reads the rest of a body whose response is complete, at the body rate of its client. Ends the
+ * connection when the rest arrives in too many pieces, or cannot be read soon; the client then has
+ * a second to read the response.
  */
 function discardBody(parts: ServeParts, request: IncomingMessage, exchange: Exchange): void {
   const turns = exchange.openTurns();
@@ -459,20 +490,23 @@ function sendHead(
   headers: HeaderList,
 ): ServerResponse {
   exchange.isAnswering = true;
-  // No cache may keep what depends on a credential, or an error that is over in a moment.
+  // No cache may keep a response that depends on a credential, or a transient error.
   const caching = exchange.isPrivate || status >= 400 ? uncached : [];
   return response.writeHead(status, [...commonHeaders(exchange.requestId), ...headers, ...caching]);
 }
 
-/** What is told about an unreadable request, by the code of Node's error, where there is more to say than that. */
+/**
+ * The message for an unreadable request by Node's error code, where the default says too little.
+ */
 const unreadableBecause: ReadonlyMap<string | undefined, Message> = new Map([
   ['HPE_HEADER_OVERFLOW', messages.headTooLarge(maxHeadBytes)],
   ['ERR_HTTP_REQUEST_TIMEOUT', messages.requestTooSlow()],
 ]);
 
 /**
- * Ends a connection on which came what is no request, or came too late, and gives up what was asked on it before. Nothing is said in
- * the middle of an answer. A client that goes on is heard as long as its patience lasts, since a close would take our words along.
+ * Ends a connection that received an invalid or late request, and aborts its earlier requests.
+ * Sends nothing in the middle of a response. Keeps reading from a client that continues to send,
+ * until the timeout: an immediate close would discard the response.
  */
 function endUnreadable(parts: ServeParts, open: OpenExchanges, error: Error, socket: Socket): void {
   const asked = open.on(socket);
@@ -486,7 +520,7 @@ function endUnreadable(parts: ServeParts, open: OpenExchanges, error: Error, soc
   socket.once('close', () => cancellation.cancel());
 }
 
-/** What Node's parser could not make a request of: answered in our shape, then the connection is closed. */
+/** Handles what Node's parser rejects: responds in our format, then closes the connection. */
 function answerUnreadable(error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
   const refusal = spoiltAuthorization(error)
@@ -495,7 +529,7 @@ function answerUnreadable(error: Error & { code?: string; rawPacket?: Buffer }, 
   endWith(refusal, socket);
 }
 
-/** A client has more connections than it may; this one is answered before anything is asked on it. */
+/** Rejects a connection above the client's limit before any request on it. */
 function refuseConnection(parts: ServeParts, socket: Socket): void {
   endWith(refuse('rate_limit_exceeded', messages.tooManyConnections(), { retry_after_sec: 1 }), socket);
   const cancellation = parts.clock.after(refusedConnectionMs, () => socket.destroy());
@@ -507,7 +541,7 @@ const statusNames: ReadonlyMap<number, string> = new Map([
   [429, 'Too Many Requests'],
 ]);
 
-/** Ends a connection with an answer that no request of Node's waits for. */
+/** Ends a connection with a response that belongs to no request of Node. */
 function endWith(refusal: Refusal, socket: Socket): void {
   const { status, body, headers } = renderRefusal(refusal);
   const text = JSON.stringify(body);
@@ -523,7 +557,10 @@ function endWith(refusal: Refusal, socket: Socket): void {
   socket.end(lines.join('\r\n'));
 }
 
-/** A control character inside `Authorization` is an invalid key to the caller, whatever it is to the parser. */
+/**
+ * A control character inside `Authorization` is an invalid key for the client, whatever the parser
+ * reports.
+ */
 function spoiltAuthorization(error: { code?: string; rawPacket?: Buffer }): boolean {
   if (error.code !== 'HPE_INVALID_HEADER_TOKEN' || error.rawPacket === undefined) return false;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
