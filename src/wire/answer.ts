@@ -8,7 +8,7 @@ import {
 } from './chat.ts';
 import { sseEvent } from './sse.ts';
 
-/** What every object of one answer carries: our id, our names. */
+/** Members that every object of one response shares: our id, our names. */
 export interface Envelope {
   readonly kind: CompletionKind;
   readonly id: string;
@@ -18,7 +18,7 @@ export interface Envelope {
   readonly provider: string;
 }
 
-/** One choice of a whole answer, folded from its chunks. */
+/** One choice of a non-streamed response, aggregated from its chunks. */
 export interface WholeChoice {
   readonly index: number;
   readonly message: Readonly<Record<string, unknown>>;
@@ -27,7 +27,7 @@ export interface WholeChoice {
   readonly logprobs: object | null;
 }
 
-/** Writes the events of one streamed answer. The parts that never change are written once. */
+/** Writes the events of one streamed response. The parts that never change are built once. */
 export class ChunkWriter {
   readonly #kind: CompletionKind;
   readonly #head: string;
@@ -53,7 +53,10 @@ export class ChunkWriter {
     });
   }
 
-  /** The event of one chunk; the empty string when the chunk has no choices, or no other than thoughts that are not shown. */
+  /**
+   * The event of one chunk; the empty string when the chunk has no choices, or only hidden
+   * reasoning.
+   */
   chunk(chunk: AnswerChunk): string {
     const shown = this.#hidesThoughts
       ? chunk.choices
@@ -65,14 +68,15 @@ export class ChunkWriter {
     return this.#event(JSON.stringify(choices), '');
   }
 
-  /** The last event before the terminator: what was used and what it cost. */
+  /** The last event before the terminator: usage and cost. */
   usage(usage: object): string {
-    // A chat client of old reads choices[0].delta of every chunk; a text client needs no choice at all (spec:compat/3.11,6.2).
+    // An old chat client reads choices[0].delta of every chunk; a text client needs no choice
+    // (spec:compat/3.11,6.2).
     const choices = this.#kind === 'chat' ? [chatChunkChoice({ ...emptyChoice, finish_reason: null })] : [];
     return this.#event(JSON.stringify(choices), `,"usage":${JSON.stringify(usage)}`);
   }
 
-  /** An in-band error (spec:errors/6): the status went out long ago. */
+  /** An in-band error (spec:errors/6): the status has already been sent. */
   error(error: object): string {
     const failed: ChunkChoice = { ...emptyChoice, finish_reason: 'error', native_finish_reason: 'error' };
     const choices = [this.#kind === 'chat' ? chatChunkChoice(failed) : textChoice(failed)];
@@ -84,7 +88,7 @@ export class ChunkWriter {
   }
 }
 
-/** The body of a whole answer. */
+/** The body of a non-streamed response. */
 export function wholeBody(
   envelope: Envelope,
   answer: {
@@ -126,7 +130,7 @@ function chatChunkChoice(choice: ChunkChoice): object {
   };
 }
 
-/** Thoughts under the name that DeepSeek gave them: many clients read, and send back, no other. */
+/** Reasoning under the name that DeepSeek introduced: many clients read and send back only that. */
 export function reasoningContent(reasoning: string | undefined): { readonly reasoning_content?: string } {
   return reasoning === undefined ? {} : { reasoning_content: reasoning };
 }

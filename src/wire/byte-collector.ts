@@ -2,17 +2,20 @@
 const firstBlockBytes = 4_096;
 
 /**
- * The bytes of a body as they arrive, copied into one growing block: a piece that is kept as it came costs some 400 bytes of memory
- * however small it is, and pins the block of the network that it is part of.
+ * The bytes of a body as they arrive, copied into one growing block. Keeping a piece as it arrived
+ * costs some 400 bytes of memory whatever its size, and pins the network block that it is part of.
  */
 export class ByteCollector {
   readonly #maxBytes: number;
-  /** A body that comes as one piece is that piece. */
+  /** A body that arrives as one piece is that piece. */
   #only: Buffer | null = null;
   #block = Buffer.alloc(0);
   #length = 0;
 
-  /** No block is larger than `mostBytes`, unless that many bytes come: the declared length of the body, or the largest that is accepted. */
+  /**
+   * No block is larger than `maxBytes`, unless that many bytes arrive: the declared length of the
+   * body, or the largest accepted.
+   */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
@@ -21,7 +24,7 @@ export class ByteCollector {
     return this.#length;
   }
 
-  /** Bytes of memory that are held for the body. */
+  /** Bytes of memory used for the body. */
   get heldBytes(): number {
     return this.#only === null ? this.#block.length : this.#only.length;
   }
@@ -37,14 +40,14 @@ export class ByteCollector {
     this.#length += piece.length;
   }
 
-  /** All of them, once; they are not held here any more. */
+  /** Returns all bytes, once, and releases them. */
   take(): Buffer {
     const taken = this.#only ?? this.#block.subarray(0, this.#length);
     this.clear();
     return taken;
   }
 
-  /** Lets go of them. */
+  /** Releases the bytes. */
   clear(): void {
     this.#only = null;
     this.#block = Buffer.alloc(0);

@@ -1,50 +1,59 @@
 import type { Preferences } from './preferences.ts';
 
 /**
- * The inner language of the gateway: every dialect translates into it, every surface is built from it. It has the words of the
- * public chat format, since those are what is said most. Objects of an upstream are never passed on; these are built afresh.
+ * The internal format of the gateway: every dialect translates to it, every endpoint builds its
+ * response from it. It uses the names of the public chat format, because that is the most common
+ * one. Objects of an upstream are never passed on; these are built new.
  */
 
-/** The two ways to ask for text: `/chat/completions` and `/completions`. */
+/** The two kinds of request: `/chat/completions` and `/completions`. */
 export type CompletionKind = 'chat' | 'text';
 
-/** A request as read from its body: what routing needs, typed; all other known parameters as they came. */
+/**
+ * A request parsed from its body: what routing needs is typed, all other known parameters are as
+ * received.
+ */
 export interface CompletionRequest {
   readonly kind: CompletionKind;
-  /** The models to try, in order, each once. */
+  /** The models to try, in order, without duplicates. */
   readonly models: readonly string[];
   readonly stream: boolean;
-  /** `messages` or `prompt`, as it came: checked for shape, otherwise the client's own. */
+  /** `messages` or `prompt` as received: only the shape is checked. */
   readonly input: unknown;
-  /** Known parameters other than model, messages, prompt and stream; those with null left out. */
+  /** Known parameters except model, messages, prompt and stream; null values are omitted. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** Members of the body that had no effect, by name: unknown ones, and `-1` where that means no limit. */
+  /** Names of body members without effect: unknown ones, and `-1` where it means no limit. */
   readonly ignored: readonly string[];
-  /** Whether the client wants no thoughts in its answer; they are counted and billed all the same. */
+  /**
+   * Whether the client wants no reasoning in the response; it is counted and billed all the same.
+   */
   readonly hidesThoughts: boolean;
-  /** The most completion tokens the client asked for; null when it did not say. */
+  /** The client's limit of completion tokens; null when it set none. */
   readonly maxTokens: number | null;
-  /** How many choices are asked for. */
+  /** The number of choices requested. */
   readonly choices: number;
-  /** What kinds of input the messages carry beside text. */
+  /** Kinds of input in the messages, other than text. */
   readonly inputs: ReadonlySet<InputModality>;
-  /** How many media parts (images, audio, files) the messages carry. */
+  /** Number of media parts (images, audio, files) in the messages. */
   readonly mediaParts: number;
-  /** UTF-8 bytes of all text of the prompt, tools included, media left out: no tokenizer makes more tokens of it. */
+  /**
+   * UTF-8 bytes of all text of the prompt, tools included, media excluded: an upper bound of its
+   * tokens.
+   */
   readonly textBytes: number;
   /** Routing preferences of the client. */
   readonly provider: Preferences;
-  /** End-user id and session of the client's own, for the record. */
+  /** The client's own ids of end user and session, for the record. */
   readonly user: string | null;
   readonly sessionId: string | null;
 }
 
-/** Kinds of input that a model must declare before it is sent any. */
+/** Kinds of input that are sent only to a model that declares them. */
 export type InputModality = 'image' | 'audio' | 'file' | 'video';
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error';
 
-/** A part of a tool call as it streams; `index` says which call it continues. */
+/** A part of a streamed tool call; `index` is the call that it continues. */
 export interface ToolCallDelta {
   readonly index: number;
   readonly id?: string;
@@ -52,7 +61,7 @@ export interface ToolCallDelta {
   readonly function: { readonly name?: string; readonly arguments?: string };
 }
 
-/** What one chunk adds to a choice. Keys are absent, never null, when they say nothing. */
+/** What one chunk adds to a choice. Empty keys are absent, never null. */
 export interface Delta {
   readonly content?: string;
   readonly reasoning?: string;
@@ -72,39 +81,45 @@ export interface ChunkChoice {
   readonly logprobs: object | null;
 }
 
-/** Token counts as an upstream claims them: nothing in here has been believed yet. */
+/** Token counts that an upstream reports, not yet reconciled. */
 export interface UsageClaim {
   readonly promptTokens: unknown;
   readonly completionTokens: unknown;
   readonly reasoningTokens: unknown;
   readonly cacheReadTokens: unknown;
   readonly cacheWriteTokens: unknown;
-  /** Whether there were thoughts that the upstream does not count by themselves; they may be more than what was shown of them. */
+  /**
+   * Whether there was reasoning that the upstream does not count separately; there may be more of
+   * it than it returned.
+   */
   readonly uncountedThoughts?: boolean;
 }
 
-/** One piece of an answer. A whole answer is one piece. */
+/** One piece of a response. A non-streamed response is one piece. */
 export interface AnswerChunk {
   readonly choices: readonly ChunkChoice[];
   readonly usage: UsageClaim | null;
-  /** The upstream's own id of the answer. */
+  /** The upstream's own id of the response. */
   readonly upstreamId: string | null;
   readonly systemFingerprint: string | null;
   readonly serviceTier: string | null;
 }
 
-/** Whether a chunk says anything: a bare role chunk does not, and does not commit the response (design: the first-byte rule). */
+/**
+ * Whether a chunk has content. A chunk with only a role has none, and does not commit the response
+ * (the first-byte rule).
+ */
 export function isMeaningful(chunk: AnswerChunk): boolean {
   return chunk.choices.some((choice) => choice.finish_reason !== null || hasContent(choice.delta));
 }
 
-/** A choice without what the model thought. */
+/** A choice without its reasoning. */
 export function withoutThoughts(choice: ChunkChoice): ChunkChoice {
   const { reasoning: _, reasoning_details: __, ...delta } = choice.delta;
   return { ...choice, delta };
 }
 
-/** Whether a delta adds anything to its choice. */
+/** Whether a delta adds content to its choice. */
 export function hasContent(delta: Delta): boolean {
   return (
     (delta.content !== undefined && delta.content !== '') ||

@@ -2,7 +2,7 @@ import { type Transferable, Worker } from 'node:worker_threads';
 import { describeError, type Log } from '../log/log.ts';
 import type { Clock, Timer } from '../time/clock.ts';
 
-/** What a thread is sent, and what it answers, once for each job. */
+/** The message to a thread, and its reply, once for each job. */
 export interface ThreadJob<Job> {
   readonly id: number;
   readonly job: Job;
@@ -12,21 +12,24 @@ export interface ThreadAnswer<Answer> {
   readonly answer: Answer;
 }
 
-/** After a thread died no other is begun for this long. */
+/** After a thread crashed, no other is started for this long. */
 const afterCrashMs = 60_000;
 
-/** What a thread is made of. */
+/** The parts of a job thread. */
 export interface JobThreadParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly name: string;
-  /** Its program: takes each `ThreadJob` in turn and posts its `ThreadAnswer`. */
+  /** Its program: handles each `ThreadJob` in turn and posts its `ThreadAnswer`. */
   readonly script: URL;
-  /** A thread that has had nothing to do for this long is ended. */
+  /** A thread that is idle for this long is stopped. */
   readonly idleMs: number;
 }
 
-/** One thread for work that would block this one. It begins with the first job, and ends when there is none for a while. */
+/**
+ * One thread for work that would block this one. It starts with the first job, and stops when idle
+ * for a while.
+ */
 export class JobThread<Job, Answer> {
   readonly #parts: JobThreadParts;
   #worker: Worker | null = null;
@@ -40,12 +43,15 @@ export class JobThread<Job, Answer> {
     this.#parts = parts;
   }
 
-  /** Whether it is running. */
+  /** Whether the thread is running. */
   get isRunning(): boolean {
     return this.#worker !== null;
   }
 
-  /** Does a job; null when the thread cannot or did not do it. Never rejects. What is transferred is lost here either way. */
+  /**
+   * Runs a job; null when the thread could not or did not complete it. Never rejects. Transferred
+   * values are lost here either way.
+   */
   async ask(job: Job, transfer: readonly Transferable[] = []): Promise<Answer | null> {
     const worker = this.#worker ?? this.#begin();
     if (worker === null) return null;
@@ -59,7 +65,7 @@ export class JobThread<Job, Answer> {
     });
   }
 
-  /** Ends the thread; jobs that it had not done are answered with null. */
+  /** Stops the thread; unfinished jobs return null. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#end(this.#worker);
@@ -85,7 +91,7 @@ export class JobThread<Job, Answer> {
     this.#idle = this.#parts.clock.after(this.#parts.idleMs, () => void this.#end(this.#worker));
   }
 
-  /** It ended without being told to. */
+  /** The thread ended unexpectedly. */
   #gone(worker: Worker): void {
     if (this.#worker !== worker) return;
     this.#restMs = this.#parts.clock.monotonic() + afterCrashMs;

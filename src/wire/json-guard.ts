@@ -1,25 +1,29 @@
 import { randomInt } from 'node:crypto';
 
-/** The shape a JSON body may have at most. */
+/** Limits on the shape of a JSON body. */
 export interface JsonLimits {
   /** Nesting of objects and arrays. */
   readonly depth: number;
-  /** Objects, arrays and commas together: bounds what parsing costs. */
+  /** Objects, arrays and commas together: bounds the cost of parsing. */
   readonly parts: number;
-  /** Names and texts together: each costs the engine ten times what a number costs. */
+  /** Names and strings together: each costs the engine ten times as much as a number. */
   readonly strings: number;
   /**
-   * Distinct sequences of member names from the start of an object. The engine makes a hidden class, or grows a hash table, for
-   * each; an object like one before it costs a tenth.
+   * Distinct sequences of member names from the start of an object. The engine creates a hidden
+   * class, or grows a hash table, for each; an object like an earlier one costs a tenth.
    */
   readonly shapes: number;
-  /** Escapes of characters that are written as escapes again: quotes, backslashes, control characters and lone surrogates. */
+  /**
+   * Escapes of characters that are escaped again on output: quotes, backslashes, control characters
+   * and lone surrogates.
+   */
   readonly escapes: number;
 }
 
 /**
- * Far above any real request: the largest are a few long strings. `JSON.parse` spends 6 s and 820 MB on 25 MB of `{},`, and 350 ms
- * on 250,000 member names; 20,000 shapes cost some 25 ms. `JSON.stringify`, for the upstream, spends 550 ms on 25 MB of `\ud800`.
+ * Far above any real request: the largest are a few long strings. `JSON.parse` needs 6 s and 820 MB
+ * for 25 MB of `{},`, and 350 ms for 250,000 member names; 20,000 shapes cost some 25 ms.
+ * `JSON.stringify`, for the upstream, needs 550 ms for 25 MB of `\ud800`.
  */
 export const bodyLimits: JsonLimits = {
   depth: 128,
@@ -30,8 +34,9 @@ export const bodyLimits: JsonLimits = {
 };
 
 /**
- * An upstream's answer may be larger: 100,000 tokens with two alternatives each are a million parts. Much deeper values cannot be
- * written again: `JSON.stringify` overflows the stack at some 5,000 levels, where `JSON.parse` knows no end.
+ * An upstream's response may be larger: 100,000 tokens with two alternatives each are a million
+ * parts. Deeper values cannot be serialized: `JSON.stringify` overflows the stack at some 5,000
+ * levels, while `JSON.parse` has no limit.
  */
 export const answerLimits: JsonLimits = {
   depth: 128,
@@ -41,7 +46,7 @@ export const answerLimits: JsonLimits = {
   escapes: Number.POSITIVE_INFINITY,
 };
 
-/** Why a body must be refused. */
+/** Why a body is rejected. */
 export type JsonFault = 'too_deep' | 'too_many_parts' | 'too_many_shapes' | 'too_many_escapes';
 
 const quote = 0x22;
@@ -54,26 +59,36 @@ const closeBracket = 0x5d;
 const letterU = 0x75;
 const slash = 0x2f;
 
-/** A string is looked at byte by byte for so long before a native search, which takes 50 ns to begin, goes on. */
+/**
+ * A string is checked byte by byte this far; then a native search continues, which takes 50 ns to
+ * start.
+ */
 const lookedAtBytes = 64;
-/** What `JSON.parse` and what follows it cost, in nanoseconds; measured, each with the values that cost most. */
+/**
+ * The cost of `JSON.parse` and of what follows, in nanoseconds, each measured with the most
+ * expensive values.
+ */
 const partNs = 50;
 const stringNs = 700;
 const shapeNs = 1_700;
 const escapeNs = 25;
 const byteNs = 4;
 
-/** Names are hashed with a number that no client knows, so that none can make its names look alike. */
+/**
+ * Names are hashed with a random number that no client knows, so that no client can provoke
+ * collisions.
+ */
 const multiplier = randomInt(1 << 20, 1 << 30) | 1;
 
-/** Whether a text's shape is beyond the limits. */
+/** Whether a text's shape exceeds the limits. */
 export function isHostile(text: string, limits: JsonLimits): boolean {
   return new JsonGuard(limits).push(Buffer.from(text)) !== null;
 }
 
 /**
- * Watches the bytes of a JSON body as they arrive and says when its shape is hostile, before anything is parsed. Long strings are
- * skipped with native searches, so a body of one long string costs next to nothing. It does not validate JSON.
+ * Checks the bytes of a JSON body as they arrive and reports a hostile shape before anything is
+ * parsed. Long strings are skipped with native searches, so a body of one long string costs almost
+ * nothing. Does not validate JSON.
  */
 export class JsonGuard {
   readonly #limits: JsonLimits;
@@ -82,14 +97,17 @@ export class JsonGuard {
   #escapes = 0;
   #bytes = 0;
   #inString = false;
-  /** Whether the string is the name of a member. */
+  /** Whether the current string is the name of a member. */
   #inName = false;
-  /** Whether the next string is one. */
+  /** Whether the next string is a name. */
   #expectsName = false;
-  /** What of an escape has come: 0 nothing, 1 the backslash, 2 to 5 so many characters of it with the `u`. */
+  /**
+   * How much of an escape was read: 0 nothing, 1 the backslash, 2 to 5 that many characters
+   * including the `u`.
+   */
   #escape = 0;
   #unit = 0;
-  /** Whether the unit before was the first half of a surrogate pair. */
+  /** Whether the previous unit was the first half of a surrogate pair. */
   #inPair = false;
   /** For each open object the hash of its names so far, for each open array null. */
   readonly #open: (number | null)[] = [];
@@ -100,7 +118,7 @@ export class JsonGuard {
     this.#limits = limits;
   }
 
-  /** About how long it takes to parse what came, in milliseconds. */
+  /** The estimated time to parse the bytes so far, in milliseconds. */
   get parseMs(): number {
     return (
       (this.#bytes * byteNs +
@@ -112,12 +130,12 @@ export class JsonGuard {
     );
   }
 
-  /** What came, and what it costs to parse beyond plain text, in bytes of plain text. */
+  /** The bytes so far, plus the extra cost to parse them, expressed as bytes of plain text. */
   get weightBytes(): number {
     return Math.ceil((this.parseMs * 1e6) / byteNs);
   }
 
-  /** Takes the next bytes; returns why the body must be refused, or null. */
+  /** Checks the next bytes; returns why the body is rejected, or null. */
   push(bytes: Buffer): JsonFault | null {
     this.#bytes += bytes.length;
     let at = 0;
@@ -135,7 +153,7 @@ export class JsonGuard {
     return null;
   }
 
-  /** Takes a byte outside of strings. */
+  /** Checks a byte outside strings. */
   #take(byte: number): JsonFault | null {
     switch (byte) {
       case quote:
@@ -168,10 +186,10 @@ export class JsonGuard {
     return this.#parts > this.#limits.parts ? 'too_many_parts' : null;
   }
 
-  /** At the end of a name; true when there are too many shapes. */
+  /** Called at the end of a name; true when there are too many shapes. */
   #isNewShape(): boolean {
     this.#inName = false;
-    // What divides names, so that "a", "b" is not "ab".
+    // Separates names, so that "a", "b" differs from "ab".
     const shape = (Math.imul(this.#hash, multiplier) + 0x1_01) >>> 0;
     this.#open[this.#open.length - 1] = shape;
     this.#shapes ??= new Set();
@@ -179,7 +197,10 @@ export class JsonGuard {
     return this.#shapes.size > this.#limits.shapes;
   }
 
-  /** The offset after the string that `from` is inside of, or the end of the bytes when it goes on beyond them. */
+  /**
+   * The offset after the string that contains `from`, or the end of the bytes when it continues
+   * beyond them.
+   */
   #skipString(bytes: Buffer, from: number): number {
     let at = from;
     let nextQuote = -1;
@@ -213,7 +234,10 @@ export class JsonGuard {
     return at;
   }
 
-  /** Takes escapes with a `u` that follow each other, but the last one and one that is cut; the offset behind them, at a backslash. */
+  /**
+   * Skips consecutive `\u` escapes, except the last one and a truncated one; returns the offset
+   * after them, at a backslash.
+   */
   #skipUnits(bytes: Buffer, from: number): number {
     let at = from;
     while (at + 6 < bytes.length && bytes[at + 6] === backslash && bytes[at + 1] === letterU) {
@@ -228,7 +252,7 @@ export class JsonGuard {
     return at;
   }
 
-  /** Adds the plain characters of a name to its hash; the offset behind them. */
+  /** Adds the plain characters of a name to its hash; returns the offset after them. */
   #hashName(bytes: Buffer, from: number): number {
     let hash = this.#hash;
     let at = from;
@@ -241,7 +265,7 @@ export class JsonGuard {
     return at;
   }
 
-  /** Takes what there is of an escape; the offset behind it. */
+  /** Reads as much of an escape as there is; returns the offset after it. */
   #skipEscape(bytes: Buffer, from: number): number {
     let at = from;
     while (at < bytes.length && this.#escape > 0) {
@@ -253,7 +277,7 @@ export class JsonGuard {
     return at;
   }
 
-  /** Takes a byte of an escape, and counts one that is written as an escape again. */
+  /** Reads a byte of an escape, and counts an escape that is escaped again on output. */
   #takeEscaped(byte: number): void {
     if (this.#escape === 1 && byte === letterU) {
       this.#escape = 2;
@@ -281,7 +305,7 @@ export class JsonGuard {
     }
     this.#endPair();
     if (unit >= 0xd800 && unit <= 0xdbff) this.#inPair = true;
-    // To write a lone surrogate costs six times as much.
+    // A lone surrogate costs six times as much to write.
     else if (isSecondHalf) this.#escapes += 6;
     else if (unit < 0x20 || unit === quote || unit === backslash) this.#escapes += 1;
   }
@@ -292,12 +316,12 @@ export class JsonGuard {
   }
 }
 
-/** The value of a hexadecimal digit, whichever case it has; what is none fails when it is parsed. */
+/** The value of a hexadecimal digit in either case. An invalid digit fails later in the parser. */
 function digitOf(byte = 0): number {
   return (byte & 0x0f) + (byte > 0x39 ? 9 : 0);
 }
 
-/** The offset of the next quote or backslash, or one before it: `lookedAtBytes` further on at most. */
+/** The offset of the next quote or backslash, or an earlier one, at most `lookedAtBytes` away. */
 function plainUntil(bytes: Buffer, from: number): number {
   const stop = Math.min(bytes.length, from + lookedAtBytes);
   let at = from;

@@ -3,27 +3,34 @@ import type { Clock } from '../time/clock.ts';
 import { JobThread } from './job-thread.ts';
 import { type ParsedJson, parseJson } from './parse-json.ts';
 
-/** What takes longer is parsed in a thread, in milliseconds: what a thread answers takes a third of that to receive. */
+/**
+ * Bodies that take longer are parsed in a thread, in milliseconds: receiving a thread's result
+ * takes a third of the parse time.
+ */
 const hereMs = 4;
-/** A thread that has had nothing to do for this long is ended: it keeps what it has parsed until it collects. */
+/**
+ * A thread that is idle for this long is stopped: it keeps what it parsed until it collects
+ * garbage.
+ */
 const idleMs = 10_000;
-/** A body of so many bytes or fewer may lie in a block of the network that others use too. */
+/** A body of this size or smaller may lie in a network block that others share. */
 const sharedBytes = 65_536;
 
-/** A body to parse, and for whom. */
+/** A body to parse, and its client. */
 export interface JsonBody {
   readonly bytes: Buffer;
-  /** About how long that takes, milliseconds. */
+  /** Estimated time to parse it, milliseconds. */
   readonly parseMs: number;
 }
 
 /**
- * Parses bodies: what is quick at once, what is not in a thread, so that nobody else waits for it. The thread takes one body at a
- * time, and the clients in turn: many bodies of one do not keep those of another waiting.
+ * Parses bodies: quick ones at once, others in a thread, so that other requests do not wait. The
+ * thread takes one body at a time and the clients in turn: many bodies of one client do not delay
+ * those of another.
  */
 export class JsonParser {
   readonly #thread: JobThread<Uint8Array, ParsedJson>;
-  /** Of each client that has bodies waiting, in the order of their turns. */
+  /** The waiting bodies of each client, in the order of the clients' turns. */
   readonly #lines = new Map<string, (() => Promise<void>)[]>();
   #isRunning = false;
 
@@ -40,7 +47,10 @@ export class JsonParser {
     return this.#thread.isRunning;
   }
 
-  /** Parses a body, whose bytes are lost then. Rejects when the thread died, or with the signal's reason when that aborts first. */
+  /**
+   * Parses a body; its bytes cannot be used afterwards. Rejects when the thread crashed, or with
+   * the signal's reason when that aborts first.
+   */
   parse(body: JsonBody, client: string, signal: AbortSignal): ParsedJson | Promise<ParsedJson> {
     if (body.parseMs <= hereMs) return parseJson(body.bytes);
     return new Promise((resolve, reject) => {
@@ -54,7 +64,7 @@ export class JsonParser {
     });
   }
 
-  /** Ends the thread. */
+  /** Stops the thread. */
   close(): Promise<void> {
     return this.#thread.close();
   }
@@ -65,7 +75,9 @@ export class JsonParser {
     this.#isRunning = false;
   }
 
-  /** The next body of the client whose turn it is; the client's next turn is after all others'. */
+  /**
+   * The next body of the client whose turn it is. That client's next turn comes after all others.
+   */
   #next(): (() => Promise<void>) | undefined {
     for (const [client, line] of this.#lines) {
       const next = line.shift();

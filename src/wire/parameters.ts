@@ -23,7 +23,7 @@ const oneOf = (...values: readonly string[]): Rule =>
   rule(requirements.oneOf(values), (value) => isString(value) && values.includes(value));
 const efforts = oneOf('max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none');
 
-/** Parameters that both endpoints take. */
+/** Parameters of both endpoints. */
 const shared: Readonly<Record<string, Rule>> = {
   max_tokens: integer(1),
   temperature: number(0, 2),
@@ -44,7 +44,10 @@ const shared: Readonly<Record<string, Rule>> = {
   include_reasoning: boolean,
 };
 
-/** Every parameter that is known, by endpoint, with its rule: these are checked and passed on, all others are dropped. */
+/**
+ * Every known parameter by endpoint, with its rule: these are checked and passed on, all others are
+ * dropped.
+ */
 export const parametersOf: Readonly<Record<'chat' | 'text', Readonly<Record<string, Rule>>>> = {
   chat: {
     ...shared,

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** What the bytes of a body turned out to be. */
+/** The result of parsing a body. */
 export type ParsedJson =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'not_utf8' }

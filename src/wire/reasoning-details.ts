@@ -1,6 +1,6 @@
 /**
- * An entry of `reasoning_details` in OpenRouter's shapes. A stream gives a thought in pieces, each with the thought's `index`;
- * a client sends them back as they came, or joined.
+ * An entry of `reasoning_details` in OpenRouter's shapes. A stream delivers an entry in pieces,
+ * each with the entry's `index`; a client sends them back as received, or joined.
  */
 export interface ReasoningDetail {
   readonly type: 'reasoning.text' | 'reasoning.summary' | 'reasoning.encrypted';
@@ -8,7 +8,7 @@ export interface ReasoningDetail {
   readonly summary?: string;
   readonly signature?: string;
   readonly data?: string;
-  /** The tool call that an encrypted thought belongs to. */
+  /** The tool call that an encrypted entry belongs to. */
   readonly id?: string;
   readonly format: string;
   readonly index: number;
@@ -16,18 +16,23 @@ export interface ReasoningDetail {
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** A thought that is text and nothing else, as an entry. Clients that send back only entries return the thought then. */
+/**
+ * An entry for reasoning that is plain text. Clients that send back only entries return it then.
+ */
 export function detailOfText(text: string): ReasoningDetail {
   return { type: 'reasoning.text', text, format: 'unknown', index: 0 };
 }
 
-/** The text of the entries, joined: `text` of texts, `summary` of summaries. Empty when there is none. */
+/**
+ * The text of the entries, joined: `text` of texts, `summary` of summaries. Empty when there is
+ * none.
+ */
 export function textOfDetails(details: unknown): string {
   if (!Array.isArray(details)) return '';
   return details.map((detail) => (isEntry(detail) ? (textIn(detail) ?? '') : '')).join('');
 }
 
-/** Whether some entry holds what its text alone does not say: a signature, encrypted data, a format of its own. */
+/** Whether some entry has more than its text: a signature, encrypted data, a format of its own. */
 export function hasMoreThanText(details: unknown): boolean {
   if (!Array.isArray(details)) return false;
   return details.some(
@@ -39,7 +44,7 @@ export function hasMoreThanText(details: unknown): boolean {
   );
 }
 
-/** Joins the pieces of each thought: neighbours of the same type and index. Entries of other kinds stay as they are. */
+/** Joins consecutive pieces of the same type and index. Entries of other kinds stay as they are. */
 export function joinDetails<T>(details: readonly T[]): readonly T[] {
   const joined: T[] = [];
   for (const detail of details) {

@@ -1,17 +1,24 @@
 import { StringDecoder } from 'node:string_decoder';
 
-/** The longest event data that is taken from an upstream, in UTF-16 units: an image in base64 fits, a runaway line does not. */
+/**
+ * The longest event data accepted from an upstream, in UTF-16 units: an image in base64 fits, an
+ * endless line does not.
+ */
 export const maxEventDataLength = 16 * 1024 * 1024;
 
 /** The stream's terminator. */
 export const doneData = '[DONE]';
 
 /**
- * Splits the bytes of an event stream into the data of its events: LF, CRLF and CR line ends, a byte order mark, comments,
- * events of several data lines, and characters cut anywhere by the network.
+ * Splits the bytes of an event stream into the data of its events. Handles LF, CRLF and CR line
+ * ends, a byte order mark, comments, events of several data lines, and characters cut anywhere by
+ * the network.
  */
 export class SseDecoder {
-  /** Only while a character is cut: nearly every piece ends with a line, and a decoder takes 400 bytes. */
+  /**
+   * Set only while a character is cut: nearly every piece ends with a line, and a decoder takes 400
+   * bytes.
+   */
   #utf8: StringDecoder | null = null;
   #pending = '';
   #data: string | null = null;
@@ -24,7 +31,7 @@ export class SseDecoder {
     return this.#isTooLong;
   }
 
-  /** Takes the next bytes and returns the data of the events they complete. */
+  /** Decodes the next bytes and returns the data of the events they complete. */
   push(bytes: Buffer): readonly string[] {
     let text = this.#isTooLong ? '' : this.#decode(bytes);
     if (text === '') return [];
@@ -47,7 +54,7 @@ export class SseDecoder {
     return events;
   }
 
-  /** The data of a last event that no blank line ended: upstreams that close at once after it mean it. */
+  /** The data of a last event without its blank line: some upstreams close right after it. */
   end(): readonly string[] {
     const events: string[] = [];
     if (this.#isTooLong) return events;
@@ -72,7 +79,10 @@ export class SseDecoder {
     this.#checkLength(this.#data);
   }
 
-  /** A whole line is held to the same limit as one whose end has not come, so that the result does not depend on how bytes are read. */
+  /**
+   * A complete line has the same limit as an incomplete one, so that the result does not depend on
+   * how bytes are read.
+   */
   #checkLength(text: string): void {
     this.#isTooLong ||= text.length > maxEventDataLength;
   }
@@ -98,5 +108,5 @@ export function sseEvent(data: string): string {
   return `data: ${data}\n\n`;
 }
 
-/** A comment: keeps a silent connection alive without saying anything. */
+/** A comment: keeps a silent connection alive without an event. */
 export const sseKeepAlive = ': keep-alive\n\n';

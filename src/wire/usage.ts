@@ -1,6 +1,9 @@
 import { type Krw, krwToNumber } from '../money/krw.ts';
 
-/** The token counts that are billed. Whole numbers; cache tokens are part of the prompt, reasoning tokens of the completion. */
+/**
+ * The billed token counts. Whole numbers; cache tokens are part of the prompt, reasoning tokens of
+ * the completion.
+ */
 export interface Usage {
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -18,15 +21,16 @@ export const noUsage: Usage = {
   cacheWriteTokens: 0,
 };
 
-/** What a generation cost, and the part of it that the prompt caused (for display). */
+/** The cost of a generation, and the prompt's part of it (for display). */
 export interface Bill {
   readonly cost: Krw;
   readonly promptCost: Krw;
 }
 
 /**
- * The `usage` object of an answer: all details complete, costs as JSON numbers in won. `upstream_inference_cost` is null since
- * there is no own provider key: clients that add it to `cost` would count twice.
+ * The `usage` object of a response: all details present, costs as JSON numbers in won.
+ * `upstream_inference_cost` is null because there is no provider key of the client's own; clients
+ * that add it to `cost` would count twice.
  */
 export function usageBody(usage: Usage, bill: Bill): object {
   return {

@@ -36,7 +36,7 @@ const shared = {
 
 const part = z.looseObject({ type: z.string() });
 
-/** The body of `POST /chat/completions`. Members that are not named here are dropped. */
+/** The body of `POST /chat/completions`. Unlisted members are dropped. */
 export const chatAskShape = z.looseObject({
   ...model,
   messages: z

@@ -4,7 +4,7 @@ import { count, won } from './common.ts';
 const finishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'error']);
 const record = z.record(z.string(), z.unknown());
 
-/** What was used and what it cost. */
+/** Usage and cost. */
 export const usageShape = z.strictObject({
   prompt_tokens: count,
   completion_tokens: count,
@@ -54,7 +54,7 @@ const choiceEnd = {
 
 const head = { id: z.string().startsWith('gen-'), created: z.int(), model: z.string(), provider: z.string() };
 
-/** A whole answer to a conversation. */
+/** A non-streamed chat completion. */
 export const chatAnswerShape = z.strictObject({
   ...head,
   object: z.literal('chat.completion'),
@@ -77,7 +77,7 @@ export const chatAnswerShape = z.strictObject({
   usage: usageShape,
 });
 
-/** One event of a streamed conversation. */
+/** One event of a streamed chat completion. */
 export const chatChunkShape = z.strictObject({
   ...head,
   object: z.literal('chat.completion.chunk'),
@@ -109,7 +109,7 @@ export const chatChunkShape = z.strictObject({
 
 const textChoice = z.strictObject({ ...choiceEnd, text: z.string(), reasoning: z.string().optional() });
 
-/** A whole continuation of a text. */
+/** A non-streamed text completion. */
 export const textAnswerShape = z.strictObject({
   ...head,
   object: z.literal('text_completion'),
@@ -119,7 +119,7 @@ export const textAnswerShape = z.strictObject({
   usage: usageShape,
 });
 
-/** One event of a streamed continuation. */
+/** One event of a streamed text completion. */
 export const textChunkShape = z.strictObject({
   ...head,
   object: z.literal('text_completion'),

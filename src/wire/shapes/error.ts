@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The body of every error under `/api/v1` but 413 (spec:errors/1). */
+/** The body of every error under `/api/v1` except 413 (spec:errors/1). */
 export const errorShape = z.strictObject({
   error: z.strictObject({
     code: z.int().min(400).max(599).describe('Equals the HTTP status'),

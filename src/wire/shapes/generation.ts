@@ -21,7 +21,7 @@ export const generationShape = z.strictObject({
   external_user: text,
   origin: z.string().describe('Of the referer; empty without one'),
   http_referer: text,
-  app_title: text.describe('As the request said; else the name of the app'),
+  app_title: text.describe('From the request; else the name of the app'),
   user_agent: text,
   streamed: z.boolean().nullable(),
   cancelled: z.boolean(),
@@ -84,7 +84,7 @@ export const generationShape = z.strictObject({
         .min(1)
         .optional()
         .describe(
-          'Parameters that were not sent as they were said, since the candidate does not take them so',
+          'Parameters that were not sent as received, because the candidate does not accept them as such',
         ),
     }),
   ),

@@ -35,7 +35,7 @@ export const keyShape = z.strictObject({
   external_user: z.null(),
 });
 
-/** `POST /keys`: the plaintext is in here and nowhere else. */
+/** `POST /keys`: the only response with the plaintext key. */
 export const createdKeyShape = z.strictObject({ data: keyShape, key: z.string() });
 
 /** `DELETE /keys/{hash}`. */
@@ -55,7 +55,7 @@ export const newKeyShape = z.looseObject({
   expires_at: z.iso.datetime({ offset: true }).nullable().optional(),
 });
 
-/** The body of `PATCH /keys/{hash}`: what is not sent stays as it is; null removes the limit. */
+/** The body of `PATCH /keys/{hash}`: absent members keep their value; null removes the limit. */
 export const keyChangeShape = z.looseObject({
   name: z.string().min(1).max(500).optional(),
   disabled: z.boolean().optional(),
