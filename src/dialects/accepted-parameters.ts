@@ -4,7 +4,7 @@ import { rulesForModel, rulesOf } from './openai/providers.ts';
 import { acceptedOf } from './openai/translate.ts';
 import { sdkParameters } from './sdk/accepted-parameters.ts';
 
-/** Where a request would go. */
+/** The destination of a request. */
 export interface AcceptedBy {
   readonly dialect: 'openai' | 'anthropic' | 'google' | 'bedrock';
   readonly variant: Variant;
@@ -13,7 +13,7 @@ export interface AcceptedBy {
   readonly modelId: string;
 }
 
-/** The parameters of a conversation that are passed on to an upstream of which nothing is declared. */
+/** The chat parameters that are passed on to an upstream that declares none. */
 export function acceptedParameters({ dialect, variant, model, modelId }: AcceptedBy): readonly string[] {
   const known = Object.keys(parametersOf.chat);
   if (dialect !== 'openai') return known.filter((name) => sdkParameters.has(name));

@@ -2,76 +2,103 @@ import type { ParameterOverrides, Variant } from '../config/variants.ts';
 import type { AnswerChunk, CompletionRequest } from '../wire/chat.ts';
 import type { ParameterChange } from './parameter-change.ts';
 
-/** What a dialect needs to know of the candidate it writes for. */
+/** What a dialect needs to know about the candidate. */
 export interface Destination {
   /** The model's name at the upstream. */
   readonly model: string;
-  /** The model's id in the catalogue: what it is, where its name at the upstream does not say so. */
+  /** The model's id in the catalogue: identifies the model where its upstream name does not. */
   readonly modelId: string;
-  /** Parameters that the upstream is declared to understand; null when nothing is declared: then all known ones are sent. */
+  /**
+   * Parameters that the upstream is declared to support; null when nothing is declared: then all
+   * known ones are sent.
+   */
   readonly supportedParameters: ReadonlySet<string> | null;
-  /** The longest completion that is declared of the candidate, in tokens; null when only its context limits it. */
+  /**
+   * The candidate's declared maximum of completion tokens; null when only its context limits it.
+   */
   readonly maxCompletionTokens: number | null;
-  /** Which API it is, where the dialect has several. */
+  /** The API, where the dialect has several. */
   readonly variant: Variant;
-  /** What the operator says of single parameters. */
+  /** The operator's overrides of single parameters. */
   readonly overrides: ParameterOverrides;
 }
 
-/** Of an upstream's own words this much is kept, so that secrets in them are found whole before they are cut further. */
+/**
+ * Length kept of an upstream's error message: long enough that secrets in it are found whole before
+ * it is cut further.
+ */
 export const maxReasonLength = 4_000;
 
-/** A request in the upstream's words. */
+/** A request in the upstream's format. */
 export interface EncodedRequest {
   /** Appended to the provider's base URL, such as `/chat/completions`. */
   readonly path: string;
-  /** Headers of this request alone, names in small letters; those of the connection stand beside them. */
+  /**
+   * Headers of this request only, names in lower case; those of the connection are added
+   * separately.
+   */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** What an upstream's words turned out to be: a piece of the answer, an error said in an answer's place, or nothing to say. */
+/** A decoded part of a response: a piece of it, an error in its place, or nothing. */
 export type DecodedEvent =
   | { readonly kind: 'chunk'; readonly chunk: AnswerChunk }
   | { readonly kind: 'done' }
   | { readonly kind: 'error'; readonly status: number | null; readonly reason: string }
   | { readonly kind: 'malformed'; readonly reason: string };
 
-/** Where the bytes of a streamed answer come from: what has arrived and was not taken, null at the end. Rejects when it broke off. */
+/**
+ * The bytes of a streamed response: what has arrived since the last read, null at the end. Rejects
+ * when the stream broke off.
+ */
 export interface Bytes {
   next(): Promise<readonly Buffer[] | null>;
 }
 
-/** What is understood of a stream, as its bytes come: the next words, null at the end. Rejects as its bytes do, and with `RangeError`. */
+/**
+ * Decodes a stream as its bytes arrive: the next events, null at the end. Rejects as its bytes do,
+ * and with `RangeError`.
+ */
 export interface StreamDecoder {
   next(): Promise<readonly DecodedEvent[] | null>;
 }
 
-/** One request to an upstream, and the reader of what it answers: as a whole or as a stream, one of the two, once. */
+/**
+ * One request to an upstream, and the decoder of its response, which is read once: in full or as a
+ * stream.
+ */
 export interface UpstreamCodec {
   readonly request: EncodedRequest;
-  /** What became of parameters that were not sent as the client said them. */
+  /** The parameters that were not sent as received. */
   readonly changes: readonly ParameterChange[];
-  /** The content type of a streamed answer, any other answer being a whole one; null when only a whole one can be read. */
+  /**
+   * The content type of a streamed response; any other type is read in full. Null when only a full
+   * response can be read.
+   */
   readonly streamType: string | null;
   readWhole(body: Buffer): DecodedEvent | Promise<DecodedEvent>;
-  /** `answerId` is how the answer's headers name it, should the stream itself not do so. */
+  /** `answerId` is the id in the response headers, used when the stream has none. */
   readStream(bytes: Bytes, answerId: string | null): StreamDecoder;
 }
 
-/** The dialect has no words for a request, so no candidate that speaks it can take the request. */
+/** The dialect cannot express a request, so no candidate with this dialect can take it. */
 export class UnsupportedRequest extends Error {
   override readonly name = 'Unsayable';
 }
 
 /**
- * How one family of upstreams is spoken to. Translation only: it opens no connection and has no clock, so recorded bytes are a
- * complete test of a dialect. Whole and streamed answers share every translator.
+ * Translates for one family of upstreams. It opens no connection and has no clock, so recorded
+ * bytes are a complete test of a dialect. Streamed and non-streamed responses share every
+ * translator.
  */
 export interface Dialect {
   readonly name: string;
-  /** Puts a request into the upstream's words. Throws `Unsayable` when it has none for it. */
+  /**
+   * Encodes the request in the upstream's format. Throws `UnsupportedRequest` when the format
+   * cannot express it.
+   */
   encode(ask: CompletionRequest, to: Destination): UpstreamCodec | Promise<UpstreamCodec>;
-  /** The upstream's words for why it refused, for the log only. */
+  /** The upstream's error message, for the log only. */
   parseErrorMessage(body: string): string;
 }

@@ -1,10 +1,13 @@
 import type { Destination } from './dialect.ts';
 import { reasoningParameters } from './reasoning.ts';
 
-/** Sent whatever the upstream declares: leaving one out would change what the answer may cost or say. */
+/** Sent even if not declared: omitting one would change the cost or the content of the response. */
 const always = new Set(['max_tokens', 'max_completion_tokens', 'stop', 'n', 'user']);
 
-/** The parameters that the destination understands, all of them when it declares nothing, but for those that the operator drops. */
+/**
+ * The parameters that the destination supports, all of them when it declares none, except those
+ * that the operator drops.
+ */
 export function knownParameters(
   parameters: Readonly<Record<string, unknown>>,
   to: Destination,
@@ -17,7 +20,10 @@ export function knownParameters(
   return Object.fromEntries(sent);
 }
 
-/** Whether a parameter is among those that are declared. One that is meaningless by itself is supported with the one that it belongs to. */
+/**
+ * Whether a parameter is declared. A parameter that needs another one is supported together with
+ * it.
+ */
 export function isSupported(name: string, known: ReadonlySet<string>): boolean {
   switch (name) {
     case 'tool_choice':

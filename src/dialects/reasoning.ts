@@ -1,20 +1,20 @@
-/** How much a model is to think. */
+/** How much a model should reason. */
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
-/** What a request says of thinking. */
+/** The reasoning options of a request. */
 export interface ReasoningOptions {
-  /** Whether it says anything at all. */
+  /** Whether the request sets any. */
   readonly stated: boolean;
   readonly effort: Effort | null;
-  /** Tokens to think with. */
+  /** Tokens for reasoning. */
   readonly budget: number | null;
-  /** Whether it says no more than that there is to be thinking, or none. */
+  /** Whether the request only turns reasoning on or off. */
   readonly isSwitch: boolean;
-  /** Whether thoughts are part of the answer. */
+  /** Whether the response includes the reasoning. */
   readonly shown: boolean;
 }
 
-/** What part of the completion an effort may think with, as OpenRouter has it. */
+/** The share of the completion that an effort may use for reasoning, as in OpenRouter. */
 const shares: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
   minimal: 0.1,
   low: 0.2,
@@ -23,10 +23,10 @@ const shares: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
   xhigh: 0.95,
   max: 0.95,
 };
-/** The least that thinking takes where it is given a budget. */
+/** The minimum reasoning budget. */
 const minBudget = 1024;
 
-/** The parameters that say how a model is to think. */
+/** The parameters that control reasoning. */
 export const reasoningParameters = [
   'reasoning',
   'reasoning_effort',
@@ -35,7 +35,7 @@ export const reasoningParameters = [
   'enable_thinking',
 ] as const;
 
-/** Reads `reasoning`, the two parameters that it replaced, and the two that other APIs have for it. */
+/** Reads `reasoning`, the two parameters that it replaced, and the two of other APIs. */
 export function readReasoning(parameters: Readonly<Record<string, unknown>>): ReasoningOptions {
   const { reasoning, reasoning_effort: oldEffort, include_reasoning: include, thinking } = parameters;
   const member = (reasoning ?? {}) as {
@@ -63,7 +63,8 @@ export function readReasoning(parameters: Readonly<Record<string, unknown>>): Re
 }
 
 /**
- * The same wish with a budget that leaves room for an answer within `maxTokens`; without thinking when there is not room enough.
+ * The same options with a budget that leaves room for a response within `maxTokens`; without
+ * reasoning when there is not enough room.
  */
 export function withinTokens(options: ReasoningOptions, maxTokens: number): ReasoningOptions {
   const share = options.effort === null || options.effort === 'none' ? shares.medium : shares[options.effort];

@@ -1,7 +1,7 @@
 import { SseDecoder } from '../wire/sse.ts';
 import type { Bytes, DecodedEvent, StreamDecoder } from './dialect.ts';
 
-/** Hears a stream of server-sent events, each of which means something by itself. */
+/** Decodes a stream of independent server-sent events. */
 export class SseStreamDecoder implements StreamDecoder {
   readonly #bytes: Bytes;
   readonly #read: (data: string) => DecodedEvent;
@@ -27,7 +27,7 @@ export class SseStreamDecoder implements StreamDecoder {
       return events;
     }
     for (const piece of pieces) for (const data of this.#decoder.push(piece)) events.push(this.#read(data));
-    // Last: the events before it are whole.
+    // Last: the events before it are complete.
     if (this.#decoder.isTooLong) events.push({ kind: 'malformed', reason: 'an event that is too long' });
     return events;
   }

@@ -2,7 +2,7 @@ import type { Dialect } from '../dialect.ts';
 import type { Access, ProviderCallOptions, ProviderQuirks } from '../sdk/provider-quirks.ts';
 import { sdkDialect } from '../sdk/sdk-dialect.ts';
 
-/** The Messages API of Anthropic, and of those who speak it. */
+/** The Messages API of Anthropic and compatible services. */
 export function anthropicDialect(access: Access): Dialect {
   const { baseUrl, apiKey, headers } = access;
   return sdkDialect({

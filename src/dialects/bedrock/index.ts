@@ -2,7 +2,7 @@ import type { Dialect } from '../dialect.ts';
 import type { Access, ProviderCallOptions, ProviderQuirks } from '../sdk/provider-quirks.ts';
 import { sdkDialect } from '../sdk/sdk-dialect.ts';
 
-/** What signs requests to AWS, when no API key does; empty strings for what there is not. */
+/** Credentials to sign AWS requests where there is no API key; absent ones are empty strings. */
 export interface AwsAccess extends Access {
   readonly region: string;
   readonly accessKeyId: string;

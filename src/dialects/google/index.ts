@@ -21,10 +21,10 @@ export function googleDialect(access: Access): Dialect {
 const quirks: ProviderQuirks = {
   format: () => 'google-gemini-v1',
   signed: (signature) => ({ google: { thoughtSignature: signature } }),
-  // A signature that stood on no thought and on no call stood on words.
+  // A signature that belongs to neither reasoning nor a call belongs to text.
   encrypted: (data) => ({ google: { thoughtSignature: data } }),
   provenance: ({ google }) => ({ signature: google?.['thoughtSignature'] }),
-  // It caches by itself.
+  // Gemini caches by itself.
   cached: () => ({}),
   call: ({ reasoning }: ProviderCallOptions) => ({
     google: reasoning.stated
@@ -37,6 +37,6 @@ const quirks: ProviderQuirks = {
       : {},
   }),
   eventTypes: null,
-  // Thoughts count within its limit as they do within ours.
+  // Its limit includes reasoning, as ours does.
   maxTokensOf: () => null,
 };

@@ -6,7 +6,7 @@ import { encodeRequest } from './write.ts';
 const readChatEvent = (data: string): DecodedEvent => readEvent('chat', data);
 const readTextEvent = (data: string): DecodedEvent => readEvent('text', data);
 
-/** OpenAI's words, which llama.cpp, vLLM, SGLang, Ollama, LM Studio and most providers speak too. */
+/** OpenAI's format, which llama.cpp, vLLM, SGLang, Ollama, LM Studio and most providers share. */
 export const openaiDialect: Dialect = {
   name: 'openai',
   encode: (ask, to) => ({

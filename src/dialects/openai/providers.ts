@@ -3,15 +3,19 @@ import type { Effort } from '../reasoning.ts';
 import type { ThoughtRules } from './reasoning.ts';
 
 /*
- * What APIs that speak this dialect take, as their public documentation has it. docs/providers.md shows this table; a test compares
- * the two and asks an upstream as strict as each of them.
+ * What the APIs of this dialect accept, according to their public documentation. docs/providers.md
+ * shows this table; a test compares the two and sends requests to an upstream as strict as each
+ * API.
  */
 
-/** How an API is told how much to think. Levels are ours, each with its own word; the nearest one that it has is sent. */
+/**
+ * How an API is told the amount of reasoning. Levels are ours, each with the API's name for it; the
+ * nearest supported level is sent.
+ */
 export type ThinkingRules =
-  /** As the client says it. */
+  /** As received. */
   | { readonly as: 'given' }
-  /** Not at all: its parameters are refused. */
+  /** Never: its parameters are rejected. */
   | { readonly as: 'none' }
   /** `reasoning_effort`. */
   | { readonly as: 'effort'; readonly efforts: Efforts }
@@ -19,40 +23,45 @@ export type ThinkingRules =
   | { readonly as: 'thinking'; readonly efforts: Efforts }
   /** `reasoning: { enabled }`, and `reasoning_effort`. */
   | { readonly as: 'reasoning'; readonly efforts: Efforts }
-  /** `chat_template_kwargs`, which hand a switch to the template of the model, and `reasoning_effort`. */
+  /**
+   * `chat_template_kwargs`, which the engine passes to the model's template, and
+   * `reasoning_effort`.
+   */
   | { readonly as: 'template'; readonly efforts: Efforts };
 
 export type Efforts = Readonly<Partial<Record<Effort, string>>>;
 
-/** What of a request is sent to an API, and how. */
+/** What is sent of a request to an API, and how. */
 export interface ParameterRules {
-  /** Parameters that it takes, by its own names; null: all that are known, or it ignores those that it does not know. */
+  /**
+   * Parameters that it accepts, by its own names; null: all known ones, or it ignores unknown ones.
+   */
   readonly accepts: readonly string[] | null;
-  /** Parameters that it refuses or misreads although it takes others that it does not know. */
+  /** Parameters that it rejects or misinterprets although it accepts unknown ones. */
   readonly refuses: readonly string[];
-  /** The one name that it has for the longest completion; null: it takes both. */
+  /** Its one name for the completion limit; null: it accepts both. */
   readonly limit: 'max_tokens' | 'max_completion_tokens' | null;
   /** Our name of a parameter, and its name. */
   readonly renames: Readonly<Record<string, string>>;
-  /** The only values that it takes of a parameter; others are left out. */
+  /** The only values that it accepts of a parameter; others are omitted. */
   readonly only: Readonly<Record<string, readonly unknown[]>>;
-  /** Whether `only` holds for models that think, and not for a request with the effort `none`. */
+  /** Whether `only` applies to reasoning only, and not to a request with the effort `none`. */
   readonly freeWithoutThinking: boolean;
-  /** Values that it takes in another form. */
+  /** Values that it needs in another form. */
   readonly converts: Readonly<Record<string, Conversion>>;
   readonly thinking: ThinkingRules;
   readonly thoughts: ThoughtRules;
 }
 
 /**
- * `json_object`: a schema becomes plain JSON. `json_schema`: plain JSON is left out. `word`: a named tool becomes `required`.
- * `count`: `logprobs` is a number.
+ * `json_object`: a schema becomes plain JSON. `json_schema`: plain JSON is omitted. `word`: a named
+ * tool becomes `required`. `count`: `logprobs` is a number.
  */
 export type Conversion = 'json_object' | 'json_schema' | 'word' | 'count';
 
-/** Models of an API that take other parameters than the rest. */
+/** Models of an API with other rules than the rest. */
 export interface FamilyRules extends Partial<ParameterRules> {
-  /** For people. */
+  /** The display name. */
   readonly name: string;
   readonly models: RegExp;
   /** Added to what the API accepts. */
@@ -61,17 +70,17 @@ export interface FamilyRules extends Partial<ParameterRules> {
 
 /** One API. */
 export interface ProviderRules extends ParameterRules {
-  /** For people. */
+  /** The display name. */
   readonly name: string;
-  /** Where it is documented. */
+  /** The URL of its documentation. */
   readonly documentation: string;
-  /** Its hosts: a base URL on one of them, or below it, is of this API. */
+  /** Its hosts: a base URL on one of them, or on a subdomain, belongs to this API. */
   readonly hosts: readonly string[];
-  /** The only members of messages that it takes; null: it ignores those that it does not know. */
+  /** The only members of messages that it accepts; null: it ignores unknown ones. */
   readonly messageMembers: readonly string[] | null;
-  /** Whether `stream_options` are sent; without them it says what it used all the same. */
+  /** Whether `stream_options` is sent; an API without it reports usage anyway. */
   readonly streamOptions: boolean;
-  /** The first that fits a model holds. */
+  /** The first one that matches a model applies. */
   readonly families: readonly FamilyRules[];
 }
 
@@ -99,7 +108,7 @@ const limits = ['max_tokens', 'max_completion_tokens'];
 const message = ['role', 'content', 'tool_calls', 'tool_call_id'];
 const threeLevels: Efforts = { low: 'low', medium: 'medium', high: 'high' };
 
-/** Sampling that models which think do not let be changed. */
+/** Sampling parameters that reasoning models fix. */
 const fixedSampling = { temperature: [1], top_p: [1], logprobs: [false], top_logprobs: [], stop: [] };
 const openaiFamilies: readonly FamilyRules[] = [
   { name: 'gpt-5 chat', models: /(^|\/)gpt-5(\.\d+)?-chat/ },
@@ -145,14 +154,16 @@ const openai: Omit<ProviderRules, 'name' | 'documentation' | 'hosts'> = {
     ...['parallel_tool_calls', 'audio', 'metadata', 'modalities', 'prediction', 'prompt_cache_key'],
     ...['service_tier', 'web_search_options'],
   ],
-  // The newer name, which every model takes; both at once are refused.
+  // The newer name, which every model accepts; both at once are rejected.
   limit: 'max_completion_tokens',
   thinking: { as: 'none' },
   thoughts: noThoughts,
   messageMembers: [...message, 'name', 'refusal', 'audio'],
   families: openaiFamilies,
 };
-/** Engines that hand `chat_template_kwargs` to the template of the model and ignore what they do not know. */
+/**
+ * Engines that pass `chat_template_kwargs` to the model's template and ignore unknown parameters.
+ */
 const engine: Omit<ProviderRules, 'name' | 'documentation'> = {
   ...base,
   refuses: ['structured_outputs'],
@@ -160,7 +171,9 @@ const engine: Omit<ProviderRules, 'name' | 'documentation'> = {
   thinking: { as: 'template', efforts: threeLevels },
 };
 
-/** The APIs that are known, by the name that naru.yaml calls them. `generic` is every other one, `engine` every other slot. */
+/**
+ * The known APIs, by their names in naru.yaml. `generic` is any other API, `engine` any other slot.
+ */
 export const providers: Readonly<Record<Variant, ProviderRules>> = {
   generic: { ...base, name: 'Any other', documentation: '' },
   engine: { ...engine, name: 'Any other slot', documentation: '' },
@@ -404,7 +417,7 @@ export function rulesOf(variant: Variant): ProviderRules {
   return providers[variant];
 }
 
-/** The API behind a base URL, by its host. */
+/** The API of a base URL, by its host. */
 export function variantOfUrl(baseUrl: string): Variant {
   const { hostname } = new URL(baseUrl);
   const isOf = (variant: Variant): boolean =>
@@ -412,7 +425,9 @@ export function variantOfUrl(baseUrl: string): Variant {
   return providerVariants.find(isOf) ?? 'generic';
 }
 
-/** What an API takes for one model, known by its name there or else by its id in the catalogue. */
+/**
+ * The rules of an API for one model, identified by its upstream name or its id in the catalogue.
+ */
 export function rulesForModel(rules: ProviderRules, names: readonly string[]): ParameterRules {
   const fitting = names
     .map((name) => rules.families.find(({ models }) => models.test(name.toLowerCase())))

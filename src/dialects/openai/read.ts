@@ -14,9 +14,12 @@ import { readThoughts } from './reasoning.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** More choices in one object, or a higher index, than any request could have asked for. */
+/** More choices in one object, or a higher index, than any request can ask for. */
 const maxChoices = 1024;
-/** Only longer texts are looked at for their shape before they are parsed; a short one can do no harm. */
+/**
+ * Only longer texts are checked for a hostile shape before they are parsed; a short one is
+ * harmless.
+ */
 const shortText = 4096;
 
 /** Reads one event of a stream. */
@@ -25,12 +28,12 @@ export function readEvent(kind: CompletionKind, data: string): DecodedEvent {
   return readObject(kind, data, 'delta');
 }
 
-/** Reads a whole answer, as one chunk. */
+/** Reads a non-streamed response, as one chunk. */
 export function readWhole(kind: CompletionKind, body: string): DecodedEvent {
   return readObject(kind, body, 'message');
 }
 
-/** An upstream's words for why it refused: its error message when there is one, else the start of the body. */
+/** An upstream's error message, or the start of the body when it has none. */
 export function parseErrorMessage(body: string): string {
   const parsed = parse(body);
   const error = isObject(parsed) ? parsed['error'] : undefined;
@@ -40,14 +43,16 @@ export function parseErrorMessage(body: string): string {
   return body.slice(0, maxReasonLength);
 }
 
-/** `member` names where a choice has its words: `delta` in a stream, `message` in a whole answer. */
+/**
+ * `member` is the member of a choice with its content: `delta` in a stream, `message` otherwise.
+ */
 function readObject(kind: CompletionKind, text: string, member: 'delta' | 'message'): DecodedEvent {
   const parsed = parse(text);
   if (!isObject(parsed)) return { kind: 'malformed', reason: 'no JSON object' };
   if (parsed['error'] != null) return errorEventOf(parsed['error'], text);
   const choices = parsed['choices'];
   const usage = readUsage(parsed['usage']);
-  // Only a stream's usage chunk may come without choices.
+  // Only a stream's usage chunk may have no choices.
   if (!Array.isArray(choices) && (member === 'message' || usage === null)) {
     return { kind: 'malformed', reason: 'no choices' };
   }
@@ -68,7 +73,7 @@ function readObject(kind: CompletionKind, text: string, member: 'delta' | 'messa
   return { kind: 'chunk', chunk };
 }
 
-/** A choice of a whole answer that has neither words nor a reason for having none is no answer. */
+/** A non-streamed choice with neither content nor a finish reason is not a response. */
 function isAnswer(kind: CompletionKind, choice: Json): boolean {
   const hasWords = kind === 'text' ? typeof choice['text'] === 'string' : isObject(choice['message']);
   return hasWords || nonEmpty(choice['finish_reason']) !== null;
@@ -80,7 +85,7 @@ function readChoice(
   position: number,
   member: 'delta' | 'message',
 ): ChunkChoice {
-  // Some say "" as long as there is no reason.
+  // Some upstreams send "" while there is no reason.
   const native = nonEmpty(choice['finish_reason']);
   const stated = choice[member];
   return {
@@ -97,7 +102,7 @@ function readText(choice: Json): Delta {
   return { content: stringOr(choice['text'], ''), ...(reasoning === null ? {} : { reasoning }) };
 }
 
-/** Keys whose value is null or of the wrong type are left out: strict clients throw on them. */
+/** Keys with null or a wrong type are omitted: strict clients throw on them. */
 function readDelta(stated: Json): Delta {
   const delta: { -readonly [K in keyof Delta]: Delta[K] } = {};
   if (typeof stated['content'] === 'string') delta.content = stated['content'];
@@ -113,7 +118,7 @@ function readDelta(stated: Json): Delta {
   return delta;
 }
 
-/** Content as a list of parts, as some send it where text is meant. */
+/** Content as a list of parts, which some upstreams send instead of text. */
 function textOfParts(parts: readonly unknown[]): string {
   return parts
     .map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : ''))
@@ -131,7 +136,7 @@ function readToolCall(call: Json, position: number): ToolCallDelta {
     ...(id === null && name === null ? {} : { type: 'function' as const }),
     function: {
       ...(name === null ? {} : { name }),
-      // Some engines send the arguments as an object instead of its JSON text.
+      // Some engines send the arguments as an object instead of JSON text.
       ...(args == null ? {} : { arguments: typeof args === 'string' ? args : JSON.stringify(args) }),
     },
   };
@@ -150,7 +155,7 @@ function readUsage(usage: unknown): UsageClaim | null {
   };
 }
 
-/** The five public reasons; whatever else an engine calls the end of its answer is one of them by another name. */
+/** Maps an engine's finish reason to one of the five public ones. */
 function finishReasonOf(native: string): FinishReason {
   switch (native) {
     case 'stop':
@@ -193,7 +198,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** An index that a client can count with: it may make a list of that length. */
+/** An index that is safe for clients, which may allocate a list of that length. */
 function indexOr(index: unknown, position: number): number {
   return Number.isInteger(index) && Number(index) >= 0 && Number(index) < maxChoices
     ? Number(index)

@@ -3,22 +3,28 @@ import { detailOfText, hasMoreThanText, textOfDetails } from '../../wire/reasoni
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The fields of an assistant message in which clients return what a model thought. */
+/** The fields of an assistant message in which clients return reasoning. */
 const returnedFields = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
 
-/** How an upstream takes the thoughts of earlier turns. */
+/** How an upstream accepts the reasoning of earlier turns. */
 export interface ThoughtRules {
-  /** The text of the thoughts, in each of these fields. */
+  /** The reasoning text, in each of these fields. */
   readonly fields: readonly ('reasoning_content' | 'reasoning')[];
-  /** `reasoning_details`: all of them, those that hold more than their text, or none. */
+  /** `reasoning_details`: all of them, those with more than their text, or none. */
   readonly details: 'all' | 'beyond text' | 'none';
-  /** Thoughts become a part of `content`, of the type `thinking`. */
+  /** Reasoning becomes a part of `content`, of the type `thinking`. */
   readonly asPart?: boolean;
-  /** What a message with tool calls gets in place of thoughts that it lacks, where the upstream refuses a message without. */
+  /**
+   * Sent as the reasoning of a message with tool calls that has none, where the upstream requires
+   * it.
+   */
   readonly placeholder?: string;
 }
 
-/** What a message or a delta of an upstream says of its thoughts: text always has an entry, and an entry's text is the text. */
+/**
+ * The reasoning of an upstream's message or delta: text always has an entry, and the entries' text
+ * is the text.
+ */
 export function readThoughts(stated: Json): Pick<Delta, 'reasoning' | 'reasoning_details'> {
   const { reasoning_details: details, content } = stated;
   if (
@@ -39,7 +45,10 @@ export function readThoughts(stated: Json): Pick<Delta, 'reasoning' | 'reasoning
   };
 }
 
-/** The messages with the thoughts of assistants in the fields that the upstream reads, whichever of them the client used. */
+/**
+ * Puts the reasoning of assistant messages into the fields that the upstream reads, whichever field
+ * the client used.
+ */
 export function writeThoughts(messages: readonly Json[], rules: ThoughtRules): readonly Json[] {
   return messages.map((message) =>
     message['role'] === 'assistant' ? writeMessage(message, rules) : message,
@@ -64,7 +73,7 @@ function writeMessage(message: Json, rules: ThoughtRules): Json {
   return written;
 }
 
-/** A thought as Mistral has it: a part of the content. */
+/** Reasoning in Mistral's form: a part of the content. */
 function thinkingPart(text: string): Json {
   return { type: 'thinking', thinking: [{ type: 'text', text }] };
 }
@@ -74,7 +83,7 @@ function contentParts(content: unknown): readonly unknown[] {
   return typeof content === 'string' && content !== '' ? [{ type: 'text', text: content }] : [];
 }
 
-/** The thoughts among the parts of a content; null when there are none. */
+/** The reasoning among the parts of a content; null when there is none. */
 function partsText(content: unknown): string | null {
   if (!Array.isArray(content)) return null;
   const texts = content.flatMap((part: unknown) => {

@@ -8,18 +8,18 @@ import type { Conversion, Efforts, ParameterRules, ThinkingRules } from './provi
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-/** Parameters of a request in an API's words, and what that changed. */
+/** The parameters of a request in an API's format, and the changes made. */
 export interface Translated {
   readonly parameters: Parameters;
   readonly changes: readonly ParameterChange[];
 }
 
-/** What the old way to ask for text has beside what conversations have. */
+/** The parameters of text completions that chat completions lack. */
 const textParameters = ['max_tokens', 'logprobs', 'best_of', 'echo', 'suffix', 'n', 'seed', 'user'];
 
 const levels: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
-/** A parameter on its way: what the client called it, and what the API will. */
+/** A parameter in translation: the client's name of it, and the API's. */
 interface Entry {
   readonly from: string;
   readonly name: string;
@@ -27,8 +27,9 @@ interface Entry {
 }
 
 /**
- * The parameters of a request as an API takes them: what the destination does not understand and the API refuses is left out, what
- * it calls otherwise is renamed, and the parameters for thinking become those that it has. The operator's overrides win.
+ * Translates the parameters of a request for an API: omits what the destination does not support or
+ * the API rejects, renames what the API names differently, and converts the reasoning parameters.
+ * The operator's overrides take precedence.
  */
 export function translate(
   given: Parameters,
@@ -61,7 +62,7 @@ export function translate(
   };
 }
 
-/** The parameters that an API takes of these, whatever their values, by the names that clients give them. */
+/** The parameters that an API accepts of these, with any value, by the clients' names. */
 export function acceptedOf(names: readonly string[], rules: ParameterRules): readonly string[] {
   return names.filter((name) => {
     if (isReplaced(name, rules.thinking, 'chat'))
@@ -80,16 +81,16 @@ function overrides(given: Parameters, { overrides: wanted }: Destination): reado
   );
 }
 
-/** Whether the parameters for thinking stand in the place of this one. */
+/** Whether the reasoning parameters replace this one. */
 function isReplaced(name: string, thinking: ThinkingRules, kind: CompletionKind): boolean {
   if (thinking.as === 'given') return false;
   if (name === 'chat_template_kwargs') return kind === 'chat' && thinking.as === 'template';
-  // An engine knows it and hides its thoughts.
+  // An engine supports it and hides its reasoning.
   if (name === 'include_reasoning' && thinking.as === 'template') return false;
   return (reasoningParameters as readonly string[]).includes(name);
 }
 
-/** One limit for the completion, where an API has one name for it. */
+/** Merges the completion limits, where an API has one name for them. */
 function limited(
   entry: Entry,
   known: Parameters,
@@ -142,7 +143,7 @@ function isAccepted(name: string, kind: CompletionKind, { accepts, refuses }: Pa
   return accepts === null || accepts.includes(name) || (kind === 'text' && textParameters.includes(name));
 }
 
-/** How much to think, in the API's words. */
+/** The amount of reasoning, in the API's format. */
 function thinkingParameters(known: Parameters, rules: ThinkingRules): Parameters {
   if (rules.as === 'given' || rules.as === 'none') return {};
   const options = readReasoning(known);
@@ -150,7 +151,7 @@ function thinkingParameters(known: Parameters, rules: ThinkingRules): Parameters
   if (options.effort === null && options.budget === null) return rules.as === 'template' ? template : {};
   const thinks = options.effort !== 'none';
   const effort = effortOf(options, rules.efforts);
-  // A mere switch is said by a switch, where there is one.
+  // A mere on/off is sent as a switch, where there is one.
   const isSaid = effort !== null && (rules.as === 'effort' || !options.isSwitch);
   const stated = isSaid ? { reasoning_effort: effort } : {};
   switch (rules.as) {
@@ -165,7 +166,10 @@ function thinkingParameters(known: Parameters, rules: ThinkingRules): Parameters
   }
 }
 
-/** What the template of a model is told: models call the switch by one of two names. The client's own arguments win. */
+/**
+ * Arguments for the model's template: models use one of two names for the switch. The client's own
+ * arguments take precedence.
+ */
 function templateArguments(
   { chat_template_kwargs: given }: Parameters,
   options: ReasoningOptions,
@@ -177,7 +181,7 @@ function templateArguments(
   return Object.keys(all).length === 0 ? {} : { chat_template_kwargs: all };
 }
 
-/** The API's word for the nearest level that it has; null when it has none. */
+/** The API's name of its nearest level; null when it has none. */
 function effortOf({ effort, budget }: ReasoningOptions, message: Efforts): string | null {
   const wanted = effort ?? (budget === null ? null : effortOfBudget(budget));
   const has = levels.filter((level) => message[level] !== undefined);

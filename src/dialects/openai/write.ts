@@ -6,7 +6,7 @@ import { translate } from './translate.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Writes our request in the words of an API that speaks this dialect, usage always asked for. */
+/** Encodes our request for an API of this dialect; always requests usage. */
 export function encodeRequest(
   ask: CompletionRequest,
   to: Destination,
@@ -41,7 +41,7 @@ function inputOf(
   return { messages: messages.map((message) => plainMessage(message, taken)) };
 }
 
-/** A message for an API that refuses members which it does not know. */
+/** A message for an API that rejects unknown members. */
 function plainMessage(message: Json, members: readonly string[]): Json {
   const taken = Object.entries(message).filter(
     ([name, value]) => members.includes(name) && (value !== null || name === 'content'),
@@ -54,7 +54,7 @@ function plainMessage(message: Json, members: readonly string[]): Json {
   );
 }
 
-/** A call without the index that it had in an answer. */
+/** A tool call without the index that it had in the response. */
 function plainCall(call: unknown): unknown {
   if (!isObject(call)) return call;
   const { id, type, function: called } = call;
@@ -66,7 +66,7 @@ function withPlainTools(parameters: Json): Json {
   return Array.isArray(tools) ? { ...parameters, tools: tools.map(withoutBreakpoint) } : parameters;
 }
 
-/** A part or a tool without its cache breakpoint, which these APIs have no word for. */
+/** A part or a tool without its cache breakpoint, which these APIs do not support. */
 function withoutBreakpoint(part: unknown): unknown {
   if (!isObject(part)) return part;
   const { cache_control: _, ...rest } = part;

@@ -1,6 +1,6 @@
 import { reasoningParameters } from '../reasoning.ts';
 
-/** The parameters that calls of the packages have a place for. */
+/** The parameters that the packages' calls support. */
 export const sdkParameters: ReadonlySet<string> = new Set([
   ...['max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'n', 'seed', 'stop'],
   ...['presence_penalty', 'frequency_penalty', 'response_format', 'structured_outputs', 'user'],

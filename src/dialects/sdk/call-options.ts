@@ -10,19 +10,23 @@ import type { CallOptions } from './types.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** How a request is put. */
+/** How a request is encoded. */
 export interface CallFor {
   readonly quirks: ProviderQuirks;
   readonly to: Destination;
   readonly urls: SupportedUrls;
   readonly reasoning: ReasoningOptions;
-  /** The longest completion, in tokens; null leaves it to the package, which knows what its models can do. */
+  /**
+   * The maximum of completion tokens; null leaves it to the package, which knows the limits of its
+   * models.
+   */
   readonly maxTokens: number | null;
 }
 
 /**
- * Our request as a call of the packages. A parameter that these have no word for is left out, as everywhere where an upstream
- * does not understand one; `n` above 1 and what `writePrompt` cannot write is `Unsayable`.
+ * Our request as a call of the packages. Parameters that they do not support are omitted, as for
+ * every upstream; throws `UnsupportedRequest` for `n` above 1 and for what `writePrompt` cannot
+ * express.
  */
 export function writeCall(
   ask: CompletionRequest,
@@ -69,7 +73,7 @@ function functionTool(tool: unknown, quirks: ProviderQuirks): unknown {
   const { type, function: declared, cache_control: breakpoint } = (tool ?? {}) as Json;
   const { name, description, parameters, strict } = (declared ?? {}) as Json;
   if (type !== 'function' || typeof name !== 'string')
-    throw new UnsupportedRequest('a tool that is no function');
+    throw new UnsupportedRequest('a tool that is not a function');
   const control = cacheControlOf(breakpoint);
   return withoutUndefined({
     type: 'function',
@@ -88,7 +92,7 @@ function toolChoice(choice: unknown): unknown {
   return typeof name === 'string' ? { type: 'tool', toolName: name } : undefined;
 }
 
-/** The packages check what they are given; it is ours to leave out what was not said. */
+/** The packages validate their input, so undefined members are omitted here. */
 function withoutUndefined<T>(members: Json): T {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T;
 }

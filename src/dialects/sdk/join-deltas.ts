@@ -1,7 +1,7 @@
 import type { Delta, ToolCallDelta } from '../../wire/chat.ts';
 import { joinDetails, type ReasoningDetail } from '../../wire/reasoning-details.ts';
 
-/** All that deltas say, as one. */
+/** Merges deltas into one. */
 export function joinDeltas(deltas: readonly Delta[]): Delta {
   const texts = (member: 'content' | 'reasoning'): object => {
     const stated = deltas.flatMap((delta) => delta[member] ?? []);
@@ -28,7 +28,7 @@ export function joinDeltas(deltas: readonly Delta[]): Delta {
   };
 }
 
-/** The entries as a member of a delta; none when there are none: an empty list says nothing. */
+/** The entries as a member of a delta; absent when there are none. */
 export function shown(details: readonly ReasoningDetail[]): {
   readonly reasoning_details?: readonly ReasoningDetail[];
 } {

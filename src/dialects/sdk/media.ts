@@ -1,7 +1,7 @@
 import { UnsupportedRequest } from '../dialect.ts';
 import type { FilePart } from './types.ts';
 
-/** Which addresses an upstream fetches by itself, by media type: a package's `supportedUrls`. */
+/** The URLs that an upstream fetches itself, by media type: a package's `supportedUrls`. */
 export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
 
 type Part = Readonly<Record<string, unknown>>;
@@ -18,8 +18,9 @@ const typeOfEnding: Readonly<Record<string, string>> = {
 };
 
 /**
- * An image, recording, film or document of a message. An address is handed on to an upstream that fetches such addresses itself;
- * nothing is ever fetched here. Throws `Unsayable` for everything else.
+ * An image, recording, film or document of a message. A URL is passed on to an upstream that
+ * fetches such URLs itself; nothing is ever fetched here. Throws `UnsupportedRequest` for
+ * everything else.
  */
 export function filePart(part: Part, urls: SupportedUrls): FilePart {
   switch (part['type']) {
@@ -52,16 +53,15 @@ function document(file: unknown, urls: SupportedUrls): FilePart {
   return typeof filename === 'string' ? { ...part, filename } : part;
 }
 
-/** `assumed` is its media type when neither it nor its ending says. */
+/** `assumed` is the media type when neither the part nor the file extension has one. */
 function fromAddress(address: string, assumed: string, urls: SupportedUrls): FilePart {
   if (address.startsWith('data:')) return fromDataUri(address, assumed);
   if (!/^https?:\/\//i.test(address) || !URL.canParse(address))
-    throw new UnsupportedRequest('an address of no use');
+    throw new UnsupportedRequest('an invalid URL');
   const url = new URL(address);
   const ending = /\.([a-z0-9]{2,4})$/i.exec(url.pathname)?.[1]?.toLowerCase() ?? '';
   const mediaType = typeOfEnding[ending] ?? assumed;
-  if (!fetches(urls, url, mediaType))
-    throw new UnsupportedRequest('an address that the upstream does not fetch');
+  if (!fetches(urls, url, mediaType)) throw new UnsupportedRequest('a URL that the upstream does not fetch');
   return { type: 'file', mediaType, data: { type: 'url', url } };
 }
 
@@ -74,7 +74,10 @@ function fromDataUri(uri: string, assumed: string): FilePart {
   return { type: 'file', mediaType, data: { type: 'data', data: uri.slice(comma + 1) } };
 }
 
-/** Files that the operator himself keeps at the upstream are not for his clients, so its own addresses are none to hand on. */
+/**
+ * The operator's own files at the upstream are not for clients, so URLs of the upstream itself are
+ * not passed on.
+ */
 function fetches(urls: SupportedUrls, url: URL, mediaType: string): boolean {
   if (url.hostname.endsWith('.googleapis.com')) return false;
   return Object.entries(urls).some(([pattern, expressions]) => {
@@ -87,7 +90,7 @@ function fetches(urls: SupportedUrls, url: URL, mediaType: string): boolean {
 /** `{ url }`, or the plain string that some clients send. */
 function addressOf(value: unknown): string {
   const address = typeof value === 'string' ? value : objectOf(value)['url'];
-  if (typeof address !== 'string') throw new UnsupportedRequest('a medium without data');
+  if (typeof address !== 'string') throw new UnsupportedRequest('a media part without data');
   return address;
 }
 

@@ -1,6 +1,6 @@
 import { maxReasonLength } from '../dialect.ts';
 
-/** An upstream's words for why it refused: its error's message, else the start of the body. For the log. */
+/** An upstream's error message, or the start of the body when it has none. For the log. */
 export function parseErrorMessage(body: string): string {
   try {
     const parsed = JSON.parse(body) as {
@@ -11,7 +11,7 @@ export function parseErrorMessage(body: string): string {
     const message = parsed?.error?.message ?? parsed?.message ?? parsed?.Message;
     if (typeof message === 'string') return message.slice(0, maxReasonLength);
   } catch {
-    // Not JSON: a proxy's page, say.
+    // Not JSON: a proxy's HTML page, for example.
   }
   return body.slice(0, maxReasonLength);
 }

@@ -6,21 +6,23 @@ import { joinDeltas, shown } from './join-deltas.ts';
 import type { ProviderQuirks } from './provider-quirks.ts';
 import type { Finish, Metadata, StreamPart, UsageReport, WholeResult } from './types.ts';
 
-/** Whose answer is read, and how. */
+/** The response that is read, and how. */
 export interface ReaderOf {
   readonly quirks: ProviderQuirks;
   readonly model: string;
-  /** Whether thoughts are passed on. */
+  /** Whether reasoning is passed on. */
   readonly showsThoughts: boolean;
-  /** How the answer's headers name it; null when they do not. */
+  /** The id in the response headers; null when there is none. */
   readonly answerId: string | null;
 }
 
-/** Puts the parts of one answer into our words. A whole answer is read as the parts that it would have been streamed in. */
+/**
+ * Translates the parts of one response. A non-streamed response is read as the parts of a stream.
+ */
 export class PartReader {
   readonly #of: ReaderOf;
   #answerId: string | null;
-  /** Thoughts by the block that they stream in; each is an entry of its own. */
+  /** Reasoning by the block that it streams in; each block is an entry of its own. */
   readonly #thoughts = new Map<string, number>();
   #details = 0;
   #thought = false;
@@ -31,7 +33,7 @@ export class PartReader {
     this.#answerId = of.answerId;
   }
 
-  /** What a part of a stream says; nothing when it says nothing that we pass on. */
+  /** The events of a part of a stream; none when it has nothing that we pass on. */
   read(part: StreamPart): readonly DecodedEvent[] {
     switch (part.type) {
       case 'response-metadata':
@@ -63,9 +65,9 @@ export class PartReader {
     }
   }
 
-  /** A whole answer, as one chunk. */
+  /** A non-streamed response, as one chunk. */
   readWhole({ content, finishReason, usage, response }: WholeResult): DecodedEvent {
-    if (!isAtEnd(finishReason)) return { kind: 'malformed', reason: 'an answer without an end' };
+    if (!isAtEnd(finishReason)) return { kind: 'malformed', reason: 'an incomplete response' };
     this.#answerId = response?.id ?? this.#answerId;
     const deltas = content.flatMap((part, position): readonly (Delta | null)[] => {
       switch (part.type) {
@@ -134,7 +136,7 @@ export class PartReader {
     return { ...(text === '' ? {} : { reasoning: text }), reasoning_details: [detail] };
   }
 
-  /** A thought that only its maker can read. */
+  /** Reasoning that only its provider can read. */
   #seal(block: string, metadata: Metadata | undefined): Delta | null {
     const { encrypted } = this.#provenance(metadata);
     if (encrypted === null || this.#thoughts.has(block)) return null;
@@ -160,7 +162,7 @@ export class PartReader {
     return { tool_calls: [{ index: call.index, function: { arguments: args } }] };
   }
 
-  /** A call whose arguments did not stream has them here. */
+  /** A call whose arguments were not streamed has them here. */
   #endCall(part: {
     readonly toolCallId: string;
     readonly toolName: string;
@@ -205,7 +207,7 @@ export class PartReader {
   }
 }
 
-/** An answer that stopped without a reason is not at its end. */
+/** A response that stopped without a reason is not complete. */
 function isAtEnd({ unified, raw }: Finish): boolean {
   return unified !== 'interrupted' && (unified !== 'other' || raw !== undefined);
 }
@@ -226,7 +228,7 @@ function reasonOf({ unified }: Finish): FinishReason {
   }
 }
 
-/** An image that the model made, in OpenRouter's shape; other files have no place in an answer. */
+/** A generated image, in OpenRouter's shape; other files are not supported. */
 function imageOf(part: { readonly mediaType: string; readonly data: unknown }): Delta | null {
   const data = (part.data as { readonly data?: unknown })?.data ?? part.data;
   if (!part.mediaType.startsWith('image/')) return null;

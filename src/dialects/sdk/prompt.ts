@@ -15,14 +15,17 @@ import type {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a prompt is written for. */
+/** The target of a prompt. */
 export interface PromptFor {
   readonly quirks: ProviderQuirks;
   readonly model: string;
   readonly urls: SupportedUrls;
 }
 
-/** Our conversation, or the text to go on with, as a prompt of the packages. Throws `Unsayable` for what has no place in one. */
+/**
+ * Our messages, or the text to continue, as a prompt of the packages. Throws `UnsupportedRequest`
+ * for what it cannot express.
+ */
 export function writePrompt(ask: CompletionRequest, to: PromptFor): Prompt {
   if (ask.kind === 'text') return [{ role: 'user', content: [{ type: 'text', text: onlyText(ask.input) }] }];
   const messages = ask.input as readonly Json[];
@@ -33,10 +36,11 @@ export function writePrompt(ask: CompletionRequest, to: PromptFor): Prompt {
   for (const message of messages) {
     for (const written of writeMessage(message, to, toolNames)) {
       const last = prompt.at(-1);
-      // Results of calls that were made together belong together.
+      // Results of parallel calls belong to one message.
       if (written.role === 'tool' && last?.role === 'tool') last.content.push(...written.content);
       else if (written.role === 'system' && prompt.some(({ role }) => role !== 'system'))
-        // Instructions stand at the beginning only; later ones keep their place as a user's words.
+        // Instructions are allowed at the start only; later ones keep their position as a user
+        // message.
         prompt.push({ role: 'user', content: [{ type: 'text', text: written.content }] });
       else prompt.push(written);
     }
@@ -87,7 +91,7 @@ function userParts(message: Json, to: PromptFor): UserPart[] {
   });
 }
 
-/** Thoughts first, then words, then calls: the order in which a model says them. */
+/** Reasoning first, then text, then calls: the order in which a model produces them. */
 function assistantParts(message: Json, to: PromptFor): AssistantPart[] {
   const { quirks, model } = to;
   const calls = callsOf(message);
@@ -149,7 +153,7 @@ function callsOf(
   });
 }
 
-/** The arguments of a call as an object, which is all that these upstreams take. */
+/** The arguments of a call as an object, the only form that these upstreams accept. */
 function inputOf(stated: unknown): unknown {
   if (isObject(stated)) return stated;
   const text = stringOf(stated);
@@ -158,7 +162,7 @@ function inputOf(stated: unknown): unknown {
     const parsed: unknown = JSON.parse(text);
     if (isObject(parsed)) return parsed;
   } catch {
-    // A model was cut off in the middle of its arguments; the conversation goes on all the same.
+    // A model was cut off in the middle of its arguments; the conversation continues anyway.
   }
   return { arguments: text };
 }
@@ -179,7 +183,10 @@ interface Options {
   readonly providerOptions?: ProviderOptions;
 }
 
-/** The parts of a message, a plain string being one; a cache breakpoint of the message itself is behind its last part. */
+/**
+ * The parts of a message, or one for a plain string; a cache breakpoint of the message itself
+ * applies to its last part.
+ */
 function partsOf(
   message: Json,
   { quirks }: PromptFor,

@@ -1,7 +1,10 @@
 import type { ReasoningOptions } from '../reasoning.ts';
 import type { LanguageModel, Metadata, ProviderOptions } from './types.ts';
 
-/** What a provider package is reached and paid with. Never from the environment: a package looks there for what it is not given. */
+/**
+ * The URL and credentials of a provider package. Never from the environment, where a package looks
+ * for what is missing here.
+ */
 export interface Access {
   readonly baseUrl: string;
   /** Empty for none. */
@@ -9,26 +12,28 @@ export interface Access {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A provider of a package, with the `fetch` that it is to call. */
+/** A provider of a package, with the `fetch` that it calls. */
 export type OpenModel = (model: string, fetch: typeof globalThis.fetch) => LanguageModel;
 
-/** What one package has its own words for. */
+/** What is specific to one package. */
 export interface ProviderQuirks {
-  /** The `format` of its reasoning details: a signature is worth something to its own maker only. */
+  /** The `format` of its reasoning details: only the provider that made a signature can use it. */
   format(model: string): string;
-  /** Lets a part of the prompt carry the signature that came with it. */
+  /** Options that return the signature of a prompt part. */
   signed(signature: string): ProviderOptions;
-  /** Marks a thought that only its maker can read. */
+  /** Options that mark reasoning that only its provider can read. */
   encrypted(data: string): ProviderOptions;
-  /** What came with a part of an answer: its signature, or a sealed thought. */
+  /** What belongs to a response part: its signature, or encrypted reasoning. */
   provenance(metadata: Metadata): { readonly signature?: unknown; readonly encrypted?: unknown };
-  /** Marks the end of a prefix that is to be cached. */
+  /** Options that mark the end of a prefix to cache. */
   cached(control: CacheControl): ProviderOptions;
   /** Options of the whole call. */
-  call(wishes: ProviderCallOptions): ProviderOptions;
-  /** The kinds of event that its streams have, when unknown ones are to be passed over; null when every event counts. */
+  call(options: ProviderCallOptions): ProviderOptions;
+  /**
+   * The event types of its streams, when unknown ones are skipped; null when every event counts.
+   */
   readonly eventTypes: ReadonlySet<string> | null;
-  /** The longest completion that a written body allows, thoughts included; null when it does not say. */
+  /** The completion limit of a written body, reasoning included; null when it has none. */
   maxTokensOf(body: Readonly<Record<string, unknown>>): number | null;
 }
 
@@ -38,7 +43,7 @@ export interface CacheControl {
   readonly ttl?: '5m' | '1h';
 }
 
-/** What of a call has no common name among the packages. */
+/** Options of a call that have no common name among the packages. */
 export interface ProviderCallOptions {
   readonly reasoning: ReasoningOptions;
   readonly parallelToolCalls: boolean | null;
@@ -46,7 +51,7 @@ export interface ProviderCallOptions {
   readonly user: string | null;
 }
 
-/** A cache breakpoint, if that is one; null otherwise. */
+/** A cache breakpoint; null for any other value. */
 export function cacheControlOf(value: unknown): CacheControl | null {
   if (typeof value !== 'object' || value === null) return null;
   const { type, ttl } = value as { type?: unknown; ttl?: unknown };

@@ -1,15 +1,18 @@
 import { joinDetails, type ReasoningDetail } from '../../wire/reasoning-details.ts';
 
-/** A thought as it came back from a client. */
+/** A reasoning entry that a client returned. */
 export interface ReturnedThought {
   readonly text: string;
   readonly signature: string | null;
-  /** What is in a thought that only its maker can read. */
+  /** Its encrypted data, which only its provider can read. */
   readonly encrypted: string | null;
   readonly toolCallId: string | null;
 }
 
-/** The thoughts of an assistant's message that were made in `format`, in order; what is no entry, or another's, is left out. */
+/**
+ * The reasoning entries of an assistant message with this `format`, in order; invalid ones and
+ * other formats are omitted.
+ */
 export function readDetails(value: unknown, format: string): readonly ReturnedThought[] {
   if (!Array.isArray(value)) return [];
   const own = value

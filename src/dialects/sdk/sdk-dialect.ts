@@ -10,7 +10,7 @@ import type { SupportedUrls } from './media.ts';
 import { parseErrorMessage } from './parse-error-message.ts';
 import type { OpenModel, ProviderQuirks } from './provider-quirks.ts';
 
-/** What makes a package a dialect of ours. */
+/** What defines a dialect on top of a package. */
 export interface SdkDialect {
   readonly name: string;
   readonly baseUrl: string;
@@ -21,12 +21,12 @@ export interface SdkDialect {
 }
 
 /**
- * A dialect that a provider package translates (docs/decisions/dialects.md). The package is loaded as soon as there is a provider
- * for it, and not before; a request that comes earlier waits for it.
+ * A dialect that a provider package translates (docs/decisions/dialects.md). The package is loaded
+ * as soon as there is a provider for it, and not before; an earlier request waits for it.
  */
 export function sdkDialect(how: SdkDialect): Dialect {
   const loading = how.load();
-  loading.catch(() => {}); // told to whoever asks
+  loading.catch(() => {}); // reported to every caller
   return {
     name: how.name,
     encode: async (ask, to) => begin(how, await loading, ask, to),
@@ -35,8 +35,8 @@ export function sdkDialect(how: SdkDialect): Dialect {
 }
 
 /**
- * Packages add what a model may think with to the longest completion, but a client's limit covers both, as with OpenRouter: a
- * request that came out above it is written again, with less to think.
+ * Packages add the reasoning budget to the completion limit, but a client's limit covers both, as
+ * with OpenRouter: a request that exceeds it is encoded again, with a smaller budget.
  */
 async function begin(
   how: SdkDialect,
@@ -62,7 +62,7 @@ async function put(
 ): Promise<UpstreamCodec> {
   const { quirks, streamType, baseUrl } = how;
   const open: SdkCall['open'] = (fetch) => openModel(to.model, fetch);
-  const urls = (await open(notForAsking).supportedUrls) as SupportedUrls;
+  const urls = (await open(rejectRequest).supportedUrls) as SupportedUrls;
   return createCodec({
     open,
     options: writeCall(ask, { quirks, to, urls, reasoning, maxTokens }),
@@ -74,7 +74,7 @@ async function put(
   });
 }
 
-/** What the APIs behind the packages call parameters that only some of their models take. */
+/** Wire names of parameters that only some models of the packages' APIs accept. */
 const wireNames: Readonly<Record<string, readonly string[]>> = {
   temperature: ['temperature'],
   top_p: ['top_p', 'topP'],
@@ -85,7 +85,7 @@ const wireNames: Readonly<Record<string, readonly string[]>> = {
   frequency_penalty: ['frequency_penalty', 'frequencyPenalty'],
 };
 
-/** What a package has no place for, and what it left out for a model. */
+/** The parameters that a package does not support, or omitted for a model. */
 function changesOf(
   { parameters }: CompletionRequest,
   to: Destination,
@@ -105,6 +105,6 @@ function maxTokensIn({ quirks }: SdkDialect, { request }: UpstreamCodec): number
   return quirks.maxTokensOf(JSON.parse(request.body)) ?? 0;
 }
 
-async function notForAsking(): Promise<Response> {
-  throw new UnsupportedRequest('nothing is asked before it is written');
+async function rejectRequest(): Promise<Response> {
+  throw new UnsupportedRequest('a request was sent before it was encoded');
 }

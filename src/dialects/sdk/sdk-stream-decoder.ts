@@ -4,27 +4,29 @@ import type { Bytes, DecodedEvent, StreamDecoder } from '../dialect.ts';
 import { errorEventOf } from './error-event.ts';
 import type { StreamPart } from './types.ts';
 
-/** With words of more bytes than these waiting for their reader, nothing is read on until they are taken: back-pressure. */
+/**
+ * Reading pauses while decoded events of more bytes than this wait for their reader: back-pressure.
+ */
 const highWaterBytes = 256 * 1024;
 
 /**
- * Hears a stream through a package: it is given the bytes and gives parts back, each in its own time. What came of the same bytes
- * is handed on together.
+ * Decodes a stream with a package, which reads bytes and returns parts asynchronously. Parts of the
+ * same bytes are returned together.
  */
 export class SdkStreamDecoder implements StreamDecoder {
   readonly #bytes: Bytes;
   readonly #read: (part: StreamPart) => readonly DecodedEvent[];
   #waiting: DecodedEvent[] = [];
   #over = false;
-  /** Why the bytes ended before their end, so that the reader learns that and not what the package makes of it. */
+  /** Why the bytes broke off, so that the reader gets this error and not the package's. */
   #broke: { readonly error: unknown } | null = null;
-  /** Bytes that were read since the package last said something, and since its words were last taken. */
-  #unheardBytes = 0;
+  /** Bytes read since the package last returned a part and since its parts were last read. */
+  #pendingBytes = 0;
   #untakenBytes = 0;
   #stirred = Promise.withResolvers<void>();
   #taken = Promise.withResolvers<void>();
 
-  /** `open` gives the body to the package and resolves with its parts. */
+  /** `open` passes the body to the package and resolves with its parts. */
   constructor(
     bytes: Bytes,
     how: {
@@ -40,7 +42,7 @@ export class SdkStreamDecoder implements StreamDecoder {
   async next(): Promise<readonly DecodedEvent[] | null> {
     while (this.#waiting.length === 0 && !this.#over) {
       await this.#stirred.promise;
-      // Everything that the package makes of the same bytes follows within this turn of the event loop.
+      // All parts of the same bytes follow within this turn of the event loop.
       await turn();
       this.#stirred = Promise.withResolvers();
     }
@@ -61,7 +63,7 @@ export class SdkStreamDecoder implements StreamDecoder {
     try {
       const parts = (await open(this.#body())).getReader();
       for (let next = await parts.read(); !next.done; next = await parts.read()) {
-        this.#unheardBytes = 0;
+        this.#pendingBytes = 0;
         for (const events of this.#read(next.value)) this.#waiting.push(events);
         if (this.#waiting.length > 0) this.#stirred.resolve();
       }
@@ -82,7 +84,7 @@ export class SdkStreamDecoder implements StreamDecoder {
             else for (const piece of pieces) controller.enqueue(piece);
           } catch (error) {
             this.#broke = { error };
-            // What came before is still on its way through the package, and an error would overtake it.
+            // Earlier parts are still inside the package, and an error would overtake them.
             await turn();
             controller.error(error);
           }
@@ -99,10 +101,10 @@ export class SdkStreamDecoder implements StreamDecoder {
     }
     const pieces = await this.#bytes.next();
     for (const { length } of pieces ?? []) {
-      this.#unheardBytes += length;
+      this.#pendingBytes += length;
       this.#untakenBytes += length;
     }
-    if (this.#unheardBytes > maxEventDataLength) throw new RangeError('an event of the stream is too long');
+    if (this.#pendingBytes > maxEventDataLength) throw new RangeError('an event of the stream is too long');
     return pieces;
   }
 }

@@ -1,12 +1,13 @@
 import type { AnthropicProvider } from '@ai-sdk/anthropic';
 
 /*
- * The common language of the provider packages (their `LanguageModelV4`), named as we use it. Types only: nothing is loaded.
+ * The common types of the provider packages (their `LanguageModelV4`), by our names. Types only:
+ * nothing is loaded.
  */
 
 /** One model of a package's provider. */
 export type LanguageModel = ReturnType<AnthropicProvider['languageModel']>;
-/** A request in the packages' words. */
+/** A request in the packages' format. */
 export type CallOptions = Parameters<LanguageModel['doStream']>[0];
 export type Prompt = CallOptions['prompt'];
 export type Message = Prompt[number];
@@ -18,7 +19,7 @@ export type ToolResultPart = Extract<
 >;
 export type FilePart = Extract<UserPart, { type: 'file' }>;
 export type ToolOutputPart = Extract<ToolResultPart['output'], { type: 'content' }>['value'][number];
-/** What only one package understands, under its name. */
+/** Options that only one package understands, by its name. */
 export type ProviderOptions = NonNullable<CallOptions['providerOptions']>;
 export type WholeResult = Awaited<ReturnType<LanguageModel['doGenerate']>>;
 export type StreamPart =
