@@ -1,11 +1,17 @@
 import { ByteCollector } from '../wire/byte-collector.ts';
 
-/** Bytes waiting for their reader above this stop the upstream until they are taken: back-pressure through the gateway. */
+/**
+ * With more unread bytes than this, the upstream is paused until they are read: back-pressure
+ * through the gateway.
+ */
 const highWaterBytes = 64 * 1024;
-/** Pieces smaller than this are copied together while they wait: each that is kept costs some 400 bytes, and pins what it came in. */
+/**
+ * Smaller pieces are copied together while they wait: a kept piece costs some 400 bytes, and pins
+ * its network block.
+ */
 const smallPieceBytes = 1024;
 
-/** What a stream needs of the connection it comes from. */
+/** What a stream needs from its connection. */
 export interface Source {
   pause(): void;
   resume(): void;
@@ -13,13 +19,13 @@ export interface Source {
 }
 
 /**
- * The body of an upstream's answer as it arrives: pushed by the connection, taken by one reader. What arrived together is taken
- * together.
+ * The body of an upstream's response as it arrives: pushed by the connection, read by one reader.
+ * Pieces that arrived together are read together.
  */
 export class ByteStream {
   #source: Source | null = null;
   #waiting: Buffer[] = [];
-  /** Small pieces that follow what waits. */
+  /** Small pieces at the end of the queue. */
   #small: ByteCollector | null = null;
   #waitingBytes = 0;
   #paused = false;
@@ -28,12 +34,12 @@ export class ByteStream {
   #onOver: (() => void) | null = null;
   #reader: PromiseWithResolvers<readonly Buffer[] | null> | null = null;
 
-  /** Connects the stream with what fills it. */
+  /** Connects the stream to its source. */
   attach(source: Source): void {
     this.#source = source;
   }
 
-  /** Whether somebody waits for what comes next. */
+  /** Whether the reader waits for more. */
   get isAwaited(): boolean {
     return this.#reader !== null;
   }
@@ -61,7 +67,7 @@ export class ByteStream {
     if (this.#reader !== null) this.#deliver();
   }
 
-  /** Calls `task` when the body has ended or broken off, at once if it has. */
+  /** Calls `task` when the body has ended or broken off, or immediately if it has already. */
   whenOver(task: () => void): void {
     if (this.#ended || this.#failure !== null) task();
     else this.#onOver = task;
@@ -75,7 +81,10 @@ export class ByteStream {
     if (this.#reader !== null) this.#deliver();
   }
 
-  /** Everything that has arrived and was not taken, once there is something; null at the end. Rejects when the body broke off. */
+  /**
+   * Everything that arrived since the last read, once there is something; null at the end. Rejects
+   * when the body broke off.
+   */
   next(): Promise<readonly Buffer[] | null> {
     if (this.#reader !== null) throw new Error('a byte stream has one reader at a time');
     const reader = Promise.withResolvers<readonly Buffer[] | null>();
@@ -84,7 +93,7 @@ export class ByteStream {
     return reader.promise;
   }
 
-  /** Closes the connection; a reader that waits is rejected with `reason`. */
+  /** Closes the connection; a waiting reader gets `reason` as a rejection. */
   cancel(reason: Error): void {
     if (this.#ended || this.#failure !== null) return;
     this.fail(reason);

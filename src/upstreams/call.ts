@@ -6,7 +6,7 @@ import { decoded } from './decode.ts';
 /** One request to an upstream. */
 export interface UpstreamRequest {
   readonly dispatcher: Dispatcher;
-  /** A dispatcher with a connection of its own for one request, which nobody has used before. */
+  /** A dispatcher with a new connection for one request. */
   readonly fresh: () => Dispatcher;
   readonly origin: string;
   readonly path: string;
@@ -14,31 +14,32 @@ export interface UpstreamRequest {
   readonly body: string;
 }
 
-/** The head of an upstream's answer; its body follows, without the content encoding that it may have come with. */
+/** The head of an upstream's response; its body follows, decoded. */
 export interface UpstreamResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: ByteStream;
 }
 
-/** Who may give a call up. One call listens to it, until its answer is over. */
+/** Cancels a call. One call listens to it, until its response is complete. */
 export interface Cancellation {
-  /** Why the call was given up; null while it was not. */
+  /** Why the call was cancelled; null if it was not. */
   readonly cancelReason: Error | null;
-  /** Told of it once. */
+  /** Called once with the reason. */
   onCancel: ((reason: Error) => void) | null;
 }
 
-/** The upstream could not be reached, or broke the connection before its answer's head. */
+/** The upstream could not be reached, or closed the connection before a response head. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
 /**
- * Sends a request and resolves with the head of the answer. Rejects with `Unreachable`, or with why it was given up; whoever
- * gives it up closes the connection, also while the body is being read. A request that got not one byte of a response on a connection
- * that had carried another one before is sent once more, on a new connection (docs/decisions/stale-connections.md), after a call of
- * `onResend`. This file alone knows the HTTP client.
+ * Sends a request and resolves with the response head. Rejects with `Unreachable`, or with the
+ * reason of a cancellation; a cancellation closes the connection, also while the body is read. A
+ * request that received no byte of a response on a reused connection is sent once more, on a new
+ * connection (docs/decisions/stale-connections.md), after a call of `onResend`. Only this file
+ * knows the HTTP client.
  */
 export function callUpstream(
   request: UpstreamRequest,
@@ -57,15 +58,18 @@ interface Head {
   readonly onResend: () => void;
 }
 
-/** A call from its request to the end of its answer. It lives as long as a stream does, so it keeps nothing that it has handed on. */
+/**
+ * A call from its request to the end of its response. It lives as long as a stream, so it keeps no
+ * reference to what it has passed on.
+ */
 class Call implements ConnectionUser, Source {
   connection: Connection | null = null;
-  /** Null once there is a head, or when it was sent again: then it is sent no more. */
+  /** Null once there is a head, or after a resend: it is not sent again. */
   #request: UpstreamRequest | null;
   #sending: Sending | null = null;
   readonly #cancellation: Cancellation;
   readonly #body = new ByteStream();
-  /** Null once there is one. */
+  /** Null until there is one. */
   #head: Head | null;
   #controller: Dispatcher.DispatchController | null = null;
   #over = false;
@@ -99,10 +103,10 @@ class Call implements ConnectionUser, Source {
     status: number,
     headers: UpstreamResponse['headers'],
   ): void {
-    // They are read, and pin the bytes of the network that they came in.
+    // The headers have been read, and pin the network block that they arrived in.
     controller.rawHeaders = null;
     if (status < 200) return;
-    // First: a body that cannot be decoded ends the call at once, and then it has been answered all the same.
+    // First: a body that cannot be decoded ends the call at once, after a response was received.
     const head = this.#head;
     this.#head = null;
     this.#request = null;
@@ -124,7 +128,7 @@ class Call implements ConnectionUser, Source {
     const request = this.#request;
     if (request !== null && this.#cancellation.cancelReason === null && this.#sending?.isStale() === true) {
       this.#head?.onResend();
-      // A connection of its own is not stale: the request is sent twice at most.
+      // A new connection is not stale: the request is sent twice at most.
       this.send(request.fresh());
       return;
     }

@@ -1,25 +1,26 @@
-/** When a candidate is no longer asked first, and for how long (`routing:` of naru.yaml). */
+/** When a candidate is demoted, and for how long (`routing:` of naru.yaml). */
 export interface CircuitLimits {
-  /** Failures in a row that open the circuit. */
+  /** Consecutive failures that open the circuit. */
   readonly failures: number;
-  /** How long it stays open the first time, in milliseconds; twice as long each time that a probe fails. */
+  /** How long it stays open the first time, in milliseconds; doubled each time a probe fails. */
   readonly openMs: number;
-  /** The longest that it stays open. */
+  /** The maximum time that it stays open. */
   readonly maxOpenMs: number;
 }
 
-/** `due`: open, and the next request may try it; `probing`: one does. */
+/** `due`: open, and the next request may probe it; `probing`: a probe is in flight. */
 export type CircuitState = 'closed' | 'open' | 'due' | 'probing';
 
 /**
- * The circuit breaker of one candidate. Failures in a row open it; after a while one request at a time may try it, and the first
- * words of an answer close it again, on probation: until an answer has come to its end, one more failure opens it at once. It
- * never forbids anything, it only says how things stand. Instants are monotonic milliseconds.
+ * The circuit breaker of one candidate. Consecutive failures open it. After a while one request at
+ * a time may probe it, and the first content of a response closes it on probation: until a response
+ * completes, one more failure opens it at once. It forbids nothing, it only reports its state.
+ * Instants are monotonic milliseconds.
  */
 export class Circuit {
   readonly #limits: CircuitLimits;
   #failures = 0;
-  /** How often it opened since it last was well. */
+  /** How often it opened since it was last healthy. */
   #openings = 0;
   #openedMs: number | null = null;
   #dueMs = 0;
@@ -29,7 +30,7 @@ export class Circuit {
     this.#limits = limits;
   }
 
-  /** Failures in a row. */
+  /** Consecutive failures. */
   get failures(): number {
     return this.#failures;
   }
@@ -39,7 +40,7 @@ export class Circuit {
     return this.#openedMs;
   }
 
-  /** When the next request may try it; only while it is open. */
+  /** When the next request may probe it; only while it is open. */
   get dueMs(): number {
     return this.#dueMs;
   }
@@ -50,19 +51,19 @@ export class Circuit {
     return nowMs >= this.#dueMs ? 'due' : 'open';
   }
 
-  /** Takes the one probe that is due. False when none is: then it is closed, still open, or somebody else probes. */
+  /** Takes the probe if one is due. False when it is closed, still open, or already probed. */
   takeProbe(nowMs: number): boolean {
     if (this.state(nowMs) !== 'due') return false;
     this.#probing = true;
     return true;
   }
 
-  /** A probe is over, whatever came of it. */
+  /** The probe is over, whatever its result. */
   endProbe(): void {
     this.#probing = false;
   }
 
-  /** An attempt failed. One that is not the probe says nothing new of an open circuit. */
+  /** An attempt failed. Only a probe's failure affects an open circuit. */
   failed(nowMs: number, isProbe: boolean): void {
     if (this.#openedMs !== null && !isProbe) return;
     this.#failures += 1;
@@ -70,7 +71,8 @@ export class Circuit {
   }
 
   /**
-   * Somebody who was asked at `askedMs` has spoken. What was asked before the circuit opened is no news. True when this closed it.
+   * A request sent at `askedMs` got content. A request sent before the circuit opened is ignored.
+   * True when this closed the circuit.
    */
   responded(askedMs: number): boolean {
     if (this.#openedMs === null || askedMs < this.#openedMs) return false;
@@ -79,7 +81,7 @@ export class Circuit {
     return true;
   }
 
-  /** An answer has come to its end. */
+  /** A response is complete. */
   worked(): void {
     if (this.#openedMs !== null) return;
     this.#failures = 0;

@@ -1,18 +1,19 @@
-/** A client gets this much of an upstream's sentence. */
+/** Maximum length of an upstream's message for a client. */
 const maxMessageLength = 500;
-/** What is looked at of it. */
+/** How much of it is read. */
 const maxReadLength = 4_000;
 
-/** What stands between two words of a sentence, of JSON and of a stack trace. */
+/** Separators between the words of a sentence, of JSON and of a stack trace. */
 const betweenWords = /([\s"'`<>(){},;|]+)/;
 
 /**
- * An upstream's own sentence about a request that it rejected, as the client may read it: one line of at most 500 characters without keys,
- * tokens, credentials in URLs, and names of hosts and files. `names` are further texts to leave out, such as the upstream's host. Null
- * when it says nothing that is a sentence. What is replaced may be harmless; what stays is neither a secret nor a machine of the operator's.
+ * An upstream's own message about a rejected request, safe for the client: one line of at most 500
+ * characters without keys, tokens, credentials in URLs, and names of hosts and files. `names` are
+ * further texts to remove, such as the upstream's host. Null when no sentence remains. Some
+ * replaced words may be harmless; no remaining word is a secret or a machine of the operator.
  */
 export function clientMessage(text: string, names: readonly string[]): string | null {
-  // A word that was cut is left out: a part of a secret would not be known as one.
+  // A truncated word is removed: a part of a secret would not be recognized.
   const end = text.length < maxReadLength ? text.length : text.lastIndexOf(' ', maxReadLength);
   const whole = text.slice(0, Math.max(0, end));
   let message = whole.replace(/[\p{Cc}\p{Cf}\s]/gu, ' ').trim();
@@ -31,17 +32,17 @@ const secretNames =
 const providerKeys =
   /(?:^|[^a-z0-9])(?:sk|pk|rk|gsk|xai|hf|gh[pos]|glpat|nvapi|r8|fw|csk|pplx|tgp|key)[-_][\w*.-]{6}/i;
 const cloudKeys = /(?:AKIA|ASIA|AROA)[A-Z0-9]{10}|AIza[\w-]{16}|ya29\.|eyJ[\w-]{8}/;
-/** Ends of names that mean something inside of a network only. */
+/** Suffixes of names that exist only in private networks. */
 const internalName =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|intra|lan|corp|home|private|svc|consul|test|arpa)$/i;
 /** Paths of the API, and JSON pointers into a request. */
 const knownPath =
   /^\/(?:v\d\w{0,10}|api|chat|messages|tools|properties|response_format|input|prompt|\d{1,5})(?:\/|$)/;
 
-/** Looks at the words of one sentence in order. */
+/** Redacts the words of one sentence in order. */
 class Redactor {
   #before = '';
-  /** Whether the next word is what a name of a secret announced. */
+  /** Whether the previous word announced a secret. */
   #isSecret = false;
 
   word(whole: string): string {
@@ -77,13 +78,16 @@ function isSecret(word: string): boolean {
   return word.split(/[^A-Za-z0-9+]/).some(isOpaque);
 }
 
-/** A long text that nobody wrote: keys and digests have digits beside letters of both cases, or are hexadecimal. */
+/**
+ * A long generated text: keys and digests mix digits with letters of both cases, or are
+ * hexadecimal.
+ */
 function isOpaque(text: string): boolean {
   if (text.length < 24) return false;
   return /^[0-9a-f]+$/i.test(text) || (/\d/.test(text) && /[a-z]/.test(text) && /[A-Z]/.test(text));
 }
 
-/** A page of the public network without credentials stays, but for its query, which may hold some. */
+/** A public URL without credentials stays, except its query, which may contain some. */
 function publicUrl(word: string): string {
   const url = URL.parse(word);
   const isPublic =
@@ -98,7 +102,7 @@ function publicUrl(word: string): string {
   return isPublic ? `${url.origin}${url.pathname}` : '[url]';
 }
 
-/** An address, a name of a network of one's own, or a name with a port. */
+/** An IP address, a private host name, or a name with a port. */
 function isMachine(word: string): boolean {
   if (/^\[?[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:\](?::\d{1,5})?)?$/i.test(word)) return true;
   const [, name = '', port] = /^([a-z0-9.-]+)(?::(\d{2,5}))?(?::\d+)?$/i.exec(word) ?? [];

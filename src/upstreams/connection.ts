@@ -4,24 +4,29 @@ import buildConnector from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
 import { InterimFilter } from './interim.ts';
 
-/** What is known of the connection that a request is sent on. */
+/** The connection that a request is sent on. */
 export interface Connection {
-  /** A request is about to be sent. */
+  /** Called when a request is about to be sent. */
   begin(): Sending;
 }
 
 /** One request on a connection. */
 export interface Sending {
-  /** Whether the connection had carried a request before and nothing has arrived on it since this one was sent. */
+  /**
+   * Whether the connection was reused and nothing has arrived on it since this request was sent.
+   */
   readonly isStale: () => boolean;
 }
 
-/** A handler of a request that is told its connection before the request is sent. */
+/** A request handler that receives its connection before the request is sent. */
 export interface ConnectionUser extends Dispatcher.DispatchHandler {
   connection: Connection | null;
 }
 
-/** Makes the clients of a pool, each with one connection at a time that `ConnectionUser`s are told of. */
+/**
+ * Creates the clients of a pool, each with one connection at a time that is passed to
+ * `ConnectionUser`s.
+ */
 export function clientFactory(connectTimeoutMs: number): (origin: URL | string, options: object) => Client {
   const connector = buildConnector({ timeout: connectTimeoutMs });
   return (origin, options) => {
@@ -52,7 +57,7 @@ class ClientConnection implements Connection {
   opened(socket: Socket): void {
     this.#socket = socket;
     this.#requests = 0;
-    // HTTP/2 has frames of its own for them.
+    // HTTP/2 has its own frames for interim responses.
     const isHttp2 = 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';
     this.#filter = isHttp2 ? null : new InterimFilter(socket);
   }

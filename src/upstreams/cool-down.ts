@@ -1,14 +1,14 @@
-/** How long a candidate is spared that asked for fewer requests (`routing:` of naru.yaml). */
+/** How long a candidate rests after it returned 429 (`routing:` of naru.yaml). */
 export interface CoolDownLimits {
-  /** When it did not say for how long, or said something absurd; twice as long each time in a row. Milliseconds. */
+  /** Used without a valid `Retry-After`; doubled each consecutive time. Milliseconds. */
   readonly coolDownMs: number;
-  /** The longest that is believed, and the longest there is. */
+  /** The maximum of a cool-down, and of an accepted `Retry-After`. */
   readonly maxCoolDownMs: number;
 }
 
 const minMs = 1_000;
 
-/** How long one candidate is spared after a 429. Instants are monotonic milliseconds. */
+/** The cool-down of one candidate after a 429. Instants are monotonic milliseconds. */
 export class CoolDown {
   readonly #limits: CoolDownLimits;
   #untilMs = Number.NEGATIVE_INFINITY;
@@ -18,14 +18,14 @@ export class CoolDown {
     this.#limits = limits;
   }
 
-  /** Milliseconds that are left; 0 when it may be asked. */
+  /** Milliseconds left; 0 when there is no cool-down. */
   leftMs(nowMs: number): number {
     return Math.max(0, this.#untilMs - nowMs);
   }
 
   /**
-   * It asked for fewer requests. `retryAfterMs` is what it said, believed from a second up to the limit. What was on its way when
-   * the cool-down began counts once, however much there was of it.
+   * The candidate returned 429. `retryAfterMs` is its `Retry-After`, accepted from one second up to
+   * the limit. Requests that were in flight when the cool-down began count once together.
    */
   begin(nowMs: number, retryAfterMs: number | null): void {
     const isSane =
@@ -40,7 +40,7 @@ export class CoolDown {
     this.#inARow += 1;
   }
 
-  /** It answered. */
+  /** The candidate responded. */
   end(): void {
     this.#inARow = 0;
   }
@@ -49,8 +49,9 @@ export class CoolDown {
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * What an answer says about when to come back, in milliseconds from now; null when it says nothing that can be read. A date is
- * measured against the answer's own `Date`, since the clocks of the two ends need not agree; `nowMs` is civil time.
+ * The `Retry-After` of a response, in milliseconds from now; null when there is no valid one. A
+ * date is compared with the response's own `Date`, because the two clocks may differ; `nowMs` is
+ * civil time.
  */
 export function retryAfterOf(headers: Headers, nowMs: number): number | null {
   const exact = textOf(headers, 'retry-after-ms');
@@ -65,7 +66,10 @@ export function retryAfterOf(headers: Headers, nowMs: number): number | null {
 
 const seconds = /^\d{1,12}(?:\.\d{1,6})?$/;
 
-/** Epoch milliseconds of the one form of date that HTTP still writes, such as `Sun, 06 Nov 1994 08:49:37 GMT`. */
+/**
+ * Epoch milliseconds of the one date format that HTTP still writes, such as `Sun, 06 Nov 1994
+ * 08:49:37 GMT`.
+ */
 function httpDate(text: string): number | null {
   if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text)) return null;
   const ms = Date.parse(text);

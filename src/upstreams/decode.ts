@@ -8,9 +8,12 @@ import {
 } from 'node:zlib';
 import { ByteStream } from './byte-stream.ts';
 
-/** A body wrapped more often than this is hostile. */
+/** A body with more encodings than this is hostile. */
 const maxEncodings = 2;
-/** Above this many decoded bytes a body may be this many times as large as what was sent; streams of text reach some 50. */
+/**
+ * Above this many decoded bytes, the expansion ratio of a body is limited; text streams reach some
+ * 50.
+ */
 const freeBytes = 16 * 1024 * 1024;
 const maxExpansion = 100;
 
@@ -21,16 +24,18 @@ const decoders: ReadonlyMap<string, (first: number) => Transform> = new Map<
 >([
   ['gzip', () => createGunzip()],
   ['x-gzip', () => createGunzip()],
-  // Some send what the standard calls deflate, some the bare format: the first byte tells.
+  // Some upstreams send zlib format, as the standard requires, some raw deflate: the first byte
+  // differs.
   ['deflate', (first: number) => ((first & 0x0f) === 8 ? createInflate() : createInflateRaw())],
   ['br', () => createBrotliDecompress()],
   ['zstd', () => createZstdDecompress()],
 ]);
 
 /**
- * A body without its content encodings, for upstreams that encode although nobody asked: gzip, deflate, br and zstd, two of them at
- * most. What was flushed comes out at once. The stream fails, and the connection is closed, when the encoding is unknown, the bytes
- * are damaged or cut short, or they expand as only a bomb does. `encodings` is the header's value.
+ * Removes a body's content encodings, for upstreams that encode unasked: gzip, deflate, br and
+ * zstd, two of them at most. Flushed data is returned at once. The stream fails, and the connection
+ * is closed, when the encoding is unknown, the bytes are damaged or truncated, or they expand like
+ * a compression bomb. `encodings` is the header's value.
  */
 export function decoded(body: ByteStream, encodings: string): ByteStream {
   const names = encodings
@@ -65,7 +70,7 @@ export function decoded(body: ByteStream, encodings: string): ByteStream {
 
 interface Decoding {
   readonly out: ByteStream;
-  /** Filled with what decodes, in the order of the bytes. */
+  /** Receives the decoders, in the order of decoding. */
   readonly transforms: Transform[];
   readonly stop: (error: Error) => void;
 }
@@ -89,10 +94,11 @@ async function decode(
   }
   for (const name of names) {
     const create = decoders.get(name);
-    // Inside another encoding the first byte is not at hand; deflate with its wrapper is the standard's.
+    // Inside another encoding the first byte is not available, so deflate means the standard's zlib
+    // format.
     if (create !== undefined) transforms.push(create(transforms.length === 0 ? (first[0]?.[0] ?? 8) : 8));
   }
-  // Also after the pipeline has let go of them.
+  // Also after the pipeline has detached from them.
   for (const transform of transforms) transform.on('error', stop);
   const last = transforms.at(-1);
   if (last === undefined) return;
@@ -100,7 +106,7 @@ async function decode(
   last.on('data', (chunk: Buffer) => {
     givenBytes += chunk.length;
     if (givenBytes > freeBytes && givenBytes > takenBytes * maxExpansion)
-      stop(new Error('the body expands without end'));
+      stop(new Error('the body expands beyond its limit'));
     else out.push(chunk);
   });
   last.once('end', () => out.end());

@@ -2,46 +2,55 @@ import type { CircuitLimits, CircuitState } from './circuit.ts';
 import type { CoolDownLimits } from './cool-down.ts';
 import type { Percentiles } from './percentiles.ts';
 
-/** How one candidate has done lately. Windows are milliseconds back from now. */
+/** The recent results of one candidate. Windows are milliseconds back from now. */
 export interface CandidateHealth {
   /**
-   * Successes among the attempts that ended, in percent; null when there was none. What the client's request was to blame for and
-   * rate limits count neither way, as with OpenRouter.
+   * Successes among the completed attempts, in percent; null when there were none. Client errors
+   * and rate limits are excluded, as in OpenRouter.
    */
   uptime(windowMs: number): number | null;
-  /** Milliseconds from asking to the first words of a stream, half an hour back at most; null when nothing was streamed. */
+  /**
+   * Milliseconds from the request to the first content of a stream, over at most half an hour; null
+   * without a stream.
+   */
   latency(windowMs: number): Percentiles | null;
-  /** Completion tokens a second, from asking to the end: p99 is what 99 % of the answers reach. Null without an answer. */
+  /**
+   * Completion tokens per second, from the request to the end: 99 % of the responses reach p99.
+   * Null without a response.
+   */
   throughput(windowMs: number): Percentiles | null;
-  /** The attempts that ended, those that failed among them; what counts neither way is not in it. */
+  /** The completed attempts, including the failed ones; excluded attempts are not in it. */
   attempts(windowMs: number): number;
 }
 
-/** How a candidate stands right now: what the order of a chain goes by. */
+/** The current state of a candidate, which the order of a chain uses. */
 export interface HealthStatus {
   readonly circuit: CircuitState;
-  /** Failures in a row. */
+  /** Consecutive failures. */
   readonly failures: number;
   /** Civil instant at which the circuit opened, epoch milliseconds; null while it is closed. */
   readonly openedAtMs: number | null;
-  /** Until a request may try an open circuit. */
+  /** Milliseconds until a request may probe an open circuit. */
   readonly probeInMs: number;
-  /** What is left of a cool-down that it asked for; 0: none. */
+  /** Milliseconds left of a cool-down; 0: none. */
   readonly coolingMs: number;
-  /** Lately it failed about as often as it worked, though never often enough in a row to open the circuit. */
+  /**
+   * Recently it failed about as often as it succeeded, but never often enough in a row to open the
+   * circuit.
+   */
   readonly unsteady: boolean;
 }
 
-/** What a plan reads of the health of candidates, by their label. */
+/** What a plan reads of the candidates' health, by label. */
 export interface HealthView {
   of(label: string): CandidateHealth;
   standing(label: string): HealthStatus;
 }
 
-/** When candidates are asked later than others. */
+/** The limits that demote candidates. */
 export type HealthLimits = CircuitLimits & CoolDownLimits;
 
-/** A candidate that is not known to be anything but well. */
+/** A candidate without known problems. */
 export const well: HealthStatus = {
   circuit: 'closed',
   failures: 0,
@@ -51,7 +60,7 @@ export const well: HealthStatus = {
   unsteady: false,
 };
 
-/** What holds unless the configuration says otherwise. */
+/** The defaults. */
 export const defaultHealthLimits: HealthLimits = {
   failures: 5,
   openMs: 10_000,
@@ -60,7 +69,7 @@ export const defaultHealthLimits: HealthLimits = {
   maxCoolDownMs: 600_000,
 };
 
-/** The health of candidates of which nothing is known. */
+/** The health of candidates without data. */
 export const noHealthData: HealthView = {
   of: () => ({ uptime: () => null, latency: () => null, throughput: () => null, attempts: () => 0 }),
   standing: () => well,

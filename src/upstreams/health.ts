@@ -20,26 +20,29 @@ export const oneDayMs = 86_400_000;
 const worked = 0;
 const failed = 1;
 
-/** What an attempt that failed has to say beside its status. */
+/** Details of a failed attempt, besides its status. */
 export interface Failed {
   /** Whether it was the probe of an open circuit. */
   readonly isProbe?: boolean;
-  /** What it said about when to come back, in milliseconds; null: nothing. */
+  /** Its `Retry-After`, in milliseconds; null: none. */
   readonly retryAfterMs?: number | null;
 }
 
-/** An outage shows in this window when as many attempts failed in it as open a circuit in a row, and at least half of all. */
+/**
+ * An outage is visible in this window when it has as many failed attempts as open a circuit in a
+ * row, and at least half of all attempts failed.
+ */
 const outageMs = 30_000;
 
-/** Statuses with which an upstream says that the request is at fault, or that it is asked too often: no outage of its own. */
+/** Statuses that blame the request or its rate: not an outage of the upstream. */
 const notItsFault: ReadonlySet<number> = new Set([400, 403, 413, 422, 429]);
 const tooMany = 429;
 const forbidden = 403;
 
 /**
- * What this process has seen of its candidates, by their label: rolling windows of fixed size (some 110 KiB for a candidate that
- * has answered, nothing for one that has not), so the memory is bounded by the configuration. An attempt costs one call, an
- * answer another; each takes well under a microsecond.
+ * The results of this process's candidates, by label: rolling windows of fixed size (some 110 KiB
+ * for a candidate that has responded, nothing for others), so the configuration bounds the memory.
+ * An attempt costs one call, a response another; each takes well under a microsecond.
  */
 export class Health implements HealthView {
   readonly #clock: Clock;
@@ -51,7 +54,10 @@ export class Health implements HealthView {
     this.#limits = limits;
   }
 
-  /** Takes the probe of an open circuit, if one is due; whoever takes it calls `endProbe` whatever happens. */
+  /**
+   * Takes the probe of an open circuit, if one is due; the caller must then call `endProbe` in
+   * every case.
+   */
   takeProbe(label: string): boolean {
     return this.#seen.get(label)?.circuit.takeProbe(this.#clock.monotonic()) ?? false;
   }
@@ -61,8 +67,9 @@ export class Health implements HealthView {
   }
 
   /**
-   * An attempt that brought no answer; `status` is the upstream's own, null when it gave none. What the request is to blame for
-   * says nothing of the candidate; a refused credential (401, 402, 403) counts for the circuit, and 429 begins a cool-down.
+   * An attempt without a response; `status` is the upstream's, null when there was none. A client
+   * error does not count against the candidate; a rejected credential (401, 402, 403) counts for
+   * the circuit, and 429 starts a cool-down.
    */
   failed(label: string, status: number | null, { isProbe = false, retryAfterMs = null }: Failed = {}): void {
     const nowMs = this.#clock.monotonic();
@@ -72,40 +79,45 @@ export class Health implements HealthView {
     if (isOutage || status === forbidden) this.#of(label).circuit.failed(nowMs, isProbe);
   }
 
-  /** A request was sent once more, because its connection was stale (docs/decisions/stale-connections.md). */
+  /**
+   * A request was resent because its connection was stale (docs/decisions/stale-connections.md).
+   */
   resent(label: string): void {
     this.#of(label).resends += 1;
   }
 
-  /** How many requests to the candidate were sent once more, since the start. */
+  /** How many requests to the candidate were resent since the start. */
   resends(label: string): number {
     return this.#seen.get(label)?.resends ?? 0;
   }
 
-  /** An answer has begun that was asked for at `askedMs`, monotonic. */
+  /** A response to a request sent at `askedMs` (monotonic) has begun. */
   answered(label: string, askedMs: number): void {
     const seen = this.#of(label);
     if (seen.circuit.responded(askedMs)) seen.forgive();
     seen.coolDown.end();
   }
 
-  /** The first byte of a response came this long after it was asked for. */
+  /** The time from the request to the first byte of its response. */
   firstByte(label: string, isStream: boolean, tookMs: number): void {
     this.#of(label).firstByte(isStream).add(this.#clock.monotonic(), tookMs);
   }
 
-  /** The p99 of that in the last half hour, in milliseconds; null without an answer. */
+  /** The p99 of that time in the last half hour, in milliseconds; null without a response. */
   firstByteP99(label: string, isStream: boolean): number | null {
     const seen = this.#seen.get(label);
     return seen?.firstByte(isStream).rising(this.#clock.monotonic(), halfAnHourMs)?.p99 ?? null;
   }
 
-  /** A stream's first words came this long after it was asked for. */
+  /** The time from the request to the first content of a stream. */
   responded(label: string, tookMs: number): void {
     this.#of(label).latency.add(this.#clock.monotonic(), tookMs);
   }
 
-  /** An answer has ended: whole, cut short by its client, or broken off. Zero tokens are no measure of speed. */
+  /**
+   * A response has ended: complete, cancelled by its client, or broken off. Zero tokens do not
+   * measure speed.
+   */
   ended(
     label: string,
     answer: { readonly broken: boolean; readonly tokens: number; readonly tookMs: number },
@@ -119,7 +131,10 @@ export class Health implements HealthView {
       seen.throughput.add(nowMs, (answer.tokens / answer.tookMs) * 1000);
   }
 
-  /** How the candidate with this label has done; one that was never tried has nulls. Read again, it is up to date again. */
+  /**
+   * The health of the candidate with this label; one that was never tried has nulls. Each call
+   * reads current values.
+   */
   of(label: string): CandidateHealth {
     const now = (): number => this.#clock.monotonic();
     const seen = (): Seen | undefined => this.#seen.get(label);
@@ -131,14 +146,14 @@ export class Health implements HealthView {
     };
   }
 
-  /** How the candidate stands now; `well` when nothing speaks against it. */
+  /** The current state of the candidate; `well` without known problems. */
   standing(label: string): HealthStatus {
     const seen = this.#seen.get(label);
     if (seen === undefined) return well;
     const nowMs = this.#clock.monotonic();
     const circuit = seen.circuit.state(nowMs);
     const coolingMs = seen.coolDown.leftMs(nowMs);
-    // An open circuit has its own way back.
+    // An open circuit has its own recovery.
     const unsteady = circuit === 'closed' && seen.isUnsteady(nowMs);
     if (circuit === 'closed' && coolingMs === 0 && !unsteady) return well;
     const { openedMs, dueMs, failures } = seen.circuit;
@@ -152,7 +167,7 @@ export class Health implements HealthView {
     };
   }
 
-  /** Forgets every candidate but these: those that a new configuration still has. */
+  /** Removes every candidate except these, the ones of a new configuration. */
   keepOnly(labels: ReadonlySet<string>): void {
     for (const label of this.#seen.keys()) if (!labels.has(label)) this.#seen.delete(label);
   }
@@ -166,7 +181,7 @@ export class Health implements HealthView {
   }
 }
 
-/** What was seen of one candidate. Short windows are read from short buckets, a day from minutes. */
+/** The results of one candidate. Short windows use short buckets, a day uses minutes. */
 class Seen {
   readonly #lately = new BucketRing({ bucketMs: 5_000, buckets: 60, lanes: 2 });
   readonly #day = new BucketRing({ bucketMs: 60_000, buckets: 1_440, lanes: 2 });
@@ -186,7 +201,7 @@ class Seen {
     this.#outageFailures = limits.failures;
   }
 
-  /** Most candidates are asked in one of the two ways only. */
+  /** Most candidates are used in only one of the two ways. */
   firstByte(isStream: boolean): PercentileWindow {
     if (isStream) {
       this.#streamFirstByte ??= new PercentileWindow();
@@ -212,7 +227,7 @@ class Seen {
     return good + bad;
   }
 
-  /** Its outage is over: it takes another failure to be called unsteady. */
+  /** The outage is over: only a new failure makes the candidate unsteady again. */
   forgive(): void {
     this.#failedMs = Number.NEGATIVE_INFINITY;
   }

@@ -3,17 +3,18 @@ import type { Socket } from 'node:net';
 /** Interim responses that are dropped before one final response. */
 const maxInterimResponses = 100;
 const maxInterimHeadBytes = 64 * 1024;
-/** `HTTP/1.1 100`: as much as has to be read to know a status. */
+/** `HTTP/1.1 100`: the bytes needed to know a status. */
 const statusLineBytes = 12;
 const headEnd = Buffer.from('\r\n\r\n');
 
 /**
- * Drops interim responses (1xx) from what a connection reads: an upstream may send any of them unasked (RFC 9110, section 15.2), but
- * the HTTP client takes `100 Continue` for the end of the connection. `101` stays, since nobody asked to switch protocols.
+ * Drops interim responses (1xx) from a connection: an upstream may send them unasked (RFC 9110,
+ * section 15.2), but the HTTP client treats `100 Continue` as the end of the connection. `101`
+ * stays, because no request asks to switch protocols.
  */
 export class InterimFilter {
   readonly #socket: Socket;
-  /** What was read of a response whose status is not known yet; null while bytes pass as they come. */
+  /** The bytes of a response whose status is not known yet; null while bytes pass unchanged. */
   #held: Buffer | null = null;
   #dropped = 0;
 
@@ -23,7 +24,7 @@ export class InterimFilter {
     socket.read = (size?: number) => this.#filter(read(size));
   }
 
-  /** A request is about to be sent: the next bytes are the beginning of a response. */
+  /** A request is about to be sent: the next bytes start a response. */
   expectResponse(): void {
     this.#held = Buffer.alloc(0);
     this.#dropped = 0;
@@ -33,10 +34,10 @@ export class InterimFilter {
     if (this.#held === null || bytes === null) return bytes;
     let held = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
     for (;;) {
-      if (held.length < statusLineBytes) return this.#hold(held);
+      if (held.length < statusLineBytes) return this.#keep(held);
       if (!isInterim(held)) return this.#pass(held);
       const end = held.indexOf(headEnd);
-      if (end === -1) return held.length > maxInterimHeadBytes ? this.#pass(held) : this.#hold(held);
+      if (end === -1) return held.length > maxInterimHeadBytes ? this.#pass(held) : this.#keep(held);
       held = held.subarray(end + headEnd.length);
       this.#dropped += 1;
       if (this.#dropped > maxInterimResponses) {
@@ -46,7 +47,7 @@ export class InterimFilter {
     }
   }
 
-  #hold(held: Buffer): null {
+  #keep(held: Buffer): null {
     this.#held = held;
     return null;
   }

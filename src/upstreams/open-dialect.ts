@@ -7,13 +7,16 @@ import { googleDialect } from '../dialects/google/index.ts';
 import { openaiDialect } from '../dialects/openai/index.ts';
 import type { Access } from '../dialects/sdk/provider-quirks.ts';
 
-/** How a provider is spoken to, and the headers that every connection to it sends. */
+/** A provider's dialect, and the headers of every connection to it. */
 export interface OpenedDialect {
   readonly dialect: Dialect;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The dialect of a provider. Those that stand on a package write all headers, credentials among them, into each request. */
+/**
+ * The dialect of a provider. A package-based one writes all headers, including credentials, into
+ * each request.
+ */
 export function openDialect(config: ProviderConfig): OpenedDialect {
   const apiKey = config.apiKey?.reveal() ?? '';
   const headers = revealed(config.headers);
@@ -33,7 +36,7 @@ export function openDialect(config: ProviderConfig): OpenedDialect {
   }
 }
 
-/** Every text of a provider that nobody may see. */
+/** Every secret of a provider. */
 export function secretsOf({ apiKey, aws, headers }: ProviderConfig): readonly string[] {
   const keys = [apiKey, aws?.accessKeyId, aws?.secretAccessKey, aws?.sessionToken];
   return [...keys, ...Object.values(headers)]

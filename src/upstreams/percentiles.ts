@@ -1,6 +1,6 @@
 import { BucketRing } from './bucket-ring.ts';
 
-/** How a measure is spread. */
+/** The distribution of a measure. */
 export interface Percentiles {
   readonly p50: number;
   readonly p75: number;
@@ -8,14 +8,23 @@ export interface Percentiles {
   readonly p99: number;
 }
 
-/** Bins per doubling. A bin is 9 % wide and answers with its middle, so a percentile is within 4.5 % of a sample. */
+/**
+ * Bins per doubling. A bin is 9 % wide and returns its middle, so a percentile is within 4.5 % of a
+ * sample.
+ */
 const perOctave = 8;
-/** Values from 2^-7 (0.008) to 2^22 (over an hour of milliseconds); what is beyond counts in the last bin of its side. */
+/**
+ * Values from 2^-7 (0.008) to 2^22 (over an hour of milliseconds); values outside count in the
+ * nearest bin.
+ */
 const lowestOctave = -7;
 const bins = 29 * perOctave;
 const minuteMs = 60_000;
 
-/** Samples of one positive measure over the last half hour, as a histogram a minute: 28 KiB whatever the traffic. */
+/**
+ * Samples of one positive measure over the last half hour, as one histogram per minute: 28 KiB
+ * whatever the traffic.
+ */
 export class PercentileWindow {
   readonly #ring = new BucketRing({ bucketMs: minuteMs, buckets: 30, lanes: bins });
 
@@ -28,7 +37,10 @@ export class PercentileWindow {
     return this.#percentiles(nowMs, windowMs, (rank) => rank);
   }
 
-  /** The same from the other end: the value that so many percent of the samples reach, as throughput is stated. */
+  /**
+   * The same from the other end: the value that this percentage of the samples reaches, as
+   * throughput is stated.
+   */
   falling(nowMs: number, windowMs: number): Percentiles | null {
     return this.#percentiles(nowMs, windowMs, (rank, total) => total - rank + 1);
   }
@@ -51,7 +63,7 @@ function binOf(value: number): number {
   return bin >= 0 ? Math.min(bin, bins - 1) : 0;
 }
 
-/** The middle of the bin in which the sample of this rank is, to three digits. */
+/** The middle of the bin that contains the sample of this rank, to three digits. */
 function valueAt(counts: Float64Array, rank: number): number {
   let seen = 0;
   const bin = counts.findIndex((count) => {

@@ -7,28 +7,31 @@ import { clientMessage } from './client-message.ts';
 import { clientFactory } from './connection.ts';
 import { openDialect, secretsOf } from './open-dialect.ts';
 
-/** An upstream provider: a row of configuration, its dialect and its connections. */
+/** An upstream provider: its configuration row, its dialect and its connections. */
 export interface Provider {
   readonly slug: string;
   readonly name: string;
   readonly dialect: Dialect;
-  /** How long it may take to the first byte of a response; null: the configuration does not say. */
+  /** The timeout to the first byte of a response; null: not configured. */
   readonly firstByteTimeoutMs: number | null;
-  /** A request below its base URL. */
+  /** Builds a request for a path under its base URL. */
   request(written: EncodedRequest): UpstreamRequest;
-  /** Its words without our credentials, should it repeat them: for the log. */
+  /** Its message with our credentials removed, if it repeats them: for the log. */
   conceal(message: string): string;
-  /** Its words as the client may read them (`clientMessage`). */
+  /** Its message as the client may read it (`clientMessage`). */
   clientMessage(message: string): string | null;
-  /** Someone is about to ask it: until the function that comes back is called, once, `retire` closes nothing. */
+  /**
+   * Marks the provider as in use: until the returned function is called, once, `retire` closes
+   * nothing.
+   */
   use(): () => void;
-  /** Closes its connections when nobody uses it any more, and the requests on them have ended. */
+  /** Closes its connections once it is unused, and the requests on them have ended. */
   retire(): Promise<void>;
   /** Closes its connections at once. */
   close(): Promise<void>;
 }
 
-/** How an upstream is connected to. `maxConnections` null: as many as there are requests. */
+/** How to connect to an upstream. `maxConnections` null: as many as there are requests. */
 export interface ConnectionOptions {
   readonly connectTimeoutMs: number;
   readonly maxConnections: number | null;
@@ -38,7 +41,7 @@ export interface ConnectionOptions {
 /** The connections of one provider or engine; redirects are never followed. */
 export class Connections {
   readonly #pool: Pool;
-  /** Connections beside the pool, each for one request that a stale connection lost. */
+  /** Connections outside the pool, each for one request that a stale connection lost. */
   readonly #fresh = new Set<Client>();
   readonly #open: () => Client;
   readonly #origin: string;
@@ -80,7 +83,7 @@ export class Connections {
     await Promise.all([this.#pool, ...this.#fresh].map((each) => each.destroy()));
   }
 
-  /** A client for the one request that is dispatched to it in this turn; it closes behind that. */
+  /** A client for one request, which must be dispatched in this turn; it closes afterwards. */
   #openFresh(): Client {
     const client = this.#open();
     this.#fresh.add(client);
@@ -89,7 +92,7 @@ export class Connections {
   }
 }
 
-/** Opens a provider. Nothing is asked of it yet. */
+/** Opens a provider. Sends no request yet. */
 export function openProvider(config: ProviderConfig): Provider {
   const { dialect, headers } = openDialect(config);
   const secrets = secretsOf(config);
@@ -132,15 +135,15 @@ export function openProvider(config: ProviderConfig): Provider {
   };
 }
 
-/** Every start of an engine has its own port, so most addresses are those of engines that are gone. */
+/** Every start of an engine has its own port, so most addresses belong to stopped engines. */
 const maxEngines = 64;
 
-/** The connections to engines of ours, by base URL. */
+/** The connections to our engines, by base URL. */
 export class Engines {
   readonly #connectTimeoutMs: () => number;
   readonly #open = new Map<string, Connections>();
 
-  /** `connectTimeoutMs` is asked for each new engine: it may change. */
+  /** `connectTimeoutMs` is called for each new engine, because it may change. */
   constructor(connectTimeoutMs: () => number) {
     this.#connectTimeoutMs = connectTimeoutMs;
   }
@@ -155,12 +158,12 @@ export class Engines {
     return opened;
   }
 
-  /** How many have connections. */
+  /** The number of engines with connections. */
   get size(): number {
     return this.#open.size;
   }
 
-  /** An engine that is asked again after all is connected to anew; its requests in flight end as they are. */
+  /** A retired engine that is used again gets new connections; its requests in flight complete. */
   #retireOldest(): void {
     const [oldest] = this.#open;
     if (oldest === undefined || this.#open.size <= maxEngines) return;

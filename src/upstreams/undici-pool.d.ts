@@ -1,6 +1,6 @@
 /**
- * The pool alone. The whole of `undici` brings `fetch`, WebSocket, caches and mocks along: 8 MB in every process, of which nothing is
- * used where requests are served. The pool brings these two itself.
+ * The pool alone. All of `undici` includes `fetch`, WebSocket, caches and mocks: 8 MB in every
+ * process, unused where requests are served. The pool itself loads these two.
  */
 declare module 'undici/lib/dispatcher/pool.js' {
   export { Pool as default } from 'undici';
