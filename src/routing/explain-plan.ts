@@ -10,44 +10,44 @@ import type { OrderingBasis, Plan, RoutingContext } from './plan.ts';
 import type { DemotionReason } from './rank.ts';
 import { sharesOf } from './weighted-order.ts';
 
-/** Why a request would be answered by whom: what `naru route explain` says. */
+/** Which candidate would handle a request, and why: the result of `naru route explain`. */
 export interface Explanation {
   readonly models: readonly string[];
   readonly by: OrderingBasis;
-  /** Those that are tried, in order, then those that are not. */
+  /** Those that are tried, in order, then the others. */
   readonly candidates: readonly ExplainedCandidate[];
 }
 
-/** One candidate and the reason of its place. */
+/** One candidate and the reason for its position. */
 export interface ExplainedCandidate {
   /** From 1; null: it is not tried. */
   readonly place: number | null;
   readonly model: string;
   readonly candidate: string;
   readonly provider: string;
-  /** Why it is not tried, or tried later than its place says; null when neither. */
+  /** Why it is not tried, or demoted; null when neither. */
   readonly reason: RejectReason | DemotionReason | null;
-  /** A whole sentence, without its full stop. */
+  /** A complete sentence, without the full stop. */
   readonly why: string;
 }
 
-/** How much of the health of candidates is known: that of the running server, or nothing. */
+/** Where the health data comes from: the running server, or nowhere. */
 export type Knowledge = 'live' | 'none';
 
-/** A plan in words: one sentence for each candidate, with the figures that decided. Pure. */
+/** Explains a plan: one sentence for each candidate, with the figures that decided. Pure. */
 export function explainPlan(
   ask: CompletionRequest,
   models: readonly Model[],
   planned: Plan,
   given: RoutingContext & { readonly knowledge: Knowledge },
 ): Explanation {
-  const asked = { ask, models, planned, given };
-  const held = new Map(planned.demoted.map(({ candidate, why }) => [candidate, why] as const));
+  const request = { ask, models, planned, given };
+  const demoted = new Map(planned.demoted.map(({ candidate, why }) => [candidate, why] as const));
   const kept = planned.chain.map((candidate, at) => {
-    const reason = held.get(candidate) ?? null;
-    const name = `${nameOf(asked, candidate)} ${ordinal(at + 1)}`;
+    const reason = demoted.get(candidate) ?? null;
+    const name = `${nameOf(request, candidate)} ${ordinal(at + 1)}`;
     const because =
-      reason === null ? orderReason(asked, candidate, at) : demotedReason(asked, candidate, reason);
+      reason === null ? orderReason(request, candidate, at) : demotedReason(request, candidate, reason);
     return rowOf(candidate, at + 1, reason, `${name}: ${because}`);
   });
   const dropped = planned.rejected.map(({ candidate, why }) =>
@@ -55,7 +55,7 @@ export function explainPlan(
       candidate,
       null,
       why,
-      `${nameOf(asked, candidate)} is skipped: ${rejectedReason(asked, candidate, why)}`,
+      `${nameOf(request, candidate)} is skipped: ${rejectedReason(request, candidate, why)}`,
     ),
   );
   return { models: ask.models, by: planned.orderedBy, candidates: [...kept, ...dropped] };
@@ -77,41 +77,41 @@ function rowOf(
   return { place, model, candidate, provider, reason, why };
 }
 
-/** With its model where more than one is asked for. */
+/** With its model when the request names several. */
 function nameOf({ models }: ExplainRequest, { label, modelId }: Candidate): string {
   return models.length > 1 ? `${label} (${modelId})` : label;
 }
 
-function orderReason(asked: ExplainRequest, candidate: Candidate, at: number): string {
-  return `${healthText(asked, candidate)}, and ${placeText(asked, candidate, at)}; ${priceText(candidate)}`;
+function orderReason(request: ExplainRequest, candidate: Candidate, at: number): string {
+  return `${healthText(request, candidate)}, and ${placeText(request, candidate, at)}; ${priceText(candidate)}`;
 }
 
-/** What its place goes by. */
-function placeText(asked: ExplainRequest, candidate: Candidate, at: number): string {
-  const { ask, models, planned, given } = asked;
+/** What determines its position. */
+function placeText(request: ExplainRequest, candidate: Candidate, at: number): string {
+  const { ask, models, planned, given } = request;
   const { chain } = planned;
-  if (chain.length === 1) return 'it is the only one that may answer';
+  if (chain.length === 1) return 'it is the only eligible candidate';
   const before = chain[at - 1];
   const isFirstOfModel = before?.modelId !== candidate.modelId;
   switch (planned.orderedBy) {
     case 'order':
       return ask.provider.order?.some((name) => isAt(candidate, name)) === true
-        ? '`provider.order` names it here'
+        ? '`provider.order` puts it here'
         : '`provider.order` does not name it, so it is a fallback';
     case 'sort':
-      return sortText(asked, candidate, at);
+      return sortText(request, candidate, at);
     default: {
-      if (at > 0 && isFirstOfModel) return `its model is asked for after ${before?.modelId ?? ''}`;
+      if (at > 0 && isFirstOfModel) return `its model comes after ${before?.modelId ?? ''}`;
       const all = models.find(({ id }) => id === candidate.modelId)?.candidates ?? [];
       const able = chain.filter((one) => one.modelId === candidate.modelId);
       const share = sharesOf(all, able).get(candidate) ?? 1;
       if (share < 1) {
-        const draws = given.isSession ? 'this session keeps to that order' : 'drawn anew for each request';
-        return `by weight and price it has ${percent(share)} of its place (${draws})`;
+        const draws = given.isSession ? 'this session keeps its order' : 'drawn for each request';
+        return `by weight and price it comes first for ${percent(share)} of requests (${draws})`;
       }
       return at === 0 || isFirstOfModel
-        ? 'it stands first in the configuration'
-        : 'the configuration has it here';
+        ? 'it is first in the configuration'
+        : 'it is next in the configuration';
     }
   }
 }
@@ -123,25 +123,25 @@ function sortText({ ask, given }: ExplainRequest, { label }: Candidate, at: numb
   const median = by === 'throughput' ? seen.throughput(halfAnHourMs)?.p50 : seen.latency(halfAnHourMs)?.p50;
   if (median === undefined) return `its ${by} was not measured in the last 30 min`;
   const figure =
-    by === 'throughput' ? `${number(median)} tokens a second` : `${number(median)} ms to the first word`;
+    by === 'throughput' ? `${number(median)} tokens a second` : `${number(median)} ms to the first token`;
   if (at > 0) return `it is the next by ${by} (${figure})`;
   return by === 'throughput' ? `it is the fastest (${figure})` : `it is the quickest (${figure})`;
 }
 
 function healthText({ given }: ExplainRequest, { label }: Candidate): string {
-  if (given.knowledge === 'none') return 'its health is not known';
+  if (given.knowledge === 'none') return 'its health is unknown';
   const standing = given.health.standing(label);
   if (standing.circuit === 'due') return `${circuitText(standing)}, and the next request probes it`;
   if (standing.circuit !== 'closed') return circuitText(standing);
   if (standing.coolingMs > 0) return coolingText(standing);
   const seen = given.health.of(label);
   const uptime = seen.uptime(halfAnHourMs);
-  if (uptime === null) return 'nothing speaks against it (no attempt in 30 min)';
+  if (uptime === null) return 'it has no known problem (no attempt in 30 min)';
   const figures = `${number(uptime)} % of ${number(seen.attempts(halfAnHourMs))} in 30 min`;
   return uptime >= 80 ? `it is healthy (${figures})` : `it is up again (${figures})`;
 }
 
-/** Why it stands further back than its place says. */
+/** Why it was demoted. */
 function demotedReason({ ask, given }: ExplainRequest, candidate: Candidate, reason: DemotionReason): string {
   const standing = given.health.standing(candidate.label);
   switch (reason) {
@@ -152,13 +152,13 @@ function demotedReason({ ask, given }: ExplainRequest, candidate: Candidate, rea
     case 'cooling_down':
       return coolingText(standing);
     case 'too_slow':
-      return `it misses what the request prefers: ${speedText(given, candidate)}`;
+      return `it is slower than the request prefers: ${speedText(given, candidate)}`;
     case 'weight_zero':
-      return 'its weight is 0: it is for when nothing else is left';
+      return 'its weight is 0: it is tried last';
     case 'unsteady':
-      return 'in the last 30 s it failed at least as often as it worked';
+      return 'in the last 30 s it failed at least as often as it succeeded';
     case 'max_tokens_above_cap':
-      return `it gives at most ${number(candidate.maxCompletionTokens)} tokens, and ${number(ask.maxTokens ?? 0)} are asked for`;
+      return `it generates at most ${number(candidate.maxCompletionTokens)} tokens, and ${number(ask.maxTokens ?? 0)} are requested`;
     case 'parameters_not_supported':
       return 'it ignores a parameter that changes the answer';
   }
@@ -177,18 +177,18 @@ function circuitText({ openedAtMs, failures }: HealthStatus): string {
 }
 
 function coolingText({ coolingMs }: HealthStatus): string {
-  return `it asked for fewer requests, ${seconds(coolingMs)} of its cool-down are left`;
+  return `it is rate-limited, ${seconds(coolingMs)} of its cool-down are left`;
 }
 
 function speedText({ health }: RoutingContext, { label }: Candidate): string {
   const seen = health.of(label);
   const throughput = seen.throughput(halfAnHourMs)?.p50;
   const latency = seen.latency(halfAnHourMs)?.p50;
-  const stated = [
+  const figures = [
     throughput === undefined ? null : `${number(throughput)} tokens a second`,
-    latency === undefined ? null : `${number(latency)} ms to the first word`,
+    latency === undefined ? null : `${number(latency)} ms to the first token`,
   ].filter((part) => part !== null);
-  return `${stated.join(', ')} in the median`;
+  return `${figures.join(', ')} (median)`;
 }
 
 function priceText({ price }: Candidate): string {
@@ -200,7 +200,7 @@ function perThousand(rate: Rate): string {
 }
 
 function ordinal(place: number): string {
-  const named = ['answers first', 'is second', 'is third', 'is fourth', 'is fifth', 'is sixth'];
+  const named = ['is first', 'is second', 'is third', 'is fourth', 'is fifth', 'is sixth'];
   return named[place - 1] ?? `is number ${place}`;
 }
 
@@ -216,7 +216,7 @@ function seconds(ms: number): string {
   return `${number(Math.ceil(ms / 1000))} s`;
 }
 
-/** The time of day where the business is. */
+/** The time of day in Seoul. */
 function seoulTime(epochMs: number): string {
   return isoOf(epochMs + 9 * 3_600_000).slice(11, 19);
 }

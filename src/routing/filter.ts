@@ -7,16 +7,22 @@ import type { MaxPrice } from '../wire/preferences.ts';
 /** Why a candidate is not tried. */
 export type RejectReason = Exclude<keyof typeof rejectReasons, 'part_not_supported'>;
 
-/** A prompt must be this much larger than a context by our count before we say so: the model counts with another tokenizer. */
+/**
+ * A prompt is rejected only if our count exceeds the context by this factor: the model uses another
+ * tokenizer.
+ */
 export const contextMargin = 1.1;
 
-/** Levels that contain others, as OpenRouter has it. */
+/** Levels that include others, as in OpenRouter. */
 const wider: Readonly<Record<string, readonly string[]>> = {
   fp4: ['fp4', 'mxfp4', 'nvfp4'],
   fp8: ['fp8', 'mxfp8'],
 };
 
-/** Why this candidate cannot or must not take the request, whoever else there is; null when it may. Nothing is sent to find out. */
+/**
+ * Why this candidate cannot or must not take the request, independent of the others; null when it
+ * can. Sends nothing.
+ */
 export function rejectReason(
   ask: CompletionRequest,
   candidate: Candidate,
@@ -32,7 +38,7 @@ export function rejectReason(
   return null;
 }
 
-/** What the request itself says against a candidate. */
+/** Why the request itself excludes a candidate. */
 function unwantedReason(
   { provider: wanted, parameters }: CompletionRequest,
   candidate: Candidate,
@@ -50,8 +56,9 @@ function unwantedReason(
 }
 
 /**
- * Whether a name of a request means this candidate: its provider's slug or its tag, whatever its case, its whole label, or the first
- * half of a tag of two: `vertex` is any `vertex/…`, and `naru` any slot.
+ * Whether a name in a request refers to this candidate: its provider's slug or its tag, in any
+ * case, its full label, or the first part of a two-part tag: `vertex` is any `vertex/…`, and `naru`
+ * any slot.
  */
 export function isAt({ providerTag, providerName, label }: Candidate, name: string): boolean {
   const asked = name.toLowerCase();
@@ -64,7 +71,7 @@ export function isAt({ providerTag, providerName, label }: Candidate, name: stri
   );
 }
 
-/** Whether a parameter is passed on: it is declared, or nothing is and the API takes it. */
+/** Whether a parameter is passed on: it is declared, or none is and the API accepts it. */
 function isTaken({ supportedParameters: declared, acceptedParameters }: Candidate, name: string): boolean {
   return declared === null ? acceptedParameters.includes(name) : isSupported(name, declared);
 }

@@ -3,7 +3,10 @@ import type { CircuitState } from '../upstreams/circuit.ts';
 import { halfAnHourMs } from '../upstreams/health.ts';
 import type { HealthView } from '../upstreams/health-status.ts';
 
-/** How one candidate does, for people and for the metrics page; null where nothing was measured in the last half hour. */
+/**
+ * The health of one candidate, for people and for the metrics page; null without data from the last
+ * half hour.
+ */
 export interface CandidateReport {
   readonly candidate: string;
   readonly circuit: CircuitState;

@@ -13,8 +13,8 @@ const perMillionTokens = 6;
 const perRequest = 12;
 
 /**
- * Reads the `provider` object; refuses with `400 invalid_request` what is malformed. Unknown members are ignored. `route` is the
- * original's former name for the partition of a sort.
+ * Parses the `provider` object; refuses invalid values with `400 invalid_request`. Unknown members
+ * are ignored. `route` is OpenRouter's former name for the partition of a sort.
  */
 export function readPreferences(provider: Members, route: unknown = null): Preferences {
   return {
@@ -48,7 +48,7 @@ function flagOf(provider: Members, member: string): boolean | null {
   return value;
 }
 
-/** `"throughput"` or `{ by: "throughput" }`; a sort that is not known here leaves the order as it is. */
+/** `"throughput"` or `{ by: "throughput" }`; an unknown sort leaves the order unchanged. */
 function sortOf(value: unknown): Sort | null {
   const by = isObject(value) ? value['by'] : value;
   if (by != null && typeof by !== 'string') throw invalid('sort', requirements.string);
@@ -62,7 +62,10 @@ function partitionOf(sort: unknown): string | null {
   return value;
 }
 
-/** Numbers, or decimals as text. No candidate here has a price of images or audio: those bounds are met by all. */
+/**
+ * Numbers, or decimals as text. No candidate has a price for images or audio, so all candidates
+ * meet those bounds.
+ */
 function maxPriceOf(value: unknown): MaxPrice | null {
   if (value === null) return null;
   if (!isObject(value)) throw invalid('max_price', requirements.object);
@@ -86,7 +89,7 @@ function scaled(value: number | string, decimals: number): bigint | null {
   return decimalToScaled(String(value).trim(), decimals);
 }
 
-/** A number is a bound of the median. `unit` is what one of them is in ours. */
+/** A number is a bound of the median. `unit` converts one of the client's units to ours. */
 function cutoffsOf(provider: Members, member: string, unit: number): Cutoffs | null {
   const value = provider[member] ?? null;
   if (value === null) return null;

@@ -7,31 +7,37 @@ import { contextMargin, isAt, type RejectReason, rejectReason } from './filter.t
 import { type DemotionReason, demotionReason, namedFirst, rankInChain, rankInModel, sorted } from './rank.ts';
 import { balanced, isShared } from './weighted-order.ts';
 
-/** The candidates of a request in the order in which they are tried, those that are not, and why. Each is in exactly one. */
+/**
+ * The candidates of a request in the order in which they are tried, the rejected ones, and the
+ * reasons. Each candidate is in exactly one list.
+ */
 export interface Plan {
   readonly chain: readonly Candidate[];
   readonly rejected: readonly { readonly candidate: Candidate; readonly why: RejectReason }[];
-  /** Candidates of the chain that stand further back than their place says. */
+  /** Candidates of the chain that come later than their position would put them. */
   readonly demoted: readonly { readonly candidate: Candidate; readonly why: DemotionReason }[];
-  /** What the order of the others goes by. */
+  /** What orders the other candidates. */
   readonly orderedBy: OrderingBasis;
 }
 
-/** `file`: the order of the configuration; `weights` and `session`: drawn by weight and price, anew or for a session. */
+/**
+ * `file`: the order of the configuration; `weights` and `session`: drawn by weight and price, per
+ * request or per session.
+ */
 export type OrderingBasis = 'file' | 'weights' | 'session' | 'order' | 'sort';
 
-/** What a plan goes by beside the request. */
+/** What a plan uses besides the request. */
 export interface RoutingContext {
-  /** Our count of the prompt, or any number that it is not above. */
+  /** Our count of the prompt tokens, or an upper bound. */
   readonly promptTokens: number;
   readonly health: HealthView;
-  /** Draws the order of candidates that share a place: the same seed, the same order. */
+  /** Draws the order of candidates with the same position: the same seed, the same order. */
   readonly seed: string;
-  /** Whether the seed is that of a session, which is to keep to its candidate. */
+  /** Whether the seed belongs to a session, which keeps its candidate. */
   readonly isSession: boolean;
 }
 
-/** Of nothing but the request: nobody was measured. */
+/** Only the request: no health data. */
 export const noCircumstances: RoutingContext = {
   promptTokens: 0,
   health: noHealthData,
@@ -42,8 +48,9 @@ export const noCircumstances: RoutingContext = {
 const nothing: readonly never[] = [];
 
 /**
- * Puts the candidates of the asked models in order and drops those that cannot take the request before anything is sent
- * (spec:errors/4.5; docs/decisions/order-of-candidates.md). Pure. Health never drops a candidate: it only lets others go first.
+ * Orders the candidates of the requested models and drops those that cannot take the request before
+ * anything is sent (spec:errors/4.5; docs/decisions/order-of-candidates.md). Pure. Health never
+ * drops a candidate, it only demotes it.
  */
 export function plan(ask: CompletionRequest, models: readonly Model[], given: RoutingContext): Plan {
   const dropped: { candidate: Candidate; why: RejectReason }[] = [];
@@ -56,13 +63,13 @@ export function plan(ask: CompletionRequest, models: readonly Model[], given: Ro
     return { all, able };
   });
   const [first] = groups;
-  // What most requests are: one candidate, with nothing to put in order.
+  // Most requests have one candidate, and nothing to order.
   if (first !== undefined && groups.length === 1 && first.able.length <= 1 && ask.provider.order === null)
     return { chain: first.able, rejected: dropped, demoted: nothing, orderedBy: 'file' };
   return inOrder(ask, groups, given, dropped);
 }
 
-/** The chain of a plan; `404 no_endpoints_found` when every candidate was dropped. */
+/** The chain of a plan; `404 no_endpoints_found` when every candidate was rejected. */
 export function chainOf(ask: CompletionRequest, planned: Plan): readonly Candidate[] {
   if (planned.chain.length > 0) return planned.chain;
   const reasons = [...new Set(planned.rejected.map(({ why }) => rejectReasons[why]))];
@@ -70,8 +77,8 @@ export function chainOf(ask: CompletionRequest, planned: Plan): readonly Candida
 }
 
 /**
- * The count above which a prompt fits none of the models, so that counting may stop there; null when its bytes alone show that
- * it fits all of them and nothing needs to be counted.
+ * The count above which a prompt fits none of the models, where counting may stop; null when its
+ * bytes alone show that it fits all of them, so that nothing needs to be counted.
  */
 export function countingLimit(ask: CompletionRequest, models: readonly Model[]): number | null {
   let largest = 0;
@@ -141,7 +148,7 @@ function asOne(groups: readonly Group[]): Group {
   return { all: groups.flatMap(({ all }) => all), able: groups.flatMap(({ able }) => able) };
 }
 
-/** Without fallbacks only the first is tried, or all that the request names. */
+/** Without fallbacks only the first candidate is tried, or all that the request names. */
 function withoutFallbacks(
   ranked: readonly Candidate[],
   order: readonly string[] | null,

@@ -7,7 +7,7 @@ import type { Cutoffs, Preferences, Sort } from '../wire/preferences.ts';
 import { isAt } from './filter.ts';
 import { costOfBoth } from './weighted-order.ts';
 
-/** Why a candidate that may be tried is tried later than its place says. */
+/** Why a candidate is tried later than its position. */
 export type DemotionReason =
   | 'parameters_not_supported'
   | 'max_tokens_above_cap'
@@ -17,7 +17,10 @@ export type DemotionReason =
   | 'cooling_down'
   | 'circuit_open';
 
-/** The later, the higher. From `acrossModels` on a candidate also lets the models behind its own go first. */
+/**
+ * A higher rank is tried later. From `acrossModels` on, a candidate also comes after the models
+ * behind its own.
+ */
 const ranks: Readonly<Record<DemotionReason, number>> = {
   parameters_not_supported: 1,
   max_tokens_above_cap: 1,
@@ -29,10 +32,13 @@ const ranks: Readonly<Record<DemotionReason, number>> = {
 };
 const acrossModels = 4;
 
-/** Parameters without which an answer is of another kind: who ignores them is tried after those who do not, as with OpenRouter. */
+/**
+ * Parameters without which the response is of another kind: candidates that ignore them are tried
+ * last, as in OpenRouter.
+ */
 const reported = ['response_format', 'structured_outputs', 'verbosity'];
 
-/** Why this candidate is to be tried after the others; the strongest reason, or null. */
+/** Why this candidate is demoted: the strongest reason, or null. */
 export function demotionReason(
   ask: CompletionRequest,
   candidate: Candidate,
@@ -52,30 +58,30 @@ export function demotionReason(
   return lacks ? 'parameters_not_supported' : null;
 }
 
-/** How far back a reason puts a candidate among those of its own model. */
+/** The rank of a reason among the candidates of the same model. */
 export function rankInModel(why: DemotionReason | null): number {
   return why === null ? 0 : ranks[why];
 }
 
-/** How far back it puts it in the whole chain. */
+/** The rank of a reason in the whole chain. */
 export function rankInChain(why: DemotionReason | null): number {
   return why === null || ranks[why] < acrossModels ? 0 : ranks[why];
 }
 
-/** Candidates as the request sorts them, best first; what was never measured comes after what was. */
+/** Candidates in the requested sort order, best first; unmeasured ones last. */
 export function sorted(candidates: readonly Candidate[], sort: Sort, health: HealthView): Candidate[] {
   const measures = new Map(candidates.map((one) => [one, measureOf(sort, one, health)] as const));
   const of = (candidate: Candidate): number => measures.get(candidate) ?? 0;
   return [...candidates].sort((a, b) => of(a) - of(b));
 }
 
-/** Candidates with those that the request names first, in its order. */
+/** Candidates that the request names first, in its order. */
 export function namedFirst(candidates: readonly Candidate[], order: readonly string[]): readonly Candidate[] {
   const first = order.flatMap((name) => candidates.filter((candidate) => isAt(candidate, name)));
   return [...new Set([...first, ...candidates])];
 }
 
-/** Low is good. */
+/** Lower is better. */
 function measureOf(sort: Sort, candidate: Candidate, health: HealthView): number {
   switch (sort) {
     case 'price':
@@ -87,7 +93,7 @@ function measureOf(sort: Sort, candidate: Candidate, health: HealthView): number
   }
 }
 
-/** By what was measured in the last five minutes. What was never measured is not known to be slow. */
+/** Compares the last five minutes. An unmeasured candidate is not considered slow. */
 function isTooSlow(wanted: Preferences, { label }: Candidate, health: HealthView): boolean {
   const { preferredMinThroughput: least, preferredMaxLatency: most } = wanted;
   if (least === null && most === null) return false;

@@ -2,9 +2,10 @@ import type { CompletionRequest } from '../wire/chat.ts';
 import type { RoutingContext } from './plan.ts';
 
 /**
- * What draws the order of candidates that share a place: the session of an account, so that its requests meet the prompt cache that
- * they filled, else `fresh`, something that no other request has. A session is named by `session_id`, or as OpenRouter does it by
- * `prompt_cache_key`; the sessions of two accounts are never one.
+ * The seed for the order of candidates with the same position: the session of an account, so that
+ * its requests reach the prompt cache that they filled, else `fresh`, which is unique to the
+ * request. A session is named by `session_id`, or as in OpenRouter by `prompt_cache_key`; two
+ * accounts never share a session.
  */
 export function seedOf(
   { sessionId, parameters }: Pick<CompletionRequest, 'sessionId' | 'parameters'>,

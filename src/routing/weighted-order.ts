@@ -1,29 +1,32 @@
 import type { Candidate } from '../catalogue/model.ts';
 
-/** A candidate is never taken to be cheaper than this part of the dearest that it shares with: what is free has a price too. */
+/**
+ * A candidate's price counts as at least this part of the highest price at its position: a free
+ * candidate has a price too.
+ */
 const cheapest = 0.01;
 
 /**
- * The place of each candidate of a model in the order of the file. Neighbours that state a `weight` have the same place, which they
- * share; one of weight 0 stands beside them and shares nothing.
+ * The position of each candidate of a model in the file's order. Neighbours with a `weight` share a
+ * position; one of weight 0 is next to them and shares nothing.
  */
 function scaledPositions(candidates: readonly Candidate[]): ReadonlyMap<Candidate, number> {
-  const places = new Map<Candidate, number>();
-  let place = 0;
+  const positions = new Map<Candidate, number>();
+  let position = 0;
   let wasWeighted = false;
   for (const candidate of candidates) {
     const { weight } = candidate;
     if (weight !== 0) {
       const isWeighted = weight !== null;
-      if (!(isWeighted && wasWeighted)) place += 1;
+      if (!(isWeighted && wasWeighted)) position += 1;
       wasWeighted = isWeighted;
     }
-    places.set(candidate, place);
+    positions.set(candidate, position);
   }
-  return places;
+  return positions;
 }
 
-/** Whether any two of these candidates share a place, so that the order between them is drawn. */
+/** Whether any two of these candidates share a position, so that their order is drawn. */
 export function isShared(candidates: readonly Candidate[]): boolean {
   let weighted = 0;
   for (const { weight } of candidates) if (weight !== null && weight > 0) weighted += 1;
@@ -31,23 +34,26 @@ export function isShared(candidates: readonly Candidate[]): boolean {
 }
 
 /**
- * What a candidate weighs among those that share its place: its weight over the square of its price, as OpenRouter's default is
- * 1/price². `dearest` is the highest price among them, as `costOfBoth` tells it.
+ * The weight of a candidate at its position: its weight over the square of its price, as
+ * OpenRouter's default is 1/price². `dearest` is the highest price among them, according to
+ * `costOfBoth`.
  */
 function weightOf(candidate: Candidate, dearest: number): number {
   const price = dearest === 0 ? 1 : Math.max(costOfBoth(candidate) / dearest, cheapest);
   return (candidate.weight ?? 1) / price ** 2;
 }
 
-/** A prompt token and a completion token, in pico-won: what candidates are compared by when price is the matter. */
+/**
+ * A prompt token and a completion token, in pico-won: the price by which candidates are compared.
+ */
 export function costOfBoth({ price }: Candidate): number {
   return Number(price.prompt) + Number(price.completion);
 }
 
-/** What stays the same about a model's candidates for as long as the catalogue stands: computed once. */
+/** What is constant for a model's candidates while the catalogue is unchanged: computed once. */
 interface Scale {
-  readonly places: ReadonlyMap<Candidate, number>;
-  /** What each weighs among those that share its place. */
+  readonly positions: ReadonlyMap<Candidate, number>;
+  /** The weight of each candidate at its position. */
   readonly weights: ReadonlyMap<Candidate, number>;
 }
 
@@ -56,53 +62,62 @@ const scales = new WeakMap<readonly Candidate[], Scale>();
 function scaleOf(all: readonly Candidate[]): Scale {
   const known = scales.get(all);
   if (known !== undefined) return known;
-  const places = scaledPositions(all);
+  const positions = scaledPositions(all);
   const dearest = new Map<number | undefined, number>();
   for (const candidate of all) {
     if (candidate.weight === 0) continue;
-    const place = places.get(candidate);
-    dearest.set(place, Math.max(dearest.get(place) ?? 0, costOfBoth(candidate)));
+    const position = positions.get(candidate);
+    dearest.set(position, Math.max(dearest.get(position) ?? 0, costOfBoth(candidate)));
   }
-  const weights = new Map(all.map((one) => [one, weightOf(one, dearest.get(places.get(one)) ?? 0)] as const));
-  const scale = { places, weights };
+  const weights = new Map(
+    all.map((one) => [one, weightOf(one, dearest.get(positions.get(one)) ?? 0)] as const),
+  );
+  const scale = { positions, weights };
   scales.set(all, scale);
   return scale;
 }
 
 /**
- * The candidates of one model in the order of the file, those that share a place in an order drawn by weight. The same seed draws
- * the same order, and without one of them the order of the others stays: a session keeps to its candidate, and only the sessions of
- * a candidate that is gone move (weighted rendezvous hashing: no table, nothing to expire, the same on every node).
+ * The candidates of one model in the file's order; those with the same position in an order drawn
+ * by weight. The same seed draws the same order, and removing one leaves the order of the others: a
+ * session keeps its candidate, and only the sessions of a removed candidate move (weighted
+ * rendezvous hashing: no table, nothing to expire, the same on every node).
  */
 export function balanced(all: readonly Candidate[], able: readonly Candidate[], seed: string): Candidate[] {
-  const { places, weights } = scaleOf(all);
+  const { positions, weights } = scaleOf(all);
   return able
     .map((candidate) => {
-      const place = places.get(candidate) ?? 0;
+      const position = positions.get(candidate) ?? 0;
       const drawn = (weights.get(candidate) ?? 0) / -Math.log(uniform(`${seed}\0${candidate.label}`));
-      return { candidate, place, drawn };
+      return { candidate, position, drawn };
     })
-    .sort((a, b) => a.place - b.place || b.drawn - a.drawn)
+    .sort((a, b) => a.position - b.position || b.drawn - a.drawn)
     .map(({ candidate }) => candidate);
 }
 
-/** The share of requests for which each of these candidates comes before the others of its place, from 0 to 1. */
+/**
+ * The share of requests for which each of these candidates comes first at its position, from 0 to
+ * 1.
+ */
 export function sharesOf(
   all: readonly Candidate[],
   able: readonly Candidate[],
 ): ReadonlyMap<Candidate, number> {
-  const { places, weights } = scaleOf(all);
+  const { positions, weights } = scaleOf(all);
   const weighs = (one: Candidate): number => (one.weight === 0 ? 0 : (weights.get(one) ?? 0));
   const shares = new Map<Candidate, number>();
   for (const candidate of able) {
-    const beside = able.filter((other) => places.get(other) === places.get(candidate));
+    const beside = able.filter((other) => positions.get(other) === positions.get(candidate));
     const sum = beside.reduce((total, other) => total + weighs(other), 0);
     shares.set(candidate, candidate.weight === 0 ? 0 : weighs(candidate) / sum);
   }
   return shares;
 }
 
-/** A number above 0 and below 1 that a text always gives, evenly spread over texts (cyrb53: 53 bits; no secret depends on it). */
+/**
+ * A number above 0 and below 1 that is constant for a text and uniform over texts (cyrb53: 53 bits;
+ * no secret depends on it).
+ */
 function uniform(text: string): number {
   let a = 0xdeadbeef;
   let b = 0x41c6ce57;

@@ -38,7 +38,7 @@ before(async () => {
   // What is explained without a server is the file's.
   const offline = await place.run('route', 'explain', '--config', file, '--model', 'a/b');
   assert.equal(offline.code, 0, offline.err);
-  assert.match(offline.out, /1\. up1\/x answers first: its health is not known/);
+  assert.match(offline.out, /1\. up1\/x is first: its health is unknown/);
   assert.match(offline.out, /the server was not asked/);
   assert.equal((await place.run('route', 'health', '--config', file)).code, 1);
   serving = await place.up('--config', file);
@@ -77,8 +77,8 @@ test('the explanation uses the health of the running server', async () => {
   assert.equal(answer.headers.get('x-service-provider'), 'up2');
   const { code, out } = await place.run('route', 'explain', '--model', 'a/b');
   assert.equal(code, 0);
-  assert.match(out, /1\. up2\/x answers first: it is healthy \(100 % of 1 in 30 min\)/);
-  assert.match(out, /2\. up1\/x is second: it asked for fewer requests, \d+ s of its cool-down are left/);
+  assert.match(out, /1\. up2\/x is first: it is healthy \(100 % of 1 in 30 min\)/);
+  assert.match(out, /2\. up1\/x is second: it is rate-limited, \d+ s of its cool-down are left/);
   assert.match(out, /Health as the running server sees it now\./);
   const [row] = (await place.json('route', 'explain', '--model', 'a/b', '--prompt-tokens', '9000')).rows;
   assert.equal(row.health, 'live');

@@ -74,8 +74,8 @@ test('an explanation reads like an answer to "why this provider?"', () => {
     explanationText(live(), 'live'),
     [
       'acme/one: 3 of 3 candidates may answer.',
-      '1. up1/upstream-one answers first: it is healthy (99.8 % of 500 in 30 min), and it stands first in the configuration; ₩0.21 + ₩0.63 per 1,000 tokens.',
-      '2. up2/upstream-one is second: it asked for fewer requests, 18 s of its cool-down are left.',
+      '1. up1/upstream-one is first: it is healthy (99.8 % of 500 in 30 min), and it is first in the configuration; ₩0.21 + ₩0.63 per 1,000 tokens.',
+      '2. up2/upstream-one is second: it is rate-limited, 18 s of its cool-down are left.',
       '3. up3/upstream-one is third: its circuit is open since 12:03:11 KST (5 failures in a row), probe in 8 s.',
       'Health as the running server sees it now.',
     ].join('\n'),
@@ -107,23 +107,20 @@ test('the reason of a rank is what the request and the configuration state', () 
     '';
   assert.match(
     first({ provider: '{"sort":"price"}' }),
-    /^up2\/.*its health is not known, and it is the cheapest/,
+    /^up2\/.*its health is unknown, and it is the cheapest/,
   );
-  assert.match(first({ provider: '{"order":["up3"]}' }), /^up3\/.*`provider.order` names it here/);
-  assert.match(first({ provider: '{"only":["up3"]}' }), /the only one that may answer/);
+  assert.match(first({ provider: '{"order":["up3"]}' }), /^up3\/.*`provider.order` puts it here/);
+  assert.match(first({ provider: '{"only":["up3"]}' }), /the only eligible candidate/);
   assert.match(
     first({ models: ['acme/two'], session: 's' }),
-    /it has (80|20) % of its place \(this session keeps/,
+    /it comes first for (80|20) % of requests \(this session keeps/,
   );
   const two = explainRoute(question({ models: ['acme/one', 'acme/two'] }), {
     catalogue,
     health: noHealthData,
     knowledge: 'none',
   });
-  assert.match(
-    two.candidates[3]?.why ?? '',
-    /\(acme\/two\) is fourth: .*its model is asked for after acme\/one/,
-  );
+  assert.match(two.candidates[3]?.why ?? '', /\(acme\/two\) is fourth: .*its model comes after acme\/one/);
   assert.match(explanationText(two, 'none'), /Health as of no traffic: the server was not asked\.$/);
 });
 
