@@ -1,34 +1,37 @@
 import type { CompletionRequest } from '../wire/chat.ts';
 import { countedElsewhere, promptTexts } from './prompt-size.ts';
 
-/** Counts the tokens of a text as a common modern tokenizer (o200k) would. */
+/** Counts the tokens of a text as a common modern tokenizer (o200k) does. */
 export type TokenCounter = (text: string) => number;
 
-/** Texts are counted in windows: the tokenizer takes seconds for 100 kB without spaces, but not for windows of it. */
+/**
+ * Texts are counted in windows: the tokenizer takes seconds for 100 kB without spaces, but not for
+ * windows of it.
+ */
 const windowLength = 512;
-/** How many windows are counted before other requests get their turn: about 10 ms of work. */
+/** The number of windows counted before other requests run: about 10 ms of work. */
 const windowsPerTurn = 64;
-/** Tokens of the frame that a chat template puts around each message. */
+/** Tokens that a chat template adds around each message. */
 const tokensPerMessage = 4;
-/** What one image or recording counts for when only we count. */
+/** Our own count of one image or recording. */
 const tokensPerMediaPart = 765;
 
 let loading: Promise<TokenCounter> | null = null;
 
-/** The tokenizer; loaded on first use, since it takes a quarter of a second. */
+/** The tokenizer; loaded on first use, which takes a quarter of a second. */
 export function loadTokenCounter(): Promise<TokenCounter> {
   loading ??= import('gpt-tokenizer/encoding/o200k_base').then(({ countTokens }) => {
-    // Text that spells a special token is text.
+    // Text that spells a special token is plain text.
     const plain = { disallowedSpecial: new Set<string>() };
     return (text: string) => countTokens(text, plain);
   });
   return loading;
 }
 
-/** Counts texts; stops early once it is above `enough`. */
+/** Counts texts; stops early above `enough`. */
 export type CountTexts = (texts: Iterable<string>, enough?: number) => Promise<number>;
 
-/** Our own count of a prompt; stops early once it is above `enough`. Lets other requests run in between. */
+/** Our own count of a prompt; stops early above `enough`. Lets other requests run in between. */
 export async function countPrompt(
   ask: CompletionRequest,
   enough = Number.POSITIVE_INFINITY,
@@ -46,7 +49,7 @@ export function* countWindows(texts: Iterable<string>, count: TokenCounter): Gen
     for (let at = 0; at < text.length; at += windowLength) yield count(text.slice(at, at + windowLength));
 }
 
-/** Our own count of texts, in this thread; stops early once it is above `enough`. */
+/** Our own count of texts, in this thread; stops early above `enough`. */
 export async function countTexts(
   texts: Iterable<string>,
   enough = Number.POSITIVE_INFINITY,

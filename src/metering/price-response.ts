@@ -8,12 +8,15 @@ import type { CountTexts } from './count-tokens.ts';
 import { type ReconciledUsage, reconcileUsage } from './reconcile-usage.ts';
 import type { ResponseTotals } from './response-totals.ts';
 
-/** What an answer used and what that costs. */
+/** The usage of a response and its cost. */
 export interface Priced extends ReconciledUsage {
   readonly bill: Bill;
 }
 
-/** Prices what passed: the upstream's claim as far as it is believable, at the price version of the candidate that answered. */
+/**
+ * Prices a response: the upstream's claim as far as it is plausible, at the price version of the
+ * candidate that responded.
+ */
 export async function priceResponse(
   ask: CompletionRequest,
   candidate: Candidate,
@@ -36,8 +39,8 @@ export async function priceResponse(
 }
 
 /**
- * An answer that is none costs nothing (spec:money/4.6): nothing said, no tokens and no reason for it, or an error for a reason. A
- * picture is something said although it has no tokens.
+ * An empty response is free (spec:money/4.6): no content, no tokens and no finish reason, or an
+ * error as the reason. An image is content although it has no tokens.
  */
 function isFree(totals: ResponseTotals, usage: Usage): boolean {
   const isEmpty = !totals.hasContent && usage.completionTokens === 0 && totals.finishReason === null;

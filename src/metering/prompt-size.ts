@@ -15,8 +15,8 @@ const modalityOfPart: ReadonlyMap<string, InputModality> = new Map([
 const textAlone: ReadonlySet<InputModality> = new Set();
 
 /**
- * What routing must know of a prompt: which media it carries, and how many bytes its text has. Without media the body's own
- * length is a bound that costs nothing: no byte makes more than one token.
+ * What routing needs to know about a prompt: its media, and the bytes of its text. Without media
+ * the body's length is a free upper bound: no byte makes more than one token.
  */
 export function measureInput(
   input: unknown,
@@ -37,7 +37,7 @@ export function measureInput(
   return { inputs, mediaParts, textBytes };
 }
 
-/** Every text that a tokenizer would see: contents, names, tool calls, tools and schemas. */
+/** Every text that a tokenizer would count: contents, names, tool calls, tools and schemas. */
 export function* promptTexts(
   input: unknown,
   parameters: Readonly<Record<string, unknown>>,
@@ -50,7 +50,7 @@ export function* promptTexts(
   }
 }
 
-/** How many prompt tokens were given as ids, and how many messages there are: neither shows in the texts. */
+/** The number of prompt tokens given as ids, and of messages: the texts include neither. */
 export function countedElsewhere(input: unknown): { readonly tokenIds: number; readonly messages: number } {
   if (!Array.isArray(input)) return { tokenIds: 0, messages: 1 };
   let tokenIds = 0;

@@ -3,31 +3,35 @@ import type { Usage } from '../wire/usage.ts';
 import { type CountTexts, countPrompt, countTexts } from './count-tokens.ts';
 import { countedElsewhere, promptTexts } from './prompt-size.ts';
 
-/** Counts that may be billed, and where they come from. */
+/** Counts that may be billed, and their source. */
 export interface ReconciledUsage {
   readonly usage: Usage;
   readonly source: 'upstream' | 'counted' | 'rejected';
 }
 
-/** What a chat template may put around one message (spec:money/4.8). */
+/** The maximum that a chat template adds around one message (spec:money/4.8). */
 const maxTokensPerMessage = 64;
-/** What one image or recording may cost at the most expensive upstream; only raises what is believed. */
+/**
+ * The maximum of one image or recording at the most expensive upstream; only raises the plausible
+ * bound.
+ */
 const maxTokensPerMediaPart = 3_000;
 
-/** What the answer consisted of, as far as its tokens can be checked. */
+/** What is known of the response to check its tokens. */
 export interface Received {
   readonly texts: readonly string[];
-  /** How many choices there may be, each a message. */
+  /** The number of choices, each a message. */
   readonly messages: number;
-  /** Images and recordings of the answer. */
+  /** Images and recordings of the response. */
   readonly mediaParts: number;
-  /** Tokens that the model may have thought without showing them; 0 when it does not reason. */
+  /** Tokens that the model may have used for hidden reasoning; 0 without reasoning. */
   readonly maxHiddenTokens: number;
 }
 
 /**
- * What to bill of what an upstream claims: the claim itself when it is possible; our own count where it is missing, zero for
- * something, negative, no number, or above what any tokenizer could make of the text (docs/decisions/believing-usage.md).
+ * What to bill: the upstream's claim when it is plausible; our own count when the claim is missing,
+ * zero for some text, negative, not a number, or above what any tokenizer could make of the text
+ * (docs/decisions/believing-usage.md).
  */
 export async function reconcileUsage(
   claim: UsageClaim | null,
@@ -78,7 +82,7 @@ async function reconcileCompletion(
 ): Promise<Part> {
   const claimed = countOr(claim?.completionTokens, 0);
   const bytes = bytesOf(received.texts);
-  // Without a word received, zero is the truth whether it was claimed or not.
+  // Without any text received, zero is correct, claimed or not.
   if (claimed === 0 && bytes === 0) return { tokens: 0, source: claim === null ? 'counted' : 'upstream' };
   if (claimed > 0 && claimed <= maxTokens({ bytes, ...received }) + hidden)
     return { tokens: claimed, source: 'upstream' };
@@ -100,7 +104,7 @@ function bytesOf(texts: Iterable<string>): number {
   return bytes;
 }
 
-/** A claimed count if it is one: a whole number above zero, in range of the column that it is stored in. */
+/** A valid claimed count: a whole number above zero, in range of its database column. */
 function countOr(claimed: unknown, otherwise: number): number {
   return typeof claimed === 'number' && Number.isInteger(claimed) && claimed > 0
     ? Math.min(claimed, 2_000_000_000)

@@ -1,27 +1,27 @@
 import { type AnswerChunk, type FinishReason, hasContent, type UsageClaim } from '../wire/chat.ts';
 
-/** Words beyond this, in UTF-16 units, are no answer: some eight million tokens. */
+/** Text beyond this, in UTF-16 units, is not a response: some eight million tokens. */
 const maxResponseLength = 32 * 1024 * 1024;
-/** What is said after the end is part of the answer up to this length. */
+/** Text after the end is part of the response up to this length. */
 export const maxAfterEnd = 1024 * 1024;
 
-/** Keeps account of an answer as it passes, so that one cut short can still be priced. */
+/** Accumulates a response as it passes, so that a truncated one can still be priced. */
 export class ResponseTotals {
-  /** What the upstream said it used, the last time it said so; null until then, which may be for ever. */
+  /** The latest usage that the upstream reported; null until then, possibly forever. */
   claim: UsageClaim | null = null;
   finishReason: FinishReason | null = null;
   nativeFinishReason: string | null = null;
   upstreamId: string | null = null;
   serviceTier: string | null = null;
   systemFingerprint: string | null = null;
-  /** Every word that passed: contents, thoughts, refusals and the arguments of tool calls. */
+  /** All text that passed: contents, reasoning, refusals and the arguments of tool calls. */
   text = '';
-  /** Whether anything was said beside the end: then a client that leaves is not served for nothing. */
+  /** Whether there was any content: then a client that disconnects is billed. */
   hasContent = false;
-  /** Images of the answer, and one for its recording. */
+  /** Images of the response, and one for its recording. */
   mediaParts = 0;
   #hasAudio = false;
-  /** How long the text was when the answer was complete for the first time. */
+  /** The length of the text when the response was first complete. */
   #endedAt: number | null = null;
   #hasUsageAtEnd = false;
   readonly #seen = new Indices();
@@ -48,37 +48,39 @@ export class ResponseTotals {
       this.nativeFinishReason = native_finish_reason;
     }
     if (this.#endedAt === null && this.isComplete) this.#endedAt = this.text.length;
-    // Usage that came before belongs to a part of the answer: some send it with every chunk.
+    // Earlier usage covers a part of the response: some upstreams send it with every chunk.
     this.#hasUsageAtEnd ||= chunk.usage !== null && this.isComplete;
   }
 
-  /** Whether more was said than belongs to any answer. */
+  /** Whether there was more text than any response has. */
   get isTooLong(): boolean {
     return this.text.length > (this.#endedAt === null ? maxResponseLength : this.#endedAt + maxAfterEnd);
   }
 
-  /** Whether the usage came with the end of the answer or after it. */
+  /** Whether the usage came with the end of the response or after it. */
   get hasUsageAtEnd(): boolean {
     return this.#hasUsageAtEnd;
   }
 
-  /** Whether every choice that was begun is at its end: an upstream may give fewer than were asked for. */
+  /**
+   * Whether every choice that started has finished: an upstream may return fewer than requested.
+   */
   get isComplete(): boolean {
     return this.#finished.size > 0 && this.#finished.size >= this.#seen.size;
   }
 
-  /** The choices that were begun and never said that they are at their end. */
+  /** The choices that started and did not finish. */
   get unfinished(): readonly number[] {
     return this.#seen.without(this.#finished);
   }
 
-  /** Whether so many choices have said that they are at their end. */
+  /** Whether this many choices have finished. */
   hasFinished(choices: number): boolean {
     return this.#finished.size >= choices;
   }
 }
 
-/** Different indices of choices. Nearly every answer has but the first, and needs no set to know it. */
+/** Different indices of choices. Nearly every response has only the first, and needs no set. */
 class Indices {
   #hasFirst = false;
   #others: Set<number> | null = null;

@@ -3,24 +3,30 @@ import type { Clock } from '../time/clock.ts';
 import { JobThread } from '../wire/job-thread.ts';
 import { countTexts } from './count-tokens.ts';
 
-/** What the thread is asked; it answers with the number of tokens. */
+/** A job of the thread, whose result is the number of tokens. */
 export interface CountJob {
   readonly texts: readonly string[];
   readonly enough: number;
 }
 
-/** Texts from this length on are counted in a thread: 256 kB are about 60 ms of work. */
+/** Texts of this length and more are counted in a thread: 256 kB are about 60 ms of work. */
 const longLength = 262_144;
-/** More characters than this are not kept waiting for the thread: the rest is counted here, in turns. */
+/**
+ * Text beyond this many waiting characters does not wait for the thread: it is counted here, in
+ * turns.
+ */
 const maxWaiting = 64 * 1024 * 1024;
-/** A thread that has had nothing to do for this long is ended: it holds some 60 MB of tokenizer. */
+/** An idle thread is stopped after this long: it uses some 60 MB for the tokenizer. */
 const idleMs = 60_000;
-/** The longest token of the tokenizer is 128 spaces; what is longer is more than one. */
+/** The longest token of the tokenizer is 128 spaces; longer text is more than one token. */
 const maxTokenLength = 128;
 
-/** As much of the texts as cannot be `enough` tokens or fewer: a prompt that is far too long is not copied to the thread as a whole. */
+/**
+ * The start of the texts that exceeds `enough` tokens for certain: a prompt that is far too long is
+ * not copied to the thread in full.
+ */
 function* shortened(texts: Iterable<string>, enough: number): Generator<string> {
-  // A window of the count ends where it ends, be it in the middle of a token.
+  // A window may end in the middle of a token.
   let left = Math.max(0, enough + 1) * maxTokenLength;
   for (const text of texts) {
     yield text.length <= left ? text : text.slice(0, left);
@@ -30,8 +36,9 @@ function* shortened(texts: Iterable<string>, enough: number): Generator<string> 
 }
 
 /**
- * Counts tokens: short texts in this thread, long ones in another, so that requests beside them never wait. The thread begins with
- * the first long text. When it dies, or has too much to do, the count is made here all the same: nothing ever fails for it.
+ * Counts tokens: short texts in this thread, long ones in another, so that other requests never
+ * wait. The thread starts with the first long text. When it crashes, or is overloaded, the text is
+ * counted here: counting never fails.
  */
 export class TokenizerPool {
   readonly #thread: JobThread<CountJob, number>;
@@ -45,12 +52,15 @@ export class TokenizerPool {
     this.#thread = new JobThread({ clock, log, name: 'tokens', script, idleMs });
   }
 
-  /** Whether a thread is there. */
+  /** Whether the thread is running. */
   get hasThread(): boolean {
     return this.#thread.isRunning;
   }
 
-  /** Our own count of the texts; may stop once it is above `enough`. Never rejects but for what the texts themselves throw. */
+  /**
+   * Our own count of the texts; may stop early above `enough`. Rejects only with errors that the
+   * texts themselves throw.
+   */
   async count(texts: Iterable<string>, enough = Number.POSITIVE_INFINITY): Promise<number> {
     const all = [...shortened(texts, enough)];
     const length = all.reduce((sum, text) => sum + text.length, 0);
@@ -58,12 +68,12 @@ export class TokenizerPool {
     return counted ?? countTexts(all, enough);
   }
 
-  /** Ends the thread; what it had not counted is counted by whoever waits for it. */
+  /** Stops the thread; its callers count unfinished jobs themselves. */
   close(): Promise<void> {
     return this.#thread.close();
   }
 
-  /** Null when the thread cannot or did not do it. */
+  /** Null when the thread could not or did not count. */
   async #elsewhere(texts: readonly string[], length: number, enough: number): Promise<number | null> {
     if (this.#waitingLength + length > maxWaiting) return null;
     this.#waitingLength += length;

@@ -3,7 +3,7 @@ import type { ThreadAnswer, ThreadJob } from '../wire/job-thread.ts';
 import { countWindows, loadTokenCounter } from './count-tokens.ts';
 import type { CountJob } from './tokenizer-pool.ts';
 
-/** The thread that counts long texts: one job after the other, each answered with its count. */
+/** The thread that counts long texts: one job at a time, each with its count as the result. */
 parentPort?.on('message', async ({ id, job: { texts, enough } }: ThreadJob<CountJob>) => {
   const count = await loadTokenCounter();
   let tokens = 0;
