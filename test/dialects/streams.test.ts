@@ -19,9 +19,9 @@ test('Anthropic: an unknown event type is skipped, an invalid known one is not',
   const among = (extra: Buffer): Buffer[] => [stream.subarray(0, at), extra, stream.subarray(at)];
   assert.deepEqual(await listen(anthropicWire, among(sse({ type: 'weather_report' }))), whole);
   const wrong = await listen(anthropicWire, among(sse({ type: 'content_block_delta' })));
-  assert.match(wrong.failed ?? '', /none of its format/);
+  assert.match(wrong.failed ?? '', /in an unknown format/);
   const odd = await listen(anthropicWire, among(Buffer.from('data: {"type":\n\n')));
-  assert.match(odd.failed ?? '', /none of its format/);
+  assert.match(odd.failed ?? '', /in an unknown format/);
 });
 
 test('Google: a response that is to be continued ends, and no further request is sent', async () => {
