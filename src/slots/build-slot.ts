@@ -12,24 +12,24 @@ import { type GpuMemory, reclaimLimitMs } from './gpu-memory.ts';
 import { observedDriver, type SlotObserver, silentObserver } from './observer.ts';
 import type { SlotConfig } from './scheduler/state.ts';
 
-/** What the slots need of the machine. */
+/** What the slots need from their surroundings. */
 export interface Machine {
   readonly clock: Clock;
   readonly log: Log;
   /** Logs, start history and the record of running engines live under `<dataDir>/slots/<name>/`. */
   readonly dataDir: string;
   readonly processes: Processes;
-  /** A free port for the next start; the machine's own choice unless given. */
+  /** Picks a free port for the next start; the operating system picks unless given. */
   readonly pickPort?: () => Promise<number>;
   /** From SIGTERM to SIGKILL; 5 s unless given. */
   readonly graceMs?: number;
-  /** Hears of starts and waits; nobody does unless given. */
+  /** Receives starts and waits; none unless given. */
   readonly observer?: SlotObserver;
   /** How long the circuit stays open the first time; a minute unless given. */
   readonly circuitMs?: number;
 }
 
-/** The GPUs of each replica: dealt out evenly; with fewer GPUs than replicas these share them. */
+/** The GPUs of each replica, dealt out evenly; replicas share GPUs when there are fewer GPUs. */
 export function dealOut(gpus: readonly string[], replicas: number): readonly (readonly string[])[] {
   return Array.from({ length: replicas }, (_, at) => {
     if (gpus.length < replicas) return gpus.length === 0 ? [] : [gpus[at % gpus.length] ?? ''];
@@ -37,7 +37,7 @@ export function dealOut(gpus: readonly string[], replicas: number): readonly (re
   });
 }
 
-/** What the decisions need of a slot's settings. */
+/** The scheduler's view of a slot's settings. */
 export function configOf(settings: SlotSettings, machine: Machine, memory: GpuMemory | null): SlotConfig {
   const { replicas, gpus, sleep, vramMb, maxConcurrency, startBudgetMs, idleStopMs } = settings;
   return {
@@ -52,19 +52,19 @@ export function configOf(settings: SlotSettings, machine: Machine, memory: GpuMe
     minResidentMs: settings.minResidentMs,
     stallMs: settings.stallMs,
     warmUpMs: settings.warmUpMs,
-    // The driver has the limit; this one is for a driver that forgets it.
+    // The driver enforces the limit; this one covers a driver that does not.
     reclaimMs: memory === null ? 0 : reclaimLimitMs + 5000,
     circuitMs: machine.circuitMs ?? 60_000,
   };
 }
 
-/** What an engine was started with: when any of this changes, it takes another engine. */
+/** Identifies an engine's start settings: when any of them changes, another engine is needed. */
 export function engineKey({ driver, basePath, model, readyPath, ...settings }: SlotSettings): string {
   const { gpus, vramMb, replicas, sleep, warmUpMs } = settings;
   return JSON.stringify([driver, basePath, model, readyPath, gpus, vramMb, replicas, sleep, warmUpMs]);
 }
 
-/** How each replica of a slot comes by its engine. */
+/** The driver of each replica. */
 export function driversOf(
   settings: SlotSettings,
   dir: string,
@@ -88,7 +88,9 @@ export function driversOf(
   );
 }
 
-/** The environment of one replica: where it names all GPUs of the slot, it names those of the replica. */
+/**
+ * The environment of one replica: a list of all GPUs of the slot becomes the GPUs of the replica.
+ */
 function visibleGpus(
   env: Readonly<Record<string, string>>,
   all: readonly string[],

@@ -1,28 +1,34 @@
 import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** A start keeps the last 4 to 8 MiB of what its engine says: a file, and the one before it with `.1` at its name. */
+/**
+ * A start keeps the last 4 to 8 MiB of its engine's output: a file, and the previous one with `.1`
+ * appended to its name.
+ */
 const fileBytesMax = 4 * 1024 * 1024;
 
 /**
- * What may wait for a slow disk. Beyond it the oldest is dropped and counted: the pipe must be drained, and it is the last words
- * that tell why an engine ended.
+ * The output that may wait for a slow disk. Beyond it the oldest is dropped and counted: the pipe
+ * must be drained, and the last lines show why an engine exited.
  */
 const pendingBytesMax = 1024 * 1024;
 
 /** Starts whose logs are kept. */
 const logsKept = 10;
 
-/** The log of one start. Takes everything at once and never blocks (design.md, L1). */
+/** The log of one start. Accepts everything at once and never blocks (design.md, L1). */
 export interface EngineLog {
   write(chunk: Buffer): void;
   /** The last line that was not blank, at most 200 characters; empty when there was none. */
   lastLine(): string;
-  /** Writes what is pending and closes the file. */
+  /** Writes pending output and closes the file. */
   end(): Promise<void>;
 }
 
-/** A log at `path`, made when there is something to write; `onError` hears of the first failure, after which nothing is kept. */
+/**
+ * A log at `path`, created with the first output; `onError` receives the first failure, after which
+ * nothing is kept.
+ */
 export function openEngineLog(path: string, onError: (thrown: unknown) => void): EngineLog {
   let pending: Buffer[] = [];
   let pendingBytes = 0;

@@ -3,27 +3,30 @@ import type { SlotExecutor } from './executor.ts';
 import { emptyFleet, type FleetEvent, reduce, type TimedFleetEvent } from './scheduler/fleet.ts';
 import type { FleetState, Member } from './scheduler/vram.ts';
 
-/** Timers of Node hold 31 bits of milliseconds. */
+/** Node's timers hold 31 bits of milliseconds. */
 const timerMaxMs = 2_000_000_000;
 
-/** The one owner of all slots: gives events to the reducer, one after the other, and has done what that decides (design.md, S). */
+/**
+ * The one owner of all slots: passes events to the reducer, one at a time, and runs the effects
+ * (design.md, S).
+ */
 export class SlotEventLoop {
   readonly #clock: Clock;
   readonly #executor = new Map<number, SlotExecutor>();
-  readonly #happenings: FleetEvent[] = [];
+  readonly #events: FleetEvent[] = [];
   #fleet: FleetState = emptyFleet;
   #wakeAtMs = Number.POSITIVE_INFINITY;
   #deciding = false;
   #timer: { readonly atMs: number; readonly timer: Timer } | null = null;
   readonly #onOut: (slot: number) => void;
 
-  /** `onOut` hears of each retired slot of which nothing is left. */
+  /** `onOut` receives each retired slot of which nothing is left. */
   constructor(clock: Clock, onOut: (slot: number) => void) {
     this.#clock = clock;
     this.#onOut = onOut;
   }
 
-  /** A slot and its hands: nothing happens to it before. */
+  /** Adds a slot with its executor; no event reaches the slot before. */
   join(
     slot: number,
     executor: SlotExecutor,
@@ -33,18 +36,18 @@ export class SlotEventLoop {
     this.dispatch({ kind: 'join', slot, ...member });
   }
 
-  /** The slot as it is decided now; null when it is out. */
+  /** The current state of the slot; null when it was removed. */
   member(slot: number): Member | null {
     return this.#fleet.members.get(slot) ?? null;
   }
 
-  /** Lets something happen; what happens meanwhile waits for its turn. */
-  dispatch(happening: FleetEvent): void {
-    this.#happenings.push(happening);
+  /** Dispatches an event; events dispatched meanwhile wait for their turn. */
+  dispatch(event: FleetEvent): void {
+    this.#events.push(event);
     if (this.#deciding) return;
     this.#deciding = true;
     try {
-      for (let next = this.#happenings.shift(); next !== undefined; next = this.#happenings.shift())
+      for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift())
         this.#decide(next);
     } finally {
       this.#deciding = false;
@@ -52,15 +55,15 @@ export class SlotEventLoop {
     this.#arm();
   }
 
-  /** Stops looking at the time. */
+  /** Stops the timer. */
   close(): void {
     this.#timer?.timer.cancel();
     this.#timer = null;
   }
 
-  #decide(happening: FleetEvent): void {
+  #decide(untimed: FleetEvent): void {
     const before = this.#fleet;
-    const event = { ...happening, atMs: this.#clock.monotonic() } as TimedFleetEvent;
+    const event = { ...untimed, atMs: this.#clock.monotonic() } as TimedFleetEvent;
     const { fleet, effects, wakeAtMs } = reduce(before, event);
     this.#fleet = fleet;
     this.#wakeAtMs = wakeAtMs;
@@ -76,7 +79,7 @@ export class SlotEventLoop {
     }
   }
 
-  /** Sees to it that there is a look at the time when the fleet wants one; a timer that is too early does no harm and stays. */
+  /** Arms a timer for the fleet's next wake-up; one that fires too early is harmless and stays. */
   #arm(): void {
     const atMs = this.#wakeAtMs;
     if (atMs === Number.POSITIVE_INFINITY || (this.#timer !== null && this.#timer.atMs <= atMs)) return;

@@ -8,7 +8,7 @@ import type { SlotEvent, SlotState } from './scheduler/state.ts';
 import { isIn } from './scheduler/transitions.ts';
 import { statusOfSlot } from './status.ts';
 
-/** What one slot is made of. */
+/** The parts of one slot. */
 export interface SlotOptions {
   readonly name: string;
   readonly kind: SlotStatus['driver'];
@@ -17,11 +17,11 @@ export interface SlotOptions {
   readonly drivers: readonly Driver[];
   readonly clock: Clock;
   readonly log: Log;
-  /** Keeps the start history. */
+  /** Stores the start history. */
   readonly remember: (history: readonly number[]) => Promise<void>;
-  /** Lets something happen to this slot. */
-  readonly dispatch: (happening: SlotEvent) => void;
-  /** The slot as it is decided now; null when it is out. */
+  /** Dispatches an event to this slot. */
+  readonly dispatch: (event: SlotEvent) => void;
+  /** The current state of the slot; null when it was removed. */
   readonly state: () => SlotState | null;
   readonly observer: SlotObserver;
 }
@@ -29,15 +29,18 @@ export interface SlotOptions {
 /** A request from `acquire` to its end. */
 interface Request {
   readonly resolve: (answer: SlotLease | SlotLoading) => void;
-  /** Forgets the request and its listener. */
+  /** Removes the request and its listener. */
   readonly end: () => void;
   lost: AbortController | null;
 }
 
-/** Signs of life are passed on this often at most: they are many, and none says more than the last one. */
+/** Activity is passed on this often at most: there is much of it, and only the last matters. */
 const touchEveryMs = 1000;
 
-/** The hands of one slot: holds its requests and its engines, and does with them what was decided. Decides nothing itself. */
+/**
+ * Runs the effects of one slot: owns its requests and its engines, and does what the reducer
+ * decided. Decides nothing itself.
+ */
 export class SlotExecutor {
   readonly #options: SlotOptions;
   readonly #requests = new Map<number, Request>();
@@ -57,7 +60,7 @@ export class SlotExecutor {
       this.#lastId += 1;
       const id = this.#lastId;
       const left = (): void => {
-        reject(signal.reason); // Means nothing any more when a lease was granted.
+        reject(signal.reason); // Has no effect once a lease was granted.
         this.#leave(id, false);
       };
       const end = (): void => {
@@ -70,25 +73,25 @@ export class SlotExecutor {
     });
   }
 
-  /** Null when it is out. */
+  /** Null when it was removed. */
   status(): SlotStatus | null {
     const state = this.#options.state();
     return state === null ? null : statusOfSlot(this.#options.name, this.#options.kind, state);
   }
 
-  /** Resolves when nothing of the present starts is left. */
+  /** Resolves when nothing of the current starts is left. */
   async stop(drainMs: number): Promise<void> {
     this.#options.dispatch({ kind: 'stop', drainMs });
     await this.#ended();
   }
 
-  /** Uses what an earlier Naru left running; it is stopped when it is idle. */
+  /** Adopts an engine that an earlier Naru left running; it is stopped when idle. */
   async adopt(): Promise<void> {
     for (const driver of this.#options.drivers)
       if ((await driver.isUp?.()) === true) this.#options.dispatch({ kind: 'start' });
   }
 
-  /** Lets go of engines that outlive Naru. */
+  /** Detaches from engines that outlive Naru. */
   leave(): void {
     for (const driver of this.#options.drivers) driver.leave?.();
   }
@@ -151,7 +154,7 @@ export class SlotExecutor {
     }
   }
 
-  /** Tells the log and those who wait for a stop where the slot stands now. */
+  /** Reports the slot's new state to the log and to callers that wait for a stop. */
   announce(before: SlotState, now: SlotState): void {
     for (const [at, replica] of now.replicas.entries()) {
       const was = before.replicas[at];
@@ -169,7 +172,7 @@ export class SlotExecutor {
     for (const { resolve } of ended) resolve();
   }
 
-  /** What an engine is asked, and what came of it. */
+  /** Runs an asynchronous call of the engine and dispatches its result. */
   async #ask(what: 'probe' | 'warm' | 'sleep' | 'wake' | 'reclaim', epoch: number): Promise<void> {
     const run = this.#runs.get(epoch);
     const { dispatch } = this.#options;
@@ -211,7 +214,7 @@ export class SlotExecutor {
         const nowMs = clock.monotonic();
         if (nowMs - touchedMs < touchEveryMs) return;
         touchedMs = nowMs;
-        dispatch({ kind: 'heard', epoch });
+        dispatch({ kind: 'activity', epoch });
       },
     });
   }
@@ -229,7 +232,7 @@ export class SlotExecutor {
     await new Promise<void>((resolve) => this.#stops.push({ epochs, resolve }));
   }
 
-  /** Whether nothing runs of any of these starts; forgets the runs of those. */
+  /** Whether all of these starts have ended; forgets their runs. */
   #isOver(epochs: readonly number[]): boolean {
     const replicas = this.#options.state()?.replicas ?? [];
     const alive = replicas.filter(

@@ -2,20 +2,23 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { type Clock, pause } from '../time/clock.ts';
 
-/** What can be seen of the memory of this machine's GPUs. */
+/** Reads the memory of this machine's GPUs. */
 export interface GpuMemory {
-  /** MiB in use by anybody, over all `gpus`; null when that cannot be told, as of names that the driver does not know. */
+  /**
+   * MiB in use by any process, over all `gpus`; null when unknown, as for names that the driver
+   * does not know.
+   */
   used(gpus: readonly string[]): Promise<number | null>;
 }
 
-/** What others may have taken meanwhile without it meaning that an engine's memory is not free yet. */
+/** Tolerance for memory that other processes took meanwhile. */
 const slackMb = 256;
-/** Memory that has not become less for this long does not come back any more. */
+/** Memory use that has not fallen for this long will not fall any more. */
 const settledMs = 2000;
 const pollMs = 250;
 const askLimitMs = 5000;
 
-/** The GPUs as `nvidia-smi` shows them; null when there is none, or it knows of no GPU. */
+/** The GPUs according to `nvidia-smi`; null when it is missing or lists no GPU. */
 export async function findGpuMemory(command: string): Promise<GpuMemory | null> {
   const used = async (gpus: readonly string[]): Promise<number | null> => {
     try {
@@ -31,10 +34,13 @@ export async function findGpuMemory(command: string): Promise<GpuMemory | null> 
   return (await used([])) === null ? null : { used };
 }
 
-/** The longest wait for it. */
+/** The longest wait for free memory. */
 export const reclaimLimitMs = 30_000;
 
-/** Resolves when as much is free again as before the start (`beforeMb`), when no more comes back, when nobody can tell, or after 30 s. */
+/**
+ * Resolves when as much is free as before the start (`beforeMb`), when no more is freed, when it
+ * cannot be read, or after 30 s.
+ */
 export async function memoryIsBack(
   memory: GpuMemory,
   gpus: readonly string[],

@@ -1,10 +1,10 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A start of which nothing is known takes this long, or its whole budget if that is less (design.md, E1). */
+/** The assumed duration of a first start, or its whole budget if that is less (design.md, E1). */
 const firstGuessMs = 10_000;
 
-/** Starts that are remembered: enough for a median, few enough to follow a changed engine. */
+/** Starts kept in the history: enough for a median, few enough to follow a changed engine. */
 const remembered = 5;
 
 /** The history with one more start at its end, cut to the starts that count. */
@@ -12,13 +12,16 @@ export function withStart(history: readonly number[], durationMs: number): reado
   return [...history, Math.round(durationMs)].slice(-remembered);
 }
 
-/** How long a start takes: the median of the remembered ones, since one start from a cold disk says little about the next. */
+/**
+ * The expected duration of a start: the median of the history, because one start from a cold disk
+ * is not typical.
+ */
 export function expectedStartMs(history: readonly number[], startBudgetMs: number): number {
   const sorted = history.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Math.min(startBudgetMs, firstGuessMs);
 }
 
-/** The history kept in `dir`; empty when there is none, or none that can be read. */
+/** The history stored in `dir`; empty when there is none, or it is unreadable. */
 export async function readHistory(dir: string): Promise<readonly number[]> {
   try {
     const parsed: unknown = JSON.parse(await readFile(join(dir, 'history.json'), 'utf8'));
@@ -31,7 +34,7 @@ export async function readHistory(dir: string): Promise<readonly number[]> {
   }
 }
 
-/** Keeps the history in `dir`, whole or not at all. */
+/** Stores the history in `dir`, atomically. */
 export async function writeHistory(dir: string, history: readonly number[]): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const fresh = join(dir, 'history.json.new');

@@ -3,30 +3,35 @@ import type { SlotLease, SlotLoading } from './contract.ts';
 import type { Driver } from './drivers/driver.ts';
 
 /**
- * How a start ended: the engine answered its probe; it ended or could not be run; it was not ready within the budget; it was
- * stopped before it was ready; or a stranger had its port.
+ * How a start ended: the engine became ready; it exited or could not be run; it was not ready
+ * within the budget; it was stopped before; or another process had its port.
  */
 export type StartOutcome = 'ready' | 'failed' | 'over_budget' | 'stopped' | 'collided';
 
-/** How a request's wait for a lane ended: with one, with `loading`, or because it left. */
+/**
+ * How a request's wait for a lane ended: with a lease, with `loading`, or because the client
+ * disconnected.
+ */
 export type WaitOutcome = 'lease' | 'loading' | 'left';
 
-/** Hears what happens inside the slots, for the metrics. Called in passing: it must not throw, nor take long. */
+/** Receives slot events for the metrics. Called synchronously: it must not throw or block. */
 export interface SlotObserver {
-  /** Once for each start, `tookMs` after it began; a ready engine that warms up has been started. */
+  /**
+   * Once for each start, `tookMs` after it began; a ready engine that warms up counts as started.
+   */
   started(slot: string, outcome: StartOutcome, tookMs: number): void;
-  /** A start that follows a crash of a ready engine began. */
+  /** A start after the crash of a ready engine began. */
   restarted(slot: string): void;
-  /** Once for each request, `waitedMs` after it asked. */
+  /** Once for each request, `waitedMs` after it arrived. */
   waited(slot: string, outcome: WaitOutcome, waitedMs: number): void;
   /** A ready engine was stopped, or put to sleep, because another slot needs its memory. */
   evicted(slot: string): void;
 }
 
-/** Hears nothing. */
+/** Ignores everything. */
 export const silentObserver: SlotObserver = { started() {}, restarted() {}, waited() {}, evicted() {} };
 
-/** What an observed driver is told beside its driver. */
+/** What an observed driver needs besides its driver. */
 export interface Observed {
   readonly slot: string;
   readonly startBudgetMs: number;
@@ -34,10 +39,16 @@ export interface Observed {
   readonly clock: Clock;
 }
 
-/** The budget of a start counts from its decision, which comes so long before the driver hears of it at most, on a busy machine. */
+/**
+ * The budget of a start counts from its decision, which precedes the driver's start by at most this
+ * much on a busy machine.
+ */
 const decidedWithinMs = 100;
 
-/** The driver, with its starts told to the observer: each is seen where it begins, and where its engine answers or ends. */
+/**
+ * Wraps a driver so that the observer receives its starts: where each begins, and where its engine
+ * becomes ready or exits.
+ */
 export function observedDriver(driver: Driver, { slot, startBudgetMs, observer, clock }: Observed): Driver {
   let crashed = false;
   return {
@@ -58,7 +69,7 @@ export function observedDriver(driver: Driver, { slot, startBudgetMs, observer, 
         if (reported.kind === 'exited') end(reported.collision ? 'collided' : 'failed');
         report(reported);
       });
-      // The run itself is dressed, not wrapped: whatever else it can do stays as it is.
+      // The run is changed in place, not wrapped: its optional methods stay.
       const { probe, terminate, kill } = run;
       const isOver = (): void => {
         asked = true;
@@ -68,7 +79,7 @@ export function observedDriver(driver: Driver, { slot, startBudgetMs, observer, 
       run.probe = async () => {
         const answer = await probe.call(run);
         if (answer === 'ready') end('ready');
-        else if (answer === 'stranger') end('collided');
+        else if (answer === 'foreign') end('collided');
         else if (answer !== 'waiting') end('failed');
         return answer;
       };
@@ -85,7 +96,7 @@ export function observedDriver(driver: Driver, { slot, startBudgetMs, observer, 
   };
 }
 
-/** The answer that a request gets, with its wait told to the observer. */
+/** Passes on the result of a request, and reports its wait to the observer. */
 export async function observedWait(
   { slot, observer, clock }: Omit<Observed, 'startBudgetMs'>,
   wait: () => Promise<SlotLease | SlotLoading>,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { type Clock, pause } from '../time/clock.ts';
 
-/** The log of one start, as `engine-log.ts` left it (design.md, L1). */
+/** The log of one start, as written by `engine-log.ts` (design.md, L1). */
 export interface StartLog {
   /** When the engine was started, ISO 8601. */
   readonly startedAt: string;
@@ -17,12 +17,15 @@ export interface LogLine {
 }
 
 const chunkBytes = 64 * 1024;
-/** A line without an end is told in pieces of this size. */
+/** A longer line is returned in pieces of this size. */
 const maxLineLength = 256 * 1024;
-/** How often a followed log is looked at. */
+/** How often a followed log is polled. */
 const lookEveryMs = 200;
 
-/** The logs that there are of a slot, newest first; empty when it never said anything. Throws when they may not be looked at. */
+/**
+ * The logs of a slot, newest first; empty when there was no output. Throws when they cannot be
+ * read.
+ */
 export async function startLogs(dataDir: string, slot: string): Promise<readonly StartLog[]> {
   const dir = join(dataDir, 'slots', slot);
   const names = await readdir(dir).catch((thrown) => {
@@ -47,8 +50,9 @@ export async function* readLog(log: StartLog, last: number | null): AsyncGenerat
 }
 
 /**
- * The lines of a log as above, and those that come: until `signal` aborts, which ends it without an error. Without a `log` it
- * follows the slot: each start that begins, from the newest on, or the first one when there is none yet.
+ * The lines of a log as above, and new ones, until `signal` aborts, which ends it without an error.
+ * Without a `log` it follows the slot: each start, from the newest on, or the first one when there
+ * is none yet.
  */
 export async function* followLog(
   from: { readonly dataDir: string; readonly slot: string; readonly log: StartLog | null },
@@ -64,7 +68,7 @@ export async function* followLog(
     if (reader !== null) yield* lastOf(reader.rest(false), last);
     while (!signal.aborted) {
       const next = await newest();
-      // What was written before the next start began is read to its end.
+      // Output written before the next start began is read to its end.
       if (reader !== null) yield* reader.rest(next?.path !== log?.path);
       if (next !== null && next.path !== log?.path) {
         await reader?.close();
@@ -79,7 +83,7 @@ export async function* followLog(
   }
 }
 
-/** Reads one start's log from its beginning on, across the change of files at 4 MiB. */
+/** Reads one start's log from its beginning, across the file rotation at 4 MiB. */
 class LogReader {
   readonly #log: StartLog;
   #file: FileHandle | null = null;
@@ -91,14 +95,14 @@ class LogReader {
     this.#log = log;
   }
 
-  /** The lines that are there now and were not read yet; a last one without an end only when `isOver`. */
+  /** The unread lines so far; an incomplete last line only when `isOver`. */
   async *rest(isOver: boolean): AsyncGenerator<LogLine> {
     for (;;) {
       this.#file ??= await this.#next();
       if (this.#file === null) break;
       yield* this.#lines(this.#file);
       if (!(await this.#wasReplaced(this.#file))) break;
-      // Something may have come between the last look and the change.
+      // More may have been written between the last read and the rotation.
       yield* this.#lines(this.#file);
       await this.#file.close();
       this.#file = null;
@@ -113,7 +117,7 @@ class LogReader {
     this.#file = null;
   }
 
-  /** The file to read next: the older part first, and then whatever has the name. */
+  /** The file to read next: the older part first, then the current file. */
   async #next(): Promise<FileHandle | null> {
     const older = this.#isFirst ? await openIfThere(`${this.#log.path}.1`) : null;
     const file = older ?? (await openIfThere(this.#log.path));
@@ -150,7 +154,7 @@ async function* lastOf(lines: AsyncIterable<LogLine>, last: number | null): Asyn
   const kept: LogLine[] = [];
   for await (const line of lines) {
     kept.push(line);
-    // Cut now and then, not with every line.
+    // Trimmed now and then, not with every line.
     if (kept.length > 2 * last + 1000) kept.splice(0, kept.length - last);
   }
   yield* last === 0 ? [] : kept.slice(-last);
@@ -163,7 +167,7 @@ async function openIfThere(path: string): Promise<FileHandle | null> {
   });
 }
 
-/** The time in the name of a log, which has dashes where ISO 8601 has colons. */
+/** The time in a log's name, which has dashes where ISO 8601 has colons. */
 function startedAt(name: string): string {
   return name.replace(/\.log$/, '').replace(/T(\d\d)-(\d\d)-(\d\d)/, 'T$1:$2:$3');
 }

@@ -5,7 +5,7 @@ import { type Clock, pause } from '../time/clock.ts';
 import { groupMembers, identify, type ProcessIdentity, stillRuns } from './drivers/process-table.ts';
 import type { Processes } from './drivers/processes.ts';
 
-/** What is written down about a running engine, for the Naru that may have to sweep it away (design.md, O3). */
+/** The stored record of a running engine, for a later Naru that must stop it (design.md, O3). */
 interface Running {
   readonly owner: ProcessIdentity;
   /** The pid of the leader is the group's. */
@@ -13,16 +13,19 @@ interface Running {
   readonly guard: ProcessIdentity | null;
 }
 
-/** A group that outlives SIGKILL for this long hangs in the kernel. */
+/** A group that survives SIGKILL for this long is stuck in the kernel. */
 const sweepLimitMs = 10_000;
 
 /**
- * How long an owner that still runs may take to end before it is said to be alive: one that was just killed lets go of its files,
- * which ends its engines, some milliseconds before it is gone itself.
+ * How long a running owner may take to exit before it counts as alive: a killed process closes its
+ * files, which ends its engines, some milliseconds before it is gone itself.
  */
 const ownerEndMs = 1_000;
 
-/** Writes down that `leaderPid` leads an engine's group; nothing where processes cannot be identified. */
+/**
+ * Records that `leaderPid` leads an engine's group; does nothing where processes cannot be
+ * identified.
+ */
 export function recordRunning(dir: string, leaderPid: number, guardPid: number | null): void {
   const owner = identify('self');
   const leader = identify(leaderPid);
@@ -32,12 +35,15 @@ export function recordRunning(dir: string, leaderPid: number, guardPid: number |
   writeFileSync(join(dir, 'running.json'), `${JSON.stringify(running)}\n`, { mode: 0o600 });
 }
 
-/** Forgets it again. */
+/** Removes the record. */
 export function forgetRunning(dir: string): void {
   rmSync(join(dir, 'running.json'), { force: true });
 }
 
-/** The folders below `root`, to the second level, that hold the record of an engine: of slots of before as well as of today's. */
+/**
+ * The folders below `root`, to the second level, with the record of an engine: of removed and of
+ * current slots.
+ */
 export function foldersWithRecords(root: string): readonly string[] {
   return globSync(['*/running.json', '*/*/running.json'], { cwd: root }).map((file) =>
     join(root, dirname(file)),
@@ -45,8 +51,9 @@ export function foldersWithRecords(root: string): readonly string[] {
 }
 
 /**
- * Kills what an earlier Naru left running in `dir` and waits until it is gone. Only a group whose leader or guard is provably the
- * one written down is touched. Throws when the Naru that wrote it is still alive, or when SIGKILL does not help.
+ * Kills what an earlier Naru left running in `dir` and waits until it is gone. Only a group whose
+ * leader or guard is provably the recorded one is touched. Throws when the Naru that wrote the
+ * record is still alive, or when SIGKILL does not help.
  */
 export async function stopLeftovers(
   dir: string,
@@ -72,7 +79,7 @@ export async function stopLeftovers(
   forgetRunning(dir);
 }
 
-/** Whether `condition` comes true within `limitMs`; it is asked at once, and again every 20 ms. */
+/** Whether `condition` becomes true within `limitMs`; checked at once, and then every 20 ms. */
 async function becomes(
   clock: Clock,
   limitMs: number,
@@ -86,7 +93,7 @@ async function becomes(
   return true;
 }
 
-/** The edge: a file that another process wrote, perhaps while it was being killed. */
+/** Parses a file that another process wrote, possibly while it was killed. */
 function readRunning(dir: string): Running | null {
   try {
     const parsed: unknown = JSON.parse(readFileSync(join(dir, 'running.json'), 'utf8'));

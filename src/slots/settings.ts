@@ -1,12 +1,12 @@
 import type { SlotSettings } from '../config/slot.ts';
 
-/** What the configuration says about all slots. */
+/** The configuration of all slots. */
 export interface SlotsSettings {
   readonly slots: readonly SlotSettings[];
-  /** MiB of each GPU that the slots may use together; a GPU that is not in it has no limit. */
+  /** MiB of each GPU that the slots may use together; a GPU without an entry has no limit. */
   readonly gpus: ReadonlyMap<string, number>;
-  /** How long a request waits for a start, unless it says otherwise. */
+  /** How long a request waits for a start, unless it sets its own. */
   readonly coldWaitMs: number;
-  /** What is given to requests in flight of slots that change. */
+  /** The time that requests in flight have when their slot changes. */
   readonly drainMs: number;
 }

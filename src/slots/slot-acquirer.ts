@@ -3,25 +3,25 @@ import { dequeue, enqueue, rework } from './scheduler/queue.ts';
 import type { SlotState, TimedSlotEvent } from './scheduler/state.ts';
 import { isIn, type ReducerContext, reschedule, shortGraceMs, withReplica } from './scheduler/transitions.ts';
 
-/** Takes a request into the queue, or tells it at once that it would wait in vain. */
+/** Adds a request to the queue, or responds at once when it would wait in vain. */
 export function acquire(
   state: SlotState,
   { id, accountId, coldWaitMs }: TimedSlotEvent & { kind: 'acquire' },
   turn: ReducerContext,
 ): SlotState {
   const { nowMs, config, effects: out } = turn;
-  const taken = state.retiringUntilMs === null || state.replicas.some((replica) => isIn(replica, 'READY'));
-  const asked = shortenGrace({ ...state, requestedAtMs: nowMs }, turn);
-  if (state.closed || !taken || !worthWaiting(state, coldWaitMs, nowMs, config)) {
+  const accepts = state.retiringUntilMs === null || state.replicas.some((replica) => isIn(replica, 'READY'));
+  const requested = shortenGrace({ ...state, requestedAtMs: nowMs }, turn);
+  if (state.closed || !accepts || !worthWaiting(state, coldWaitMs, nowMs, config)) {
     out.push({ kind: 'refuse', id, retryAfterSec: retryAfterSec(state, nowMs, config) });
-    return { ...asked, target: !state.closed && taken };
+    return { ...requested, target: !state.closed && accepts };
   }
   const deadlineMs = nowMs + coldWaitMs;
   const queue = enqueue(state.queue, { id, accountId, requestedAtMs: nowMs, coldWaitMs, deadlineMs });
-  return { ...asked, queue, dueMs: Math.min(state.dueMs, deadlineMs) };
+  return { ...requested, queue, dueMs: Math.min(state.dueMs, deadlineMs) };
 }
 
-/** A request is over: as a waiter, or with its lane. */
+/** A request has ended: as a waiter, or with its lane. */
 export function leave(
   state: SlotState,
   { id, unreachable }: TimedSlotEvent & { kind: 'leave' },
@@ -37,7 +37,10 @@ export function leave(
   return reschedule(withReplica(left, at, { phase, reason: 'did not take a request' }), true, turn);
 }
 
-/** Gives one lane to whose turn it is, at the least busy replica (Q1, Q4); the same object when there is none to give. */
+/**
+ * Grants one lane to the next waiter, at the least busy replica (Q1, Q4); the same object when
+ * there is none to grant.
+ */
 export function serve(state: SlotState, turn: ReducerContext): SlotState {
   if (state.queue.size === 0) return state;
   const free = [...state.replicas.entries()]
@@ -54,7 +57,7 @@ export function serve(state: SlotState, turn: ReducerContext): SlotState {
   return state;
 }
 
-/** Answers those whose patience is over (Q2). */
+/** Responds to waiters whose deadline has passed (Q2). */
 export function expire(state: SlotState, { nowMs, config, effects: out }: ReducerContext): SlotState {
   if (nowMs < state.dueMs || state.replicas.some((replica) => isIn(replica, 'READY'))) return state;
   let dueMs = Number.POSITIVE_INFINITY;
@@ -70,7 +73,7 @@ export function expire(state: SlotState, { nowMs, config, effects: out }: Reduce
   return { ...state, queue, dueMs };
 }
 
-/** Cuts the grace of stopping engines, since somebody waits for a successor (X3). */
+/** Shortens the grace of stopping engines, because a request waits for a successor (X3). */
 export function shortenGrace(state: SlotState, { nowMs }: ReducerContext): SlotState {
   let next = state;
   for (const [at, { phase }] of state.replicas.entries())

@@ -15,16 +15,17 @@ import type { SlotsSettings } from './settings.ts';
 export type { SlotLease, SlotLoading, Slots } from './contract.ts';
 export type { SlotsSettings } from './settings.ts';
 
-/** What the slots are made of. */
+/** The parts of the slots. */
 export interface SlotsOptions extends Machine {
   readonly settings: SlotsSettings;
-  /** The program that shows the memory of GPUs; `nvidia-smi` unless given. */
+  /** The program that reports GPU memory; `nvidia-smi` unless given. */
   readonly nvidiaSmi?: string;
 }
 
 /**
- * The slots of `settings`, after leftovers of an earlier Naru on the same `dataDir` were swept away. Throws when a Naru that is
- * still alive runs engines from this `dataDir`, on a name that cannot name a folder, and on a slot that no GPU has room for.
+ * The slots of `settings`, after leftovers of an earlier Naru on the same `dataDir` were stopped.
+ * Throws when a Naru that is still alive runs engines from this `dataDir`, for a name that is not a
+ * valid folder name, and for a slot that exceeds every GPU budget.
  */
 export async function createSlots(options: SlotsOptions): Promise<Slots> {
   const { dataDir, processes, clock, log } = options;
@@ -36,33 +37,35 @@ export async function createSlots(options: SlotsOptions): Promise<Slots> {
   return slots;
 }
 
-/** A slot under its name. */
+/** A slot with its name. */
 interface Named {
   readonly id: number;
   readonly executor: SlotExecutor;
   readonly key: string;
 }
 
-/** One that the fleet does not know yet. */
+/** One that is not part of the fleet yet. */
 interface Made extends Named {
   readonly enter: (after: number | null) => void;
 }
 
-/** The key of a slot that is on its way out: no settings are like it. */
+/** The key of a retired slot: no settings equal it. */
 const retired = '';
 
 class LocalSlots implements Slots {
   readonly #options: SlotsOptions;
   readonly #eventLoop: SlotEventLoop;
-  /** In the order of the configuration; those taken out of it stand at the end until nothing of them is left. */
+  /**
+   * In the order of the configuration; removed ones stay at the end until nothing of them is left.
+   */
   #named = new Map<string, Named>();
-  /** Everything of which something is left, also what has no name any more. */
+  /** Every slot of which something is left, including unnamed ones. */
   readonly #executor = new Map<number, SlotExecutor>();
   readonly #goneNames = new Set<string>();
   #settings: SlotsSettings;
   #configured: readonly string[] = [];
   #lastId = 0;
-  /** Undefined: nobody has looked. */
+  /** Undefined: not checked yet. */
   #memory: GpuMemory | null | undefined;
 
   constructor(options: SlotsOptions) {
@@ -75,7 +78,8 @@ class LocalSlots implements Slots {
     name: string,
     request: { readonly accountId: number; readonly signal: AbortSignal; readonly coldWaitMs?: number },
   ): Promise<SlotLease | SlotLoading> {
-    // A request that was planned before the slot was taken away: somebody else may serve it, or it comes again.
+    // A request planned before the slot was removed: another candidate may serve it, or the client
+    // retries.
     if (!this.#named.has(name) && this.#goneNames.has(name)) return { kind: 'loading', retryAfterSec: 1 };
     const { accountId, signal, coldWaitMs = this.#settings.coldWaitMs } = request;
     const { observer = silentObserver, clock } = this.#options;
@@ -122,7 +126,9 @@ class LocalSlots implements Slots {
     this.#eventLoop.close();
   }
 
-  /** What cannot be true of settings that are used; looks for GPUs when these are the first that want to know. */
+  /**
+   * Rejects impossible settings; looks for GPUs when these are the first settings that need them.
+   */
   async #check({ slots, gpus }: SlotsSettings): Promise<void> {
     for (const slot of slots) {
       const { name } = slot;
@@ -151,7 +157,7 @@ class LocalSlots implements Slots {
       clock,
       log,
       remember: (starts) => writeHistory(dir, starts),
-      dispatch: (happening: SlotEvent) => this.#eventLoop.dispatch({ slot: id, ...happening }),
+      dispatch: (event: SlotEvent) => this.#eventLoop.dispatch({ slot: id, ...event }),
       state: () => this.#eventLoop.member(id)?.state ?? null,
       observer: this.#options.observer ?? silentObserver,
     });

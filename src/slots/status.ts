@@ -1,7 +1,7 @@
 import type { ReplicaStatus, SlotPhase, SlotStatus } from './contract.ts';
 import type { SlotState } from './scheduler/state.ts';
 
-/** From what serves to what does nothing. */
+/** From serving to doing nothing. */
 const nearness: readonly SlotPhase[] = [
   'READY',
   'WARMING',
@@ -16,7 +16,7 @@ const nearness: readonly SlotPhase[] = [
   'COLD',
 ];
 
-/** A slot as the operator sees it. */
+/** A slot, as the operator sees it. */
 export function statusOfSlot(name: string, driver: SlotStatus['driver'], state: SlotState): SlotStatus {
   const replicas = state.replicas.map(
     ({ phase, reason, engine, leases }, at): ReplicaStatus => ({

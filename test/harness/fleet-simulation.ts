@@ -41,7 +41,7 @@ export type EngineAct =
   | 'spawn'
   | 'ready'
   | 'not yet'
-  | 'stranger'
+  | 'foreign'
   | 'wrong'
   | 'warm'
   | 'turn'
@@ -126,8 +126,8 @@ export class FleetSimulation {
       this.happen({ slot, kind: 'warmed', epoch });
     } else if ((act === 'turn' || act === 'turn badly') && run.turning !== null)
       this.#turn(run, act === 'turn');
-    else if (act === 'speak') this.happen({ slot, kind: 'heard', epoch });
-    else if (run.probing && ['ready', 'not yet', 'stranger', 'wrong'].includes(act)) {
+    else if (act === 'speak') this.happen({ slot, kind: 'activity', epoch });
+    else if (run.probing && ['ready', 'not yet', 'foreign', 'wrong'].includes(act)) {
       run.probing = false;
       const answer = act === 'not yet' ? 'waiting' : act === 'wrong' ? { wrong: 'another model' } : act;
       this.happen({ slot, kind: 'probed', epoch, answer: answer as 'ready' });

@@ -68,7 +68,7 @@ const usual: readonly [EngineAct, ...EngineAct[]] = [
 ];
 const odd: readonly [EngineAct, ...EngineAct[]] = [
   'not yet',
-  'stranger',
+  'foreign',
   'wrong',
   'exit',
   'collide',

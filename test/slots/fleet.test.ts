@@ -286,7 +286,7 @@ test('a silent engine is probed, busy or not, and replaced after three failed pr
   play.up(1, 1);
   play.ask(1, 2);
   play.to(59_000);
-  play.do(1, { kind: 'heard', epoch: 1 });
+  play.do(1, { kind: 'activity', epoch: 1 });
   play.done();
   const probes = (): number => {
     const phase = play.fleet.members.get(1)?.state.replicas[0]?.phase;

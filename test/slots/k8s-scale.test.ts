@@ -243,7 +243,7 @@ describe('a credential', { concurrency: 4 }, () => {
     );
     writeFileSync(tokenFile, 'two\nlines');
     slots.start(name);
-    await until('the failure', () => /no header can carry/.test(slots.status(name).reason));
+    await until('the failure', () => /invalid in a header/.test(slots.status(name).reason));
     rmSync(tokenFile);
     assert.deepEqual(api.calls, []);
   });
@@ -251,7 +251,7 @@ describe('a credential', { concurrency: 4 }, () => {
   test('is not sent to a server that has another certificate', async (t) => {
     const { api, slots } = await open(t, { ca: null });
     assert.equal((await slots.acquire(name, me())).kind, 'loading');
-    assert.match(slots.status(name).reason, /cannot be asked: self-signed certificate/);
+    assert.match(slots.status(name).reason, /is unreachable: self-signed certificate/);
     assert.deepEqual(api.calls, []);
   });
 
@@ -263,7 +263,7 @@ describe('a credential', { concurrency: 4 }, () => {
     assert.deepEqual(elsewhere.calls, []);
     assert.match(
       reason,
-      /^the Kubernetes API answered 307 for deployment gpu\/vllm: you said Bearer \*\*\*, \[31m\*\*\*$/,
+      /^the Kubernetes API returned 307 for deployment gpu\/vllm: you said Bearer \*\*\*, \[31m\*\*\*$/,
     );
     assert.doesNotMatch(world.logged.join(''), /sesame/);
   });
@@ -271,7 +271,7 @@ describe('a credential', { concurrency: 4 }, () => {
 
 describe('an API server', { concurrency: 20 }, () => {
   const faults: readonly (readonly [string, Fault, RegExp, number | null])[] = [
-    ['does not know the token', { status: 401 }, /does not know the token \(401\): as scripted/, 4],
+    ['rejects the token', { status: 401 }, /rejects the token \(401\): as scripted/, 4],
     [
       'forbids it',
       { status: 403 },
@@ -279,35 +279,40 @@ describe('an API server', { concurrency: 20 }, () => {
       1,
     ],
     ['has no such Deployment', { status: 404 }, /there is no deployment gpu\/vllm \(404\)/, 1],
-    ['always has a conflict', { status: 409 }, /changed by somebody else at the same time \(409\)/, 4],
-    ['is asked too much', { status: 429, headers: { 'retry-after': '0' } }, /asked too much \(429\)/, 4],
+    ['always has a conflict', { status: 409 }, /changed concurrently \(409\)/, 4],
+    [
+      'limits the request rate',
+      { status: 429, headers: { 'retry-after': '0' } },
+      /limits the request rate \(429\)/,
+      4,
+    ],
     [
       'is broken',
       { status: 503, body: '<html>bad gateway</html>' },
-      /answered 503 for deployment gpu\/vllm$/,
+      /returned 503 for deployment gpu\/vllm$/,
       4,
     ],
-    ['does not know the call', { status: 415 }, /answered 415/, 1],
+    ['does not know the call', { status: 415 }, /returned 415/, 1],
     [
       'answers nonsense',
       { status: 200, body: '<html>login</html>' },
-      /answered 200 with something that is no Scale/,
+      /returned 200 with a body that is not a Scale/,
       4,
     ],
     [
       'answers with something else',
       { status: 200, body: '{"kind":"Deployment","spec":{"replicas":1}}' },
-      /no Scale/,
+      /not a Scale/,
       4,
     ],
     [
       'has replicas that are no count',
       { status: 200, body: '{"kind":"Scale","spec":{"replicas":-1}}' },
-      /no Scale/,
+      /not a Scale/,
       4,
     ],
-    ['says too much', { status: 200, body: 'x'.repeat(2_000_000) }, /the answer is too long/, null],
-    ['hangs up', 'drop', /cannot be asked: (socket hang up|the connection was closed|.*disconnected)/, 4],
+    ['says too much', { status: 200, body: 'x'.repeat(2_000_000) }, /the response is too long/, null],
+    ['hangs up', 'drop', /is unreachable: (socket hang up|the connection was closed|.*disconnected)/, 4],
   ];
   for (const [what, fault, words, calls] of faults)
     test(`that ${what} fails the start with that reason, and scales nothing`, async (t) => {
@@ -322,7 +327,7 @@ describe('an API server', { concurrency: 20 }, () => {
 
   test('that does not respond fails the start at the time limit', async (t) => {
     const { reason } = await reasonOf(t, 'hang');
-    assert.match(reason, /cannot be asked: no answer within 5000 ms/);
+    assert.match(reason, /is unreachable: no response within 5000 ms/);
   });
 
   test('that recovers within a start does not fail it', async (t) => {

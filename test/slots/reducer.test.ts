@@ -183,7 +183,7 @@ test('a foreign process on the port costs a new start, not the waiters, and coun
   for (let epoch = 1; epoch <= 4; epoch += 1) {
     const met = play(state, [
       { kind: 'spawned', atMs: epoch, epoch, engine },
-      { kind: 'probed', atMs: epoch, epoch, answer: 'stranger' },
+      { kind: 'probed', atMs: epoch, epoch, answer: 'foreign' },
       { kind: 'gone', atMs: epoch, epoch },
     ]);
     assert.deepEqual(kinds(met.effects), ['probe', 'kill', 'spawn']);

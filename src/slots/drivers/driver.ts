@@ -1,6 +1,6 @@
 import type { Engine, ProbeAnswer } from '../scheduler/state.ts';
 
-/** What a run tells about itself, in this order; any of the first two may be missing. */
+/** The reports of a run, in this order; either of the first two may be missing. */
 export type RunReport =
   | { readonly kind: 'spawned'; readonly engine: Engine }
   | { readonly kind: 'exited'; readonly reason: string; readonly collision: boolean }
@@ -9,27 +9,38 @@ export type RunReport =
 
 /** One start of an engine, from the first attempt until nothing of it is left. */
 export interface Run {
-  /** Whether the engine serves. Never rejects. */
+  /** Whether the engine is ready. Never rejects. */
   probe(): Promise<ProbeAnswer>;
-  /** Asks the engine to go; at any time, also before it was spawned. */
+  /** Asks the engine to exit; at any time, also before it was spawned. */
   terminate(): void;
-  /** Makes the engine go. */
+  /** Kills the engine. */
   kill(): void;
-  /** A first request of ours, over when the promise is. Never rejects. Without it there is none. */
+  /**
+   * Sends a first request; the warm-up is over when the promise settles. Never rejects. Absent: no
+   * warm-up.
+   */
   warmUp?(): Promise<void>;
-  /** Puts the engine to sleep or wakes it; whether that worked. Never rejects. Without them it cannot. */
+  /**
+   * Puts the engine to sleep or wakes it; returns whether that worked. Never rejects. Absent: not
+   * supported.
+   */
   sleep?(): Promise<boolean>;
   wake?(): Promise<boolean>;
-  /** Resolves when the GPU memory of an engine that is gone is free again. Never rejects. Without it that is so at once. */
+  /**
+   * Resolves when the GPU memory of an exited engine is free again. Never rejects. Absent: at once.
+   */
   reclaimed?(): Promise<void>;
 }
 
-/** How a slot comes by its engine. */
+/** Starts the engines of a slot. */
 export interface Driver {
   /** Begins a start. Reports come later, never from inside this call. */
   start(report: (report: RunReport) => void): Run;
-  /** Whether an engine is up already that an earlier Naru, or somebody else, started. Never rejects. Without it there is none. */
+  /**
+   * Whether an engine already runs that an earlier Naru, or someone else, started. Never rejects.
+   * Absent: none does.
+   */
   isUp?(): Promise<boolean>;
-  /** Naru ends, and engines that outlive it are let go of. Without it none outlives it. */
+  /** Naru exits; engines that outlive it are detached. Absent: none outlives it. */
   leave?(): void;
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../time/clock.ts';
 import type { Driver } from './driver.ts';
 import { otherModel, statusOf } from './health.ts';
 
-/** A server that somebody else runs: it is there or it is not, and nothing stops it (design.md, D6). */
+/** A server that someone else runs: it is up or down, and Naru never stops it (design.md, D6). */
 export function externalDriver(
   settings: SlotSettings,
   root: string,

@@ -2,13 +2,13 @@ import { get as getHttp, type RequestOptions, request as requestHttp } from 'nod
 import { get as getHttps, request as requestHttps } from 'node:https';
 import type { Clock } from '../../time/clock.ts';
 
-/** An engine that takes longer than this to say that it is well is not. */
+/** An engine that takes longer than this to respond to a health check is not healthy. */
 const timeoutMs = 2000;
 
-/** A list of models is not longer. */
+/** Longer model lists are rejected. */
 const maxBytes = 1_000_000;
 
-/** The status that `url` answers a GET with, on a connection of its own; null when nobody answers within 2 s. */
+/** The status of a GET of `url`, on a connection of its own; null without a response within 2 s. */
 export function statusOf(url: string, clock: Clock): Promise<number | null> {
   return new Promise((resolve) => {
     const get = url.startsWith('https:') ? getHttps : getHttp;
@@ -22,7 +22,9 @@ export function statusOf(url: string, clock: Clock): Promise<number | null> {
   });
 }
 
-/** What the engine answers in full; null when it does not, or with more than a megabyte, within `limitMs`. */
+/**
+ * The engine's full response; null when there is none, or more than a megabyte, within `limitMs`.
+ */
 export function askEngine(
   method: 'GET' | 'POST',
   url: string,
@@ -54,8 +56,8 @@ export function askEngine(
 }
 
 /**
- * Null when the engine at `baseUrl` serves `model`, or does not say what it serves; else what it serves instead. Its list of models is
- * the only thing that tells one engine of ours from another one.
+ * Null when the engine at `baseUrl` serves `model`, or does not list its models; else what it
+ * serves instead. Only its list of models distinguishes one engine of ours from another.
  */
 export async function otherModel(baseUrl: string, model: string, clock: Clock): Promise<string | null> {
   const answer = await askEngine('GET', `${baseUrl}/models`, null, timeoutMs, clock);

@@ -1,7 +1,7 @@
-/** The longest wait that a server may ask for with `Retry-After`. */
+/** The longest `Retry-After` that is accepted from a server. */
 const maxWaitMs = 30_000;
 
-/** Another's words as part of a reason: one line, at most 200 characters, without the secret. */
+/** A server's message as part of a reason: one line, at most 200 characters, without the secret. */
 export function sanitizeMessage(message: string, secret: string): string {
   const open = secret === '' ? message : message.replaceAll(secret, '***');
   return open

@@ -5,36 +5,37 @@ import type { KubeTarget } from '../../config/slot.ts';
 import type { Clock } from '../../time/clock.ts';
 import { parseRetryAfterMs, sanitizeMessage } from './kube-errors.ts';
 
-/** How many pods a Deployment is to have, and how many there still are. */
+/** The desired and the current number of pods of a Deployment. */
 export interface Scale {
   readonly target: number;
   readonly running: number;
 }
 
-/** What the API server made of a call. */
+/** The result of a call to the API server. */
 export type ScaleAnswer =
   | { readonly ok: true; readonly scale: Scale }
   | {
       readonly ok: false;
-      /** For a person; without the token, whatever the server said. */
+      /** For a person; never contains the token. */
       readonly reason: string;
-      /** Whether the same call may succeed in a moment. */
+      /** Whether the same call may succeed soon. */
       readonly again: boolean;
-      /** Whether the server said that nothing was changed. */
+      /** Whether the server reported that nothing was changed. */
       readonly refused: boolean;
-      /** There is no such Deployment. */
+      /** The Deployment does not exist. */
       readonly missing: boolean;
-      /** How long the server asks to be left alone. */
+      /** The server's `Retry-After`. */
       readonly afterMs: number | null;
     };
 
-/** An API server that takes longer than this is not to be waited for; the call is made again. */
+/** A call without a response for this long is aborted and retried. */
 const callMs = 5000;
 const maxResponseBytes = 1024 * 1024;
 
 /**
- * The scale subresource of one Deployment (autoscaling/v1). The token goes to `apiUrl` only: redirects are not followed, and it is
- * read from its file for each call, since the kubelet renews it. Never rejects.
+ * The scale subresource of one Deployment (autoscaling/v1). The token goes to `apiUrl` only:
+ * redirects are not followed, and it is read from its file for each call, because the kubelet
+ * renews it. Never rejects.
  */
 export class KubeScale {
   readonly #target: KubeTarget;
@@ -62,7 +63,7 @@ export class KubeScale {
       secret = token?.reveal() ?? (tokenFile === null ? '' : (await readFile(tokenFile, 'utf8')).trim());
       const trusted = ca ?? (caFile === null ? undefined : await readFile(caFile, 'utf8'));
       if (!/^[\x21-\x7e]*$/.test(secret))
-        return failed('the token has characters that no header can carry', { refused: true });
+        return failed('the token contains characters that are invalid in a header', { refused: true });
       const { status, retryAfter, text } = await this.#send(method, body, secret, trusted);
       return this.#read(status, retryAfter, text, secret);
     } catch (thrown) {
@@ -71,7 +72,7 @@ export class KubeScale {
       const message = sanitizeMessage(thrown instanceof Error ? thrown.message : String(thrown), secret);
       const reason = isFile
         ? `${path} cannot be read (${code}): is this a pod with a service account?`
-        : `the Kubernetes API at ${this.#target.apiUrl} cannot be asked: ${message}`;
+        : `the Kubernetes API at ${this.#target.apiUrl} is unreachable: ${message}`;
       return failed(reason, { again: true, refused: isFile });
     }
   }
@@ -97,7 +98,7 @@ export class KubeScale {
         let bytes = 0;
         response.on('data', (piece: Buffer) => {
           bytes += piece.length;
-          if (bytes > maxResponseBytes) request.destroy(new Error('the answer is too long'));
+          if (bytes > maxResponseBytes) request.destroy(new Error('the response is too long'));
           else pieces.push(piece);
         });
         response.on('error', reject);
@@ -114,7 +115,7 @@ export class KubeScale {
         ? requestHttps(url, { ...options, ...(ca === undefined ? {} : { ca }) }, take)
         : requestHttp(url, options, take);
       const late = this.#clock.after(callMs, () =>
-        request.destroy(new Error(`no answer within ${callMs} ms`)),
+        request.destroy(new Error(`no response within ${callMs} ms`)),
       );
       request.on('error', reject);
       request.on('close', () => {
@@ -130,7 +131,7 @@ export class KubeScale {
     if (status === 200 || status === 201) {
       const scale = scaleOf(response);
       return scale === null
-        ? failed(`the Kubernetes API answered ${status} with something that is no Scale`, { again: true })
+        ? failed(`the Kubernetes API returned ${status} with a body that is not a Scale`, { again: true })
         : { ok: true, scale };
     }
     const message =
@@ -139,24 +140,24 @@ export class KubeScale {
     switch (status) {
       case 401:
         // The token may just have been renewed.
-        return failed(`the Kubernetes API does not know the token (401)${message}`, { again: true, refused });
+        return failed(`the Kubernetes API rejects the token (401)${message}`, { again: true, refused });
       case 403:
         return failed(`the service account may not scale ${this.#what} (403)${message}`, { refused });
       case 404:
         return failed(`there is no ${this.#what} (404)${message}`, { refused, missing: true });
       case 409:
-        return failed(`${this.#what} was changed by somebody else at the same time (409)${message}`, {
+        return failed(`${this.#what} was changed concurrently (409)${message}`, {
           again: true,
           refused,
         });
       case 429:
-        return failed(`the Kubernetes API is asked too much (429)${message}`, {
+        return failed(`the Kubernetes API limits the request rate (429)${message}`, {
           again: true,
           refused,
           afterMs: parseRetryAfterMs(retryAfter),
         });
       default:
-        return failed(`the Kubernetes API answered ${status} for ${this.#what}${message}`, {
+        return failed(`the Kubernetes API returned ${status} for ${this.#what}${message}`, {
           again: status >= 500,
           refused,
           afterMs: parseRetryAfterMs(retryAfter),
@@ -178,7 +179,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** The edge. A count of zero is left out of JSON that Kubernetes writes. */
+/** Parses the response. Kubernetes omits a count of zero from its JSON. */
 function scaleOf(response: Readonly<Record<string, unknown>> | null): Scale | null {
   if (response?.['kind'] !== 'Scale') return null;
   const { spec, status } = response as {

@@ -6,7 +6,7 @@ import type { Driver, Run, RunReport } from './driver.ts';
 import { statusOf } from './health.ts';
 import { KubeScale, type ScaleAnswer } from './kube-scale.ts';
 
-/** What an engine in a Deployment is run with. */
+/** The settings of an engine in a Deployment. */
 export interface ScaledDriverOptions {
   readonly settings: SlotSettings;
   readonly driver: SlotDriver & { readonly kind: 'k8s-scale' };
@@ -14,20 +14,23 @@ export interface ScaledDriverOptions {
   readonly log: Log;
 }
 
-/** A driver whose engines outlive Naru: a new Naru finds them where they are. */
+/** A driver whose engines outlive Naru: a new Naru adopts them. */
 export interface ScaledDriver extends Required<Driver> {
-  /** Whether the engine is up already, because an earlier Naru or somebody else scaled it. */
+  /** Whether the engine already runs, because an earlier Naru or someone else scaled it up. */
   isUp(): Promise<boolean>;
-  /** Naru ends: every run is gone at once, and the Deployment stays as it is. */
+  /** Naru exits: every run ends at once, and the Deployment stays as it is. */
   leave(): void;
 }
 
-/** Calls of one start that may fail before the start has, and the time after which no further one is made. */
+/**
+ * Calls of one start that may fail before the start does, and the time after which no more are
+ * made.
+ */
 const startTries = 4;
 const startTriesMs = 10_000;
-/** How often the scale is looked at while the engine does not answer. */
+/** How often the scale is read while the engine does not respond. */
 const lookEveryMs = 5000;
-/** Between looks at pods that are going, and after calls that failed, doubling up to a limit. */
+/** Between polls for terminating pods, and after failed calls, doubling up to a limit. */
 const stopLookMs = 500;
 const retryMs = 250;
 const retryMaxMs = 30_000;
@@ -60,15 +63,15 @@ class ScaledRun implements Run {
   readonly #options: ScaledDriverOptions;
   readonly #scale: KubeScale;
   readonly #report: (report: RunReport) => void;
-  /** Aborts when the run is to end: whatever it waits for, it waits no longer. */
+  /** Aborts when the run should end: it stops waiting. */
   readonly #ending = new AbortController();
-  /** Aborts when Naru itself ends. */
+  /** Aborts when Naru exits. */
   readonly #leaving = new AbortController();
   readonly #launched: Promise<void>;
-  /** Whether the Deployment may have been scaled by this run, or for it. */
+  /** Whether this run may have scaled up the Deployment. */
   #isRaised = false;
   #hasExited = false;
-  /** What is on its way to the API server. */
+  /** The scale-up call in flight. */
   #raising: Promise<unknown> = Promise.resolve();
   #lookedMs: number;
 
@@ -88,7 +91,7 @@ class ScaledRun implements Run {
       clock.monotonic() - this.#lookedMs >= lookEveryMs &&
       !this.#ending.signal.aborted
     ) {
-      // Somebody else may have scaled it down, or taken the Deployment away.
+      // Someone else may have scaled it down, or deleted the Deployment.
       const answer = await this.#raise();
       this.#lookedMs = clock.monotonic();
       if (!answer.ok && !answer.again) this.#exited(answer.reason);
@@ -103,7 +106,7 @@ class ScaledRun implements Run {
   }
 
   kill(): void {
-    // Pods end in the time that Kubernetes gives them.
+    // Kubernetes decides how long pods may take to terminate.
     this.terminate();
   }
 
@@ -135,21 +138,23 @@ class ScaledRun implements Run {
     return raising;
   }
 
-  /** Sees to it that there are to be enough pods; more of them are somebody else's wish, and stay. */
+  /**
+   * Makes sure that enough pods are requested; a larger count was set by someone else and stays.
+   */
   async #ensure(): Promise<ScaleAnswer> {
     const { replicas } = this.#options.driver.k8s;
     const now = await this.#scale.read();
     if (now.ok && now.scale.target >= replicas) this.#isRaised = true;
     if (!now.ok || now.scale.target >= replicas || this.#ending.signal.aborted) return now;
     const answer = await this.#scale.set(replicas);
-    // A call without an answer may have been carried out.
+    // A call without a response may have taken effect.
     if (answer.ok || !answer.refused) this.#isRaised = true;
     return answer;
   }
 
   async #end(): Promise<void> {
     const { manage } = this.#options.driver.k8s;
-    // An order for more pods that is still on its way would arrive after the one for none.
+    // A scale-up still in flight would otherwise arrive after the scale-down.
     const lowered = Promise.all([this.#launched, this.#raising]).then(() =>
       manage && this.#isRaised ? this.#lower() : undefined,
     );
@@ -161,7 +166,10 @@ class ScaledRun implements Run {
     this.#report({ kind: 'gone' });
   }
 
-  /** Scales to zero and sees the pods go. As long as it takes: an engine that may run is not said to be gone (design.md, X2). */
+  /**
+   * Scales to zero and waits until the pods are gone, without a limit: an engine that may still run
+   * is not reported as gone (design.md, X2).
+   */
   async #lower(): Promise<void> {
     const { driver, settings, log } = this.#options;
     let failures = 0;
@@ -170,7 +178,7 @@ class ScaledRun implements Run {
       const answer = isLow ? await this.#scale.read() : await this.#scale.set(0);
       if (answer.ok) {
         failures = 0;
-        // Whoever scales it up again meanwhile has taken it over.
+        // Someone scaled it up again meanwhile and owns it now.
         if (isLow && answer.scale.target > 0) return;
         isLow = true;
         if (answer.scale.running === 0) return;

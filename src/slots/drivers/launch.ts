@@ -1,10 +1,11 @@
 import { createServer } from 'node:net';
 
 /**
- * What `/bin/sh -c` runs in front of an engine's command. The shell is the leader of the group and becomes the engine, so that
- * its pid is the engine's. Before that it leaves a guard in the group, no child of the engine, that holds fd 3: when Naru closes
- * its end, by will or by death, the guard kills the whole group, itself included (design.md, O1 and O2). Signal 0 of `kill` is
- * one's own group: `kill -- -PGID` is an error in dash.
+ * The script that `/bin/sh -c` runs before an engine's command. The shell leads the group and
+ * becomes the engine by exec, so its pid is the engine's. First it leaves a guard in the group, not
+ * a child of the engine, that holds fd 3: when Naru closes its end, deliberately or by exiting, the
+ * guard kills the whole group, itself included (design.md, O1 and O2). Signal 0 of `kill` addresses
+ * the own group: `kill -- -PGID` is an error in dash.
  */
 export const launchScript = `
 ( sh -c 'trap "" TERM INT HUP QUIT; echo $$ >&3; read -r _ <&3; kill -s KILL 0' naru-guard </dev/null >/dev/null 2>&1 & )
@@ -13,7 +14,7 @@ if setpriv --pdeathsig KILL true 2>/dev/null; then exec setpriv --pdeathsig KILL
 exec "$@"
 `;
 
-/** Puts the port of a start where the configuration has `{port}`. */
+/** Replaces `{port}` in a setting with the port of the start. */
 export function withPort(text: string, port: number): string {
   return text.replaceAll('{port}', String(port));
 }

@@ -3,18 +3,24 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
-/** A process that cannot be mistaken for a later one with the same pid: `born` is the boot and the tick it began in. */
+/**
+ * A process that cannot be confused with a later one with the same pid: `born` is the boot and the
+ * tick of its start.
+ */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly born: string;
 }
 
-/** Whether this machine shows its processes under /proc (Linux); elsewhere `ps` tells the little that is asked there. */
+/** Whether this machine has /proc (Linux); elsewhere `ps` provides the few facts needed. */
 function hasProc(): boolean {
   return existsSync('/proc/self/stat');
 }
 
-/** The identity of a running process, or of ourselves; null when it is not running, or the machine has no /proc. */
+/**
+ * The identity of a running process, or of this one; null when it is not running, or the machine
+ * has no /proc.
+ */
 export function identify(pid: number | 'self'): ProcessIdentity | null {
   try {
     const stat = parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
@@ -26,12 +32,15 @@ export function identify(pid: number | 'self'): ProcessIdentity | null {
   }
 }
 
-/** Whether exactly this process still runs. */
+/** Whether exactly this process is still running. */
 export function stillRuns({ pid, born }: ProcessIdentity): boolean {
   return identify(pid)?.born === born;
 }
 
-/** The pids in a process group, zombies left out: they hold nothing, and some containers never reap them. Throws when it cannot look. */
+/**
+ * The pids in a process group without zombies, which hold nothing and which some containers never
+ * reap. Throws when they cannot be read.
+ */
 export async function groupMembers(pgid: number): Promise<readonly number[]> {
   if (!hasProc()) return groupMembersByPs(pgid);
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
@@ -51,10 +60,10 @@ export async function groupMembersByPs(pgid: number): Promise<readonly number[]>
 }
 
 /**
- * Who listens where a connection to 127.0.0.1:`port` ends up: only processes of the group, somebody else too, or nobody.
- * `ours` also where the machine cannot tell.
+ * The owner of the listener that a connection to 127.0.0.1:`port` reaches: only processes of the
+ * group, someone else too, or nobody. `ours` also where this cannot be determined.
  */
-export async function portOwner(port: number, pgid: number): Promise<'ours' | 'stranger' | 'nobody'> {
+export async function portOwner(port: number, pgid: number): Promise<'ours' | 'foreign' | 'nobody'> {
   if (!hasProc()) return 'ours';
   const tables = [await readOr('/proc/net/tcp', ''), await readOr('/proc/net/tcp6', '')];
   const inodes = new Set(tables.flatMap((table) => listeningInodes(table, port)));
@@ -64,7 +73,8 @@ export async function portOwner(port: number, pgid: number): Promise<'ours' | 's
     try {
       names = await readdir(`/proc/${pid}/fd`);
     } catch (thrown) {
-      // An engine that hides its files cannot be told from its neighbours; one that has just ended has none.
+      // An engine that hides its files cannot be told apart from others; one that has just exited
+      // has none.
       if (thrown instanceof Error && 'code' in thrown && thrown.code === 'EACCES') return 'ours';
       if (isGone(thrown)) continue;
       throw thrown;
@@ -72,10 +82,13 @@ export async function portOwner(port: number, pgid: number): Promise<'ours' | 's
     const links = await Promise.all(names.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => '')));
     for (const link of links) inodes.delete(/^socket:\[(\d+)\]$/.exec(link)?.[1] ?? '');
   }
-  return inodes.size === 0 ? 'ours' : 'stranger';
+  return inodes.size === 0 ? 'ours' : 'foreign';
 }
 
-/** Addresses in the kernel's notation that a connection to 127.0.0.1 may reach: that one, any, and both in IPv6. */
+/**
+ * Addresses in the kernel's notation that a connection to 127.0.0.1 may reach: that one, any, and
+ * both in IPv6.
+ */
 const reachable = new Set([
   '0100007F',
   '00000000',
@@ -94,7 +107,7 @@ function listeningInodes(table: string, port: number): readonly string[] {
   });
 }
 
-/** The fields of /proc/PID/stat that matter; the name before them may hold spaces and brackets. */
+/** The needed fields of /proc/PID/stat; the name before them may contain spaces and brackets. */
 function parseStat(text: string): { pid: number; state: string; pgid: number; startTicks: string } | null {
   const end = text.lastIndexOf(')');
   if (end < 0) return null;
@@ -117,7 +130,10 @@ async function readOr(path: string, otherwise: string): Promise<string> {
   }
 }
 
-/** It ended while we looked. Anything else, such as a full table of open files, must not pass for "there is nobody". */
+/**
+ * The process exited during the read. Any other error, such as a full table of open files, must not
+ * count as "no process".
+ */
 function isGone(thrown: unknown): boolean {
   return thrown instanceof Error && 'code' in thrown && (thrown.code === 'ENOENT' || thrown.code === 'ESRCH');
 }

@@ -15,7 +15,7 @@ import { portOwner } from './process-table.ts';
 import type { Processes } from './processes.ts';
 import { watchGroupEnd } from './watch-group.ts';
 
-/** What an engine of this machine is run with. */
+/** The settings of a local engine. */
 export interface ProcessDriverOptions {
   readonly settings: SlotSettings;
   readonly driver: SlotDriver & { readonly kind: 'process' };
@@ -23,15 +23,18 @@ export interface ProcessDriverOptions {
   readonly dir: string;
   readonly processes: Processes;
   readonly pickPort: () => Promise<number>;
-  /** Those that this engine runs on; with several replicas not all of the slot's. */
+  /** The GPUs of this engine; with several replicas not all of the slot's. */
   readonly gpus: readonly string[];
-  /** Null where nobody can tell. */
+  /** Null where GPU memory cannot be read. */
   readonly gpuMemory: GpuMemory | null;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Runs the slot's command on this machine, each start in a process group of its own on a port of its own (design.md, D). */
+/**
+ * Runs the slot's command on this machine, each start in a process group and on a port of its own
+ * (design.md, D).
+ */
 export function processDriver(options: ProcessDriverOptions): Driver {
   return {
     start(report) {
@@ -51,9 +54,9 @@ class EngineRun implements Run {
   #guardPid: number | null = null;
   #portIsOurs = false;
   #leaderEnded = false;
-  #stopping: 'no' | 'asked' | 'forced' = 'no';
+  #stopping: 'no' | 'terminating' | 'forced' = 'no';
   #launched = false;
-  /** MiB that others used of its GPUs before it began. */
+  /** MiB that others used of its GPUs before it started. */
   #usedBeforeMb: number | null = null;
   #isVerified = false;
 
@@ -85,10 +88,10 @@ class EngineRun implements Run {
     const status = await statusOf(`${this.#root()}${settings.readyPath}`, clock);
     const pid = this.#child?.pid;
     if (status === null || pid === undefined) return 'waiting';
-    // Once seen, the port stays ours for as long as the engine listens: /proc is read once per start.
+    // Once confirmed, the port stays ours while the engine listens: /proc is read once per start.
     if (!this.#portIsOurs) {
       const owner = await portOwner(this.#port, pid);
-      if (owner === 'stranger') return 'stranger';
+      if (owner === 'foreign') return 'foreign';
       this.#portIsOurs = owner === 'ours';
     }
     if (status !== 200 || !this.#portIsOurs) return 'waiting';
@@ -137,13 +140,13 @@ class EngineRun implements Run {
 
   terminate(): void {
     if (this.#stopping !== 'no') return;
-    this.#stopping = 'asked';
+    this.#stopping = 'terminating';
     if (this.#launched) this.#end();
   }
 
   kill(): void {
     if (this.#stopping === 'forced') return;
-    const begun = this.#stopping === 'asked';
+    const begun = this.#stopping === 'terminating';
     this.#stopping = 'forced';
     if (this.#launched && !begun) this.#end();
   }
@@ -176,7 +179,7 @@ class EngineRun implements Run {
     child.once('spawn', () => this.#report({ kind: 'spawned', engine: { pid, port: this.#port, baseUrl } }));
   }
 
-  /** A record that cannot be written costs the sweep of the next Naru, not this start. */
+  /** A failed write costs only the sweep by the next Naru, not this start. */
   #record(pid: number): void {
     const { dir, log, settings } = this.#options;
     try {
@@ -189,14 +192,17 @@ class EngineRun implements Run {
   async #leaderExited(code: number | null, signal: NodeJS.Signals | null): Promise<void> {
     this.#leaderEnded = true;
     const pid = this.#child?.pid ?? 0;
-    const taken = this.#portIsOurs ? 'ours' : await portOwner(this.#port, pid).catch(() => 'nobody');
+    const owner = this.#portIsOurs ? 'ours' : await portOwner(this.#port, pid).catch(() => 'nobody');
     const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
     await this.#outputEnded(50);
     const message = this.#log.lastLine();
-    this.#exited(`the engine ${how}${message === '' ? '' : `: ${message}`}`, taken === 'stranger');
+    this.#exited(`the engine ${how}${message === '' ? '' : `: ${message}`}`, owner === 'foreign');
   }
 
-  /** Waits for the last words, which may come after the end; whoever else holds the pipes may keep them open for ever. */
+  /**
+   * Waits for the last output, which may arrive after the exit. Another process may keep the pipes
+   * open forever.
+   */
   async #outputEnded(limitMs: number): Promise<void> {
     const outputs = [this.#child?.stdout, this.#child?.stderr].filter(
       (output) => output?.readableEnded === false,
@@ -214,7 +220,7 @@ class EngineRun implements Run {
     return pipe instanceof Duplex ? pipe : null;
   }
 
-  /** Sees the group to its end, however long that takes, and says so. */
+  /** Waits without limit until the group is empty, then reports it. */
   #end(): void {
     void this.#endGroup()
       .catch((thrown) =>

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
-/** A signal the slots send; 0 only asks whether there is anybody. */
+/** A signal that the slots send; 0 only checks whether the process exists. */
 export type SlotSignal = 'SIGTERM' | 'SIGKILL' | 0;
 
-/** The machine's processes, as far as the slots touch them. */
+/** The process operations that the slots use. */
 export interface Processes {
   /** Starts `command` as the leader of its own session and process group, with fd 3 as a two-way pipe to Naru. */
   spawn(
@@ -11,11 +11,13 @@ export interface Processes {
     args: readonly string[],
     options: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
   ): ChildProcess;
-  /** Signals a pid, or with a negative number its whole group; false when there was nobody to signal. */
+  /**
+   * Signals a pid, or with a negative number its whole group; false when there was no such process.
+   */
   kill(pid: number, signal: SlotSignal): boolean;
 }
 
-/** The real machine; `kill` is the caller's `kill` of the Node process object. */
+/** The real operating system; `kill` is that of the Node process object. */
 export function createProcesses(kill: (pid: number, signal: SlotSignal) => void): Processes {
   return {
     spawn: (command, args, options) =>
@@ -30,7 +32,7 @@ export function createProcesses(kill: (pid: number, signal: SlotSignal) => void)
         kill(pid, signal);
         return true;
       } catch (thrown) {
-        // EPERM means that somebody is there, only not for us to signal.
+        // EPERM: the process exists, but we may not signal it.
         return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM';
       }
     },

@@ -2,29 +2,30 @@ import { type Clock, pause } from '../../time/clock.ts';
 import { groupMembers } from './process-table.ts';
 import type { Processes } from './processes.ts';
 
-/** A stopping group, and how to look at what belongs to it. */
+/** A stopping group, and how to check its processes. */
 export interface EndingGroup {
   readonly pgid: number;
   readonly processes: Processes;
   readonly clock: Clock;
   readonly guardPid: () => number | null;
   readonly leaderEnded: () => boolean;
-  /** Whether the time for asking is over. */
+  /** Whether the grace is over. */
   readonly forced: () => boolean;
   readonly releaseGuard: () => void;
-  /** Called once when SIGKILL has not emptied the group for ten seconds. */
+  /** Called once when the group is not empty ten seconds after SIGKILL. */
   readonly onOverdue: () => void;
 }
 
 const overdueMs = 10_000;
 
 /**
- * Asks a process group to end and resolves when it was seen empty. SIGTERM first; SIGKILL as soon as `forced`, or when nobody but
- * the guard is left. There is no limit: a slot whose engine cannot be killed cannot be started again (design.md, X2).
+ * Stops a process group and resolves when it was seen empty. Sends SIGTERM first, and SIGKILL as
+ * soon as `forced`, or when only the guard is left. There is no limit: a slot whose engine cannot
+ * be killed cannot be started again (design.md, X2).
  */
 export async function watchGroupEnd(group: EndingGroup): Promise<void> {
   const { pgid, processes, clock } = group;
-  // Timers of the clock do not keep Naru alive; an engine that is still to be seen dead does.
+  // The clock's timers do not keep Naru alive; an engine that is still running must.
   const alive = setInterval(() => {}, 1_000_000);
   const never = new AbortController().signal;
   try {
@@ -56,10 +57,10 @@ async function onlyGuardLeft({ pgid, guardPid, leaderEnded }: EndingGroup): Prom
   return everyMember(pgid, (pid) => pid === guard);
 }
 
-/** False also when nobody could look: then nothing is known, and the next look is soon. */
-async function everyMember(pgid: number, holds: (pid: number) => boolean): Promise<boolean> {
+/** False also when the members cannot be read: the next check is soon. */
+async function everyMember(pgid: number, isCounted: (pid: number) => boolean): Promise<boolean> {
   try {
-    return (await groupMembers(pgid)).every(holds);
+    return (await groupMembers(pgid)).every(isCounted);
   } catch {
     return false;
   }

@@ -1,21 +1,21 @@
 import { expectedStartMs } from '../history.ts';
 import { applicationMs, type Replica, type SlotConfig, type SlotState } from './state.ts';
 
-/** What may be hoped of a replica: when it is ready, and whether anybody may wait for that. */
+/** The estimate of a replica: when it is ready, and whether a request should wait for that. */
 interface Outlook {
-  /** The best replica of a slot is the one with the lowest rank, then with the least time left. */
+  /** The best replica of a slot has the lowest rank, then the least time left. */
   readonly rank: number;
   readonly leftMs: number;
-  /** For how long at least nothing is certain to come of it; infinite: not worth a wait (design.md, E3, E4 and R6). */
+  /** Until when nothing can come of it; infinite: not worth a wait (design.md, E3, E4 and R6). */
   readonly surelyMs: number;
 }
 
 const never = Number.POSITIVE_INFINITY;
 
-/** What it takes to stop whoever has the memory. */
+/** Estimated time to stop the engine that occupies the memory. */
 const stopGuessMs = 1000;
 
-/** The slot's best outlook, from its own history. */
+/** The slot's best estimate, from its own history. */
 function outlook(state: SlotState, nowMs: number, config: SlotConfig): Outlook {
   let best: Outlook | null = null;
   for (const replica of state.replicas) {
@@ -28,7 +28,7 @@ function outlook(state: SlotState, nowMs: number, config: SlotConfig): Outlook {
 
 function outlookOf({ phase }: Replica, state: SlotState, nowMs: number, config: SlotConfig): Outlook {
   const startMs = expectedStartMs(state.history, config.startBudgetMs);
-  // Of a first start nothing is known: it may be a fast one.
+  // The duration of a first start is unknown: it may be a fast one.
   const surelyMs = state.history.length === 0 ? 0 : startMs;
   const left = (untilMs: number): number => Math.max(0, untilMs - nowMs);
   switch (phase.kind) {
@@ -68,7 +68,7 @@ function outlookOf({ phase }: Replica, state: SlotState, nowMs: number, config: 
   }
 }
 
-/** Whether a request that would wait `coldWaitMs` from now on should (design.md, E2 to E4). */
+/** Whether a request that would wait `coldWaitMs` from now on should wait (design.md, E2 to E4). */
 export function worthWaiting(
   state: SlotState,
   coldWaitMs: number,
@@ -79,17 +79,21 @@ export function worthWaiting(
   return rank === 0 || (coldWaitMs > 0 && surelyMs <= coldWaitMs);
 }
 
-/** Whole seconds, at least 1, after which asking again makes sense: falls as the start or the back-off goes on. */
+/**
+ * Whole seconds, at least 1, after which a retry makes sense: falls as the start or the back-off
+ * progresses.
+ */
 export function retryAfterSec(state: SlotState, nowMs: number, config: SlotConfig): number {
-  // Monotonic time has a fraction: without the rounding, a second from now is at times 1000.0000000001 ms away, hence two.
+  // Monotonic time has a fraction: without the rounding, one second is sometimes 1000.0000000001
+  // ms, and becomes two.
   const leftMs = Math.min(maxMs, Math.round(outlook(state, nowMs, config).leftMs));
   return Math.max(1, Math.ceil(leftMs / 1000));
 }
 
-/** A day: nobody believes more. */
+/** A day: the upper bound of a plausible value. */
 const maxMs = 86_400_000;
 
-/** When the slot has something to do although nothing happens to it: the time of the next tick; infinite for never. */
+/** The time of the slot's next tick, when it must act without an event; infinite for never. */
 export function wakeAtMs(state: SlotState, config: SlotConfig): number {
   const isReady = state.replicas.some(({ phase }) => phase.kind === 'READY');
   let atMs = state.queue.size > 0 && !isReady ? state.dueMs : never;

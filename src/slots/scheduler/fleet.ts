@@ -13,13 +13,16 @@ import {
 } from './transitions.ts';
 import { arrange, type FleetState, type Member, type Move, roomWakeAtMs } from './vram.ts';
 
-/** What happens to the fleet: to one of its slots, to its make-up, or only time. `atMs` is monotonic and never falls. */
+/**
+ * An event of the fleet: of one slot, of its configuration, or only time. `atMs` is monotonic and
+ * never falls.
+ */
 export type TimedFleetEvent = { readonly atMs: number } & FleetEvent;
 
-/** The same before its time is known. */
+/** The same without its time. */
 export type FleetEvent =
   | ({ readonly slot: number } & SlotEvent)
-  /** `after`: starts nothing before that slot is out. */
+  /** `after`: starts nothing before that slot is removed. */
   | {
       readonly kind: 'join';
       readonly slot: number;
@@ -27,26 +30,32 @@ export type FleetEvent =
       readonly history: readonly number[];
       readonly after: number | null;
     }
-  /** Settings that no engine sees. As many replicas as before. */
+  /** Settings that do not affect the engines. The number of replicas does not change. */
   | { readonly kind: 'configure'; readonly slot: number; readonly config: SlotConfig }
   | { readonly kind: 'budgets'; readonly budgets: ReadonlyMap<string, number> }
   | { readonly kind: 'time' };
 
-/** What the shell has to do for a slot. `out`: it was retired and nothing of it is left. */
+/**
+ * An effect that the shell must run for a slot. `out`: the slot was retired and nothing of it is
+ * left.
+ */
 export type FleetEffect = { readonly slot: number } & (SlotEffect | { readonly kind: 'out' });
 
-/** What an event comes to: the fleet afterwards, and what the shell has to do, in this order. */
+/** The result of an event: the new fleet, and the effects to run, in this order. */
 export interface Decision {
   readonly fleet: FleetState;
   readonly effects: readonly FleetEffect[];
-  /** When there is something to do although nothing happens: the time of the next `time`, after this event's; infinite for never. */
+  /**
+   * The time of the next `time` event, after this one, when the fleet must act without another
+   * event; infinite for never.
+   */
   readonly wakeAtMs: number;
 }
 
 /** A fleet without slots. */
 export const emptyFleet: FleetState = { members: new Map(), budgets: new Map() };
 
-/** Decides about all slots. Pure: all that it knows is in its arguments. The rules are in design.md. */
+/** Decides about all slots. Pure: depends only on its arguments. The rules are in design.md. */
 export function reduce(fleet: FleetState, event: TimedFleetEvent): Decision {
   const turns = new Fleet(fleet, event.atMs);
   switch (event.kind) {
@@ -73,7 +82,8 @@ export function reduce(fleet: FleetState, event: TimedFleetEvent): Decision {
   }
   turns.settle();
   const { members, budgets, effects } = turns;
-  // Told with the decision: asked for a moment later, a residency that ended in between would be nobody's to see.
+  // Part of the decision: computed a moment later, a residency that ended in between would be
+  // missed.
   return { fleet: { members, budgets }, effects, wakeAtMs: fleetWakeAtMs({ members, budgets }, event.atMs) };
 }
 
@@ -109,7 +119,7 @@ class Fleet {
     if (state !== member.state) this.set(slot, { ...member, state });
   }
 
-  /** Does what the room wants until it wants nothing more, and lets go of those who are out. */
+  /** Runs the memory planner until it has no more moves, and removes slots that are gone. */
   settle(): void {
     for (;;) {
       for (const [slot, { state }] of this.members)
@@ -144,7 +154,7 @@ function moved(state: SlotState, move: Move, context: ReducerContext): SlotState
         context.effects.push({ kind: 'evicted' });
         return reschedule(idle(state, at, move.why, context, true), true, context);
       }
-      // Somebody else who wants the memory may have been quicker.
+      // Another slot that wants the memory may have been first.
       if (!isAsleep(replica) && !isIn(replica, 'STARTING', 'WARMING')) return state;
       return halt(
         { ...state, target: state.target || phase.kind === 'ADMITTING' },

@@ -5,17 +5,18 @@ export interface Queued {
 }
 
 /**
- * A fair queue: first in, first out within an account, one each in turn between accounts (design.md, Q1). Persistent: every
- * function answers a new queue and leaves the old one as it was. Coming and being served cost the same however many of
- * an account wait (copied arrays took 34 s for 50,000 of them, this takes 1 s); leaving costs a walk along the queue.
+ * A fair queue: first in, first out within an account, round-robin between accounts (design.md,
+ * Q1). Persistent: every function returns a new queue and leaves the old one unchanged. Adding and
+ * serving cost the same however many items of an account wait (copied arrays took 34 s for 50,000
+ * items, this takes 1 s); removing costs a walk along the queue.
  */
 export interface FairQueue<T extends Queued> {
-  /** One per account that has somebody waiting, the next one to be served first; never an empty lane. */
+  /** One per account with waiting items, the next one to be served first; never an empty lane. */
   readonly lanes: readonly Lane<T>[];
   readonly size: number;
 }
 
-/** Those of one account: who came first at `front`, then `back` read from its end. */
+/** The items of one account: the oldest at `front`, then `back` read from its end. */
 interface Lane<T extends Queued> {
   readonly accountId: number;
   readonly front: QueueNode<T> | null;
@@ -27,10 +28,13 @@ interface QueueNode<T> {
   readonly next: QueueNode<T> | null;
 }
 
-/** A queue with nobody in it. */
+/** An empty queue. */
 export const emptyQueue: FairQueue<never> = { lanes: [], size: 0 };
 
-/** Puts `item` behind the others of its account; an account that had nobody waiting goes to the end of the round. */
+/**
+ * Adds `item` behind the others of its account; an account without waiting items goes to the end of
+ * the round.
+ */
 export function enqueue<T extends Queued>(queue: FairQueue<T>, item: T): FairQueue<T> {
   const { accountId } = item;
   const at = queue.lanes.findIndex((lane) => lane.accountId === accountId);
@@ -43,8 +47,8 @@ export function enqueue<T extends Queued>(queue: FairQueue<T>, item: T): FairQue
 }
 
 /**
- * Takes whoever is next and sends the account to the end of the round; null when nobody waits. With `may`, accounts whose first
- * may not be served are passed over and keep their turn.
+ * Takes the next item and moves the account to the end of the round; null when the queue is empty.
+ * With `may`, accounts whose first item may not be served are skipped and keep their turn.
  */
 export function dequeue<T extends Queued>(
   queue: FairQueue<T>,
@@ -62,12 +66,12 @@ export function dequeue<T extends Queued>(
   return null;
 }
 
-/** Everybody who waits, lane by lane, each lane in its order. */
+/** All waiting items, lane by lane, each lane in its order. */
 export function everyone<T extends Queued>(queue: FairQueue<T>): readonly T[] {
   return queue.lanes.flatMap(inOrder);
 }
 
-/** The queue with what `keep` makes of everybody, each in its place; without those of whom it makes null. */
+/** Maps the items of the queue in place; those for which `keep` returns null are removed. */
 export function rework<T extends Queued>(queue: FairQueue<T>, keep: (item: T) => T | null): FairQueue<T> {
   const lanes: Lane<T>[] = [];
   let size = 0;

@@ -17,19 +17,25 @@ import {
   withReplica,
 } from './transitions.ts';
 
-/** Probes of a silent engine that must fail in a row before it is given up, and the pause between them (design.md, T2). */
+/**
+ * Consecutive failed probes after which a silent engine counts as dead, and the pause between them
+ * (design.md, T2).
+ */
 const missesMax = 3;
 const missPauseMs = 5000;
 
 /** Reports of a start. */
 type Report = TimedSlotEvent & { readonly epoch: number };
 
-/** What an event changes in one slot, apart from what memory allows: that is the fleet's (room.ts). The rules are in design.md. */
+/**
+ * Applies an event to one slot, except for memory, which the fleet plans (vram.ts). The rules are
+ * in design.md.
+ */
 export function reduceSlot(state: SlotState, event: TimedSlotEvent, context: ReducerContext): SlotState {
   return advance(apply(state, event, context), context);
 }
 
-/** What follows from the state and the time alone. */
+/** Applies what follows from the state and the time alone. */
 export function advance(state: SlotState, context: ReducerContext): SlotState {
   let next = state;
   for (;;) {
@@ -39,7 +45,7 @@ export function advance(state: SlotState, context: ReducerContext): SlotState {
   }
 }
 
-/** What the event itself changes. */
+/** Applies the event itself. */
 function apply(state: SlotState, event: TimedSlotEvent, context: ReducerContext): SlotState {
   switch (event.kind) {
     case 'tick':
@@ -64,7 +70,7 @@ function apply(state: SlotState, event: TimedSlotEvent, context: ReducerContext)
   }
 }
 
-/** One step; the same object when there is nothing to do. */
+/** One step; returns the same object when there is nothing to do. */
 function proceed(state: SlotState, context: ReducerContext): SlotState {
   if (state.retiringUntilMs !== null && context.nowMs >= state.retiringUntilMs)
     return { ...shut(state, context), retiringUntilMs: Number.POSITIVE_INFINITY };
@@ -79,7 +85,7 @@ function proceed(state: SlotState, context: ReducerContext): SlotState {
   return state.target || state.queue.size > 0 ? askForRoom(state, context) : state;
 }
 
-/** Lets one replica ask for memory, unless one is on its way already or failing (S4). */
+/** Lets one replica request memory, unless one is already starting or failing (S4). */
 function askForRoom(state: SlotState, { nowMs }: ReducerContext): SlotState {
   const idle = (replica: Replica): boolean =>
     isIn(replica, 'COLD', 'STOPPING', 'RECLAIMING', 'DRAINING') ||
@@ -98,7 +104,7 @@ function step(state: SlotState, at: number, replica: Replica, context: ReducerCo
   if (retires && !isIn(replica, 'COLD', 'STOPPING', 'RECLAIMING', 'DRAINING')) {
     if (isIn(replica, 'BACKOFF', 'FAILED', 'ADMITTING') && !isAsleep(replica))
       return withReplica(state, at, { phase: { kind: 'COLD' } });
-    return halt(state, at, 'taken out of the configuration', context);
+    return halt(state, at, 'removed from the configuration', context);
   }
   switch (phase.kind) {
     case 'COLD':
@@ -132,7 +138,7 @@ function step(state: SlotState, at: number, replica: Replica, context: ReducerCo
   }
 }
 
-/** An application for which nobody waits and nobody asked again is dropped (R8). */
+/** Drops a memory request without waiters or new requests (R8). */
 function expireAdmission(
   state: SlotState,
   at: number,
@@ -145,10 +151,10 @@ function expireAdmission(
   const back: Phase = phase.asleep
     ? { kind: 'SLEEPING', step: 'asleep', sinceMs: nowMs, untilMs: Number.POSITIVE_INFINITY }
     : { kind: 'COLD' };
-  return { ...withReplica(state, at, { phase: back, reason: 'wanted by nobody any more' }), target: false };
+  return { ...withReplica(state, at, { phase: back, reason: 'no longer requested' }), target: false };
 }
 
-/** A ready engine: is it idle (X1), and does it live (T)? */
+/** Checks a ready engine: is it idle (X1), and is it alive (T)? */
 function watch(
   state: SlotState,
   at: number,
@@ -218,7 +224,7 @@ function stop(state: SlotState, drainMs: number, context: ReducerContext): SlotS
   return wasReady ? reschedule(next, true, context) : next;
 }
 
-/** What a start tells about itself. */
+/** Applies a report of a start. */
 function reported(
   state: SlotState,
   at: number,
@@ -254,7 +260,7 @@ function reported(
       if (!event.ok) return halt({ ...state, target: true }, at, 'did not wake up', context);
       return serveFrom({ ...state, wakeMs: nowMs - phase.sinceMs }, at, null, context);
     }
-    case 'heard':
+    case 'activity':
       if (phase.kind !== 'READY') return state;
       return withReplica(state, at, { phase: { ...phase, lastActivityMs: nowMs, misses: 0 } });
     case 'exited':
@@ -294,7 +300,7 @@ function probed(
     const checkAtMs = nowMs + config.stallMs;
     if (answer === 'ready')
       return withReplica(state, at, { phase: { ...phase, lastActivityMs: nowMs, misses: 0, checkAtMs } });
-    // It was heard of while the probe was out.
+    // It was active while the probe was in flight.
     if (nowMs < phase.lastActivityMs + config.stallMs)
       return withReplica(state, at, { phase: { ...phase, checkAtMs } });
     const misses = phase.misses + 1;
@@ -312,7 +318,7 @@ function probed(
   }
   if (phase.kind !== 'STARTING' || phase.probeAtMs !== Number.POSITIVE_INFINITY) return state;
   if (answer === 'ready') return succeed(state, at, phase.startedMs, context);
-  if (answer === 'stranger') return collide(state, at, false, context);
+  if (answer === 'foreign') return collide(state, at, false, context);
   if (answer === 'waiting') {
     // Every 50 ms at first, every 500 ms from the fifth second on.
     const pauseMs = Math.min(500, Math.max(50, (nowMs - phase.startedMs) / 10));

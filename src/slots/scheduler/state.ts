@@ -2,11 +2,13 @@ import { emptyQueue, type FairQueue, type Queued } from './queue.ts';
 
 /** A request that waits for a lane. */
 export interface Waiter extends Queued {
-  /** When it asked. An engine that gives way serves those who asked before (design.md, R4). */
+  /**
+   * When it arrived. An engine that is being evicted still serves earlier requests (design.md, R4).
+   */
   readonly requestedAtMs: number;
-  /** How long it is willing to wait while there is no ready engine. */
+  /** How long it may wait without a ready engine. */
   readonly coldWaitMs: number;
-  /** When that ends. Not looked at while an engine is ready (design.md, Q2). */
+  /** The end of that wait. Ignored while an engine is ready (design.md, Q2). */
   readonly deadlineMs: number;
 }
 
@@ -14,25 +16,30 @@ export interface Waiter extends Queued {
 export interface Engine {
   readonly pid: number | null;
   readonly port: number | null;
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
 }
 
-/** What a replica is doing, with what it needs to know about it. All times are monotonic milliseconds. */
+/** The phase of a replica, with its data. All times are monotonic milliseconds. */
 export type Phase =
   | { readonly kind: 'COLD' }
   | {
-      /** Wants memory (design.md, R). `asleep`: it has an engine, which wants the rest of its memory back. */
+      /**
+       * Requests memory (design.md, R). `asleep`: it has an engine, which needs the rest of its
+       * memory back.
+       */
       readonly kind: 'ADMITTING';
       readonly sinceMs: number;
-      /** When those who have the memory may be stopped, as far as that is known. */
+      /** When the engines that occupy the memory may be stopped, as far as known. */
       readonly roomAtMs: number;
       readonly asleep: boolean;
     }
   | {
       readonly kind: 'STARTING';
       readonly startedMs: number;
-      /** When to ask the engine again whether it is ready; infinite while a probe is out or nothing runs yet. */
+      /**
+       * When to probe the engine again; infinite while a probe is in flight or nothing runs yet.
+       */
       readonly probeAtMs: number;
     }
   | { readonly kind: 'WARMING'; readonly startedMs: number; readonly untilMs: number }
@@ -41,13 +48,16 @@ export type Phase =
       readonly readyMs: number;
       /** Infinite while it works. */
       readonly idleSinceMs: number;
-      /** When it last gave a sign of life. */
+      /** The time of its last activity. */
       readonly lastActivityMs: number;
-      /** When to ask a silent engine whether it lives; infinite while a probe is out. */
+      /** When to probe a silent engine; infinite while a probe is in flight. */
       readonly checkAtMs: number;
-      /** Such probes in a row that failed. */
+      /** Consecutive failures of such probes. */
       readonly misses: number;
-      /** Whoever asked from then on is not served before somebody else had the memory; infinite: nobody wants it. */
+      /**
+       * Requests from this time on wait until another slot had the memory; infinite: no slot wants
+       * it.
+       */
       readonly yieldsFromMs: number;
     }
   | {
@@ -62,85 +72,94 @@ export type Phase =
       readonly kind: 'STOPPING';
       /** When SIGKILL follows; infinite once it was sent. */
       readonly killAtMs: number;
-      /** What comes after: a back-off until then, or, when it is past, COLD. */
+      /** What follows: a back-off until then, or COLD when it is past. */
       readonly backoffUntilMs: number;
     }
   | { readonly kind: 'RECLAIMING'; readonly untilMs: number; readonly backoffUntilMs: number }
   | { readonly kind: 'BACKOFF'; readonly untilMs: number }
   | { readonly kind: 'FAILED'; readonly untilMs: number };
 
-/** One engine of a slot, or the place for it. */
+/** One engine of a slot, or its empty position. */
 export interface Replica {
   readonly phase: Phase;
-  /** The number of its last start; whatever reports under another one is not believed (design.md, S2). */
+  /** The number of its last start; reports with another epoch are ignored (design.md, S2). */
   readonly epoch: number;
   readonly engine: Engine | null;
-  /** Ids of the waiters that hold a lane. */
+  /** Ids of the requests with a lane. */
   readonly leases: readonly number[];
-  /** Failures in a row, for the back-off and the circuit. */
+  /** Consecutive failures, for the back-off and the circuit. */
   readonly failures: number;
-  /** Starts in a row whose port turned out to be a stranger's. */
+  /** Consecutive starts whose port another process had. */
   readonly collisions: number;
   /** Why it is in this phase, for a person. */
   readonly reason: string;
 }
 
-/** Everything that a slot's decisions depend on. */
+/** All state that a slot's decisions depend on. */
 export interface SlotState {
-  /** As many as the configuration says, in its order. */
+  /** As many as configured, in that order. */
   readonly replicas: readonly Replica[];
   /** Counts the starts of all replicas. */
   readonly epoch: number;
-  /** One queue, whichever replica serves. */
+  /** One queue for all replicas. */
   readonly queue: FairQueue<Waiter>;
   /** The earliest deadline in the queue, or earlier. */
   readonly dueMs: number;
-  /** Somebody asked for an engine, whether or not they still wait. */
+  /** Whether an engine was requested, even if no request waits any more. */
   readonly target: boolean;
-  /** When somebody last asked. */
+  /** The time of the last request. */
   readonly requestedAtMs: number;
   /** Durations of the last successful starts, oldest first. */
   readonly history: readonly number[];
-  /** How long the last waking took. */
+  /** The duration of the last wake-up. */
   readonly wakeMs: number;
-  /** Taken out of the configuration: it serves whom it has, at most until then. Null: it is in it. */
+  /**
+   * Removed from the configuration: it serves its current requests, at most until then. Null: not
+   * removed.
+   */
   readonly retiringUntilMs: number | null;
   readonly closed: boolean;
 }
 
-/** What happens to a slot. */
+/** An event of a slot. */
 export type SlotEvent =
   | { readonly kind: 'acquire'; readonly id: number; readonly accountId: number; readonly coldWaitMs: number }
-  /** The request is over, wherever it stood: it was served, or it left. */
+  /** The request has ended: it was served, or its client disconnected. */
   | { readonly kind: 'leave'; readonly id: number; readonly unreachable: boolean }
   | { readonly kind: 'start' }
   | { readonly kind: 'stop'; readonly drainMs: number }
-  /** It is in the configuration no more. */
+  /** The slot was removed from the configuration. */
   | { readonly kind: 'retire'; readonly drainMs: number }
   | { readonly kind: 'close' }
   | { readonly kind: 'spawned'; readonly epoch: number; readonly engine: Engine }
   | { readonly kind: 'probed'; readonly epoch: number; readonly answer: ProbeAnswer }
-  /** The warm-up is over, well or not. */
+  /** The warm-up is over, successful or not. */
   | { readonly kind: 'warmed'; readonly epoch: number }
-  /** The engine fell asleep or woke up; `ok` false: it did not. */
+  /** The engine fell asleep or woke up; `ok` false: it failed to. */
   | { readonly kind: 'slept' | 'woken'; readonly epoch: number; readonly ok: boolean }
-  /** A sign of life of a lease. */
-  | { readonly kind: 'heard'; readonly epoch: number }
-  /** The engine ended by itself, or could not be started. `collision`: somebody else has its port. */
+  /** Activity of a lease. */
+  | { readonly kind: 'activity'; readonly epoch: number }
+  /**
+   * The engine exited by itself, or could not be started. `collision`: another process has its
+   * port.
+   */
   | { readonly kind: 'exited'; readonly epoch: number; readonly reason: string; readonly collision: boolean }
-  /** Nothing of the start is left: seen, not assumed. */
+  /** Nothing of the start is left: observed, not assumed. */
   | { readonly kind: 'gone'; readonly epoch: number }
   /** Its GPU memory is free again. */
   | { readonly kind: 'reclaimed'; readonly epoch: number }
   | { readonly kind: 'tick' };
 
-/** A happening at its time: monotonic, never falling. */
+/** An event with its time: monotonic, never falling. */
 export type TimedSlotEvent = { readonly atMs: number } & SlotEvent;
 
-/** What a probe found: the engine serves, it does not yet, somebody else answers on its port, or it serves another model. */
-export type ProbeAnswer = 'ready' | 'waiting' | 'stranger' | { readonly wrong: string };
+/**
+ * The result of a probe: the engine is ready, not ready yet, another process has its port, or it
+ * serves another model.
+ */
+export type ProbeAnswer = 'ready' | 'waiting' | 'foreign' | { readonly wrong: string };
 
-/** What the shell has to do. */
+/** An effect that the shell must run. */
 export type SlotEffect =
   | { readonly kind: 'spawn'; readonly epoch: number; readonly replica: number }
   | {
@@ -150,39 +169,41 @@ export type SlotEffect =
   | { readonly kind: 'grant'; readonly id: number; readonly epoch: number; readonly baseUrl: string }
   | { readonly kind: 'refuse'; readonly id: number; readonly retryAfterSec: number }
   | { readonly kind: 'lose'; readonly id: number; readonly reason: string }
-  /** A ready engine makes room for another slot: somebody counts that. */
+  /** A ready engine was evicted for another slot; counted for the metrics. */
   | { readonly kind: 'evicted' }
   | { readonly kind: 'remember'; readonly history: readonly number[] };
 
-/** What the decisions need of a slot's settings. Zero switches off whatever is a time or a size, but for budget and grace. */
+/** The scheduler's settings of a slot. Zero disables any time or size except budget and grace. */
 export interface SlotConfig {
-  /** Nobody's child: it is probed, never started or stopped, and a failed probe takes no lease away. */
+  /**
+   * Not our process: it is probed, never started or stopped, and a failed probe cancels no lease.
+   */
   readonly external: boolean;
   /** The GPUs of each replica; as many as there are replicas, at least one. */
   readonly replicas: readonly (readonly string[])[];
-  /** Of each replica. */
+  /** Per replica. */
   readonly maxConcurrency: number;
   readonly startBudgetMs: number;
   readonly idleStopMs: number;
   /** From SIGTERM to SIGKILL. */
   readonly graceMs: number;
-  /** What a replica takes of each of its GPUs, in MiB. */
+  /** The memory that a replica occupies on each of its GPUs, in MiB. */
   readonly vramMb: number;
-  /** What it keeps of that while it sleeps; null: its engine cannot sleep. */
+  /** The part of it occupied during sleep; null: its engine cannot sleep. */
   readonly sleepVramMb: number | null;
-  /** What a ready engine is left before another may have its memory. */
+  /** The minimum time that a ready engine keeps its memory when another slot wants it. */
   readonly minResidentMs: number;
-  /** The silence after which a ready engine is asked whether it lives. */
+  /** The silence after which a ready engine is probed. */
   readonly stallMs: number;
-  /** The longest first request. */
+  /** The maximum duration of the warm-up request. */
   readonly warmUpMs: number;
-  /** The longest wait for its memory to be free once it is gone; 0 where nobody can tell. */
+  /** The longest wait for free memory after an exit; 0 where it cannot be read. */
   readonly reclaimMs: number;
   /** How long the circuit stays open the first time. */
   readonly circuitMs: number;
 }
 
-/** A slot that never ran in this Naru; `history` is what an earlier one remembered. */
+/** A slot that never ran in this Naru; `history` is stored by an earlier one. */
 export function coldSlot(history: readonly number[], replicas = 1): SlotState {
   const cold: Replica = {
     phase: { kind: 'COLD' },
@@ -207,8 +228,8 @@ export function coldSlot(history: readonly number[], replicas = 1): SlotState {
   };
 }
 
-/** What a waking is believed to take before the first one. */
+/** The assumed duration of a first wake-up. */
 const firstWakeMs = 2000;
 
-/** How long an application for memory stands for which nobody waits, from when somebody last asked (design.md, R8). */
+/** How long a memory request without waiters is kept after the last request (design.md, R8). */
 export const applicationMs = 300_000;

@@ -3,25 +3,29 @@ import { retryAfterSec, worthWaiting } from './estimate.ts';
 import { emptyQueue, everyone, rework } from './queue.ts';
 import type { Phase, Replica, SlotConfig, SlotEffect, SlotState } from './state.ts';
 
-/** The grace that is left to a stopping engine once somebody waits for its successor (design.md, X3). */
+/**
+ * The remaining grace of a stopping engine once a request waits for its successor (design.md, X3).
+ */
 export const shortGraceMs = 1000;
 
-/** An engine that was ready for this long and then fell over is not one that falls over at once. */
+/** A crash after the engine was ready for this long does not count as a repeated crash. */
 const stableMs = 60_000;
 
-/** Failures in a row that open the circuit (design.md, X6), and the longest that it stays open. */
+/**
+ * Consecutive failures that open the circuit (design.md, X6), and the longest that it stays open.
+ */
 const circuitFailures = 5;
 const circuitMaxMs = 600_000;
 
-/** Starts in a row that may meet a stranger on their port before it counts as a failure. */
+/** Consecutive starts with an occupied port before that counts as a failure. */
 const collisionsMax = 5;
 
-/** Falling asleep copies the weights at most. */
+/** The time to fall asleep, which at most copies the weights. */
 const fallAsleepMs = 60_000;
 
 const never = Number.POSITIVE_INFINITY;
 
-/** What a transition gets to work with; it adds to `out` what the shell has to do. */
+/** The context of a transition, which adds effects for the shell. */
 export interface ReducerContext {
   readonly nowMs: number;
   readonly config: SlotConfig;
@@ -41,7 +45,7 @@ export function isIn({ phase }: Replica, ...kinds: readonly Phase['kind'][]): bo
   return kinds.includes(phase.kind);
 }
 
-/** There is room: starts the engine, a new epoch, or wakes the one there is. */
+/** There is memory: starts the engine, with a new epoch, or wakes the existing one. */
 export function admit(state: SlotState, at: number, context: ReducerContext): SlotState {
   const { nowMs, config, effects: out } = context;
   const replica = state.replicas[at];
@@ -55,7 +59,7 @@ export function admit(state: SlotState, at: number, context: ReducerContext): Sl
   out.push({ kind: 'spawn', epoch, replica: at });
   const phase = { kind: 'STARTING', startedMs: nowMs, probeAtMs: never } as const;
   return {
-    ...withReplica(state, at, { phase, epoch, engine: null, reason: 'asked for' }),
+    ...withReplica(state, at, { phase, epoch, engine: null, reason: 'requested' }),
     epoch,
     target: false,
   };
@@ -66,7 +70,10 @@ export function isAsleep({ phase }: Replica): boolean {
   return phase.kind === 'ADMITTING' ? phase.asleep : phase.kind === 'SLEEPING' && phase.step === 'asleep';
 }
 
-/** The engine answers its probe: a first request of ours, where the slot wants one, then clients (design.md, D7). */
+/**
+ * The engine passed its probe: sends the warm-up request, if configured, then serves clients
+ * (design.md, D7).
+ */
 export function succeed(state: SlotState, at: number, startedMs: number, context: ReducerContext): SlotState {
   const { nowMs, config, effects: out } = context;
   const epoch = state.replicas[at]?.epoch ?? 0;
@@ -76,7 +83,7 @@ export function succeed(state: SlotState, at: number, startedMs: number, context
   return withReplica(state, at, { phase, reason: 'warming up' });
 }
 
-/** The engine takes clients; `startedMs` null: it was not started, only awake again. */
+/** The engine serves clients; `startedMs` null: it was not started but woken. */
 export function serveFrom(
   state: SlotState,
   at: number,
@@ -99,7 +106,10 @@ export function serveFrom(
   return { ...withReplica(state, at, { phase, collisions: 0, reason: 'ready' }), history };
 }
 
-/** Stops an engine that did nothing wrong: whoever waits gets its successor. `hurried`: somebody waits for what it holds. */
+/**
+ * Stops an engine that did not fail: waiters get its successor. `hurried`: a request waits for its
+ * memory.
+ */
 export function halt(
   state: SlotState,
   at: number,
@@ -115,7 +125,7 @@ export function halt(
   return loseLeases(withReplica(state, at, { phase, failures: 0, reason }), at, context);
 }
 
-/** Lets an idle engine sleep, or stops one that cannot. */
+/** Puts an idle engine to sleep, or stops one that cannot sleep. */
 export function idle(
   state: SlotState,
   at: number,
@@ -132,7 +142,7 @@ export function idle(
   return withReplica(state, at, { phase, failures: 0, reason });
 }
 
-/** The start came to nothing: everybody is told, and nobody tries again for a while. */
+/** The start failed: all waiters get a response, and the next start backs off. */
 export function failStart(
   state: SlotState,
   at: number,
@@ -149,7 +159,7 @@ export function failStart(
   );
 }
 
-/** An engine that was up is gone without having been asked to go. The first time it is started again at once. */
+/** An engine that was up exited unexpectedly. After the first time it restarts at once. */
 export function crash(
   state: SlotState,
   at: number,
@@ -167,9 +177,12 @@ export function crash(
   return reschedule(collapse(crashed, at, reason, exited, waitMs, context), phase.kind === 'READY', context);
 }
 
-/** Somebody else has the port of this start: the next one takes another, and the waiters stay. */
+/**
+ * Another process has the port of this start: the next start takes another port, and the waiters
+ * stay.
+ */
 export function collide(state: SlotState, at: number, exited: boolean, context: ReducerContext): SlotState {
-  const reason = 'a stranger had the port of the start';
+  const reason = 'another process had the port of the start';
   const collisions = (state.replicas[at]?.collisions ?? 0) + 1;
   if (collisions >= collisionsMax) return failStart(state, at, reason, exited, context);
   return collapse({ ...withReplica(state, at, { collisions }), target: true }, at, reason, true, 0, context);
@@ -188,7 +201,10 @@ export function afterGone(
   return withReplica(state, at, { phase, engine: null });
 }
 
-/** Answers those whom their patience would not carry to a ready engine; `renewed`: it begins now, since one was lost (Q2). */
+/**
+ * Responds to waiters that cannot wait until an engine is ready; `renewed`: their wait starts now,
+ * because an engine was lost (Q2).
+ */
 export function reschedule(
   state: SlotState,
   renewed: boolean,
@@ -209,7 +225,7 @@ export function reschedule(
   return { ...state, queue, dueMs };
 }
 
-/** Answers everybody and stops whatever runs; nothing begins any more. */
+/** Responds to all waiters and stops all engines; nothing starts any more. */
 export function shut(state: SlotState, context: ReducerContext): SlotState {
   for (const { id } of everyone(state.queue)) context.effects.push({ kind: 'refuse', id, retryAfterSec: 1 });
   let next: SlotState = { ...state, queue: emptyQueue, target: false, closed: true };
@@ -225,7 +241,7 @@ export function shut(state: SlotState, context: ReducerContext): SlotState {
   return next;
 }
 
-/** To STOPPING after something went wrong; what has exited is past asking, so the rest of its group is killed. */
+/** Moves to STOPPING after a failure; the leader has exited, so the rest of the group is killed. */
 function collapse(
   state: SlotState,
   at: number,
@@ -249,7 +265,10 @@ function loseLeases(state: SlotState, at: number, { effects: out }: ReducerConte
   return withReplica(state, at, { leases: [] });
 }
 
-/** 1, 2, 4, 8 s by the failures of a start; from the fifth failure on the circuit's own time, doubled each time. */
+/**
+ * 1, 2, 4, 8 s by the failures of a start; from the fifth failure on the circuit's own time,
+ * doubled each time.
+ */
 function delayMs(failures: number, doublings: number, { circuitMs }: SlotConfig): number {
   if (failures < circuitFailures) return 1000 * 2 ** (doublings - 1);
   return Math.min(

@@ -6,18 +6,21 @@ import { isAsleep, isIn } from './transitions.ts';
 export interface Member {
   readonly config: SlotConfig;
   readonly state: SlotState;
-  /** The slot whose engines must be gone before this one may start any: what it was before its settings changed. */
+  /**
+   * The slot whose engines must be gone before this one may start any: its predecessor before a
+   * change of settings.
+   */
   readonly after: number | null;
 }
 
-/** All slots, and the memory they share. A GPU without a budget has room for everybody. */
+/** All slots, and the memory they share. A GPU without a budget has no limit. */
 export interface FleetState {
   readonly members: ReadonlyMap<number, Member>;
   /** MiB by GPU. */
   readonly budgets: ReadonlyMap<string, number>;
 }
 
-/** What the room wants done to a replica, in this order. */
+/** A planned change of a replica, in this order. */
 export type Move = { readonly slot: number; readonly at: number } & (
   | { readonly kind: 'admit' }
   | { readonly kind: 'evict'; readonly why: string }
@@ -34,7 +37,10 @@ interface PlacedReplica {
   readonly member: Member;
 }
 
-/** What a replica holds of each of its GPUs, in MiB: follows from its phase alone (design.md, R1). */
+/**
+ * The memory that a replica occupies on each of its GPUs, in MiB: follows from its phase alone
+ * (design.md, R1).
+ */
 export function occupiedMb(replica: Replica, config: SlotConfig): number {
   if (isIn(replica, 'COLD', 'BACKOFF', 'FAILED')) return 0;
   if (isAsleep(replica)) return config.sleepVramMb ?? config.vramMb;
@@ -49,65 +55,65 @@ export function usedMb(fleet: FleetState): Map<string, number> {
   return used;
 }
 
-/** The GPU whose whole budget is less than what one replica wants of it; null when all is well. */
+/** The GPU whose whole budget is less than one replica needs; null when there is none. */
 export function exceedsBudget(config: SlotConfig, budgets: ReadonlyMap<string, number>): string | null {
   return config.replicas.flat().find((gpu) => config.vramMb > (budgets.get(gpu) ?? config.vramMb)) ?? null;
 }
 
-/** What to do now for those who want memory; nothing when all is as it should be (design.md, R). */
+/** The moves that memory requests need now; none when nothing needs to change (design.md, R). */
 export function arrange(fleet: FleetState, nowMs: number): readonly Move[] {
   if (!isWanted(fleet)) return [];
-  const places = placedReplicas(fleet);
+  const replicas = placedReplicas(fleet);
   const used = usedMb(fleet);
   const moves: Move[] = [];
   const yields = new Map<Replica, number>();
-  /** GPUs that somebody who came earlier waits for, and when he is done with them. */
+  /** GPUs that an earlier memory request waits for, and until when. */
   const taken = new Map<string, number>();
-  const lacksOf = (place: PlacedReplica): Map<string, number> =>
+  const lacksOf = (placed: PlacedReplica): Map<string, number> =>
     new Map(
-      place.gpus.flatMap((gpu) => {
-        const lackMb = (used.get(gpu) ?? 0) + wantedMb(place) - (fleet.budgets.get(gpu) ?? never);
+      placed.gpus.flatMap((gpu) => {
+        const lackMb = (used.get(gpu) ?? 0) + wantedMb(placed) - (fleet.budgets.get(gpu) ?? never);
         return lackMb > 0 ? [[gpu, lackMb] as const] : [];
       }),
     );
-  const admit = (place: PlacedReplica): void => {
-    moves.push({ kind: 'admit', slot: place.slot, at: place.at });
-    for (const gpu of place.gpus) used.set(gpu, (used.get(gpu) ?? 0) + wantedMb(place));
+  const admit = (placed: PlacedReplica): void => {
+    moves.push({ kind: 'admit', slot: placed.slot, at: placed.at });
+    for (const gpu of placed.gpus) used.set(gpu, (used.get(gpu) ?? 0) + wantedMb(placed));
   };
-  for (const place of waitingReplicas(places)) {
-    const { member, gpus } = place;
+  for (const placed of waitingReplicas(replicas)) {
+    const { member, gpus } = placed;
     if (member.after !== null && fleet.members.has(member.after)) {
-      reserveLater(place, nowMs, moves);
+      reserveLater(placed, nowMs, moves);
       continue;
     }
     const aheadMs = Math.max(0, ...gpus.map((gpu) => taken.get(gpu) ?? 0));
-    const lacks = lacksOf(place);
+    const lacks = lacksOf(placed);
     if (aheadMs === 0 && lacks.size === 0) {
-      admit(place);
+      admit(placed);
       continue;
     }
     let roomAtMs = aheadMs;
     if (aheadMs === 0) {
-      const plan = makeRoom(place, lacks, places, nowMs);
+      const plan = makeRoom(placed, lacks, replicas, nowMs);
       roomAtMs = plan.atMs;
       const why = `makes room for another slot on GPU ${[...lacks.keys()].join(', ')}`;
       for (const victim of plan.evict) moves.push({ kind: 'evict', slot: victim.slot, at: victim.at, why });
-      const sinceMs = place.replica.phase.kind === 'ADMITTING' ? place.replica.phase.sinceMs : nowMs;
+      const sinceMs = placed.replica.phase.kind === 'ADMITTING' ? placed.replica.phase.sinceMs : nowMs;
       for (const resident of plan.yielding) yields.set(resident.replica, sinceMs);
     }
     const { startBudgetMs, minResidentMs } = member.config;
     const doneMs = roomAtMs + expectedStartMs(member.state.history, startBudgetMs) + minResidentMs;
     for (const gpu of gpus) if (fleet.budgets.has(gpu)) taken.set(gpu, doneMs);
-    reserveLater(place, roomAtMs, moves);
+    reserveLater(placed, roomAtMs, moves);
   }
-  for (const place of places) {
-    if (wantsMore(place.member, place.at) && place.gpus.every((gpu) => !taken.has(gpu)))
-      if (lacksOf(place).size === 0) {
-        admit(place);
-        break; // One at a time: the next look counts it.
+  for (const placed of replicas) {
+    if (wantsMore(placed.member, placed.at) && placed.gpus.every((gpu) => !taken.has(gpu)))
+      if (lacksOf(placed).size === 0) {
+        admit(placed);
+        break; // One at a time: the next pass counts it.
       }
   }
-  for (const { replica, slot, at } of places) {
+  for (const { replica, slot, at } of replicas) {
     const fromMs = yields.get(replica) ?? never;
     if (replica.phase.kind === 'READY' && replica.phase.yieldsFromMs !== fromMs)
       moves.push({ kind: 'stop-admitting', slot, at, fromMs });
@@ -115,7 +121,10 @@ export function arrange(fleet: FleetState, nowMs: number): readonly Move[] {
   return moves;
 }
 
-/** Whether anybody wants memory, or is still to give way to somebody who does not want it any more. Most events find neither. */
+/**
+ * Whether a replica requests memory, or an eviction is pending that is no longer needed. Most
+ * events find neither.
+ */
 function isWanted({ members }: FleetState): boolean {
   for (const { state } of members.values()) {
     if (state.queue.size > 0 && state.replicas.length > 1) return true;
@@ -125,7 +134,9 @@ function isWanted({ members }: FleetState): boolean {
   return false;
 }
 
-/** When the room has something to do although nothing happens: somebody's residency is over. Infinite for never. */
+/**
+ * The time when the planner must act without an event: the end of a residency. Infinite for never.
+ */
 export function roomWakeAtMs(fleet: FleetState, nowMs: number): number {
   let atMs = never;
   for (const { state } of fleet.members.values())
@@ -137,26 +148,26 @@ export function roomWakeAtMs(fleet: FleetState, nowMs: number): number {
 const never = Number.POSITIVE_INFINITY;
 
 function placedReplicas({ members }: FleetState): readonly PlacedReplica[] {
-  const places: PlacedReplica[] = [];
+  const replicas: PlacedReplica[] = [];
   for (const [slot, member] of members)
     for (const [at, replica] of member.state.replicas.entries())
-      places.push({ slot, at, replica, member, gpus: member.config.replicas[at] ?? [] });
-  return places;
+      replicas.push({ slot, at, replica, member, gpus: member.config.replicas[at] ?? [] });
+  return replicas;
 }
 
-/** Those who want memory, whoever wanted it first at the front (R3). */
-function waitingReplicas(places: readonly PlacedReplica[]): readonly PlacedReplica[] {
+/** The replicas that request memory, the earliest first (R3). */
+function waitingReplicas(replicas: readonly PlacedReplica[]): readonly PlacedReplica[] {
   const since = ({ replica: { phase } }: PlacedReplica): number =>
     phase.kind === 'ADMITTING' ? phase.sinceMs : 0;
-  return places.filter(({ replica }) => isIn(replica, 'ADMITTING')).toSorted((a, b) => since(a) - since(b));
+  return replicas.filter(({ replica }) => isIn(replica, 'ADMITTING')).toSorted((a, b) => since(a) - since(b));
 }
 
-/** What it wants beyond what it holds. */
+/** The memory it requests beyond what it occupies. */
 function wantedMb({ replica, member: { config } }: PlacedReplica): number {
   return config.vramMb - occupiedMb(replica, config);
 }
 
-/** Whether a slot that serves has more to do than its engines have lanes, and this replica could help (R7). */
+/** Whether a serving slot has more work than lanes, and this replica could help (R7). */
 function wantsMore({ state, config }: Member, at: number): boolean {
   if (state.queue.size === 0 || state.closed || state.retiringUntilMs !== null) return false;
   const helps = state.replicas[at];
@@ -175,11 +186,14 @@ function reserveLater({ slot, at, replica }: PlacedReplica, roomAtMs: number, mo
     moves.push({ kind: 'reserve-later', slot, at, roomAtMs });
 }
 
-/** Whom to evict so that there is enough, all or nobody; else who is to give way, and when there may be enough. */
+/**
+ * The replicas to evict so that enough memory is free, all or none; else those to stop admitting,
+ * and when there may be enough.
+ */
 function makeRoom(
   applicant: PlacedReplica,
   lacks: ReadonlyMap<string, number>,
-  places: readonly PlacedReplica[],
+  replicas: readonly PlacedReplica[],
   nowMs: number,
 ): {
   readonly evict: readonly PlacedReplica[];
@@ -187,84 +201,87 @@ function makeRoom(
   readonly atMs: number;
 } {
   const left = new Map(lacks);
-  const free = (place: PlacedReplica, mb: number): void => {
-    for (const gpu of place.gpus) if (left.has(gpu)) left.set(gpu, (left.get(gpu) ?? 0) - mb);
+  const free = (placed: PlacedReplica, mb: number): void => {
+    for (const gpu of placed.gpus) if (left.has(gpu)) left.set(gpu, (left.get(gpu) ?? 0) - mb);
   };
   const enough = (): boolean => [...left.values()].every((mb) => mb <= 0);
-  for (const place of places) free(place, comingMb(place));
+  for (const placed of replicas) free(placed, comingMb(placed));
   if (enough()) return { evict: [], yielding: [], atMs: nowMs };
-  const residents = places
-    .filter((place) => place.slot !== applicant.slot && place.gpus.some((gpu) => (left.get(gpu) ?? 0) > 0))
-    .filter((place) => occupiedMb(place.replica, place.member.config) > comingMb(place));
+  const residents = replicas
+    .filter((placed) => placed.slot !== applicant.slot && placed.gpus.some((gpu) => (left.get(gpu) ?? 0) > 0))
+    .filter((placed) => occupiedMb(placed.replica, placed.member.config) > comingMb(placed));
   const evictable = residents
-    .filter((place) => mayGo(place, nowMs))
+    .filter((placed) => mayGo(placed, nowMs))
     .toSorted((a, b) => evictionCost(a, nowMs) - evictionCost(b, nowMs));
   const picked = pick(evictable, left, free, enough);
   if (picked !== null) return { evict: picked, yielding: [], atMs: nowMs };
   const inTime = residents
-    .map((place) => ({ place, freeMs: Math.max(nowMs, freeAtMs(place)) }))
-    .toSorted((a, b) => a.freeMs - b.freeMs || evictionCost(a.place, nowMs) - evictionCost(b.place, nowMs));
+    .map((placed) => ({ placed, freeMs: Math.max(nowMs, freeAtMs(placed)) }))
+    .toSorted((a, b) => a.freeMs - b.freeMs || evictionCost(a.placed, nowMs) - evictionCost(b.placed, nowMs));
   const rest = new Map(left);
-  const chosen = inTime.filter(({ place }) => {
-    const helps = place.gpus.some((gpu) => (rest.get(gpu) ?? 0) > 0);
-    const mb = occupiedMb(place.replica, place.member.config) - comingMb(place);
-    if (helps) for (const gpu of place.gpus) rest.set(gpu, (rest.get(gpu) ?? 0) - mb);
+  const chosen = inTime.filter(({ placed }) => {
+    const helps = placed.gpus.some((gpu) => (rest.get(gpu) ?? 0) > 0);
+    const mb = occupiedMb(placed.replica, placed.member.config) - comingMb(placed);
+    if (helps) for (const gpu of placed.gpus) rest.set(gpu, (rest.get(gpu) ?? 0) - mb);
     return helps;
   });
   return {
     evict: [],
-    yielding: chosen.filter(({ freeMs }) => freeMs <= nowMs).map(({ place }) => place),
+    yielding: chosen.filter(({ freeMs }) => freeMs <= nowMs).map(({ placed }) => placed),
     atMs: Math.max(...chosen.map(({ freeMs }) => freeMs), nowMs),
   };
 }
 
-/** The first of `places` that are enough together, without those that turn out not to be needed; null when all are not enough. */
+/**
+ * The first of `replicas` that suffice together, without those that turn out to be unnecessary; null
+ * when all do not suffice.
+ */
 function pick(
-  places: readonly PlacedReplica[],
+  replicas: readonly PlacedReplica[],
   left: ReadonlyMap<string, number>,
-  free: (place: PlacedReplica, mb: number) => void,
+  free: (placed: PlacedReplica, mb: number) => void,
   enough: () => boolean,
 ): readonly PlacedReplica[] | null {
-  const held = (place: PlacedReplica): number =>
-    occupiedMb(place.replica, place.member.config) - comingMb(place);
+  const held = (placed: PlacedReplica): number =>
+    occupiedMb(placed.replica, placed.member.config) - comingMb(placed);
   let picked: PlacedReplica[] = [];
-  for (const place of places) {
+  for (const placed of replicas) {
     if (enough()) break;
-    if (!place.gpus.some((gpu) => (left.get(gpu) ?? 0) > 0)) continue;
-    picked.push(place);
-    free(place, held(place));
+    if (!placed.gpus.some((gpu) => (left.get(gpu) ?? 0) > 0)) continue;
+    picked.push(placed);
+    free(placed, held(placed));
   }
   const isEnough = enough();
   if (isEnough)
-    for (const place of picked.toReversed()) {
-      free(place, -held(place));
-      if (enough()) picked = picked.filter((other) => other !== place);
-      else free(place, held(place));
+    for (const placed of picked.toReversed()) {
+      free(placed, -held(placed));
+      if (enough()) picked = picked.filter((other) => other !== placed);
+      else free(placed, held(placed));
     }
-  else for (const place of picked) free(place, -held(place));
+  else for (const placed of picked) free(placed, -held(placed));
   return isEnough ? picked : null;
 }
 
-/** What a replica is about to give back without being asked. */
+/** The memory that a replica is about to release by itself. */
 function comingMb({ replica, member: { config } }: PlacedReplica): number {
   if (isIn(replica, 'STOPPING', 'RECLAIMING', 'DRAINING')) return config.vramMb;
   const falls = replica.phase.kind === 'SLEEPING' && replica.phase.step === 'falling';
   return falls ? config.vramMb - (config.sleepVramMb ?? config.vramMb) : 0;
 }
 
-/** Nobody who works, and nobody whose residency is not over (R4). */
-function mayGo(place: PlacedReplica, nowMs: number): boolean {
-  const { replica, member } = place;
+/** No replica that works, and none whose residency is not over (R4). */
+function mayGo(placed: PlacedReplica, nowMs: number): boolean {
+  const { replica, member } = placed;
   const { phase } = replica;
-  if (replica.leases.length > 0 || freeAtMs(place) > nowMs) return false;
+  if (replica.leases.length > 0 || freeAtMs(placed) > nowMs) return false;
   if (phase.kind === 'READY') return true;
   if (phase.kind === 'SLEEPING') return phase.step === 'asleep';
-  // Whoever makes room is the first in line: what wants to wake up stands behind him.
+  // The caller is first in line: replicas that want to wake up come after it.
   if (phase.kind === 'ADMITTING') return true;
   return isIn(replica, 'STARTING', 'WARMING') && member.state.queue.size === 0;
 }
 
-/** When its residency is over. */
+/** The end of its residency. */
 function freeAtMs({ replica: { phase }, member: { config, state } }: PlacedReplica): number {
   switch (phase.kind) {
     case 'READY':
@@ -279,7 +296,7 @@ function freeAtMs({ replica: { phase }, member: { config, state } }: PlacedRepli
   }
 }
 
-/** What is lost with it: little when it has rested long and starts fast (R5). */
+/** The cost of its eviction: low when it has been idle for long and starts fast (R5). */
 function evictionCost(
   { replica: { phase }, member: { state, config } }: PlacedReplica,
   nowMs: number,
