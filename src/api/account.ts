@@ -7,10 +7,10 @@ import { creditsDocument, keyInformationDocument } from './documents/keys.ts';
 import { spending, workspaceIdOf } from './key-object.ts';
 import { route } from './route.ts';
 
-/** What the account's own endpoints read. */
+/** What the account's own endpoints need. */
 export interface AccountParts {
   readonly accounts: AccountCache;
-  /** The key as it is now, what other nodes spend with it included. */
+  /** The current key, including what other nodes have spent with it. */
   readonly current: (key: Key) => Key | Promise<Key>;
   readonly clock: Clock;
 }

@@ -3,7 +3,10 @@ import { refuse } from '../errors/catalogue.ts';
 import { messages, requirements } from '../errors/messages.ts';
 import { integerOf, wordOf } from './query-values.ts';
 
-/** The day that a parameter names; null when absent. Throws `invalid_request` unless it is `YYYY-MM-DD` (spec:api/18.2). */
+/**
+ * The day in a parameter; null when absent. Throws `invalid_request` unless it is `YYYY-MM-DD`
+ * (spec:api/18.2).
+ */
 export function dayOf(query: URLSearchParams, name: string): Day | null {
   const text = query.get(name);
   if (text === null) return null;
@@ -12,13 +15,17 @@ export function dayOf(query: URLSearchParams, name: string): Day | null {
   return day;
 }
 
-/** The whole number of a parameter; null when absent. Throws `invalid_request` for any other value. */
+/**
+ * The whole number in a parameter; null when absent. Throws `invalid_request` for any other value.
+ */
 export function countOf(query: URLSearchParams, name: string, least: number, most?: number): number | null {
   const text = query.get(name);
   return text === null ? null : integerOf(name, text, least, most);
 }
 
-/** The word of a parameter; null when absent. Throws `invalid_request` for one that is not among `words`. */
+/**
+ * One of the values of a parameter; null when absent. Throws `invalid_request` for any other value.
+ */
 export function choiceOf<W extends string>(
   query: URLSearchParams,
   name: string,

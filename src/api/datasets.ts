@@ -17,8 +17,8 @@ import { appRankingsDocument, benchmarksDocument, rankingsDailyDocument } from '
 import { route } from './route.ts';
 
 /**
- * The datasets (spec:api/18,19 spec:compat/11). Parameters that are not named here are ignored, also OpenRouter's `sort` and
- * `start_date` of the app ranking. Having no data is never an error.
+ * The datasets (spec:api/18,19 spec:compat/11). Unknown parameters are ignored, also OpenRouter's
+ * `sort` and `start_date` of the app ranking. Having no data is never an error.
  */
 export function datasetRoutes(parts: DatasetParts) {
   return [
@@ -74,7 +74,7 @@ function modelQuery(query: URLSearchParams): ModelQuery {
     startDay: dayOf(query, 'start_date'),
     endDay: dayOf(query, 'end_date'),
     grain: grain ?? ownGrain,
-    // Two filters at once are valid and not synced: there is no data of them.
+    // Two filters at once are valid and not synced: they return no data.
     series: slices.length > 1 ? null : { name, grain: ownGrain },
   };
 }

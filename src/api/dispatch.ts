@@ -10,14 +10,17 @@ import type { Reply } from '../wire/reply.ts';
 import type { AnyRoute } from './route.ts';
 import type { RouteTable } from './route-table.ts';
 
-/** What finding and identifying need. */
+/** What dispatching and identifying need. */
 export interface DispatchParts {
   readonly table: RouteTable;
   readonly keys: KeyCache;
   readonly accounts: AccountCache;
   readonly clock: Clock;
   readonly keyPrefix: string;
-  /** Resolves when the memory of keys and accounts may be trusted; throws when it cannot be made so in time (spec:errors/11.1). */
+  /**
+   * Resolves when the cached keys and accounts are current; throws when they cannot be refreshed in
+   * time (spec:errors/11.1).
+   */
   readonly fresh: () => Promise<void> | undefined;
 }
 
@@ -40,7 +43,10 @@ export async function dispatch(
   return route.handle({ params, query, caller, exchange });
 }
 
-/** Who calls (spec:api/3), in the order of spec:errors/5.2; from memory unless the key is new to this process. */
+/**
+ * Identifies the caller (spec:api/3), in the order of spec:errors/5.2; from the cache unless the
+ * key is new to this process.
+ */
 async function identify(
   parts: DispatchParts,
   exchange: Exchange,
@@ -70,7 +76,10 @@ async function identify(
   return { key, accountId: key.row.accountId };
 }
 
-/** While the account is read the key is kept: a change of it must reach this very object, and so must what the request spends. */
+/**
+ * The key is pinned while the account is read: a change of the key must reach this very object, and
+ * so must what the request spends.
+ */
 function accountOf(accounts: AccountCache, key: Key): Account | Promise<Account | null> {
   const account = accounts.current(key.row.accountId);
   return account instanceof Promise ? key.withPin(account) : account;

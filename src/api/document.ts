@@ -1,21 +1,24 @@
 import type { z } from 'zod';
 import type { Failure } from '../errors/catalogue.ts';
 
-/** What the API's document says of one endpoint, beside its row. */
+/** The documentation of one endpoint, next to its row. */
 export interface RouteDocument {
   /** One sentence for the list of endpoints, by language. */
   readonly summary: Bilingual;
-  /** What a reader must know, in Markdown, by language. */
+  /** What a reader needs to know, in Markdown, by language. */
   readonly description: Bilingual;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
-  /** The successful answer. */
+  /** The successful response. */
   readonly answer: { readonly status: 200 | 201; readonly shape: z.ZodType };
-  /** One event of the stream that answers instead when the body says `stream: true`. */
+  /** One event of the stream that is the response when the body has `stream: true`. */
   readonly event?: z.ZodType;
-  /** What it may refuse beside what its credential refuses. */
+  /** The refusals in addition to those of its credential. */
   readonly failures: readonly Failure[];
-  /** A request that works as it stands; `{key}` stands for the reader's key. Every example is executed by a test. */
+  /**
+   * A complete working request; `{key}` is replaced by the reader's key. A test executes every
+   * example.
+   */
   readonly example?: { readonly path?: string; readonly body?: object };
 }
 

@@ -7,7 +7,10 @@ import type { JsonReply } from '../wire/reply.ts';
 import { openapi } from './openapi.ts';
 import { type AnyRoute, route } from './route.ts';
 
-/** The files of the reader's page, by the name under `/docs/`: two from its package, two of our own. */
+/**
+ * The files of the documentation page, by the name under `/docs/`: two from its package, two of our
+ * own.
+ */
 const bundle: Readonly<Record<string, string>> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
@@ -15,10 +18,13 @@ const bundle: Readonly<Record<string, string>> = {
   'start.js': 'text/javascript; charset=utf-8',
 };
 
-/** What is the same for everybody until another version is started. */
+/** Constant until another version is started. */
 const cached = { 'Cache-Control': 'public, max-age=300' };
 
-/** `GET /openapi.json`, and `/docs` to read it and try it with one's own key, in Korean and English. Everything is served from here. */
+/**
+ * `GET /openapi.json`, and `/docs` to read it and try it with an API key, in Korean and English.
+ * Everything is served from here.
+ */
 export function documentationRoutes(routes: () => readonly AnyRoute[], version: string) {
   const documents = new Map<'ko' | 'en', Buffer>();
   const documentIn = (language: 'ko' | 'en'): Buffer => {
@@ -89,7 +95,7 @@ const message = {
   },
 } as const;
 
-/** What the page may load, do and be put into: its own files, and nothing written into it. */
+/** What the page may load, do and be embedded in: its own files, and nothing inline. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",

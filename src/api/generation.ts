@@ -19,8 +19,8 @@ export interface GenerationParts {
 }
 
 /**
- * `GET /generation`: readable before the last byte of its response has been sent (spec:api/16.3), by the id of the answer or by the
- * request id that every response and every error carries (spec:api/16.2).
+ * `GET /generation`: readable before the last byte of its response has been sent (spec:api/16.3),
+ * by the id of the generation or by the request id of any response or error (spec:api/16.2).
  */
 export function generationRoutes({
   settlements,
@@ -45,7 +45,7 @@ export function generationRoutes({
           own ??
           (uuid === null ? null : await read(caller.accountId, uuid)) ??
           (asRequest === null ? null : await readRefusal(caller.accountId, asRequest));
-        // One answer for "does not exist" and "is another account's".
+        // The same response for "does not exist" and "belongs to another account".
         if (row === null) throw refuse('not_found', messages.noSuchGeneration());
         return { body: { data: generationBody(row) } };
       },

@@ -2,7 +2,7 @@ import { type InferenceParts, infer } from '../inference/inference.ts';
 import { chatDocument, textDocument } from './documents/inference.ts';
 import { route } from './route.ts';
 
-/** The endpoints that models answer (spec:api/1.5). */
+/** The inference endpoints (spec:api/1.5). */
 export function inferenceRoutes(parts: InferenceParts) {
   return [
     route({

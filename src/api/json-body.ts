@@ -32,7 +32,7 @@ export async function readJsonObject(
   return value as JsonObject;
 }
 
-/** A member of the object itself, never of a prototype; undefined when it was not sent. */
+/** A member of the object itself, never of a prototype; undefined when absent. */
 export function member(body: JsonObject, name: string): unknown {
   return Object.hasOwn(body, name) ? body[name] : undefined;
 }

@@ -7,7 +7,7 @@ import { parseInstant } from '../time/clock.ts';
 import { type LimitReset, limitResets } from '../time/period.ts';
 import { type JsonObject, member } from './json-body.ts';
 
-/** What a new key is to be, as the body of `POST /keys` says (spec:api/7.2). */
+/** The settings of a new key in the body of `POST /keys` (spec:api/7.2). */
 export interface NewKeyBody {
   readonly name: string;
   readonly limit: Krw | null;
@@ -27,7 +27,10 @@ export function readNewKey(body: JsonObject): NewKeyBody {
   };
 }
 
-/** Reads the body of `PATCH /keys/{hash}` (spec:api/6.4): what is not sent is not in the result. Refuses the whole of it or nothing. */
+/**
+ * Reads the body of `PATCH /keys/{hash}` (spec:api/6.4): absent members are absent in the result.
+ * Refuses all of it or nothing.
+ */
 export function readKeyChange(body: JsonObject): KeyChange {
   const name = member(body, 'name');
   const disabled = member(body, 'disabled');
@@ -56,7 +59,7 @@ function flagOf(value: unknown): boolean {
 /** Null is no limit; 0 refuses every request; more than six decimals are rounded half up (spec:money/1.5,7.3,7.4). */
 function limitOf(value: unknown): Krw | null {
   if (value === null) return null;
-  // The sign is looked at before rounding: a negative limit is none, however near to zero.
+  // The sign is checked before rounding: a negative limit is invalid, however near to zero.
   const isPositive = typeof value === 'number' && value >= 0 && !Object.is(value, -0);
   const limit = isPositive ? krwFromNumber(value) : null;
   if (limit === null) throw invalid('limit', requirements.spendLimit);
@@ -70,7 +73,7 @@ function limitResetOf(value: unknown): LimitReset {
   return reset;
 }
 
-/** One of the past too, which neither the service nor OpenRouter refuses: the key has then expired when it is made. */
+/** A past instant is valid too, as in OpenRouter: the key is then created expired. */
 function expiryOf(value: unknown): number | null {
   if (value === null) return null;
   const atMs = typeof value === 'string' ? parseInstant(value) : null;

@@ -4,15 +4,18 @@ import { isDisabled } from '../keys/standing.ts';
 import { krwOfMicro, krwToNumber, zeroKrw } from '../money/krw.ts';
 import { isoOf } from '../time/clock.ts';
 
-/** OpenRouter groups keys in workspaces named by a UUID; here an account is its one workspace. */
+/** OpenRouter groups keys in workspaces named by a UUID; here each account is one workspace. */
 export function workspaceIdOf(accountId: number): string {
   return `00000000-0000-4000-8000-${accountId.toString(16).padStart(12, '0')}`;
 }
 
-/** What every own provider key would have spent: there is none (spec:api/2.5). */
+/** The spend of own provider keys: there are none (spec:api/2.5). */
 export const byokUsage = { byok_usage: 0, byok_usage_daily: 0, byok_usage_weekly: 0, byok_usage_monthly: 0 };
 
-/** Limit and spend as both key endpoints show them; `limit_remaining` is null without a limit and never below 0 (spec:api/5.9). */
+/**
+ * Limit and spend as in both key endpoints; `limit_remaining` is null without a limit and never
+ * below 0 (spec:api/5.9).
+ */
 export function spending({ row, spend }: KeyWithSpend): object {
   const usage = spendOf(spend, row.limitReset);
   const limit = row.limitMicro;
@@ -30,7 +33,7 @@ export function spending({ row, spend }: KeyWithSpend): object {
   };
 }
 
-/** The key object (spec:api/5), with every further field that OpenRouter's clients require. */
+/** The key object (spec:api/5), with every other field that OpenRouter's clients require. */
 export function keyBody(key: KeyWithSpend, accountHasNoCredit: boolean): object {
   const { row } = key;
   return {

@@ -22,7 +22,7 @@ export interface KeyRouteParts extends JsonBodyParts {
   readonly accounts: AccountCache;
 }
 
-/** Managing keys with a management key (spec:api/6,7): only those of its own account. */
+/** Manages keys with a management key (spec:api/6,7): only those of its own account. */
 export function keyRoutes(parts: KeyRouteParts) {
   const { keyService, accounts } = parts;
   const bodyOf = (key: KeyWithSpend): object =>
@@ -94,14 +94,14 @@ export function keyRoutes(parts: KeyRouteParts) {
       handle: async ({ caller, params }) => {
         const hash = parseKeyHash(params.hash);
         if (hash === null || !(await keyService.revoke(caller.accountId, hash))) throw noSuchKey(params.hash);
-        // `deleted` is what OpenRouter's own client asks for (spec:api/6.12).
+        // OpenRouter's own client requires `deleted` (spec:api/6.12).
         return { body: { data: { success: true }, deleted: true } };
       },
     }),
   ];
 }
 
-/** The same bytes whether the key does not exist or is another account's (spec:api/6.2). */
+/** The same bytes whether the key does not exist or belongs to another account (spec:api/6.2). */
 function noSuchKey(hash: string): Error {
   const short = hash.length > 16 ? `${hash.slice(0, 8)}…${hash.slice(-4)}` : hash.slice(0, 8);
   return refuse('not_found', messages.noSuchKey(short));
@@ -111,7 +111,7 @@ function readOffset(text: string | null): number {
   return text === null ? 0 : integerOf('offset', text, 0);
 }
 
-/** Clients write a boolean of a query as their language does. */
+/** Clients write a boolean in a query as their language does. */
 function readFlag(name: string, text: string): boolean {
   return wordOf(name, text.toLowerCase(), ['true', 'false']) === 'true';
 }

@@ -2,12 +2,15 @@ import type { Candidate, Model } from '../catalogue/model.ts';
 import { type Price, rateToDecimal } from '../money/price.ts';
 import { fiveMinutesMs, type Health, halfAnHourMs, oneDayMs } from '../upstreams/health.ts';
 
-/** Below this uptime over five minutes a candidate is not called healthy, as with OpenRouter (spec:compat/8.2,8.3). */
+/**
+ * Below this uptime over five minutes a candidate is not reported as healthy, as in OpenRouter
+ * (spec:compat/8.2,8.3).
+ */
 const minUptime = 80;
 const healthy = 0;
 const failing = -1;
 
-/** Every parameter of `default_parameters`, each null unless the configuration says something. */
+/** Every parameter of `default_parameters`, each null unless configured. */
 const noDefaults = {
   temperature: null,
   top_p: null,
@@ -45,7 +48,10 @@ export function modelBody(model: Model): object {
   };
 }
 
-/** A model with its candidates (spec:compat/8). What was measured is of this process's own traffic; null when there was none. */
+/**
+ * A model with its candidates (spec:compat/8). Measurements are of this process's own traffic; null
+ * when there was none.
+ */
 export function endpointsBody(model: Model, health: Health): object {
   return {
     id: model.id,

@@ -3,14 +3,17 @@ import { integerOf } from './query-values.ts';
 const defaultLimit = 500;
 const maxLimit = 1000;
 
-/** The part of a list that was asked for. */
+/** The requested part of a list. */
 export interface Page {
   of<T>(all: readonly T[]): readonly T[];
-  /** Where the next page is, everything else that was asked kept; null when this one is the last. */
+  /** The URL of the next page, with all other parameters; null when this is the last one. */
   next(path: string, query: URLSearchParams, total: number): string | null;
 }
 
-/** Reads `offset` and `limit` (spec:compat/7.4); without either the page is everything. Refuses with `400 invalid_request`. */
+/**
+ * Reads `offset` and `limit` (spec:compat/7.4); without either the page is the whole list. Refuses
+ * with `400 invalid_request`.
+ */
 export function readPage(query: URLSearchParams): Page {
   const offset = query.get('offset');
   const limit = query.get('limit');

@@ -4,7 +4,10 @@ import { decimalOf, integerOf, listOf, wordOf } from './query-values.ts';
 /** Whether a model is in the listing. */
 type Wanted = (model: Model) => boolean;
 
-/** A filter of the listing: what its value asks for. Refuses a malformed value with `400 invalid_request`. */
+/**
+ * A filter of the listing, built from its value. Refuses a malformed value with `400
+ * invalid_request`.
+ */
 type Filter = (name: string, value: string, nowMs: number) => Wanted;
 
 const inputNames = ['text', 'image', 'file', 'audio', 'video'] as const;
@@ -23,9 +26,10 @@ const daySeconds = 86_400;
 const picoDecimalsPerMillion = 6;
 
 /**
- * The filters of OpenRouter that mean something here (spec:compat/7.5). Prices are won per million tokens. Nothing here is known to
- * be distillable or to stay in a region, so whoever asks for that gets nothing. Use-case categories and benchmark indices are
- * not known of any model: these filters, like unknown ones, are ignored.
+ * The filters of OpenRouter that apply here (spec:compat/7.5). Prices are won per million tokens.
+ * No model is known to be distillable or to stay in a region, so these filters match nothing.
+ * Use-case categories and benchmark indices are unknown: these filters, like unknown ones, are
+ * ignored.
  */
 const filters: Readonly<Record<string, Filter>> = {
   q: (_name, value) => {
@@ -83,10 +87,12 @@ const filters: Readonly<Record<string, Filter>> = {
   },
 };
 
-/** What a listing shows unless it is asked for something else. */
+/** The default filters of a listing. */
 const usual: Readonly<Record<string, string>> = { output_modalities: 'text' };
 
-/** The filters of a query, all of which must hold. Of a parameter that is given twice the first value counts. */
+/**
+ * The filters of a query, all of which must match. Of a repeated parameter the first value counts.
+ */
 export function readFilters(query: URLSearchParams, nowMs: number): Wanted {
   const asked = Object.entries(filters).flatMap(([name, filter]) => {
     const value = query.get(name) ?? usual[name];
@@ -95,7 +101,10 @@ export function readFilters(query: URLSearchParams, nowMs: number): Wanted {
   return (model) => asked.every((wanted) => wanted(model));
 }
 
-/** As texts are compared in a search: without case, and with Hangul in one spelling, since some keyboards send its letters apart. */
+/**
+ * Normalizes text for a search: case-insensitive, and with Hangul in one form, because some
+ * keyboards send decomposed letters.
+ */
 function searched(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }
@@ -114,7 +123,7 @@ function ageFilter(holds: (days: number, limit: number) => boolean): Filter {
   };
 }
 
-/** A provider is asked for by its slug or its name, one slot by its tag. */
+/** A provider matches by its slug or its name, one slot by its tag. */
 function isAt({ providerTag, providerName }: Candidate, name: string): boolean {
   return providerTag.toLowerCase() === name || providerName.toLowerCase() === name;
 }

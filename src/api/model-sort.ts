@@ -4,7 +4,10 @@ import { wordOf } from './query-values.ts';
 
 type Measure = (model: Model, health: Health) => number | null;
 
-/** The orders of the listing (spec:compat/7.6): by a measure, the smallest first; null: nothing here to sort by, so as configured. */
+/**
+ * The orders of the listing (spec:compat/7.6): by a measure, the smallest first; null: no such
+ * data, so the configured order.
+ */
 const orders = {
   newest: (model) => -model.created,
   'pricing-low-to-high': averagePrice,
@@ -23,8 +26,8 @@ const orders = {
 } as const satisfies Readonly<Record<string, Measure | null>>;
 
 /**
- * Reads `sort`; without it models stand as configured. Models that were not measured come last, and equals stand as configured.
- * Refuses an unknown order with `400 invalid_request`.
+ * Reads `sort`; without it models are in the configured order. Unmeasured models come last, and
+ * equals in the configured order. Refuses an unknown order with `400 invalid_request`.
  */
 export function readSort(
   query: URLSearchParams,
@@ -41,7 +44,7 @@ export function readSort(
       .map(({ model }) => model);
 }
 
-/** Of prompt and completion, only to compare. */
+/** Of prompt and completion, only for comparison. */
 function averagePrice({ price }: Model): number {
   return Number(price.prompt + price.completion);
 }

@@ -15,15 +15,18 @@ import { readFilters } from './model-query.ts';
 import { readSort } from './model-sort.ts';
 import { route } from './route.ts';
 
-/** What the model endpoints read. */
+/** What the model endpoints need. */
 export interface ModelRouteParts {
-  /** The catalogue in force now. */
+  /** The current catalogue. */
   readonly catalogue: () => Catalogue;
   readonly health: Health;
   readonly clock: Clock;
 }
 
-/** The catalogue for everyone (spec:api/11): answered from memory, also while the database is away (spec:errors/11.2). */
+/**
+ * The public catalogue (spec:api/11): served from memory, also while the database is unavailable
+ * (spec:errors/11.2).
+ */
 export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
   const listing = (path: string, query: URLSearchParams): object => {
     const wanted = readFilters(query, clock.now());
@@ -58,7 +61,7 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       path: '/api/v1/models/user',
       credential: 'inference',
       document: userModelsDocument,
-      // A key may use every model: there are no preferences of accounts that would exclude one.
+      // A key may use every model: accounts have no preferences that exclude one.
       handle: ({ query }) => ({ body: listing('/api/v1/models/user', query) }),
     }),
     route({
@@ -75,7 +78,7 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
   ];
 }
 
-/** A segment of a path with its percent escapes read; as it came when they are none. */
+/** A segment of a path with its percent escapes decoded; unchanged when they are invalid. */
 function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);

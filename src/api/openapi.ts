@@ -12,7 +12,9 @@ type Language = keyof Bilingual;
 const apiPrefix = '/api/v1';
 const errorSchema = { $ref: '#/components/schemas/Error' };
 
-/** The OpenAPI 3.1 document of the routes that have one, in one language. Derived from the rows and nothing else. */
+/**
+ * The OpenAPI 3.1 document of the documented routes, in one language. Derived from the rows only.
+ */
 export function openapi(
   routes: readonly AnyRoute[],
   about: { readonly version: string; readonly language: Language },
@@ -106,7 +108,7 @@ function requestBody(body: z.ZodType, example: object | undefined): Json {
   return { required: true, content: { 'application/json': media } };
 }
 
-/** One response for each status, naming the error types that it may carry. */
+/** One response for each status, with its possible error types. */
 function errorResponses(credential: Credential, document: RouteDocument): Json {
   const byStatus = new Map<number, Set<string>>();
   for (const failure of [

@@ -1,11 +1,14 @@
 import { route } from './route.ts';
 
-/** Whether this process can serve now; `reason` says why not. */
+/** Whether this process can serve now; `reason` states why not. */
 export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string };
 
 const uncached = { 'Cache-Control': 'no-store' };
 
-/** `GET /healthz` (the process lives) and `GET /readyz` (it can serve): for a load balancer (spec:operator/3). */
+/**
+ * `GET /healthz` (the process is alive) and `GET /readyz` (it can serve): for a load balancer
+ * (spec:operator/3).
+ */
 export function probeRoutes(readiness: () => Promise<Readiness>) {
   return [
     route({

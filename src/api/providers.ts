@@ -3,7 +3,10 @@ import type { ProviderConfig } from '../config/config.ts';
 import { providersDocument } from './documents/models.ts';
 import { route } from './route.ts';
 
-/** What the providers endpoint reads: the configuration alone, so it answers while the database is away (spec:errors/11.2). */
+/**
+ * What the providers endpoint needs: only the configuration, so it works while the database is
+ * unavailable (spec:errors/11.2).
+ */
 export interface ProviderRouteParts {
   readonly providers: readonly ProviderConfig[];
   readonly slots: readonly unknown[];

@@ -2,9 +2,12 @@ import { refuse } from '../errors/catalogue.ts';
 import { type Bilingual, messages, requirements } from '../errors/messages.ts';
 import { decimalToScaled } from '../money/krw.ts';
 
-/** What a query parameter may be. Each reads one value and refuses with `400 invalid_request` what is none. */
+/**
+ * Parsers of query parameters. Each parses one value and refuses an invalid one with `400
+ * invalid_request`.
+ */
 
-/** An integer from `least` to `most`. */
+/** An integer between two bounds, inclusive. */
 export function integerOf(name: string, text: string, least: number, most = 1e15): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= least && value <= most) return value;
@@ -18,14 +21,14 @@ export function decimalOf(name: string, text: string, decimals: number): bigint 
   return value;
 }
 
-/** One of some words. */
+/** One of a set of words. */
 export function wordOf<W extends string>(name: string, text: string, words: readonly W[]): W {
   const word = words.find((each) => each === text);
   if (word === undefined) throw wrong(name, requirements.oneOf(words));
   return word;
 }
 
-/** The entries of a comma-separated list, without the empty ones. */
+/** The entries of a comma-separated list, without empty ones. */
 export function listOf(text: string): readonly string[] {
   return text
     .split(',')

@@ -2,7 +2,7 @@ import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import type { AnyRoute } from './route.ts';
 
-/** What a request line led to. */
+/** The result of a lookup. */
 export type Found =
   | { readonly kind: 'route'; readonly route: AnyRoute; readonly params: Readonly<Record<string, string>> }
   | { readonly kind: 'options'; readonly allow: readonly string[] };
@@ -24,8 +24,9 @@ export class RouteTable {
   }
 
   /**
-   * Finds the row of a request. Refuses with 404 when nothing is at the path, and with 405 and the accepted methods when the
-   * method is not (spec:errors/9.4). HEAD is answered by GET's row (spec:api/4.7). One slash at the end is forgiven.
+   * Finds the row of a request. Refuses an unknown path with 404, and an unknown method with 405
+   * and the accepted methods (spec:errors/9.4). HEAD uses GET's row (spec:api/4.7). One trailing
+   * slash is ignored.
    */
   find(method: string, path: string): Found {
     const at = this.#lookUp(path);
@@ -68,7 +69,7 @@ export class RouteTable {
   }
 }
 
-/** The methods a place accepts, HEAD and OPTIONS included. */
+/** The methods that a path accepts, including HEAD and OPTIONS. */
 function allowed(node: RouteNode): readonly string[] {
   const methods = [...node.rows.keys()];
   return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];

@@ -7,7 +7,7 @@ import type { RouteDocument } from './document.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Who is calling, by the credential that the row asks for. */
+/** The caller, by the credential that the row requires. */
 export type CallerOf<C extends Credential> = C extends 'none' ? null : Caller;
 
 /** The names between braces in a path. */
@@ -15,7 +15,7 @@ type PathParams<P extends string> = P extends `${string}{${infer Name}}${infer R
   ? { readonly [K in Name | keyof PathParams<Rest>]: string }
   : Record<never, never>;
 
-/** What a handler is given. */
+/** The arguments of a handler. */
 export interface Call<P extends string, C extends Credential> {
   readonly params: PathParams<P>;
   readonly query: URLSearchParams;
@@ -33,10 +33,10 @@ export interface Route<
   /** Below the server's root, with `{name}` for a path parameter. */
   readonly path: P;
   readonly credential: C;
-  /** What the API's document says; absent for what is not part of the API. */
+  /** Its documentation; absent for what is not part of the API. */
   readonly document?: RouteDocument;
   readonly handle: (call: Call<P, C>) => Promise<Reply> | Reply;
-  /** Called when a key that is known was refused before `handle`. */
+  /** Called when a known key was refused before `handle`. */
   readonly onRefused?: (refused: RefusedCall) => void;
 }
 
@@ -47,7 +47,7 @@ export interface RefusedCall {
   readonly refusal: Refusal;
 }
 
-/** A row that forgot its own types. */
+/** Guards against a row without its own types. */
 // biome-ignore lint/suspicious/noExplicitAny: rows of different paths and credentials share one table.
 export type AnyRoute = Route<Method, any, any>;
 
