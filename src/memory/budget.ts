@@ -1,25 +1,29 @@
-/** What the bytes of a claim are: a body that comes or is worked on, an upstream's whole answer, an answer that waits for its client. */
+/**
+ * The use of a claim's bytes: a body that arrives or is processed, an upstream's full response, a
+ * response that waits for its client.
+ */
 export type BufferKind = 'body' | 'answer' | 'unsent';
 const kinds: readonly BufferKind[] = ['body', 'answer', 'unsent'];
 
-/** How much may be held. */
+/** The limits of a budget. */
 export interface BudgetLimits {
-  /** By all requests together. */
+  /** For all requests together. */
   readonly totalBytes: number;
-  /** By the requests of one client: of one address, or with one key. */
+  /** For the requests of one client: of one address, or with one key. */
   readonly clientBytes: number;
 }
 
-/** Where a budget takes the time from. */
+/** The clock of a budget. */
 interface MonotonicClock {
   monotonic(): number;
 }
 
 /**
- * The memory of this process that requests hold while they last: their bodies, the answers of upstreams that are read whole, and what
- * clients have not taken yet. Before more is held than the limits allow, the claim that held most bytes for the longest time is shed,
- * of all or of the client that holds too much. Time counts while a request waits for its client, to send or to take; one that waits
- * for an upstream is not slow.
+ * The memory of this process that requests use while they last: their bodies, the upstream
+ * responses that are read in full, and what clients have not read yet. Before usage exceeds a
+ * limit, the claim with the most bytes for the longest time is shed, among all or of the client
+ * above its limit. Time counts while a request waits for its client to send or to read; waiting for
+ * an upstream does not count as slow.
  */
 export class MemoryBudget {
   readonly #limits: () => BudgetLimits;
@@ -32,7 +36,7 @@ export class MemoryBudget {
   #shed = 0;
   #peakBytes = 0;
 
-  /** `limits` are asked each time: they may change. */
+  /** `limits` is called each time, because the limits may change. */
   constructor(limits: () => BudgetLimits, clock: MonotonicClock) {
     this.#limits = limits;
     this.#clock = clock;
@@ -46,14 +50,14 @@ export class MemoryBudget {
     return this.#bytes;
   }
 
-  /** The most that was held since this was last asked. */
+  /** The peak usage since the last call. */
   takePeak(): number {
     const peakBytes = this.#peakBytes;
     this.#peakBytes = this.#bytes;
     return peakBytes;
   }
 
-  /** Claims that were shed so far. */
+  /** Number of claims shed so far. */
   get shedCount(): number {
     return this.#shed;
   }
@@ -62,7 +66,7 @@ export class MemoryBudget {
     return this.#held[kind];
   }
 
-  /** A claim without any bytes, for one request. `shed` ends the request; it is called once at most. */
+  /** An empty claim for one request. `shed` ends the request; it is called once at most. */
   claim(shed: () => void): MemoryClaim {
     return new MemoryClaim(shed, this.#clock.monotonic(), {
       changed: (claim, kind, bytes) => this.#changed(claim, kind, bytes),
@@ -132,24 +136,24 @@ export class MemoryBudget {
   }
 }
 
-/** How a claim tells its budget. */
+/** How a claim reports to its budget. */
 interface Ledger {
   readonly changed: (claim: MemoryClaim, kind: BufferKind, bytes: number) => void;
   readonly joined: (claim: MemoryClaim, client: string) => void;
 }
 
-/** What one request holds. After it was shed or released it holds nothing more. */
+/** The memory of one request. After it was shed or released it uses none. */
 export class MemoryClaim {
   /** Since when it waits for its client, monotonic milliseconds; null while it does not. */
   slowSinceMs: number | null;
-  /** Whom it counts for. */
+  /** The clients it counts for. */
   readonly clients: string[] = [];
   readonly #shed: () => void;
   readonly #ledger: Ledger;
   readonly #held: Record<BufferKind, number> = { body: 0, answer: 0, unsent: 0 };
   #bytes = 0;
   #isOver = false;
-  /** Whether its request can be ended without harm: nothing of an answer was sent. */
+  /** Whether its request can be ended without harm: nothing of a response was sent. */
   canBeShed = true;
 
   constructor(shed: () => void, sinceMs: number, ledger: Ledger) {
@@ -168,7 +172,10 @@ export class MemoryClaim {
     this.#ledger.joined(this, client);
   }
 
-  /** Holds so many bytes as this kind, in place of what it held as it. May shed any claim, this one as well. */
+  /**
+   * Sets the bytes of this kind, replacing the previous number. May shed any claim, including this
+   * one.
+   */
   hold(kind: BufferKind, bytes: number): void {
     if (this.#isOver) return;
     const more = bytes - this.#held[kind];
@@ -178,7 +185,7 @@ export class MemoryClaim {
     this.#ledger.changed(this, kind, more);
   }
 
-  /** Its request is over. */
+  /** The request has ended. */
   release(): void {
     if (this.#isOver) return;
     for (const kind of kinds) this.hold(kind, 0);

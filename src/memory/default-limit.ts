@@ -1,17 +1,20 @@
-/** What a process may use of memory, bytes. */
+/** The memory that a process may use, bytes. */
 export interface ProcessMemory {
-  /** The largest heap that the engine allows. */
+  /** The engine's maximum heap. */
   readonly heapBytes: number;
   /** Of the machine, or of the container. */
   readonly machineBytes: number;
 }
 
-/** What is held is in the heap as strings or beside it as bytes, and briefly twice; collecting it takes as much again. */
+/**
+ * The bytes are in the heap as strings or beside it as buffers, and briefly in both; collecting
+ * garbage needs as much again.
+ */
 const shareOfMemory = 4;
-/** More than this is of no use: what is held waits for someone. */
+/** More than this does not help: the bytes only wait. */
 const maxBytes = 1024 ** 3;
 
-/** How much the requests of one process may hold when the configuration does not say, with so many processes on the machine. */
+/** The default budget for the requests of one process, with this many processes on the machine. */
 export function defaultBudgetBytes({ heapBytes, machineBytes }: ProcessMemory, processes: number): number {
   const share = Math.min(heapBytes, machineBytes / processes) / shareOfMemory;
   return Math.floor(Math.min(share, maxBytes / processes));
