@@ -5,14 +5,16 @@ import type { ParsedFile } from './schema.ts';
 
 type ParsedPrice = NonNullable<ParsedFile['models'][number]['price']>;
 
-/** A price as it is billed, and as it was stated. */
+/** A price as billed, and as stated. */
 export interface BuiltPrice {
   readonly price: Price;
   readonly stated: StatedPrice;
 }
 
-/** The won that a price without faults means, with what it was computed from. `exchange` is not null where it is in USD.
- * `factsAsOf` is the day of the public facts that it was taken from, if it was. */
+/**
+ * The price in won of a stated price without faults, with its inputs. `exchange` is not null where
+ * the price is in USD. `factsAsOf` is the day of the public facts that it comes from, if any.
+ */
 export function buildPrice(
   price: ParsedPrice,
   exchange: ExchangeConfig | null,

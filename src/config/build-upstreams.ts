@@ -4,14 +4,15 @@ import type { ParsedFile } from './schema.ts';
 import type { SlotSettings } from './slot.ts';
 
 /**
- * What an engine gets of our own environment: enough to find programs, libraries and caches, and none of our credentials.
+ * The variables that an engine inherits: enough to find programs, libraries and caches, and no
+ * credentials.
  */
 export const inheritedVariables: readonly string[] = [
   ...['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH'],
   ...['CUDA_HOME', 'HF_HOME', 'XDG_CACHE_HOME'],
 ];
 
-/** An upstream, with what it takes from the limits written out. */
+/** An upstream, with the defaults from `limits` filled in. */
 export function buildProvider(
   provider: ParsedFile['providers'][number],
   limits: LimitsConfig,
@@ -48,7 +49,7 @@ function buildAws(provider: ParsedFile['providers'][number]): ProviderConfig['aw
   };
 }
 
-/** A local engine, with the environment and the folder that it runs in. */
+/** A local engine, with its environment and its working folder. */
 export function buildSlot(slot: ParsedFile['slots'][number], outside: Outside): SlotSettings {
   return {
     name: slot.name,
@@ -93,10 +94,12 @@ function driverOf(slot: ParsedFile['slots'][number], outside: Outside): SlotSett
   };
 }
 
-/** Where every pod finds the credential of its service account, and the certificates of its cluster. */
+/**
+ * Where every pod finds the credential of its service account, and the certificates of its cluster.
+ */
 const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** The credential of the service account goes to the cluster's own API server and to no other. */
+/** The credential of the service account goes only to the cluster's own API server. */
 function scaledDriverOf(
   k8s: NonNullable<ParsedFile['slots'][number]['k8s']>,
   outside: Outside,
@@ -123,7 +126,7 @@ function scaledDriverOf(
   };
 }
 
-/** The API server as pods are told of it; the name that every cluster has, where they are not. */
+/** The API server from the pod's environment, or the name that every cluster has. */
 function clusterUrl(env: Outside['env']): string {
   const host = env['KUBERNETES_SERVICE_HOST'];
   const port = env['KUBERNETES_SERVICE_PORT'] ?? '443';

@@ -9,7 +9,10 @@ import { instantOf } from './schema-models.ts';
 type ParsedModel = ParsedFile['models'][number];
 type ParsedCandidate = NonNullable<ParsedModel['candidates']>[number];
 
-/** The configuration that a file without faults means: names of ours, money as integers, what is inherited written out. */
+/**
+ * The configuration of a valid file: our member names, money as integers, inherited values filled
+ * in.
+ */
 export function buildConfig(file: ParsedFile, outside: Outside, metadata: AppliedMetadata | null): Config {
   const exchange: ExchangeConfig | null =
     file.exchange === undefined
@@ -68,7 +71,10 @@ function buildLimits(limits: ParsedFile['limits']): Config['limits'] {
   };
 }
 
-/** The day of the facts that the model's price was taken from; null when the file states it. */
+/**
+ * The day of the public facts that the model's price comes from; null when the file states the
+ * price.
+ */
 function factsPriceDay(id: string, metadata: AppliedMetadata | null): string | null {
   const taken = metadata?.models.find((one) => one.id === id && one.members.includes('price'));
   return metadata === null || taken === undefined ? null : metadata.asOf;
@@ -114,7 +120,7 @@ function buildModel(
   };
 }
 
-/** The candidates of a row; a row that names its one provider or slot itself has that one. */
+/** The candidates of a row; a row with its own `provider` or `slot` has that one candidate. */
 function candidatesOf({ id, candidates, provider, slot, model }: ParsedModel): readonly ParsedCandidate[] {
   if (candidates !== undefined) return candidates;
   const [author, ...rest] = id.split('/');
@@ -137,7 +143,7 @@ function buildCandidate(
   return {
     target: targetOf(candidate, model),
     contextLength,
-    // What is inherited may be more than a smaller context holds.
+    // The inherited value may exceed a smaller context.
     maxCompletionTokens: most === null ? null : Math.min(most, contextLength),
     inputModalities: candidate.input_modalities ?? model.input_modalities,
     supportedParameters: candidate.supported_parameters ?? model.supported_parameters ?? null,

@@ -4,24 +4,27 @@ import type { Secret } from './secret.ts';
 import type { SlotSettings } from './slot.ts';
 import type { ParameterOverrides, Variant } from './variants.ts';
 
-/** How long the journal keeps what is settled at most for standbys that lack it, where the file does not say how long. */
+/** The default for how long the journal keeps settlements that a standby may lack. */
 export const defaultKeepSettledMs = 600_000;
 
-/** What `naru.yaml` says, with every default filled in and every reference checked (spec:operator/2.1). Frozen all through. */
+/**
+ * The content of `naru.yaml`, with every default filled in and every reference checked
+ * (spec:operator/2.1). Deeply frozen.
+ */
 export interface Config {
   readonly listen: Address;
-  /** Where `/metrics` and `/route` answer: always a loopback address. */
+  /** Serves `/metrics` and `/route`: always a loopback address. */
   readonly admin: Address;
   readonly database: { readonly url: 'embedded' | Secret };
   readonly edge: {
     readonly rateLimit: 'builtin' | 'external';
-    /** Addresses and CIDRs whose `X-Forwarded-For` is believed. */
+    /** Addresses and CIDRs whose `X-Forwarded-For` is trusted. */
     readonly trustedProxies: readonly string[];
   };
   readonly keys: {
-    /** What every plaintext key begins with, such as `sk-naru-`. */
+    /** The prefix of every plaintext key, such as `sk-naru-`. */
     readonly prefix: string;
-    /** Keys of an account that are not revoked. */
+    /** Maximum number of keys of an account that are not revoked. */
     readonly maxPerAccount: number;
   };
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' };
@@ -29,10 +32,13 @@ export interface Config {
   readonly routing: RoutingConfig;
   readonly settlement: {
     readonly ack: 'journal' | 'database';
-    /** Null: as long as the journal decides by the standbys that it sees. */
+    /** Null: the journal decides by the standbys that it sees. */
     readonly keepSettledMs: number | null;
   };
-  /** How USD prices became won; null when the file states no rate, and then no price is in USD. */
+  /**
+   * How USD prices are converted to won; null when the file states no rate, and then no price is in
+   * USD.
+   */
   readonly exchange: ExchangeConfig | null;
   readonly providers: readonly ProviderConfig[];
   readonly slots: readonly SlotSettings[];
@@ -42,7 +48,7 @@ export interface Config {
     /** Null: nothing is synced. */
     readonly syncKey: Secret | null;
     readonly samples: boolean;
-    /** The API that the datasets are read from, without a slash at its end. */
+    /** The API that the datasets are read from, without a trailing slash. */
     readonly baseUrl: string;
   };
 }
@@ -55,55 +61,58 @@ export interface Address {
 
 /** The limits of spec:errors/7 and spec:errors/8. */
 export interface LimitsConfig {
-  /** An account whose balance is below minus this much is refused. Never negative. */
+  /** An account whose balance is below minus this amount is refused. Never negative. */
   readonly debtFloorKrw: Krw;
   /** From the request to its first upstream byte, over all candidates. */
   readonly upstreamTimeoutMs: number;
   readonly connectTimeoutMs: number;
-  /** From the request to a provider to the first byte of its response; null when the file does not say. */
+  /** From the request to one provider to the first byte of its response; null: not set. */
   readonly firstByteTimeoutMs: number | null;
-  /** The same while another candidate is left, when the file does not say: of a streamed request and of a whole one. */
+  /**
+   * The default of that while another candidate is left: for a streamed request and for a
+   * non-streamed one.
+   */
   readonly fallbackStreamMs: number;
   readonly fallbackWholeMs: number;
   readonly streamIdleTimeoutMs: number;
-  /** Of the calls to all candidates of a request together, to the last byte; null: no such limit. */
+  /** For the calls to all candidates of a request together, to the last byte; null: no limit. */
   readonly totalTimeoutMs: number | null;
   readonly drainTimeoutMs: number;
-  /** The same after an error that nothing caught. */
+  /** The same after an uncaught error. */
   readonly crashDrainTimeoutMs: number;
   readonly coldWaitMs: number;
   readonly keepAliveCommentMs: number;
   readonly bodyBytes: number;
-  /** What all requests of the server may hold in memory; null: derived from the machine. */
+  /** The memory that all requests of the server may use; null: derived from the machine. */
   readonly memoryBytes: number | null;
-  /** The share of it that one address, or one key, may hold. */
+  /** The share of it for one address, or one key. */
   readonly clientMemoryPercent: number;
-  /** 0: a body may come as slowly as it likes. */
+  /** 0: any pace. */
   readonly minBodyBytesPerSecond: number;
-  /** Of one address, or one key; 0: as fast as they come. */
+  /** Per address, or per key; 0: unlimited. */
   readonly bodyBytesPerSecond: number;
   readonly connectionsPerClient: number;
   readonly requestsPerSecond: number;
   readonly burst: number;
 }
 
-/** When a candidate is tried later than others, because of how it did lately. */
+/** When a candidate is demoted because of its recent results. */
 export interface RoutingConfig {
-  /** Failures in a row that open a candidate's circuit. */
+  /** Consecutive failures that open a candidate's circuit. */
   readonly circuitFailures: number;
   readonly circuitOpenMs: number;
   readonly maxCircuitOpenMs: number;
-  /** After a 429 that does not say for how long. */
+  /** After a 429 without a valid `Retry-After`. */
   readonly coolDownMs: number;
-  /** The longest `Retry-After` that is believed. */
+  /** The longest `Retry-After` that is accepted. */
   readonly maxCoolDownMs: number;
 }
 
-/** Decimal text as the file states it, so that the rate can be recorded and recomputed exactly. */
+/** Decimal text as stated in the file, so that the rate can be recorded and recomputed exactly. */
 export interface ExchangeConfig {
   /** Won for one US dollar. */
   readonly usdKrw: string;
-  /** What is added on conversion, in percent. */
+  /** Added on conversion, in percent. */
   readonly marginPercent: string;
 }
 
@@ -112,15 +121,18 @@ export interface ProviderConfig {
   readonly slug: string;
   readonly name: string;
   readonly dialect: 'openai' | 'anthropic' | 'google' | 'bedrock';
-  /** Which API that speaks `openai` it is; null: the host of `baseUrl` tells. */
+  /** The API with the dialect `openai`; null: determined by the host of `baseUrl`. */
   readonly variant: Variant | null;
-  /** What becomes of single parameters whatever the API is known to take: another name, `drop` or `keep`. */
+  /** Overrides of single parameters, whatever the API accepts: another name, `drop` or `keep`. */
   readonly parameters: ParameterOverrides;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
   /** Null: requests carry no credential. */
   readonly apiKey: Secret | null;
-  /** What requests to AWS are signed with; null for every dialect but `bedrock`, where `apiKey` or the two keys are there. */
+  /**
+   * Credentials to sign AWS requests; null for every dialect but `bedrock`, which has `apiKey` or
+   * the two keys.
+   */
   readonly aws: {
     readonly region: string;
     readonly accessKeyId: Secret | null;
@@ -132,7 +144,7 @@ export interface ProviderConfig {
   /** The provider's own, else that of `limits`. */
   readonly connectTimeoutMs: number;
   /** The provider's own, else that of `limits`. */
-  /** Null: `limits` decide. */
+  /** Null: `limits` apply. */
   readonly firstByteTimeoutMs: number | null;
   /** Sockets to this provider at once; null: no limit. */
   readonly maxConnections: number | null;
@@ -141,13 +153,13 @@ export interface ProviderConfig {
   readonly statusPageUrl: string | null;
 }
 
-/** What the slots may use of a GPU. */
+/** The memory of a GPU that the slots may use. */
 export interface GpuConfig {
   readonly id: string;
   readonly vramMb: number;
 }
 
-/** What goes into or comes out of a model. */
+/** A kind of input or output of a model. */
 export type Modality = 'text' | 'image' | 'file' | 'audio' | 'video';
 
 /** A model of the catalogue (spec:operator/2.1, `models:`). */
@@ -162,23 +174,23 @@ export interface ModelConfig {
   readonly maxCompletionTokens: number | null;
   readonly inputModalities: readonly Modality[];
   readonly outputModalities: readonly Modality[];
-  /** Null: nothing is declared, so every known parameter is passed on. */
+  /** Null: not declared, so every known parameter is passed on. */
   readonly supportedParameters: readonly string[] | null;
-  /** Under their names on the wire; null when not stated. */
+  /** By their API names; null when not stated. */
   readonly defaultParameters: Readonly<Record<string, number>> | null;
   readonly huggingFaceId: string | null;
   /** `YYYY-MM-DD`. */
   readonly knowledgeCutoff: string | null;
   readonly tokenizer: string | null;
-  /** What the listing shows: the model's own price, else that of its first candidate. */
+  /** Shown in the listing: the model's own price, else that of its first candidate. */
   readonly price: Price;
   /** At least one, in the order of the file. */
   readonly candidates: readonly CandidateConfig[];
 }
 
 /**
- * What the file says a price is, so that the rates can be computed again. Amounts are plain decimal text without needless
- * zeros (`0.15`), for as many units as `per` says; `request` is for one request.
+ * A price as stated, so that the rates can be recomputed. Amounts are plain decimal text without
+ * redundant zeros (`0.15`), for as many units as `per` states; `request` is for one request.
  */
 export interface StatedPrice {
   readonly currency: 'KRW' | 'USD';
@@ -186,37 +198,42 @@ export interface StatedPrice {
   readonly prompt: string;
   readonly completion: string;
   readonly request: string;
-  /** Null: `prompt` holds. */
+  /** Null: `prompt` applies. */
   readonly cacheRead: string | null;
-  /** Null: `prompt` holds. */
+  /** Null: `prompt` applies. */
   readonly cacheWrite: string | null;
   /** Won for one dollar when it was converted; null for a price in won. */
   readonly usdKrw: string | null;
   /** Added on conversion, in percent; null for a price in won. */
   readonly marginPercent: string | null;
-  /** The day of the public facts that it was taken from (`YYYY-MM-DD`); null when the file states it. */
+  /**
+   * The day of the public facts that it comes from (`YYYY-MM-DD`); null when the file states it.
+   */
   readonly factsAsOf: string | null;
 }
 
-/** One way to serve a model. What it does not state itself is the model's. */
+/** One way to serve a model. Values that it does not state are the model's. */
 export interface CandidateConfig {
   readonly target:
     | { readonly kind: 'slot'; readonly slot: string }
-    /** `model` is the upstream's name for it; the model's id when the file does not say. */
+    /** `model` is the upstream's name of the model; the model's id by default. */
     | { readonly kind: 'provider'; readonly provider: string; readonly model: string };
   readonly contextLength: number;
   readonly maxCompletionTokens: number | null;
   readonly inputModalities: readonly Modality[];
   readonly supportedParameters: readonly string[] | null;
-  /** As those of its provider, over them. */
+  /** As those of its provider, and taking precedence. */
   readonly parameters: ParameterOverrides;
   readonly quantization: string | null;
   readonly price: Price;
   readonly stated: StatedPrice;
-  /** ≥ 0, relative to the neighbours that state one too; 0: only when nothing else is left; null: not stated. */
+  /** ≥ 0, relative to the neighbours with a weight; 0: tried last; null: not stated. */
   readonly weight: number | null;
-  /** Whether the upstream may keep or learn from prompts: false for a slot, true for a provider without `zdr`, unless stated. */
+  /**
+   * Whether the upstream may store prompts or train on them: by default false for a slot, true for
+   * a provider without `zdr`.
+   */
   readonly dataCollection: boolean;
-  /** Whether nothing is retained: true for a slot, false for a provider, unless stated. */
+  /** Whether the upstream retains no data: by default true for a slot, false for a provider. */
   readonly zdr: boolean;
 }

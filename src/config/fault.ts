@@ -1,6 +1,9 @@
 import { echoed } from '../errors/echo.ts';
 
-/** One thing that is wrong with the configuration file. Line and column count from 1; a column is a UTF-16 unit, as in editors. */
+/**
+ * One error in the configuration file. Line and column count from 1; a column is a UTF-16 unit, as
+ * in editors.
+ */
 export interface Fault {
   readonly line: number;
   readonly column: number;
@@ -9,15 +12,15 @@ export interface Fault {
   readonly message: string;
 }
 
-/** Where a value stands in the file, from the root. */
+/** The location of a value in the file, from the root. */
 export type Path = readonly (string | number)[];
 
-/** `models[0].price.prompt`; a name that is no plain word is quoted: `slots[0].env["A B"]`. */
+/** `models[0].price.prompt`; a name that is not a plain word is quoted: `slots[0].env["A B"]`. */
 export function pathText(path: Path): string {
   return path.map(stepText).join('').replace(/^\./, '');
 }
 
-/** The line an operator reads: `naru.yaml:12:7 models[0].price.prompt: is missing`. */
+/** The line that an operator reads: `naru.yaml:12:7 models[0].price.prompt: is missing`. */
 export function faultText(file: string, fault: Fault): string {
   const where = `${file}:${fault.line}:${fault.column}`;
   const [path, message] = [echoed(fault.path), echoed(fault.message)];

@@ -3,12 +3,12 @@ import { isFinerThanMicroWon, type Krw, krwFromDecimal } from '../money/krw.ts';
 import { Secret } from './secret.ts';
 
 /**
- * The kinds of value that members have. Every scalar arrives as the text that stands in the file, so each kind reads text;
- * `json` is what editors are told instead (`json-schema.ts`).
+ * The value types of members. Every scalar arrives as its text in the file, so each type parses
+ * text; `json` is the type for editors (`json-schema.ts`).
  */
 export type Field<T> = z.ZodType<T, string>;
 
-/** Why a text is not a value of its kind: ends the sentence "limits.burst …". */
+/** Why a text is invalid: completes the sentence "limits.burst …". */
 class Invalid {
   readonly message: string;
 
@@ -17,10 +17,10 @@ class Invalid {
   }
 }
 
-/** What editors are told where a value may also come from outside the file. */
+/** The pattern for editors where a value may also come from outside the file. */
 const outside = '\\$\\{|^file:';
 
-/** A whole number within bounds, both included. */
+/** A whole number within inclusive bounds. */
 export function integer(description: string, least: number, most: number): Field<number> {
   const range = `must be a whole number from ${least} to ${most}`;
   const json = { type: ['integer', 'string'], minimum: least, maximum: most, pattern: outside };
@@ -30,7 +30,7 @@ export function integer(description: string, least: number, most: number): Field
   });
 }
 
-/** A number that is not money, within bounds, both included. */
+/** A number that is not money, within inclusive bounds. */
 export function number(description: string, least: number, most: number): Field<number> {
   const json = { type: ['number', 'string'], minimum: least, maximum: most, pattern: outside };
   return field(description, json, (text) => {
@@ -49,7 +49,7 @@ export function flag(description: string): Field<boolean> {
   );
 }
 
-/** An exact decimal number that is not negative, kept as its text: prices and rates of exchange. */
+/** An exact, non-negative decimal number, kept as text: prices and exchange rates. */
 export function decimal(description: string, least: 'zero' | 'above zero' = 'zero'): Field<string> {
   const json = { type: ['number', 'string'], [least === 'zero' ? 'minimum' : 'exclusiveMinimum']: 0 };
   const wanted =
@@ -78,7 +78,7 @@ export function text(description: string): Field<string> {
   return shaped(description, /^[^\0]{1,20000}$/su, 'must be text of 1 to 20,000 characters');
 }
 
-/** Text of a form; `wanted` ends the sentence "slots[0].name …". */
+/** Text of a pattern; `wanted` completes the sentence "slots[0].name …". */
 export function shaped(description: string, form: RegExp, wanted: string): Field<string> {
   return field(description, { type: ['string', 'number'] }, (value) =>
     form.test(value) ? value : new Invalid(wanted),
@@ -86,8 +86,8 @@ export function shaped(description: string, form: RegExp, wanted: string): Field
 }
 
 /**
- * Text that a check approves: `check` returns what to say when it does not, and null when it does. What it disapproves of is
- * not quoted, since a URL may carry a password.
+ * Text that a check accepts: `check` returns the error message, or null. A rejected value is not
+ * quoted, because a URL may contain a password.
  */
 export function checked(description: string, check: (value: string) => string | null): Field<string> {
   return unquotedField(description, (value) => {
@@ -96,7 +96,7 @@ export function checked(description: string, check: (value: string) => string | 
   });
 }
 
-/** A credential: printable ASCII, since it travels in a header. It is never quoted in a message. */
+/** A credential: printable ASCII, because it is sent in a header. Never quoted in a message. */
 export function secret(description: string): Field<Secret> {
   return unquotedField(description, (value) =>
     /^[\x20-\x7e]{1,8192}$/.test(value)
@@ -115,7 +115,7 @@ export function secretOrNothing(description: string): Field<Secret | null> {
   });
 }
 
-/** `embedded`, or the URL of a PostgreSQL server, which may carry a password. */
+/** `embedded`, or the URL of a PostgreSQL server, which may contain a password. */
 export function databaseUrl(description: string): Field<'embedded' | Secret> {
   return unquotedField(description, (value) => {
     if (value === 'embedded') return value;
@@ -130,7 +130,7 @@ export function choice<const W extends string>(description: string, message: rea
   return z.enum(message).meta({ description, json: { ...json, description } });
 }
 
-/** A member that may be left out, and the text that then stands for it. */
+/** An optional member, and its default as text. */
 export function withDefault<S extends z.ZodType<unknown, string>>(
   schema: S,
   standIn: string,
@@ -147,7 +147,7 @@ export function withDefault<S extends z.ZodType<unknown, string>>(
   return z.prefault(schema, standIn as never).meta({ ...meta, json: { ...json, default: asJson } });
 }
 
-/** A mapping with these members and no others. */
+/** A mapping with exactly these members. */
 export function object<const S extends z.core.$ZodLooseShape>(
   description: string,
   shape: S,
@@ -163,7 +163,10 @@ export function list<S extends z.ZodType>(description: string, item: S, least = 
   return z.array(item).min(least).meta({ description });
 }
 
-/** The names that a section knows travel in the message of the issue: nothing else of it leads back to the section. */
+/**
+ * The message of the issue contains the member names of the section: nothing else in it identifies
+ * the section.
+ */
 function knownMembers(code: string | undefined, shape: object): string | undefined {
   return code === 'unrecognized_keys' ? Object.keys(shape).join(' ') : undefined;
 }

@@ -1,15 +1,17 @@
 import { dirname, isAbsolute, join } from 'node:path';
 
-/** What values of the file may be taken from. */
+/** The outside sources of values in the file. */
 export interface Outside {
-  /** The path of the configuration file itself; relative paths begin in its folder. */
+  /** The path of the configuration file itself; relative paths start at its folder. */
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The text of a file; throws when it cannot be read. */
   readonly readFile: (path: string) => string;
 }
 
-/** A value with everything put in, or why that cannot be had. `fromOutside` tells that something was. */
+/**
+ * A value after interpolation, or an error. `fromOutside` is true when something was interpolated.
+ */
 export type Interpolated =
   | { readonly ok: true; readonly text: string; readonly fromOutside: boolean }
   | { readonly ok: false; readonly message: string };
@@ -19,8 +21,8 @@ const maxFileBytes = 65_536;
 const misspelt = 'a variable is written ${NAME}, in letters, digits and _; write $${ for a plain ${';
 
 /**
- * Puts environment variables for `${NAME}` (`$${` stands for a plain `${`); a value that begins with `file:` becomes the
- * trimmed content of that file, in which nothing is put in any more (spec:operator/2.2).
+ * Replaces `${NAME}` by environment variables (`$${` is a literal `${`). A value that begins with
+ * `file:` becomes the trimmed content of that file, which is not interpolated (spec:operator/2.2).
  */
 export function interpolate(source: string, outside: Outside): Interpolated {
   if (!source.startsWith('file:')) return withVariables(source, outside);
@@ -28,7 +30,7 @@ export function interpolate(source: string, outside: Outside): Interpolated {
   return named.ok ? withFile(named.text.trim(), outside) : named;
 }
 
-/** A path of the file, seen from the folder of the file. */
+/** A path in the file, relative to the folder of the file. */
 export function relativeToConfig(path: string, configPath: string): string {
   return isAbsolute(path) ? path : join(dirname(configPath), path);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { rootSchema } from './schema.ts';
 
-/** A JSON Schema, as far as this one needs to be read back. */
+/** The parts of JSON Schema that are read here. */
 export interface JsonSchema {
   readonly description?: string;
   readonly type?: string | readonly string[];
@@ -27,7 +27,7 @@ export function jsonSchema(): JsonSchema {
   return { $schema, title: 'naru.yaml', ...rest } as JsonSchema;
 }
 
-/** The reader takes every scalar as text; an editor sees numbers and booleans, and is told of those. */
+/** The loader reads every scalar as text; an editor needs numbers and booleans. */
 function forEditors(schema: Record<string, unknown>): void {
   const described = schema['json'];
   if (described !== undefined) {
@@ -35,7 +35,7 @@ function forEditors(schema: Record<string, unknown>): void {
     Object.assign(schema, described);
   }
   const standIn = schema['default'];
-  // A section that may be left out shows the defaults of its members, not an empty mapping.
+  // An optional section shows the defaults of its members, not an empty mapping.
   if (
     typeof standIn === 'object' &&
     standIn !== null &&

@@ -11,21 +11,22 @@ import { rootSchema } from './schema.ts';
 import { addSchemaFaults } from './schema-faults.ts';
 import { memberOf, membersOf, textOf } from './tree.ts';
 
-/** A file's text and all that it may take from outside of itself. */
+/** A file's text and its outside sources. */
 export interface ConfigSource extends Outside {
   readonly text: string;
-  /** Where public facts are when the file does not say; absent: nowhere. */
+  /** The default source of public facts; absent: none. */
   readonly metadata?: ModelMetadataSource;
 }
 
-/** A configuration without a fault, or every fault of the file, from its top to its end. */
+/** A valid configuration, or every fault of the file, from top to bottom. */
 export type LoadedConfig =
   | { readonly ok: true; readonly config: Config; readonly metadata: AppliedMetadata | null }
   | { readonly ok: false; readonly faults: readonly Fault[] };
 
 /**
- * Reads a `naru.yaml` (spec:operator/2.1). A text that is not YAML is told of alone; otherwise all faults come at once.
- * No message quotes what came from an environment variable or a file, or a credential. Never throws.
+ * Loads a `naru.yaml` (spec:operator/2.1). YAML syntax errors are reported on their own; otherwise
+ * all faults are reported at once. No message quotes a value from an environment variable or a
+ * file, or a credential. Never throws.
  */
 export function loadConfig(source: ConfigSource): LoadedConfig {
   const { tree: read, sourceMap } = readYaml(source.text, source);
@@ -41,7 +42,9 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
   return { ok: false, faults: sourceMap.faults() };
 }
 
-/** The path of the file of facts that a text names (`facts.file`); null when it names none, or is not YAML. */
+/**
+ * The path of the facts file in a text (`facts.file`); null when there is none, or it is not YAML.
+ */
 export function factsFileOf(source: ConfigSource): string | null {
   const { tree } = readYaml(source.text, source);
   const named = textOf(membersOf(memberOf(membersOf(tree), 'facts')), 'file');
@@ -55,7 +58,7 @@ function factsSourceOf(tree: Tree, source: ConfigSource): ModelMetadataSource | 
   return { read: () => source.readFile(path), origin: path };
 }
 
-/** What serves without a file: the configuration that an empty one means. */
+/** The configuration without a file, equal to that of an empty file. */
 export function defaultConfig(): Config {
   const loaded = loadConfig({
     text: '',

@@ -1,10 +1,10 @@
-/** ` (did you mean "openai"?)` when one of the known words is near enough to be meant; empty otherwise. */
+/** ` (did you mean "openai"?)` when a known word is similar enough; empty otherwise. */
 export function hint(word: string, known: Iterable<string>): string {
   const meant = nearest(word, known);
   return meant === null ? '' : ` (did you mean "${meant}"?)`;
 }
 
-/** Longer words are not compared letter by letter: no member or name is that long by mistake. */
+/** Longer words are not compared letter by letter: no typo of a member or name is that long. */
 const maxWordLength = 80;
 
 function nearest(word: string, known: Iterable<string>): string | null {
@@ -19,12 +19,15 @@ function nearest(word: string, known: Iterable<string>): string | null {
   return best;
 }
 
-/** `baseUrl`, `base-url` and `base_url` are the same word to a person. */
+/** Normalizes `baseUrl`, `base-url` and `base_url` to the same word. */
 function plainOf(word: string): string {
   return word.toLowerCase().replaceAll(/[-_.\s]/g, '');
 }
 
-/** How many letters must be put in, taken out, changed or swapped with their neighbour to get from one word to the other. */
+/**
+ * The edit distance: how many letters must be inserted, deleted, replaced or swapped with a
+ * neighbour.
+ */
 function distanceBetween(from: string, to: string): number {
   let before: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);

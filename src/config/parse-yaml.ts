@@ -3,7 +3,10 @@ import type { SourceMap } from './source-map.ts';
 
 const tooDeep = 'the file is nested too deeply';
 
-/** The text as YAML, every scalar a text; null when it is not YAML, and then `places` has the faults. Fills `lines`. */
+/**
+ * Parses YAML with every scalar as text; null when it is not YAML, and then `sourceMap` has the
+ * faults. Fills `lines`.
+ */
 export function parseYaml(text: string, lines: LineCounter, sourceMap: SourceMap): Document.Parsed | null {
   const document = documentOf(hideVariables(text), lines);
   if (document === null) sourceMap.addAt(0, [], tooDeep);
@@ -11,7 +14,7 @@ export function parseYaml(text: string, lines: LineCounter, sourceMap: SourceMap
   return sourceMap.faults().length === 0 ? document : null;
 }
 
-/** The characters of a scalar as they stand in the file, without quotes and escapes. */
+/** The characters of a scalar in the file, without quotes and escapes. */
 export function sourceOf(scalar: Scalar): string {
   return showVariables(scalar.source ?? String(scalar.value));
 }
@@ -31,7 +34,7 @@ function documentOf(text: string, lineCounter: LineCounter): Document.Parsed | n
   }
 }
 
-/** One fault for a line: what follows on it is mostly the parser's confusion about the first. */
+/** One fault per line: later ones on a line are mostly consequences of the first. */
 function addSyntaxFaults(errors: readonly YAMLError[], lines: LineCounter, sourceMap: SourceMap): void {
   const reported = new Set<number>();
   for (const error of errors) {
@@ -42,8 +45,8 @@ function addSyntaxFaults(errors: readonly YAMLError[], lines: LineCounter, sourc
 }
 
 /*
- * Inside { } and [ ] YAML would take the braces of ${NAME} for its own. They are put out of its sight while it parses, by
- * characters of the same length, so that nothing moves.
+ * Inside { } and [ ] YAML would parse the braces of ${NAME}. They are replaced during parsing by
+ * characters of the same length, so that no offset changes.
  */
 function hideVariables(text: string): string {
   return text.replaceAll(/\$\{([A-Za-z_]\w*)\}/g, '$\uE000$1\uE001');
@@ -63,7 +66,7 @@ function messageOf(error: YAMLError): string {
       return 'tags (!name) are not understood here';
     default:
       if (error.message.includes('call stack')) return tooDeep;
-      // The parser quotes what it stumbled over, and that may be a credential.
+      // The parser's message quotes the text, which may be a credential.
       return `not YAML: ${error.message.replace(/( in YAML stream)?: .*/s, '').toLowerCase()}`;
   }
 }

@@ -5,7 +5,9 @@ import { maxRate, plainDecimal, rateOf, unitsOf } from './rates.ts';
 import type { SourceMap } from './source-map.ts';
 import { has, itemsOf, type Members, memberOf, membersOf, textOf } from './tree.ts';
 
-/** Says which candidates have no price, and which prices cannot be had in won (spec:money/2.3). */
+/**
+ * Reports candidates without a price, and prices that cannot be converted to won (spec:money/2.3).
+ */
 export function addPriceFaults(file: Members, sourceMap: SourceMap, known: KnownMetadata): void {
   const exchange = exchangeOf(file);
   for (const [index, model] of itemsOf(file, 'models')) {
@@ -28,7 +30,7 @@ export function addPriceFaults(file: Members, sourceMap: SourceMap, known: Known
   }
 }
 
-/** `unstated` when there is no rate to convert with; `faulty` when there is one that the schema refuses. */
+/** `unstated` when there is no exchange rate; `faulty` when the schema rejects it. */
 function exchangeOf(file: Members): ExchangeConfig | 'unstated' | 'faulty' {
   if (!has(file, 'exchange')) return 'unstated';
   const exchange = membersOf(memberOf(file, 'exchange'));

@@ -4,7 +4,7 @@ import { has, type Members, textOf } from './tree.ts';
 
 const awsMembers = ['region', 'access_key_id', 'secret_access_key', 'session_token'];
 
-/** Says which of a provider's members its dialect demands, and which mean nothing to it. */
+/** Reports the members of a provider that its dialect requires or does not use. */
 export function addProviderFaults(provider: Members, path: Path, sourceMap: SourceMap): void {
   if (textOf(provider, 'dialect') !== 'openai' && has(provider, 'variant'))
     sourceMap.add([...path, 'variant'], 'means something for the dialect openai only', 'name');

@@ -2,23 +2,24 @@ import { decimalToScaled, divideHalfUp } from '../money/krw.ts';
 import { type Rate, rateOfPico } from '../money/price.ts';
 import type { ExchangeConfig } from './config.ts';
 
-/** How many units a stated price is for. */
+/** The number of units that a stated price is for. */
 export const unitsOf = { token: 1n, '1K': 1000n, '1M': 1_000_000n } as const;
 
 /** The highest rate: a million won per unit. It fits a PostgreSQL bigint of pico-won nine times over. */
 export const maxRate = rateOfPico(10n ** 18n);
 const picoPerWon = 10n ** 12n;
 
-/** A decimal number as it is: `digits` / 10^`decimals`. */
+/** An exact decimal number: `digits` / 10^`decimals`. */
 interface Exact {
   readonly digits: bigint;
   readonly decimals: number;
 }
 
 /**
- * The rate that a price states, in pico-won per unit: computed as a fraction and rounded once, half up, at 12 decimals of a
- * won (spec:money/2.4). In USD when there is an exchange: `usd × usd_krw × (1 + margin / 100)`.
- * Null when the text, or one of the exchange's, is no decimal number from 0 up. May be above `maxRate`.
+ * The rate of a stated price, in pico-won per unit: computed as a fraction and rounded once, half
+ * up, at 12 decimals of a won (spec:money/2.4). For USD, with an exchange: `usd × usd_krw × (1 +
+ * margin / 100)`. Null when the text, or one of the exchange's, is not a non-negative decimal
+ * number. May exceed `maxRate`.
  */
 export function rateOf(text: string, units: bigint, exchange: ExchangeConfig | null): Rate | null {
   const amount = exactOf(text);
@@ -32,8 +33,8 @@ export function rateOf(text: string, units: bigint, exchange: ExchangeConfig | n
 }
 
 /**
- * The same decimal number times 10^`power`, without sign, exponent and needless zeros: `1.50e-3` is `0.0015`. Null when the text is
- * none.
+ * The same decimal number times 10^`power`, without sign, exponent and redundant zeros: `1.50e-3`
+ * is `0.0015`. Null when the text is not one.
  */
 export function plainDecimal(text: string, power = 0): string | null {
   const exact = exactOf(text);

@@ -2,7 +2,10 @@ import { closeSync, openSync, readSync } from 'node:fs';
 
 const partBytes = 262_144;
 
-/** The text of a file. Throws what the file system says, and `EFBIG` above `maxConfigBytes`: a device such as `/dev/zero` has no end. */
+/**
+ * Reads a text file. Throws the file system's errors, and `EFBIG` above `maxConfigBytes`: a device
+ * such as `/dev/zero` is endless.
+ */
 export function readText(path: string, maxBytes: number): string {
   const file = openSync(path, 'r');
   try {

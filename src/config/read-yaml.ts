@@ -14,23 +14,24 @@ import { parseYaml, sourceOf } from './parse-yaml.ts';
 import { SourceMap } from './source-map.ts';
 
 /**
- * What a YAML text says, with every scalar as the characters that stand in the file: a number is not read here, so none
- * passes through a float. A member without a value is left out; an empty item of a list is null.
+ * A parsed YAML text, with every scalar as its characters in the file: numbers are not parsed here,
+ * so none passes through a float. A member without a value is omitted; an empty item of a list is
+ * null.
  */
 export type Tree = string | null | readonly Tree[] | { readonly [member: string]: Tree };
 
-/** A parsed text. `tree` is null when the text could not be understood at all; then there are faults. */
+/** A parsed text. `tree` is null when the text could not be parsed; then there are faults. */
 export interface ReadYaml {
   readonly tree: Tree;
   readonly sourceMap: SourceMap;
 }
 
 const maxBytes = 1_048_576;
-/** An alias that stands for aliases multiplies; a hundred uses are more than a file of people's needs. */
+/** Nested aliases multiply; more than a hundred are not needed in a hand-written file. */
 const maxAliases = 100;
 const deepest = 20;
 
-/** Parses a configuration text and puts in what it takes from outside. Never throws. */
+/** Parses a configuration text and interpolates outside values. Never throws. */
 export function readYaml(text: string, outside: Outside): ReadYaml {
   const lines = new LineCounter();
   const sourceMap = new SourceMap(lines);

@@ -10,8 +10,9 @@ import type { SourceMap } from './source-map.ts';
 import { has, itemsOf, type Members, memberOf, membersOf, textOf } from './tree.ts';
 
 /**
- * Says what is wrong between the members of the file: names given twice, names of nothing, members that exclude each other.
- * It reads the tree as it stands, whether the schema accepts it or not, so that every fault is reported at once.
+ * Reports faults between members of the file: duplicate names, unknown names, mutually exclusive
+ * members. It reads the raw tree, whether the schema accepts it or not, so that every fault is
+ * reported at once.
  */
 export function addReferenceFaults(tree: Tree, sourceMap: SourceMap, known: KnownMetadata): void {
   const file = membersOf(tree);
@@ -56,7 +57,7 @@ function addPortFaults(file: Members, sourceMap: SourceMap): void {
   sourceMap.add(path, 'listen and admin have the same port');
 }
 
-/** The names that the items of a list have, each with the index of its first bearer; a second bearer is a fault. */
+/** The names of a list's items, each with the index of its first use; a second use is a fault. */
 function addNames(file: Members, list: string, member: string, sourceMap: SourceMap): Map<string, number> {
   const names = new Map<string, number>();
   for (const [index, item] of itemsOf(file, list)) {
@@ -73,7 +74,7 @@ function addNames(file: Members, list: string, member: string, sourceMap: Source
   return names;
 }
 
-/** What makes an engine, and the driver that it means. */
+/** The members that define an engine, and the driver of each. */
 const enginesOf = { command: 'process', external: 'external', k8s: 'k8s-scale' } as const;
 
 function addSlotFaults(slot: Members, path: Path, sourceMap: SourceMap): void {
@@ -96,7 +97,10 @@ function addSlotFaults(slot: Members, path: Path, sourceMap: SourceMap): void {
   const message = [...command, ...Object.values(membersOf(memberOf(slot, 'env')))];
   const portOf = message.some((word) => typeof word === 'string' && word.includes('{port}'));
   if (!portOf)
-    sourceMap.add([...path, 'command'], 'never says {port}, so the engine cannot know where to listen');
+    sourceMap.add(
+      [...path, 'command'],
+      'does not contain {port}, so the engine does not know where to listen',
+    );
 }
 
 function addKubeFaults(k8s: Members, path: Path, sourceMap: SourceMap): void {
@@ -120,7 +124,7 @@ function addGpuFaults(slot: Members, path: Path, sourceMap: SourceMap): void {
   });
 }
 
-/** A slot for which there can never be room would wait for ever. */
+/** A slot that can never fit would wait forever. */
 function addRoomFaults(slot: Members, file: Members, path: Path, sourceMap: SourceMap): void {
   const own = memberOf(slot, 'gpus') ?? [];
   const vram = textOf(slot, 'vram_mb');
@@ -150,7 +154,7 @@ function addCandidateFaults(
   addUnknownName(candidate, 'provider', providers, path, sourceMap);
   addUnknownName(candidate, 'slot', slots, path, sourceMap);
   if (has(candidate, 'slot') && has(candidate, 'model')) {
-    sourceMap.add([...path, 'model'], "means nothing beside slot: the slot's own model does", 'name');
+    sourceMap.add([...path, 'model'], "has no effect with slot: the slot's own model is used", 'name');
   }
   if (textOf(candidate, 'zdr') === 'true' && textOf(candidate, 'data_collection') === 'true') {
     sourceMap.add([...path, 'data_collection'], 'contradicts zdr: what is not retained cannot be collected');
@@ -181,7 +185,8 @@ function addTwin(
 ): void {
   const provider = textOf(candidate, 'provider');
   const upstreamModel = textOf(candidate, 'model') ?? textOf(model, 'id');
-  // As its prices are filed: a provider a/b with the model c would pass for a provider a with the model b/c.
+  // The key of its prices: a provider a/b with the model c would collide with a provider a with the
+  // model b/c.
   const target =
     provider === undefined ? `slot/${textOf(candidate, 'slot')}` : `${provider}/${upstreamModel}`;
   const first = seen.get(target);

@@ -6,7 +6,7 @@ import type { SourceMap } from './source-map.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** Says in words, and at its place in the file, what the schema did not accept of the tree. */
+/** Reports the schema's issues as faults at their location in the file. */
 export function addSchemaFaults(issues: readonly Issue[], tree: Tree, sourceMap: SourceMap): void {
   for (const issue of issues) {
     const path = issue.path.filter((step) => typeof step !== 'symbol');
@@ -22,7 +22,7 @@ export function addSchemaFaults(issues: readonly Issue[], tree: Tree, sourceMap:
   }
 }
 
-/** What a text reads as in a message, unless nobody may see it. */
+/** A value as quoted in a message, unless it is a secret. */
 export function quoted(value: string, path: Path, sourceMap: SourceMap): string {
   if (sourceMap.isFromOutside(path)) return '';
   return `, not ${JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)}`;

@@ -22,7 +22,7 @@ import { address, cidr, httpUrl, loopbackAddress } from './validators.ts';
 const dayMs = 86_400_000;
 const maxPort = 65_535;
 
-/** Milliseconds of a limit that cannot be switched off. */
+/** Milliseconds of a limit that cannot be disabled. */
 function limitMs(description: string) {
   return integer(description, 1, dayMs);
 }
@@ -67,7 +67,7 @@ const keys = object('The keys that Naru issues.', {
   prefix: withDefault(
     shaped(
       'What every key begins with. Keys issued under another prefix are no longer accepted.',
-      // Up to 19 characters: with `mgmt-v1-` behind them the log's redaction still knows a key.
+      // Up to 19 characters: with `mgmt-v1-` appended, the log's redaction still recognizes a key.
       /^(?=.{3,19}$)sk-(?:[a-z0-9]+-){0,3}$/,
       'must be sk- and then small letters, digits and dashes, with a dash at the end, such as sk-naru-; at most 19 of them',
     ),
@@ -235,7 +235,7 @@ const metadata = object('Public facts of models, which fill in what rows of `mod
   ).optional(),
 });
 
-/** The whole vocabulary of `naru.yaml` (spec:operator/2.1), for a tree in which every scalar is text. */
+/** All members of `naru.yaml` (spec:operator/2.1), for a tree in which every scalar is text. */
 export const rootSchema = object('The configuration of Naru.', {
   listen: listen.prefault({}),
   admin: admin.prefault({}),
@@ -255,5 +255,5 @@ export const rootSchema = object('The configuration of Naru.', {
   datasets: datasets.prefault({}),
 });
 
-/** The file as the schema reads it: defaults filled in, values parsed, references not yet checked. */
+/** The parsed file: defaults filled in, values parsed, references not checked yet. */
 export type ParsedFile = z.output<typeof rootSchema>;

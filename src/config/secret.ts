@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 
 const mask = '***';
 
-/** Text that must not be shown: every way of printing it by accident prints `***`. */
+/** Text that must not be shown: every accidental way to print it prints `***`. */
 export class Secret {
   readonly #text: string;
 

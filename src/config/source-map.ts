@@ -6,7 +6,7 @@ interface SourcePosition {
   readonly valueOffset: number;
 }
 
-/** Where every value of one file stands, and what is wrong with it. */
+/** The locations of every value of one file, and its faults. */
 export class SourceMap {
   readonly #lines: LineCounter;
   readonly #sourceMap = new Map<string, SourcePosition>();
@@ -18,43 +18,49 @@ export class SourceMap {
     this.#lines = lines;
   }
 
-  /** Records where a value and its name begin, as offsets into the text. An item of a list has no name of its own. */
+  /**
+   * Records where a value and its name begin, as offsets into the text. An item of a list has no
+   * name.
+   */
   record(path: Path, valueOffset: number, nameOffset = valueOffset): void {
     this.#sourceMap.set(pathText(path), { nameOffset, valueOffset });
   }
 
-  /** Marks a value that came out of an environment variable or a file: no message may quote it. */
+  /** Marks a value from an environment variable or a file: no message may quote it. */
   markFromOutside(path: Path): void {
     this.#fromOutside.add(pathText(path));
   }
 
-  /** Whether the value at `path` came out of an environment variable or a file. */
+  /** Whether the value at `path` comes from an environment variable or a file. */
   isFromOutside(path: Path): boolean {
     return this.#fromOutside.has(pathText(path));
   }
 
-  /** A fault of a value whose content stays unknown: further faults of it would only be noise and are dropped. */
+  /** A fault of a value whose content is unknown: further faults of it are dropped. */
   addUnknown(path: Path, message: string): void {
     this.add(path, message);
     this.#unknown.add(pathText(path));
   }
 
-  /** Whether the value at `path` could not be had. */
+  /** Whether the value at `path` is unknown. */
   isUnknown(path: Path): boolean {
     return this.#unknown.has(pathText(path));
   }
 
-  /** A fault at the value, or at its name; what is not in the file is at fault where its nearest parent stands. */
+  /**
+   * Adds a fault at the value, or at its name; a missing member is reported at its nearest existing
+   * parent.
+   */
   add(path: Path, message: string, at: 'value' | 'name' = 'value'): void {
     if (this.isUnknown(path)) return;
     const position = this.#nearest(path);
     this.addAt(at === 'name' ? position.nameOffset : position.valueOffset, path, message);
   }
 
-  /** A fault at an offset into the text. */
+  /** Adds a fault at an offset into the text. */
   addAt(offset: number, path: Path, message: string): void {
     const { line, col } = this.#lines.linePos(offset);
-    // Of an empty text the counter knows no line and answers 0.
+    // For an empty text the line counter returns 0.
     this.#faults.push({ line: Math.max(1, line), column: Math.max(1, col), path: pathText(path), message });
   }
 

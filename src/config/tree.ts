@@ -3,12 +3,12 @@ import type { Tree } from './read-yaml.ts';
 /** A mapping of the file. */
 export type Members = { readonly [member: string]: Tree };
 
-/** The value as a mapping; an empty one when it is something else, which the schema then says. */
+/** The value as a mapping; an empty one for any other value, which the schema then reports. */
 export function membersOf(tree: Tree | undefined): Members {
   return typeof tree === 'object' && tree !== null && !Array.isArray(tree) ? (tree as Members) : {};
 }
 
-/** The items of a list member, each with its index; nothing when it is no list. */
+/** The items of a list member, each with its index; none when it is not a list. */
 export function itemsOf(members: Members, name: string): readonly (readonly [number, Members])[] {
   const value = memberOf(members, name);
   return Array.isArray(value) ? value.map((item: Tree, i) => [i, membersOf(item)] as const) : [];

@@ -1,8 +1,8 @@
 import { isIP, isIPv6 } from 'node:net';
 
 /*
- * Forms that no pattern can describe. Each returns what to say of a value that does not have the form, and null for one that
- * has it: what it says ends the sentence "listen.host …".
+ * Checks that no pattern can express. Each returns an error message that completes the sentence
+ * "listen.host …", or null for a valid value.
  */
 
 /** An IP address or a host name. */
@@ -14,7 +14,7 @@ export function address(value: string): string | null {
     : 'must be an IP address or a host name, without a port';
 }
 
-/** An address that only this machine reaches. */
+/** An address that is reachable only from this machine. */
 export function loopbackAddress(value: string): string | null {
   const isLoopback =
     value === 'localhost' || value === '::1' || (isIP(value) === 4 && value.startsWith('127.'));
@@ -31,7 +31,7 @@ export function cidr(value: string): string | null {
     : 'must be an IP address or a CIDR such as 10.0.0.0/8';
 }
 
-/** The root of an HTTP API. A password in it would be printed with it, so it must not have one. */
+/** The root of an HTTP API. It must not contain a password, because it is printed. */
 export function httpUrl(value: string): string | null {
   if (!/^https?:\/\//.test(value) || !URL.canParse(value))
     return 'must be a URL that begins with http:// or https://';
@@ -41,7 +41,7 @@ export function httpUrl(value: string): string | null {
   return url.search === '' && url.hash === '' ? null : 'must not have a query or a fragment';
 }
 
-/** The root of a Kubernetes API: what is sent there is a credential, so nobody on the way may read it. */
+/** The root of a Kubernetes API, which receives a credential: the connection must be encrypted. */
 export function kubeUrl(value: string): string | null {
   const message = httpUrl(value);
   if (message !== null || value.startsWith('https:')) return message;
@@ -49,7 +49,7 @@ export function kubeUrl(value: string): string | null {
   return loopbackAddress(host) === null ? null : 'must begin with https://, but for a loopback address';
 }
 
-/** A page for people to read. */
+/** The URL of a web page. */
 export function pageUrl(value: string): string | null {
   return /^https?:\/\//.test(value) && URL.canParse(value)
     ? null

@@ -174,7 +174,7 @@ test('the configuration may name the file; a refresh repairs a damaged one, and 
   assert.equal(damaged.code, 1);
   assert.match(
     damaged.out,
-    /1:\d+ facts\.file: the facts of models \(.*facts\.json\) cannot be used: it is not JSON; naru models refresh writes them anew/,
+    /1:\d+ facts\.file: the facts of models \(.*facts\.json\) cannot be used: it is not JSON; naru models refresh writes new ones/,
   );
   const from = join(place.folder, 'listing.json');
   writeFileSync(from, listing('0.0000005'));

@@ -55,7 +55,7 @@ test('a candidate names one existing target', () => {
   );
   hasFault(
     withModel(`${price}, candidates: [{ slot: s, model: m }]`),
-    "3:103 models[0].candidates[0].model: means nothing beside slot: the slot's own model does",
+    "3:103 models[0].candidates[0].model: has no effect with slot: the slot's own model is used",
   );
 });
 
@@ -111,7 +111,7 @@ test('a slot is a command or an external server', () => {
   );
   hasFault(
     'slots: [{ name: s, command: [e] }]',
-    '1:29 slots[0].command: never says {port}, so the engine cannot know where to listen',
+    '1:29 slots[0].command: does not contain {port}, so the engine does not know where to listen',
   );
 });
 

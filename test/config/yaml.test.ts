@@ -111,7 +111,7 @@ test('columns count characters, in Korean as in English', () => {
   assert.deepEqual(
     faultsOf('providers: [{ name: 나루터, slug: 한글, dialect: openai, base_url: "http://h" }]'),
     [
-      'naru.yaml:1:32 providers[0].slug: must be small letters, digits, dots, dashes and underscores, with one slash at most, not "한글"',
+      'naru.yaml:1:32 providers[0].slug: must be lower-case letters, digits, dots, dashes and underscores, with one slash at most, not "한글"',
     ],
   );
   assert.deepEqual(faultsOf('"설정": 1'), ['naru.yaml:1:1 ["설정"]: unknown member']);

@@ -12,26 +12,29 @@ import {
 /** What one row of the file takes from the public facts. */
 export interface AppliedModel {
   readonly id: string;
-  /** The members that were filled in, by their names in the file. */
+  /** The names in the file of the members that were filled in. */
   readonly members: readonly string[];
-  /** The price that was taken, in words; null when none was. */
+  /** The price that was taken, as text; null when none was. */
   readonly price: string | null;
-  /** What its provider is asked for, where the row does not say it. */
+  /** The upstream's name of the model, where the row does not state it. */
   readonly asks: string | null;
-  /** What the source charges for beside the price that was taken, and Naru cannot bill. */
+  /** Charges of the source beside that price, which Naru cannot bill. */
   readonly unbilled: readonly string[];
 }
 
-/** The facts that a configuration was read with, and what it took of them. */
+/** The public facts of a configuration, and what it takes from them. */
 export interface AppliedMetadata {
   readonly asOf: string;
   readonly source: string;
-  /** Where the file of facts is, for people. */
+  /** The location of the facts file, for people. */
   readonly origin: string;
   readonly models: readonly AppliedModel[];
 }
 
-/** A tree whose rows have what they take from the facts. `facts` is null when no row asks for any, or none can be had. */
+/**
+ * The file's tree with the facts filled in. `facts` is null when no row needs any, or none are
+ * available.
+ */
 export interface MetadataResult {
   readonly tree: Tree;
   readonly metadata: ModelMetadata | null;
@@ -44,8 +47,9 @@ const plainNames = [
 ] as const;
 
 /**
- * Fills in what the models of a file leave out: what a row states itself wins, and `facts: false` takes nothing. Facts that cannot
- * be used are a fault: nothing is served at a price that the operator did not see.
+ * Fills in the members that the models of a file omit: a row's own values take precedence, and
+ * `facts: false` takes nothing. Unusable facts are a fault: nothing is served at a price that the
+ * operator did not see.
  */
 export function applyMetadata(
   tree: Tree,
@@ -90,7 +94,7 @@ function readFacts(source: ModelMetadataSource, file: Members, sourceMap: Source
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'it cannot be read';
     const reason = error instanceof ModelMetadataError ? error.message : code;
-    const message = `the facts of models (${source.origin}) cannot be used: ${reason}; naru models refresh writes them anew`;
+    const message = `the facts of models (${source.origin}) cannot be used: ${reason}; naru models refresh writes new ones`;
     sourceMap.add(has(file, 'facts') ? ['facts', 'file'] : [], message);
     return null;
   }
@@ -102,7 +106,7 @@ function plainMembers(row: Members, fact: ModelMetadataEntry): Record<string, Tr
     const value = fact[name];
     if (value !== undefined && !has(row, name)) added[name] = Array.isArray(value) ? value : String(value);
   }
-  // A context that the row has made smaller holds no longer completion.
+  // A context that the row has made smaller also limits the completion.
   const own = Number(textOf(row, 'context_length'));
   if (own > 0 && Number(added['max_completion_tokens']) > own) added['max_completion_tokens'] = String(own);
   return added;
@@ -118,7 +122,10 @@ function priceMembers(row: Members, { price }: ModelMetadataEntry): Record<strin
   return { price: { ...Object.fromEntries(stated), currency: 'USD', per: '1M' } };
 }
 
-/** What the maker's own API calls it, for a row that is served by its maker: without the author, unless the facts say otherwise. */
+/**
+ * The maker's own name of the model, for a row that its maker serves: without the author, unless
+ * the facts state another name.
+ */
 function makerMembers(row: Members, { id, maker_model }: ModelMetadataEntry): Record<string, Tree> {
   const isMakers = textOf(row, 'provider') === id.split('/')[0] && !has(row, 'model');
   return isMakers ? { model: maker_model ?? id.slice(id.indexOf('/') + 1) } : {};

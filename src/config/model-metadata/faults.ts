@@ -5,13 +5,16 @@ import { has, type Members, textOf } from '../tree.ts';
 import type { AppliedMetadata } from './apply-metadata.ts';
 import type { ModelMetadata } from './metadata.ts';
 
-/** The facts that a file was filled from; null when it was not. */
+/** The facts that a file was filled from; null without facts. */
 export interface KnownMetadata {
   readonly metadata: ModelMetadata | null;
   readonly applied: AppliedMetadata | null;
 }
 
-/** Says what a row of `models` lacks that neither it nor the public facts state, and how it fails to say who serves it. */
+/**
+ * Reports what a row of `models` lacks that neither it nor the public facts state, and a missing or
+ * ambiguous candidate.
+ */
 export function addMetadataFaults(
   model: Members,
   path: Path,
@@ -31,13 +34,13 @@ export function addMetadataFaults(
     sourceMap.add([...path, 'price'], `is missing${metadata}: what has no price cannot be served`);
 }
 
-/** Whether the price of a model was filled in from the public facts. */
+/** Whether the price of a model comes from the public facts. */
 export function isFactPrice(model: Members, { applied: taken }: KnownMetadata): boolean {
   const id = textOf(model, 'id');
   return taken?.models.some((one) => one.id === id && one.members.includes('price')) ?? false;
 }
 
-/** Why the facts do not help, behind "is missing". */
+/** Why the facts do not help; follows "is missing". */
 function messageOf(model: Members, path: Path, sourceMap: SourceMap, { metadata }: KnownMetadata): string {
   const id = textOf(model, 'id');
   if (textOf(model, 'facts') === 'false') return ', and facts: false takes none from the public facts';

@@ -8,7 +8,7 @@ import {
   type ModelMetadataFile,
 } from './metadata.ts';
 
-/** What became of a listing: the facts in it, and how many rows were left out for which reason. */
+/** The result of reading a listing: its facts, and how many rows were skipped for each reason. */
 export interface ReadListing {
   readonly file: ModelMetadataFile;
   readonly left: ReadonlyMap<string, number>;
@@ -22,9 +22,10 @@ const unbillable = ['image', 'image_token', 'image_output', 'audio', 'audio_outp
 const maxDescriptionLength = 400;
 
 /**
- * The facts in a listing of models, the body of a `GET /models` of the API that Naru's is like: `{data: […]}`. A row that is not
- * understood is left out and counted; a text that is no whole listing, or has no row that is understood, throws a `ModelMetadataError`.
- * A file of facts is taken as it is. `known` are facts whose `maker_model` is kept, since no listing has it.
+ * The facts in a listing of models, the body of a `GET /models` of an OpenRouter-compatible API:
+ * `{data: […]}`. An invalid row is skipped and counted; an incomplete listing, or one without a
+ * valid row, throws a `ModelMetadataError`. A facts file is accepted as it is. `known` are facts
+ * whose `maker_model` is kept, because no listing has it.
  */
 export function metadataOfListing(
   json: unknown,
@@ -55,7 +56,7 @@ export function metadataOfListing(
   return { file: checkMetadata({ as_of: about.asOf, source: about.source, models }), left };
 }
 
-/** ` (3 × its id is no id here; 1 × …)`; empty when nothing was left out. */
+/** ` (3 × its id is not valid; 1 × …)`; empty when nothing was skipped. */
 export function messageOf(left: ReadonlyMap<string, number>): string {
   const message = [...left].map(([reason, count]) => `${count} × ${reason}`);
   return message.length === 0 ? '' : ` (${message.join('; ')})`;
@@ -91,8 +92,9 @@ function factOf(row: Json): ModelMetadataEntry | string {
 }
 
 /**
- * A price per token as one per million. There is none where it depends on where a request goes (`-1`), and none where all is
- * free: that is the listing's offer, not what the operator's provider asks. A cache price of zero means that none is stated.
+ * Converts a price per token to one per million. There is none where it depends on the route
+ * (`-1`), and none where everything is free: that is the listing's offer, not the price of the
+ * operator's provider. A cache price of zero counts as not stated.
  */
 function priceOf(pricing: Json): Pick<ModelMetadataEntry, 'price'> | string {
   if (pricing['prompt'] === '-1' || pricing['completion'] === '-1') return {};
@@ -145,7 +147,7 @@ function wordsIn(value: unknown): string | undefined {
   return text.length === 0 || text.length > 20_000 ? undefined : text;
 }
 
-/** The first paragraph, and of that no more than a few lines. */
+/** The first paragraph, at most a few lines of it. */
 function shortened(text: string): string {
   const [paragraph = ''] = text.split(/\n\s*\n/);
   const chars = [...paragraph];

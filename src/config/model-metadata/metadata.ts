@@ -3,8 +3,9 @@ import { modalities } from '../schema-models.ts';
 import { modelId } from '../validators.ts';
 
 /*
- * Public facts of models: how long their context is, what they take, what their makers ask for them. A file of ours, shipped with
- * Naru and replaced by `naru models refresh`; rows of naru.yaml take from it what they do not state themselves.
+ * Public facts of models: context length, inputs, and the makers' prices. The file is shipped with
+ * Naru and replaced by `naru models refresh`; rows of naru.yaml take from it what they do not
+ * state.
  */
 
 const tokens = z.int().min(1).max(1_000_000_000);
@@ -21,7 +22,7 @@ const price = z.strictObject({
   request: amount.optional(),
   cache_read: amount.optional(),
   cache_write: amount.optional(),
-  /** What the source charges for beside all this, and Naru cannot bill. */
+  /** Other charges of the source, which Naru cannot bill. */
   unbilled: z.array(z.string().min(1).max(64)).max(32).optional(),
 });
 
@@ -38,45 +39,45 @@ const modelFact = z.strictObject({
   hugging_face_id: message.optional(),
   knowledge_cutoff: day.optional(),
   tokenizer: message.optional(),
-  /** What its maker's own API calls it, where that is not the id without the author. */
+  /** The maker's own name of the model, where it is not the id without the author. */
   maker_model: message.optional(),
   price: price.optional(),
 });
 
 const factsFile = z.strictObject({ as_of: day, source: message, models: z.array(modelFact).max(100_000) });
 
-/** What is publicly known of one model. Members that are absent are unknown; prices are USD per million tokens. */
+/** The public facts of one model. Absent members are unknown; prices are USD per million tokens. */
 export type ModelMetadataEntry = z.output<typeof modelFact>;
 
-/** Facts of many models, as they stand in their file. */
+/** Facts of many models, in the format of their file. */
 export type ModelMetadataFile = z.output<typeof factsFile>;
 
 /** The facts of a file, by id. */
 export interface ModelMetadata {
-  /** The day that they are of, `YYYY-MM-DD`. */
+  /** The day of the facts, `YYYY-MM-DD`. */
   readonly asOf: string;
-  /** Where they were read, for people. */
+  /** Their source, for people. */
   readonly source: string;
   readonly models: ReadonlyMap<string, ModelMetadataEntry>;
 }
 
-/** Where a configuration takes facts from. */
+/** The source of a configuration's facts. */
 export interface ModelMetadataSource {
   /** The text of the file; throws when it cannot be read. */
   readonly read: () => string;
-  /** For people: a path, or that they came with Naru. */
+  /** For people: a path, or that they are shipped with Naru. */
   readonly origin: string;
 }
 
-/** Facts cannot be had from a text; the message says why, and fits behind "…: ". */
+/** A text has no usable facts; the message states why, and follows "…: ". */
 export class ModelMetadataError extends Error {
   override readonly name = 'ModelMetadataError';
 }
 
-/** The largest file of facts or listing of models that is read. */
+/** The maximum size of a facts file or a listing of models. */
 export const maxMetadataBytes = 33_554_432;
 
-/** The facts that a text states, in the format of ours. Throws a `ModelMetadataError`. */
+/** Parses a facts file in our format. Throws a `ModelMetadataError`. */
 export function parseMetadata(text: string): ModelMetadata {
   const checked = checkMetadata(jsonOf(text));
   return {
@@ -86,7 +87,7 @@ export function parseMetadata(text: string): ModelMetadata {
   };
 }
 
-/** The file that a parsed JSON is. Throws a `ModelMetadataError` that names the first thing wrong with it. */
+/** Validates a parsed facts file. Throws a `ModelMetadataError` with the first error. */
 export function checkMetadata(json: unknown): ModelMetadataFile {
   const checked = factsFile.safeParse(json);
   if (!checked.success) {
@@ -103,7 +104,7 @@ export function checkMetadata(json: unknown): ModelMetadataFile {
   return checked.data;
 }
 
-/** A text as JSON. Throws a `ModelMetadataError`. */
+/** Parses a text as JSON. Throws a `ModelMetadataError`. */
 export function jsonOf(text: string): unknown {
   if (text.length > maxMetadataBytes)
     throw new ModelMetadataError(`it has more than ${maxMetadataBytes} bytes`);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ModelMetadataSource } from './metadata.ts';
 
-/** The snapshot of public facts that came with this version of Naru. */
+/** The snapshot of public facts that is shipped with this version of Naru. */
 export const shippedFacts: ModelMetadataSource = {
   read: () => readFileSync(new URL('../../../data/model-metadata.json', import.meta.url), 'utf8'),
   origin: 'shipped with Naru',
