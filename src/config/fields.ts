@@ -101,7 +101,7 @@ export function secret(description: string): Field<Secret> {
   return unquotedField(description, (value) =>
     /^[\x20-\x7e]{1,8192}$/.test(value)
       ? new Secret(value)
-      : new Invalid('is empty, too long, or has characters that no HTTP header can carry'),
+      : new Invalid('is empty, too long, or contains characters that are invalid in an HTTP header'),
   );
 }
 
@@ -111,7 +111,7 @@ export function secretOrNothing(description: string): Field<Secret | null> {
     if (value === '') return null;
     return /^[\x20-\x7e]{1,8192}$/.test(value)
       ? new Secret(value)
-      : new Invalid('is too long or has characters that no HTTP header can carry');
+      : new Invalid('is too long or contains characters that are invalid in an HTTP header');
   });
 }
 

@@ -17,8 +17,8 @@ export type Interpolated =
   | { readonly ok: false; readonly message: string };
 
 const maxFileBytes = 65_536;
-// biome-ignore lint/suspicious/noTemplateCurlyInString: it speaks of our own variables, not of JavaScript's
-const misspelt = 'a variable is written ${NAME}, in letters, digits and _; write $${ for a plain ${';
+// biome-ignore lint/suspicious/noTemplateCurlyInString: it describes our own variables, not JavaScript's
+const misspelt = 'a variable is written ${NAME}, with letters, digits and _; write $${ for a literal ${';
 
 /**
  * Replaces `${NAME}` by environment variables (`$${` is a literal `${`). A value that begins with

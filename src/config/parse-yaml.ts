@@ -59,11 +59,11 @@ function showVariables(text: string): string {
 function messageOf(error: YAMLError): string {
   switch (error.code) {
     case 'TAB_AS_INDENT':
-      return 'a tab cannot indent in YAML: use spaces';
+      return 'YAML does not allow tabs for indentation: use spaces';
     case 'MULTIPLE_DOCS':
-      return 'a configuration is one YAML document: take out the second ---';
+      return 'a configuration is one YAML document: remove the second ---';
     case 'TAG_RESOLVE_FAILED':
-      return 'tags (!name) are not understood here';
+      return 'tags (!name) are not supported';
     default:
       if (error.message.includes('call stack')) return tooDeep;
       // The parser's message quotes the text, which may be a credential.

@@ -22,7 +22,7 @@ export function addPriceFaults(file: Members, sourceMap: SourceMap, known: Known
       if (!has(candidate, 'price') && !has(model, 'price')) {
         sourceMap.add(
           [...at, 'price'],
-          'is missing, and the model has none either: what has no price cannot be served',
+          'is missing, and the model has none either: a model without a price cannot be served',
         );
       }
       addRateFaults(candidate, at, exchange, sourceMap);
@@ -65,7 +65,7 @@ function addRateFaults(
     if (rate === 0n && plainDecimal(text) !== '0') {
       sourceMap.add(
         [...path, 'price', name],
-        'rounds to 0, since a rate has 12 decimals of a won per unit: what is free is written as 0',
+        'rounds to 0, because a rate has 12 decimals of a won per unit: write 0 for a free model',
       );
     }
   }

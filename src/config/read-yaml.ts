@@ -77,7 +77,7 @@ class Reader {
 
   #alias(target: unknown, path: Path): Tree {
     if (target === undefined) {
-      this.#sourceMap.addUnknown(path, 'is an alias of nothing: no anchor before it has that name');
+      this.#sourceMap.addUnknown(path, 'is an unknown alias: no anchor before it has that name');
       return null;
     }
     this.#aliases += 1;

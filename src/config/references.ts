@@ -87,7 +87,7 @@ function addSlotFaults(slot: Members, path: Path, sourceMap: SourceMap): void {
   const isExternal = way !== undefined && way !== 'command';
   if (isExternal && ways.length === 1) {
     for (const name of ['env', 'cwd', 'ready_path', 'gpus', 'vram_mb', 'replicas', 'warm_up_ms', 'sleep']) {
-      if (has(slot, name)) sourceMap.add([...path, name], `means nothing for a slot with ${way}`, 'name');
+      if (has(slot, name)) sourceMap.add([...path, name], `has no effect for a slot with ${way}`, 'name');
     }
   }
   addKubeFaults(membersOf(memberOf(slot, 'k8s')), [...path, 'k8s'], sourceMap);
@@ -108,7 +108,7 @@ function addKubeFaults(k8s: Members, path: Path, sourceMap: SourceMap): void {
     sourceMap.add(path, 'needs only one of token and token_file');
   if (textOf(k8s, 'manage') !== 'false') return;
   for (const name of ['replicas', 'api_url', 'token', 'token_file', 'ca']) {
-    if (has(k8s, name)) sourceMap.add([...path, name], 'means nothing where manage is false', 'name');
+    if (has(k8s, name)) sourceMap.add([...path, name], 'has no effect where manage is false', 'name');
   }
 }
 
@@ -134,7 +134,7 @@ function addRoomFaults(slot: Members, file: Members, path: Path, sourceMap: Sour
     const budget = textOf(gpu, 'vram_mb');
     if (id === undefined || budget === undefined || !own.includes(id) || !(Number(vram) > Number(budget)))
       continue;
-    sourceMap.add([...path, 'vram_mb'], `is more than gpus[${index}] may give (${budget})`);
+    sourceMap.add([...path, 'vram_mb'], `is more than the vram_mb of gpus[${index}] (${budget})`);
   }
   const asleep = textOf(membersOf(memberOf(slot, 'sleep')), 'vram_mb');
   if (asleep !== undefined && Number(asleep) > Number(vram))
@@ -157,7 +157,10 @@ function addCandidateFaults(
     sourceMap.add([...path, 'model'], "has no effect with slot: the slot's own model is used", 'name');
   }
   if (textOf(candidate, 'zdr') === 'true' && textOf(candidate, 'data_collection') === 'true') {
-    sourceMap.add([...path, 'data_collection'], 'contradicts zdr: what is not retained cannot be collected');
+    sourceMap.add(
+      [...path, 'data_collection'],
+      'contradicts zdr: data that is not retained cannot be collected',
+    );
   }
 }
 

@@ -45,7 +45,7 @@ function messageOf(issue: Issue, value: Tree): string {
     case 'too_small':
       return 'needs at least one item';
     case 'invalid_key':
-      return issue.issues[0]?.message ?? 'is no fitting name';
+      return issue.issues[0]?.message ?? 'is not a valid name';
     default:
       return issue.message;
   }

@@ -18,7 +18,7 @@ import { modelId } from './validators.ts';
 const maxTokens = 1_000_000_000;
 /** A kind of input or output of a model. */
 export const modalities = ['text', 'image', 'file', 'audio', 'video'] as const;
-// biome-ignore format: one word a line says no more
+// biome-ignore format: one word per line is no clearer
 const quantizations = ['int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32', 'unknown'] as const;
 
 /** The price of tokens. */

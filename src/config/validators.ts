@@ -37,7 +37,7 @@ export function httpUrl(value: string): string | null {
     return 'must be a URL that begins with http:// or https://';
   const url = new URL(value);
   if (url.username !== '' || url.password !== '')
-    return 'must not carry a user or a password: use api_key or headers';
+    return 'must not contain a user or a password: use api_key or headers';
   return url.search === '' && url.hash === '' ? null : 'must not have a query or a fragment';
 }
 
@@ -46,7 +46,7 @@ export function kubeUrl(value: string): string | null {
   const message = httpUrl(value);
   if (message !== null || value.startsWith('https:')) return message;
   const host = new URL(value).hostname.replace(/^\[|\]$/g, '');
-  return loopbackAddress(host) === null ? null : 'must begin with https://, but for a loopback address';
+  return loopbackAddress(host) === null ? null : 'must begin with https://, except for a loopback address';
 }
 
 /** The URL of a web page. */

@@ -2,7 +2,7 @@
 export const engineVariants = ['vllm', 'sglang', 'llama-server', 'ollama', 'lm-studio'] as const;
 
 /** The APIs with the dialect `openai` that are known to differ; `generic` is any other one. */
-// biome-ignore format: one word a line says no more
+// biome-ignore format: one word per line is no clearer
 export const providerVariants = ['generic', 'openai', 'azure', 'deepseek', 'moonshot', 'mistral', 'xai', 'groq', 'together', 'fireworks', 'openrouter', ...engineVariants] as const;
 
 /** The API of an upstream; `engine` is a slot that does not state its kind. */

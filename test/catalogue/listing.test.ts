@@ -115,9 +115,9 @@ test('rows that cannot be parsed are skipped and counted; the others are kept', 
   );
   assert.deepEqual(Object.fromEntries(left), {
     'it has no id': 4,
-    'its id was there before': 1,
-    'its id is none that Naru can have': 3,
-    'its price is no pair of decimal numbers': 4,
+    'its id is a duplicate': 1,
+    'its id is invalid in Naru': 3,
+    'its price is not a pair of decimal numbers': 4,
     'it has no context length': 2,
   });
   assert.match(messageOf(left), /^ \(4 × it has no id; /);

@@ -80,7 +80,7 @@ test('the first publication keeps its metadata; a refresh changes no price until
   const [report] = refreshed.rows;
   assert.equal(report.path, copy);
   assert.deepEqual(report.price_changed, ['openai/gpt-4o-mini']);
-  assert.deepEqual(report.left_out, { 'its price is no pair of decimal numbers': 1 });
+  assert.deepEqual(report.left_out, { 'its price is not a pair of decimal numbers': 1 });
   assert.ok(report.gone.length > 50);
   assert.deepEqual(await prompts(), ['0.00015'], 'nothing is published by a refresh');
   const diff = (await place.json('models', 'diff', '--config', file)).rows;

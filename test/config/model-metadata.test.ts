@@ -170,15 +170,15 @@ const faults: readonly (readonly [text: string, ...faults: readonly string[]])[]
   [
     row('id: openai/gpt-4o-mimi, provider: openai'),
     '8:5 models[0].context_length: is missing, and the public facts of 2026-01-15 do not know "openai/gpt-4o-mimi" (did you mean "openai/gpt-4o-mini"?)',
-    '8:5 models[0].price: is missing, and the public facts of 2026-01-15 do not know "openai/gpt-4o-mimi" (did you mean "openai/gpt-4o-mini"?): what has no price cannot be served',
+    '8:5 models[0].price: is missing, and the public facts of 2026-01-15 do not know "openai/gpt-4o-mimi" (did you mean "openai/gpt-4o-mini"?): a model without a price cannot be served',
   ],
   [
     row('id: qwen/qwen3-8b, slot: gpu'),
-    '8:5 models[0].price: is missing, and the public facts of 2026-01-15 do not state it either: what has no price cannot be served',
+    '8:5 models[0].price: is missing, and the public facts of 2026-01-15 do not state it either: a model without a price cannot be served',
   ],
   [
     row('id: openai/gpt-4o-mini, provider: openai, facts: false, context_length: 9'),
-    '8:5 models[0].price: is missing, and facts: false takes none from the public facts: what has no price cannot be served',
+    '8:5 models[0].price: is missing, and facts: false takes none from the public facts: a model without a price cannot be served',
   ],
   [
     withRow('{ id: openai/gpt-4o-mini, provider: openai }', ''),
@@ -190,15 +190,15 @@ const faults: readonly (readonly [text: string, ...faults: readonly string[]])[]
   ],
   [
     row('id: openai/gpt-4o-mini, provider: openai, slot: gpu'),
-    '8:49 models[0].slot: stands beside provider: needs only one of them',
+    '8:49 models[0].slot: is used together with provider: needs only one of them',
   ],
   [
     row('id: openai/gpt-4o-mini, candidates: [{ slot: gpu }], provider: openai'),
-    '8:60 models[0].provider: stands beside candidates: needs only one of them',
+    '8:60 models[0].provider: is used together with candidates: needs only one of them',
   ],
   [
     row('id: openai/gpt-4o-mini, slot: gpu, model: x'),
-    '8:42 models[0].model: means nothing without provider',
+    '8:42 models[0].model: has no effect without provider',
   ],
   [
     row('id: openai/gpt-4o-mini, provider: opena'),

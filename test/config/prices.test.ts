@@ -55,7 +55,7 @@ test('a price that rounds to 0 is rejected unless it is written as 0', () => {
     'prompt: 1, cache_write: 4e-13',
     'prompt: 1, request: 4e-13',
   ])
-    assert.match(faultsOf(withPrice(price)).join(), /rounds to 0, .* what is free is written as 0/, price);
+    assert.match(faultsOf(withPrice(price)).join(), /rounds to 0, .* write 0 for a free model/, price);
   const dollars = 'exchange: { usd_krw: 0.5 }';
   assert.match(faultsOf(withPrice('prompt: 9e-13, currency: USD', dollars)).join(), /rounds to 0/);
   for (const price of ['prompt: 0', 'prompt: 0.000, per: 1M', 'prompt: 0e5', 'prompt: 5e-13'])

@@ -18,7 +18,7 @@ function hasFaults(text: string, ...faults: readonly string[]): void {
 test('bedrock needs a region and one credential', () => {
   hasFaults(
     withProvider('dialect: bedrock'),
-    '2:5 providers[0]: needs region: bedrock is reached by region',
+    '2:5 providers[0]: needs region: bedrock endpoints are regional',
     '2:5 providers[0]: needs one of api_key and access_key_id',
   );
   hasFaults(
@@ -41,7 +41,7 @@ test('bedrock needs a region and one credential', () => {
   );
   hasFaults(
     withProvider('dialect: bedrock', 'region: us-east-1', 'api_key: k', 'session_token: t'),
-    '7:5 providers[0].session_token: needs access_key_id: it belongs to that',
+    '7:5 providers[0].session_token: needs access_key_id: it is part of that credential',
   );
   hasFaults(
     withProvider('dialect: bedrock', 'region: somewhere', 'api_key: k'),
@@ -62,8 +62,8 @@ test('members of bedrock are faults on other providers', () => {
   for (const dialect of ['openai', 'anthropic', 'google']) {
     hasFaults(
       withProvider(`dialect: ${dialect}`, 'region: us-east-1', 'access_key_id: a'),
-      '5:5 providers[0].region: means something for the dialect bedrock only',
-      '6:5 providers[0].access_key_id: means something for the dialect bedrock only',
+      '5:5 providers[0].region: applies to the dialect bedrock only',
+      '6:5 providers[0].access_key_id: applies to the dialect bedrock only',
     );
   }
 });

@@ -82,7 +82,7 @@ test('a model without candidates is a fault', () => {
 test('a missing price is a fault; the price of the candidate or of the model is enough', () => {
   hasFault(
     withModel('candidates: [{ slot: s }]'),
-    '3:55 models[0].candidates[0].price: is missing, and the model has none either: what has no price cannot be served',
+    '3:55 models[0].candidates[0].price: is missing, and the model has none either: a model without a price cannot be served',
   );
   const [model] = configOf(withModel(`candidates: [{ slot: s, ${price} }]`)).models;
   assert.equal(model?.price, model?.candidates[0]?.price);
@@ -107,7 +107,7 @@ test('a slot is a command or an external server', () => {
   );
   hasFault(
     `slots: [{ name: s, ${external}, cwd: / }]`,
-    '1:56 slots[0].cwd: means nothing for a slot with external',
+    '1:56 slots[0].cwd: has no effect for a slot with external',
   );
   hasFault(
     'slots: [{ name: s, command: [e] }]',
@@ -136,7 +136,7 @@ test('a completion cannot be longer than its context', () => {
 test('zero retention days collect no records', () => {
   hasFault(
     withModel(`${price}, candidates: [{ provider: p, zdr: true, data_collection: true }]`),
-    '3:135 models[0].candidates[0].data_collection: contradicts zdr: what is not retained cannot be collected',
+    '3:135 models[0].candidates[0].data_collection: contradicts zdr: data that is not retained cannot be collected',
   );
   const [model] = configOf(withModel(`${price}, candidates: [{ provider: p, zdr: true }]`)).models;
   assert.equal(model?.candidates[0]?.dataCollection, false);
@@ -173,7 +173,7 @@ test('a slot that no GPU can ever fit is a fault, as is a sleep that keeps more 
   const slot = (more: string): string => `slots: [{ name: s, command: ["{port}"], gpus: ["0"], ${more} }]`;
   hasFault(
     `gpus: [{ id: "0", vram_mb: 1000 }]\n${slot('vram_mb: 1001')}`,
-    '2:63 slots[0].vram_mb: is more than gpus[0] may give (1000)',
+    '2:63 slots[0].vram_mb: is more than the vram_mb of gpus[0] (1000)',
   );
   assert.deepEqual(faultsOf(`gpus: [{ id: "0", vram_mb: 1000 }]\n${slot('vram_mb: 1000')}`), []);
   assert.match(

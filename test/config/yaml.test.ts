@@ -3,17 +3,17 @@ import { test } from 'node:test';
 import { configOf, faultsOf } from './load-text.ts';
 
 test('a YAML syntax error is reported with its position', () => {
-  assert.deepEqual(faultsOf('listen:\n\tport: 1'), ['naru.yaml:2:1 a tab cannot indent in YAML: use spaces']);
+  assert.deepEqual(faultsOf('listen:\n\tport: 1'), [
+    'naru.yaml:2:1 YAML does not allow tabs for indentation: use spaces',
+  ]);
   assert.match(faultsOf('listen: { port: 1')[0] ?? '', /^naru\.yaml:1:18 not YAML: /);
   assert.match(faultsOf('listen:\n  port: 1\n host: a')[0] ?? '', /^naru\.yaml:3:\d+ not YAML: /);
   assert.deepEqual(faultsOf('log: {}\n---\nlog: {}'), [
-    'naru.yaml:2:1 a configuration is one YAML document: take out the second ---',
+    'naru.yaml:2:1 a configuration is one YAML document: remove the second ---',
   ]);
-  assert.deepEqual(faultsOf('log: { level: !secret x }'), [
-    'naru.yaml:1:15 tags (!name) are not understood here',
-  ]);
+  assert.deepEqual(faultsOf('log: { level: !secret x }'), ['naru.yaml:1:15 tags (!name) are not supported']);
   assert.deepEqual(faultsOf('log: *nothing'), [
-    'naru.yaml:1:6 log: is an alias of nothing: no anchor before it has that name',
+    'naru.yaml:1:6 log: is an unknown alias: no anchor before it has that name',
   ]);
 });
 

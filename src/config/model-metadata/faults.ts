@@ -25,13 +25,17 @@ export function addMetadataFaults(
   if (ways.length === 0)
     sourceMap.add([...path, 'candidates'], 'is missing: needs candidates, or one provider or slot');
   if (ways.length > 1)
-    sourceMap.add([...path, ways[1] ?? ''], `stands beside ${ways[0]}: needs only one of them`, 'name');
+    sourceMap.add(
+      [...path, ways[1] ?? ''],
+      `is used together with ${ways[0]}: needs only one of them`,
+      'name',
+    );
   if (has(model, 'model') && !has(model, 'provider'))
-    sourceMap.add([...path, 'model'], 'means nothing without provider', 'name');
+    sourceMap.add([...path, 'model'], 'has no effect without provider', 'name');
   const metadata = messageOf(model, path, sourceMap, known);
   if (!has(model, 'context_length')) sourceMap.add([...path, 'context_length'], `is missing${metadata}`);
   if (!has(model, 'candidates') && ways.length > 0 && !has(model, 'price'))
-    sourceMap.add([...path, 'price'], `is missing${metadata}: what has no price cannot be served`);
+    sourceMap.add([...path, 'price'], `is missing${metadata}: a model without a price cannot be served`);
 }
 
 /** Whether the price of a model comes from the public facts. */

@@ -17,7 +17,7 @@ export interface ReadListing {
 type Json = Readonly<Record<string, unknown>>;
 
 /** Prices of the listing that Naru has no unit for. */
-// biome-ignore format: one word a line says no more
+// biome-ignore format: one word per line is no clearer
 const unbillable = ['image', 'image_token', 'image_output', 'audio', 'audio_output', 'input_audio_cache', 'web_search', 'input_cache_write_1h'];
 const maxDescriptionLength = 400;
 
@@ -38,14 +38,15 @@ export function metadataOfListing(
   const body = membersOf(json);
   if ('as_of' in body) return { file: checkMetadata(json), left: new Map() };
   const rows = body['data'];
-  if (!Array.isArray(rows)) throw new ModelMetadataError('it is no listing of models: it has no list "data"');
+  if (!Array.isArray(rows))
+    throw new ModelMetadataError('it is not a listing of models: it has no list "data"');
   if (typeof membersOf(body['links'])['next'] === 'string')
-    throw new ModelMetadataError('it is one page of a listing: ask for the whole');
+    throw new ModelMetadataError('it is one page of a listing: fetch the full listing');
   const metadata = new Map<string, ModelMetadataEntry>();
   const left = new Map<string, number>();
   for (const row of rows) {
     const fact = factOf(membersOf(row));
-    const reason = typeof fact === 'string' ? fact : metadata.has(fact.id) ? 'its id was there before' : null;
+    const reason = typeof fact === 'string' ? fact : metadata.has(fact.id) ? 'its id is a duplicate' : null;
     if (reason !== null) left.set(reason, (left.get(reason) ?? 0) + 1);
     else if (typeof fact !== 'string')
       metadata.set(fact.id, { ...fact, ...makerOf(about.known.get(fact.id)) });
@@ -66,7 +67,7 @@ export function messageOf(left: ReadonlyMap<string, number>): string {
 function factOf(row: Json): ModelMetadataEntry | string {
   const id = row['id'];
   if (typeof id !== 'string') return 'it has no id';
-  if (modelId(id) !== null) return 'its id is none that Naru can have';
+  if (modelId(id) !== null) return 'its id is invalid in Naru';
   const price = priceOf(membersOf(row['pricing']));
   if (typeof price === 'string') return price;
   const architecture = membersOf(row['architecture']);
@@ -99,7 +100,7 @@ function factOf(row: Json): ModelMetadataEntry | string {
 function priceOf(pricing: Json): Pick<ModelMetadataEntry, 'price'> | string {
   if (pricing['prompt'] === '-1' || pricing['completion'] === '-1') return {};
   const [prompt, completion] = [perMillion(pricing['prompt']), perMillion(pricing['completion'])];
-  if (prompt === undefined || completion === undefined) return 'its price is no pair of decimal numbers';
+  if (prompt === undefined || completion === undefined) return 'its price is not a pair of decimal numbers';
   if (prompt === '0' && completion === '0') return {};
   const request = perMillion(pricing['request'], 0);
   const unbilled = unbillable.filter((name) => (perMillion(pricing[name]) ?? '0') !== '0');

@@ -93,7 +93,7 @@ export function checkMetadata(json: unknown): ModelMetadataFile {
   if (!checked.success) {
     const [issue] = checked.error.issues;
     throw new ModelMetadataError(
-      `${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'is no file of facts'}`,
+      `${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'is not a facts file'}`,
     );
   }
   const ids = new Set<string>();
