@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..');
 
 /** From the ground up. A file imports from its own room and from the floors below; rooms of one floor are strangers. */
 const floors: readonly (readonly string[])[] = [
-  ['errors', 'money', 'time', 'ids', 'log', 'memory'],
+  ['errors', 'money', 'time', 'ids', 'log', 'memory', 'metrics'],
   ['wire', 'config', 'journal'],
   ['store', 'dialects'],
   ['postgres', 'accounts', 'keys', 'catalogue', 'upstreams', 'slots', 'generations', 'nodes', 'datasets'],
@@ -116,6 +116,7 @@ const banned: readonly { readonly word: RegExp; readonly home: RegExp; readonly 
     home: /^main\.ts$/,
     instead: 'take what is needed as a parameter',
   },
+  { word: /from 'prom-client'/, home: /^app\/metrics\//, instead: 'report to src/metrics/observers.ts' },
   { word: /\bMath\.random\(/, home: /^$/, instead: 'take random bytes from node:crypto' },
   { word: /:\s*any\b|<any>|as any\b/, home: /^http\/route\.ts$/, instead: 'say the type' },
   { word: /\b(?:TODO|FIXME|XXX)\b/, home: /^$/, instead: 'do it, or write it down where it will be read' },

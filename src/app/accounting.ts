@@ -10,6 +10,7 @@ import { Retention } from '../ledger/segment-retention.ts';
 import type { SettlementResult, SettlementRow } from '../ledger/settlement-sql.ts';
 import { Settlements } from '../ledger/settlements.ts';
 import { describeError, type Log } from '../log/log.ts';
+import type { SettlementObserver } from '../metrics/observers.ts';
 import { type Krw, krwOfMicro } from '../money/krw.ts';
 import { ChangeFeed } from '../nodes/change-feed.ts';
 import { CreditLeases } from '../nodes/credit-leases.ts';
@@ -50,6 +51,7 @@ export interface AccountingParts {
   readonly onSuperseded?: ((error: Error) => void) | undefined;
   /** How many accounts and keys are kept in memory; `keptInMemory` unless told. */
   readonly cacheCapacity?: number;
+  readonly observer?: SettlementObserver;
 }
 
 /** Everything that knows of money and of who may spend it, kept true to the database. */
@@ -127,6 +129,7 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
     },
     onCommitted: (...committed) => takeCommitted({ accounts, keys, leases }, ...committed),
     onQuarantined: (row) => giveBack({ accounts, keys }, row),
+    observer: parts.observer,
   });
   const refusals = new Refusals({ settlements, clock });
   const recovered = await settlements.recover();

@@ -16,6 +16,7 @@ import type { Key } from '../keys/key.ts';
 import type { KeyService } from '../keys/key-service.ts';
 import type { Log } from '../log/log.ts';
 import type { TokenizerPool } from '../metering/tokenizer-pool.ts';
+import type { GenerationObserver } from '../metrics/observers.ts';
 import type { SlotAcquirer } from '../slots/contract.ts';
 import type { Database } from '../store/database.ts';
 import { type Clock, pause } from '../time/clock.ts';
@@ -41,6 +42,7 @@ export interface EndpointsParts {
   readonly engines: Engines;
   readonly lanes: SlotAcquirer;
   readonly tokens: TokenizerPool;
+  readonly observer: GenerationObserver;
   /** Whether the server ends: it takes no new connections. */
   readonly isStopping: () => boolean;
 }
@@ -88,6 +90,7 @@ function inferenceOf({
   engines,
   lanes,
   tokens,
+  observer,
 }: EndpointsParts): Parameters<typeof inferenceRoutes>[0] {
   return {
     accounts: accounting.accounts,
@@ -124,6 +127,7 @@ function inferenceOf({
     admissions: admissionsOf(accounting),
     sizes: new CompletionSizes(),
     refusals: accounting.refusals,
+    observer,
     count: (texts, enough) => tokens.count(texts, enough),
     get debtFloor() {
       return limits().debtFloorKrw;

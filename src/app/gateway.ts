@@ -1,15 +1,12 @@
 import { dispatch } from '../api/dispatch.ts';
 import type { AnyRoute } from '../api/route.ts';
 import { RouteTable } from '../api/route-table.ts';
-import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Config } from '../config/config.ts';
 import { DatasetSync } from '../datasets/sync.ts';
 import { ServerStopping } from '../errors/request-aborted.ts';
 import { ensurePartitions } from '../generations/partitions.ts';
 import { BodyRate } from '../http/body-rate.ts';
 import { ClientAddresses } from '../http/client-ip.ts';
-import { exposition, type Family } from '../http/exposition.ts';
-import { Metrics } from '../http/metrics.ts';
 import { type RateGate, RateLimit } from '../http/rate-limit.ts';
 import { type Served, serve } from '../http/serve.ts';
 import type { AdminPage, AdminServer } from '../http/serve-admin.ts';
@@ -21,6 +18,7 @@ import { MemoryBudget } from '../memory/budget.ts';
 import { TokenizerPool } from '../metering/tokenizer-pool.ts';
 import { ClockSkew } from '../nodes/clock-skew.ts';
 import { beatEveryMs } from '../nodes/node-registry.ts';
+import { labelsOf } from '../routing/health-report.ts';
 import type { SlotAcquirer } from '../slots/contract.ts';
 import type { Processes } from '../slots/drivers/processes.ts';
 import { createSlots, type Slots, type SlotsSettings } from '../slots/slots.ts';
@@ -42,10 +40,15 @@ import { endpoints } from './endpoints.ts';
 import { JobRunner } from './job-runner.ts';
 import { LiveCatalog } from './live-catalog.ts';
 import { memoryLimits } from './memory-limits.ts';
-import { budgetFamilies, gauges } from './metrics/gateway-metrics.ts';
+import { EventLoopDelay } from './metrics/event-loop-delay.ts';
+import { addGatewayMetrics } from './metrics/gateway-metrics.ts';
+import { renderPage } from './metrics/page.ts';
+import { type MetricData, Registry, readRegistry } from './metrics/registry.ts';
+import { RequestMetrics } from './metrics/request-metrics.ts';
 import { SlotMetrics } from './metrics/slot-metrics.ts';
+import { UpstreamMetrics } from './metrics/upstream-metrics.ts';
 import { MemoryRelease, releaseEveryMs } from './release-memory.ts';
-import { resendFamily, routePages, upstreamGauges } from './route-pages.ts';
+import { routePages } from './route-pages.ts';
 
 /** What a gateway is made of. */
 export interface GatewayParts {
@@ -62,6 +65,8 @@ export interface GatewayParts {
   readonly onSuperseded?: (error: Error) => void;
   /** Called once when the database lost commits that this process saw: it must end, and another one take over. */
   readonly onHistoryChanged?: () => void;
+  /** The metrics of this process, for the page; absent where many gateways share one. */
+  readonly processMetrics?: () => Promise<readonly MetricData[]>;
   /** What a worker leaves to its parent (docs/decisions/workers.md): engines, the rate of a client, and the admin port. */
   readonly parent?: ParentParts;
 }
@@ -81,7 +86,7 @@ export interface Gateway {
   readonly admin: AdminServer;
   readonly pages: Readonly<Record<string, AdminPage>>;
   /** What is on the metrics page. */
-  readonly families: () => readonly Family[];
+  readonly metrics: () => Promise<readonly MetricData[]>;
   /** None in a worker. */
   readonly slots: Slots;
   readonly settlements: Settlements;
@@ -130,12 +135,19 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   /** Those of the moment: a reload may change them. */
   const limits = (): Config['limits'] => liveCatalog.config.limits;
   onFailure(() => liveCatalog.close());
-  const accounting = await openAccounting({ ...parts, watch, debtFloor: () => limits().debtFloorKrw });
+  const registry = new Registry();
+  const observer = new RequestMetrics(registry);
+  const accounting = await openAccounting({
+    ...parts,
+    observer,
+    watch,
+    debtFloor: () => limits().debtFloorKrw,
+  });
   onFailure(() => accounting.close());
   const { accounts, keys, settlements, feed, nodes, leases } = accounting;
   const skew = new ClockSkew({ database, clock, log });
   await skew.measure();
-  const slotMetrics = new SlotMetrics();
+  const slotMetrics = new SlotMetrics(registry);
   const slots = await createSlots({
     settings: ownSlots(config, parts),
     clock,
@@ -144,6 +156,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     processes: parts.processes,
     observer: slotMetrics,
   });
+  slotMetrics.show(() => slots.statuses());
   onFailure(() => slots.close());
   const engines = new Engines(() => limits().connectTimeoutMs);
   const tokens = new TokenizerPool({ clock, log });
@@ -169,9 +182,9 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     engines,
     lanes: parent?.lanes ?? slots,
     tokens,
+    observer,
     isStopping: () => isStopping,
   });
-  const metrics = new Metrics();
   const table = new RouteTable(routes);
   const dispatching = {
     table,
@@ -218,7 +231,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       idleWhileStoppingMs:
         config.edge.trustedProxies.length > 0 ? proxyIdleMs : parent === undefined ? 0 : leavingIdleMs,
       parser,
-      metrics,
+      observer,
       clock,
       log,
     },
@@ -227,17 +240,16 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   onFailure(() => server.close());
   await nodes.serveAt(`${config.listen.host}:${server.port}`);
   let alarms = await readAlarms(database);
-  const families = (): readonly Family[] => [
-    ...budgetFamilies(budget),
-    ...metrics.families([
-      ...gauges(server, accounting, alarms, skew),
-      ...upstreamGauges(liveCatalog.catalogue, health),
-    ]),
-    resendFamily(liveCatalog.catalogue, health),
-    ...slotMetrics.families(slots.statuses()),
+  addGatewayMetrics(registry, { server, accounting, alarms: () => alarms, skew, budget });
+  new UpstreamMetrics(registry, { catalogue: () => liveCatalog.catalogue, health });
+  const loopDelay = new EventLoopDelay(registry, clock);
+  onFailure(async () => loopDelay.close());
+  const metrics = async (): Promise<readonly MetricData[]> => [
+    ...(await readRegistry(registry)),
+    ...((await parts.processMetrics?.()) ?? []),
   ];
   const pages = {
-    '/metrics': () => exposition(families()),
+    '/metrics': async () => renderPage([await metrics()]),
     ...routePages(parts.dataDir, () => liveCatalog.catalogue, health),
   };
   const admin = parent === undefined ? await openAdmin(pages, config.admin) : noAdmin;
@@ -278,7 +290,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       return limits();
     },
     pages,
-    families,
+    metrics,
     slots,
     settlements,
     health,
@@ -286,12 +298,14 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     async reload(next) {
       await liveCatalog.apply(next, () => slots.prepare(ownSlots(next, parts)));
       health.keepOnly(labelsOf(liveCatalog.catalogue));
+      observer.keepOnly(new Set(liveCatalog.catalogue.models.map(({ id }) => id)));
       budgetLimits = memoryLimits(limits(), parent?.workers ?? 1);
     },
     async close(abort) {
       isStopping = true;
       await drain(server, limits().drainTimeoutMs, clock, abort);
       jobs.close();
+      loopDelay.close();
       await datasetSync.close();
       await server.close();
       await tokens.close();
@@ -326,11 +340,6 @@ function healthLimits({ routing }: Config): HealthLimits {
     coolDownMs: routing.coolDownMs,
     maxCoolDownMs: routing.maxCoolDownMs,
   };
-}
-
-/** Every candidate there is, by its label. */
-function labelsOf({ models }: Catalogue): ReadonlySet<string> {
-  return new Set(models.flatMap(({ candidates }) => candidates.map(({ label }) => label)));
 }
 
 /** The engines have one owner: a worker has none of its own. */

@@ -17,6 +17,7 @@ import { settleAbandonedDirs, workerDirs } from './journal-recovery.ts';
 import { aboutAddress, assertListenable } from './listen-address.ts';
 import { batchedSink } from './logging/batched-sink.ts';
 import { openLogFile } from './logging/log-file.ts';
+import { measureProcess } from './metrics/process-metrics.ts';
 import { createOperatorService } from './operator-service.ts';
 import type { ProcessContext } from './process-context.ts';
 import { urlOf, welcome, welcomeRow } from './startup-banner.ts';
@@ -91,7 +92,14 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
       await migrate(database);
       await settleAbandonedDirs(left, { database, config, log });
     }
-    const parts = { database, dataDir, clock: systemClock, log, processes: createProcesses(proc.kill) };
+    const parts = {
+      database,
+      dataDir,
+      clock: systemClock,
+      log,
+      processes: createProcesses(proc.kill),
+      processMetrics: measureProcess(),
+    };
     const reloading = new ConfigReloader((gateway: Gateway, atStart) => reload(serving, gateway, atStart));
     const gateway = await startAt(startGateway, {
       ...parts,

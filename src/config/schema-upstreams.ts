@@ -100,7 +100,7 @@ const k8s = object(
     ),
     manage: withDefault(
       flag(
-        'Whether Naru scales it. With false something else does, such as KEDA by `slot_demand`, and Naru only checks its health.',
+        'Whether Naru scales it. With false something else does, such as KEDA by `naru_slot_demand`, and Naru only checks its health.',
       ),
       'true',
     ),

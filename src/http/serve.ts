@@ -8,6 +8,7 @@ import { ClientDisconnected } from '../errors/request-aborted.ts';
 import { newRequestId } from '../ids/request-id.ts';
 import { describeError, type Log } from '../log/log.ts';
 import type { MemoryBudget } from '../memory/budget.ts';
+import type { RequestObserver } from '../metrics/observers.ts';
 import type { Clock } from '../time/clock.ts';
 import type { JsonParser } from '../wire/json-parser.ts';
 import type { JsonReply, Reply, StreamReply } from '../wire/reply.ts';
@@ -18,7 +19,6 @@ import { DelayedClients, delayConnections } from './delay-connections.ts';
 import { drainAcceptQueue } from './drain-accept-queue.ts';
 import { Exchange } from './exchange.ts';
 import { commonHeaders, flat, type HeaderList, preflightHeaders } from './headers.ts';
-import type { Metrics } from './metrics.ts';
 import { OpenExchanges } from './open-exchanges.ts';
 import type { RateGate } from './rate-limit.ts';
 import { BodyTooLarge, declaredBytes, declaresTooLarge, isShredded, pieceBytes } from './read-body.ts';
@@ -51,7 +51,7 @@ export interface ServeParts {
   readonly onShredded?: () => void;
   /** Without one, bodies are parsed on the event loop. */
   readonly parser?: Pick<JsonParser, 'parse'>;
-  readonly metrics: Metrics;
+  readonly observer?: RequestObserver;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -568,13 +568,15 @@ function spoiltAuthorization(error: { code?: string; rawPacket?: Buffer }): bool
 }
 
 function noteRequest(parts: ServeParts, exchange: Exchange, response: ServerResponse): void {
-  parts.metrics.countRequest(exchange.logFields.route ?? 'none', response.statusCode);
+  const durationMs = parts.clock.monotonic() - exchange.startedMs;
+  const { statusCode: status } = response;
+  parts.observer?.requestEnded(exchange.logFields.route ?? 'none', status, durationMs);
   parts.log.info('request', {
     request_id: exchange.requestId,
     method: exchange.method,
     path: exchange.path.slice(0, 200),
-    status: response.statusCode,
-    ms: Math.round((parts.clock.monotonic() - exchange.startedMs) * 10) / 10,
+    status,
+    ms: Math.round(durationMs * 10) / 10,
     client_ip: exchange.clientIp,
     ...exchange.logFields,
   });

@@ -6,6 +6,7 @@ import { assertValid, type Caller } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { Settlements } from '../ledger/settlements.ts';
 import { countPrompt } from '../metering/count-tokens.ts';
+import type { GenerationObserver } from '../metrics/observers.ts';
 import type { Krw } from '../money/krw.ts';
 import { chainOf, countingLimit, type Plan, plan } from '../routing/plan.ts';
 import { seedOf } from '../routing/session-seed.ts';
@@ -57,6 +58,7 @@ export interface InferenceParts extends ResponseParts {
   readonly chain: Chain;
   readonly admissions: Admissions;
   readonly refusals: Refusals;
+  readonly observer: GenerationObserver;
   readonly debtFloor: Krw;
   readonly maxBodyBytes: number;
 }
@@ -77,7 +79,7 @@ export async function infer(
   { caller, exchange }: InferenceCall,
 ): Promise<Reply> {
   const { key, accountId } = caller;
-  const { settlements, clock, chain } = parts;
+  const { settlements, clock, chain, observer } = parts;
   const account = parts.accounts.getCached(accountId);
   if (account === undefined) throw new Error('an identified caller has its account in memory');
   const standing = (): SpendStanding => ({ account, key, debtFloor: parts.debtFloor, nowMs: clock.now() });
@@ -88,7 +90,16 @@ export async function infer(
     throw refusal;
   }
   const onReleased = (): void => parts.admissions.released(account, key);
-  const session = new Session({ account, key, exchange, endpoint: kind, settlements, clock, onReleased });
+  const session = new Session({
+    account,
+    key,
+    exchange,
+    endpoint: kind,
+    settlements,
+    clock,
+    observer,
+    onReleased,
+  });
   try {
     const body = await exchange.json(parts.maxBodyBytes);
     // Reading may take minutes. The session pins the key, so a revocation meanwhile is seen here.
@@ -119,6 +130,7 @@ export async function infer(
       attempts: session.attempts,
     });
     session.firstWordMs = clock.monotonic();
+    if (ask.stream) observer.firstToken(response.candidate, session.firstWordMs - exchange.startedMs);
     // The request that was sent to the upstream is freed; the parsed body stays.
     exchange.memory?.hold('body', body.bytes);
     const context = { parts, session, request: ask, response };

@@ -9,6 +9,7 @@ import { generationOfRequest } from '../ids/request-id.ts';
 import type { Key } from '../keys/key.ts';
 import { type Opened, type SettlementRow, type Settlements, Unbillable } from '../ledger/settlements.ts';
 import type { ResponseTotals } from '../metering/response-totals.ts';
+import type { GenerationObserver } from '../metrics/observers.ts';
 import { type Krw, zeroKrw } from '../money/krw.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
@@ -41,6 +42,7 @@ export interface SessionParts {
   readonly endpoint: CompletionKind;
   readonly settlements: Settlements;
   readonly clock: Clock;
+  readonly observer: GenerationObserver;
   /** The request is in flight no more. */
   readonly onReleased: () => void;
 }
@@ -113,8 +115,10 @@ export class Session {
     } catch (error) {
       account.uncharge(ending.cost);
       key.uncharge(row.day, ending.cost);
+      this.#observe({ ...ending, status: statusOf('server'), cost: zeroKrw });
       throw error;
     }
+    this.#observe(ending);
   }
 
   /** Records a request that was refused or failed: zero cost, no ledger entry (spec:errors/4.4). Never throws. */
@@ -137,6 +141,18 @@ export class Session {
       // It is journaled as admitted, so the next start records it as failed.
       if (!(error instanceof Unbillable)) throw error;
     }
+  }
+
+  #observe({ candidate, status, usage, cost }: Ending): void {
+    const { observer, clock, exchange } = this.#parts;
+    observer.generationEnded({
+      source: candidate,
+      status,
+      durationMs: clock.monotonic() - exchange.startedMs,
+      promptTokens: usage.promptTokens,
+      completionTokens: usage.completionTokens,
+      cost,
+    });
   }
 
   #rowOf(ending: Ending): SettlementRow {

@@ -1,5 +1,6 @@
 import type { Journal, Ticket } from '../journal/journal.ts';
 import { describeError, type Log } from '../log/log.ts';
+import type { SettlementObserver } from '../metrics/observers.ts';
 import type { Database } from '../store/database.ts';
 import { type Clock, within } from '../time/clock.ts';
 import { FailureNotes } from './failure-notes.ts';
@@ -44,6 +45,7 @@ export interface SettlementsParts {
    * not moved.
    */
   readonly onQuarantined: (row: SettlementRow) => void;
+  readonly observer?: SettlementObserver | undefined;
 }
 
 /**

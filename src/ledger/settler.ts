@@ -1,5 +1,6 @@
 import { StoredApps } from '../generations/apps-sql.ts';
 import { describeError, type Log } from '../log/log.ts';
+import type { SettlementObserver } from '../metrics/observers.ts';
 import { isConflict, isConnectionLoss } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
@@ -20,6 +21,8 @@ interface Queued {
   readonly done: (outcome: SettlementOutcome, reason: string) => void;
   /** An earlier process left it, and may have settled it. */
   readonly isLeftover: boolean;
+  /** Monotonic instant at which it was queued. */
+  readonly queuedMs: number;
 }
 
 /** How a settlement ended: in the database, or refused by it for good. */
@@ -41,6 +44,7 @@ export interface SettlerParts {
   readonly onCommitted: (rows: readonly SettlementRow[], result: SettlementResult, readAtMs: number) => void;
   /** Called for a row that the database will never take. */
   readonly onQuarantined: (row: SettlementRow, reason: string) => void;
+  readonly observer?: SettlementObserver | undefined;
 }
 
 /**
@@ -85,7 +89,7 @@ export class Settler {
    * Adds a settlement; `done` is called once, with the reason, when it is committed or set aside.
    */
   push(row: SettlementRow, done: Queued['done'], isLeftover = false): void {
-    this.#queue.push({ row, done, isLeftover });
+    this.#queue.push({ row, done, isLeftover, queuedMs: this.#parts.clock.monotonic() });
     this.#running ??= this.#run();
   }
 
@@ -174,6 +178,8 @@ export class Settler {
     }
     this.#parts.onCommitted(rows, result, readAtMs);
     this.#leaveQueue(batch, 'committed');
+    const nowMs = this.#parts.clock.monotonic();
+    for (const { queuedMs } of batch) this.#parts.observer?.settlementCommitted(nowMs - queuedMs);
   }
 
   /**

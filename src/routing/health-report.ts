@@ -21,10 +21,18 @@ export interface CandidateReport {
   readonly throughput_p50: number | null;
 }
 
-/** One line for each candidate of the catalogue, in its order. */
-export function reportHealth({ models }: Catalogue, health: HealthView): readonly CandidateReport[] {
-  const labels = new Set(models.flatMap(({ candidates }) => candidates.map(({ label }) => label)));
-  return [...labels].map((candidate) => {
+/** Every candidate of the catalogue by its label, in its order. */
+export function labelsOf({ models }: Catalogue): ReadonlySet<string> {
+  return new Set(models.flatMap(({ candidates }) => candidates.map(({ label }) => label)));
+}
+
+/** One line for each candidate of the catalogue, in its order; of those alone that `isShown` returns true for. */
+export function reportHealth(
+  catalogue: Catalogue,
+  health: HealthView,
+  isShown: (label: string) => boolean = () => true,
+): readonly CandidateReport[] {
+  return [...labelsOf(catalogue)].filter(isShown).map((candidate) => {
     const { circuit, failures, probeInMs, coolingMs } = health.standing(candidate);
     const seen = health.of(candidate);
     const latency = seen.latency(halfAnHourMs);

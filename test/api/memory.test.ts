@@ -38,11 +38,6 @@ function ask(bytes: number): object {
   return { model: 'test/echo', messages: [{ role: 'user', content: 'x'.repeat(bytes) }] };
 }
 
-async function metric(name: string): Promise<number> {
-  const { samples } = naru.gateway.families().find((family) => family.name === name) ?? { samples: [] };
-  return samples.reduce((sum, { value }) => sum + value, 0);
-}
-
 test('bodies beyond the memory budget are rejected with a 503 and Retry-After, small ones are not, and all memory is returned', async () => {
   const hold = gate();
   upstream.answer(() => reply.chat('나루').holdAt(0, hold));
@@ -53,15 +48,18 @@ test('bodies beyond the memory budget are rejected with a 503 and Retry-After, s
   assertError(shed, 503, 'model_loading');
   assert.match(shed.text, /overloaded/);
   assert.equal(shed.headers.get('retry-after'), String(shed.json.error.metadata.retry_after_sec));
-  assert.ok((await metric('naru_held_bytes')) <= 40 * mb);
+  assert.ok((await naru.metric('naru_held_bytes')) <= 40 * mb);
   const small = naru.send('POST', '/chat/completions', { key: account.key, body: ask(10) });
   hold.open();
   assert.equal((await small).status, 200);
   const statuses = (await Promise.all(large)).map(({ status }) => status);
   assert.deepEqual([...new Set(statuses)].sort(), [200, 503]);
   assert.ok(statuses.filter((status) => status === 200).length >= 2, statuses.join());
-  while ((await metric('naru_held_bytes')) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-  assert.equal(await metric('naru_shed_requests_total'), statuses.filter((status) => status === 503).length);
+  while ((await naru.metric('naru_held_bytes')) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(
+    await naru.metric('naru_shed_requests_total'),
+    statuses.filter((status) => status === 503).length,
+  );
 });
 
 test('a rejection for lack of memory is recorded at zero cost', async () => {

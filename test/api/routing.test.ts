@@ -217,18 +217,15 @@ test('the admin port shows the health of every candidate and explains a request'
   const series = (name: string, up: number, labels = '') =>
     new RegExp(`^${name}\\{candidate="${labelOf(model, up)}"${labels}\\} [\\d.]+$`, 'm');
   assert.match(metrics, series('naru_upstream_circuit', 1));
+  assert.match(metrics, new RegExp(`^naru_upstream_uptime_ratio\\{candidate="${labelOf(model)}"\\} 0$`, 'm'));
   assert.match(
     metrics,
-    new RegExp(`^naru_upstream_uptime_percent\\{candidate="${labelOf(model)}"\\} 0$`, 'm'),
-  );
-  assert.match(
-    metrics,
-    new RegExp(`^naru_upstream_uptime_percent\\{candidate="${labelOf(model, 2)}"\\} 100$`, 'm'),
+    new RegExp(`^naru_upstream_uptime_ratio\\{candidate="${labelOf(model, 2)}"\\} 1$`, 'm'),
   );
   assert.match(metrics, series('naru_upstream_tokens_per_second', 2));
   assert.doesNotMatch(
     metrics,
-    series('naru_upstream_latency_ms', 1, ',quantile="0.5"'),
+    series('naru_upstream_latency_seconds', 1, ',quantile="0.5"'),
     'nothing was streamed',
   );
   // Each name is introduced once, as the format wants it.

@@ -36,7 +36,7 @@ after(async () => {
 });
 afterEach(async () => {
   await naru.settled();
-  assert.equal(naru.gateway.families().find(({ name }) => name === metric)?.samples[0]?.value, 0);
+  assert.equal(await naru.metric(metric), 0);
 });
 
 const metric = 'naru_requests_waiting_for_credit';
@@ -50,9 +50,8 @@ const answered = () => reply.chat('hello there', { usage: usage(10, 5) });
 /** Resolves when so many requests wait in line. */
 async function inLine(count: number): Promise<void> {
   const endMs = performance.now() + 10_000;
-  const waiting = () => naru.gateway.families().find(({ name }) => name === metric)?.samples[0]?.value;
-  while (waiting() !== count) {
-    assert.ok(performance.now() < endMs, `${waiting()} wait, not ${count}`);
+  for (let waiting = -1; waiting !== count; waiting = await naru.metric(metric)) {
+    assert.ok(performance.now() < endMs, `${waiting} wait, not ${count}`);
     await pause(2);
   }
 }

@@ -156,7 +156,7 @@ test("KEDA scales the same engine by an existing metric, and waits longer than t
   const named = [...metadata.query.matchAll(/(\w+)\{([^}]*)\}/g)];
   assert.deepEqual(
     named.map(([, metric]) => metric),
-    ['slot_demand', 'slot_state'],
+    ['naru_slot_demand', 'naru_slot_state'],
   );
   for (const [, , labels] of named) assert.match(labels, new RegExp(`slot="${slot?.name}"`));
   const source = readFileSync(join(import.meta.dirname, '../../src/app/metrics/slot-metrics.ts'), 'utf8');

@@ -25,6 +25,7 @@ export function parseExposition(text: string): Page {
   const helps = new Set<string>();
   const series: Series[] = [];
   let family = '';
+  const closed = new Set<string>();
   for (const each of text.slice(0, -1).split('\n')) {
     const [, kind, name = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(each) ?? [];
     if (kind === 'HELP') {
@@ -34,8 +35,10 @@ export function parseExposition(text: string): Page {
       assert.ok(helps.has(name) && !types.has(name), each);
       assert.match(rest, /^(counter|gauge|histogram|summary|untyped)$/);
       types.set(name, rest);
+      closed.add(family);
+      assert.ok(!closed.has(name), `the lines of ${name} are not together`);
       family = name;
-    } else {
+    } else if (each !== '') {
       const found = parseSeries(each);
       const base =
         types.get(family) === 'histogram' ? found.name.replace(/_(bucket|sum|count)$/, '') : found.name;
@@ -46,7 +49,10 @@ export function parseExposition(text: string): Page {
   const keys = series.map(keyOf);
   assert.equal(new Set(keys).size, keys.length, 'no series twice');
   for (const [name, type] of types) {
-    if (type === 'counter') assert.match(name, /_total$/);
+    if (type === 'counter') {
+      assert.match(name, /_total$/);
+      for (const one of series) assert.ok(one.name !== name || one.value >= 0, `${name} is below 0`);
+    }
     if (type === 'histogram') assertHistograms(name, series);
   }
   return {
@@ -80,12 +86,17 @@ function keyOf({ name, labels }: Series): string {
 
 /** Buckets that grow up to +Inf, which is the count. */
 function assertHistograms(name: string, series: readonly Series[]): void {
-  const without = ({ le: _, ...labels }: Readonly<Record<string, string>>): string => JSON.stringify(labels);
+  const without = ({ le: _, ...labels }: Readonly<Record<string, string>>): string =>
+    JSON.stringify(Object.entries(labels).toSorted());
   const buckets = Map.groupBy(
     series.filter((one) => one.name === `${name}_bucket`),
     (one) => without(one.labels),
   );
-  assert.ok(buckets.size > 0, `${name} has no bucket`);
+  for (const one of series) {
+    if (one.name === name) assert.fail(`${name} is a histogram and has a line without a suffix`);
+    if (one.name === `${name}_sum` || one.name === `${name}_count`)
+      assert.ok(buckets.has(without(one.labels)), `${keyOf(one)} has no bucket`);
+  }
   for (const [labels, all] of buckets) {
     const ends = all.map((one) => (one.labels['le'] === '+Inf' ? Infinity : Number(one.labels['le'])));
     assert.deepEqual(
@@ -98,8 +109,8 @@ function assertHistograms(name: string, series: readonly Series[]): void {
       counts,
       counts.toSorted((a, b) => a - b),
     );
-    const count = series.find((one) => one.name === `${name}_count` && JSON.stringify(one.labels) === labels);
+    const count = series.find((one) => one.name === `${name}_count` && without(one.labels) === labels);
     assert.equal(count?.value, counts.at(-1));
-    assert.ok(series.some((one) => one.name === `${name}_sum` && JSON.stringify(one.labels) === labels));
+    assert.ok(series.some((one) => one.name === `${name}_sum` && without(one.labels) === labels));
   }
 }

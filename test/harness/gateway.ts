@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,6 +41,8 @@ export interface TestGateway {
   send(method: string, path: string, options?: SendOptions): Promise<Answered>;
   /** Resolves when everything settled so far is in the database. */
   settled(): Promise<void>;
+  /** The sum of all series of a metric; fails the test when there is no such metric. */
+  metric(name: string): Promise<number>;
   /** Stops the gateway and leaves its database and data directory for another one to take over. */
   stop(): Promise<void>;
   close(): Promise<void>;
@@ -204,6 +207,11 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       return answer;
     },
     settled: () => gateway.settlements.drained(),
+    async metric(name) {
+      const found = (await gateway.metrics()).find((metric) => metric.name === name);
+      assert.ok(found !== undefined, `no metric ${name}`);
+      return found.values.reduce((sum, { value }) => sum + value, 0);
+    },
     stop,
     async close() {
       if (closed) return;

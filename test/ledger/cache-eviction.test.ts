@@ -10,6 +10,8 @@ import { dispatch } from '../../src/api/dispatch.ts';
 import { route } from '../../src/api/route.ts';
 import { RouteTable } from '../../src/api/route-table.ts';
 import { openAccounting } from '../../src/app/accounting.ts';
+import { Registry } from '../../src/app/metrics/registry.ts';
+import { RequestMetrics } from '../../src/app/metrics/request-metrics.ts';
 import { createOperatorService } from '../../src/app/operator-service.ts';
 import { SpendLimits } from '../../src/app/spend-limits.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
@@ -61,6 +63,8 @@ interface WorldKey {
 }
 
 /** Books with a few accounts and keys, and requests that begin and end when they are told to. */
+const observer = new RequestMetrics(new Registry());
+
 class World {
   readonly keys: WorldKey[] = [];
   readonly decisions: string[] = [];
@@ -117,6 +121,7 @@ class World {
           endpoint: 'chat',
           settlements,
           clock,
+          observer,
           onReleased: () => {},
         });
         const standing = () => ({ account, key: caller.key, debtFloor: floor, nowMs: clock.now() });

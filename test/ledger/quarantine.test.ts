@@ -62,8 +62,7 @@ async function ledger(naru: TestGateway, ...words: readonly string[]) {
 const usedOf = async (naru: TestGateway, key: string): Promise<number> =>
   (await naru.send('GET', '/credits', { key })).json.data.total_usage;
 
-const metricOf = (naru: TestGateway): number | undefined =>
-  naru.gateway.families().find(({ name }) => name === 'naru_quarantined_settlements')?.samples[0]?.value;
+const metricOf = (naru: TestGateway): Promise<number> => naru.metric('naru_quarantined_settlements');
 
 const stored = (naru: TestGateway) =>
   until('it is stored', async () => (await listQuarantined(naru.database)).length === 1);
@@ -81,7 +80,7 @@ test('a rejected settlement is listed, counted and found by the verification, an
     verdict.rows[0].differences.map(({ check }: { check: string }) => /refused/.test(check)),
     [true],
   );
-  await until('the metric says so', () => metricOf(naru) === 1);
+  await until('the metric says so', async () => (await metricOf(naru)) === 1);
   const again = await ledger(naru, 'retry');
   assert.deepEqual([again.code, again.rows[0].settled], [1, false]);
   assert.equal((await ledger(naru, 'quarantine')).rows[0].attempts, 2);
@@ -95,7 +94,7 @@ test('a rejected settlement is listed, counted and found by the verification, an
   assert.equal((await ledger(naru, 'retry', '--generation', id)).code, 1, 'there is nothing to retry');
   assert.equal((await ledger(naru, 'quarantine')).rows.length, 0);
   assert.equal((await ledger(naru, 'quarantine', '--all')).rows[0].state, 'settled');
-  await until('the metric says so', () => metricOf(naru) === 0);
+  await until('the metric says so', async () => (await metricOf(naru)) === 0);
 });
 
 test('a rejected settlement is written off with a reason, which is stored, and does not return', async (t) => {
@@ -120,7 +119,7 @@ for (const how of ['later', 'by the next start'] as const) {
     const { naru, key } = await refused(t, { isClosed: true });
     await until('it is told of', () => naru.logged.some(({ event }) => event === 'quarantine_not_stored'));
     assert.equal(naru.gateway.settlements.unstored, 1);
-    assert.equal(metricOf(naru), 1);
+    assert.equal(await metricOf(naru), 1);
     await naru.gateway.settlements.renew();
     assert.equal((await listQuarantined(naru.database)).length, 0);
     if (how === 'by the next start') {

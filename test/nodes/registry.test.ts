@@ -147,11 +147,7 @@ test('requests in flight are counted when a second node joins', async (t) => {
   await upstream.request(1);
   const two = await start({ beside: one });
   const waiting = two.send('POST', '/chat/completions', { key, body });
-  await until('it waits in line', async () =>
-    two.gateway
-      .families()
-      .some(({ name, samples }) => name === 'naru_requests_waiting_for_credit' && samples[0]?.value === 1),
-  );
+  await until('it waits in line', async () => (await two.metric('naru_requests_waiting_for_credit')) === 1);
   held.open();
   assert.equal((await hanging).status, 200);
   const refused = await waiting;

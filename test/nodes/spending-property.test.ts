@@ -77,7 +77,8 @@ async function run(seed: number, seen: Seen): Promise<void> {
   });
   let isOver = false;
   const watching = (async () => {
-    for (; !isOver; await pause(5)) seen.waited += nodes.reduce((sum, node) => sum + waitingOn(node), 0);
+    for (; !isOver; await pause(5))
+      for (const waiting of await Promise.all(nodes.map(waitingOn))) seen.waited += waiting;
   })();
   const topUps = Array.from({ length: random.int(0, 3) }, async () => {
     const won = random.int(20, 200);
@@ -126,15 +127,14 @@ async function run(seed: number, seen: Seen): Promise<void> {
   assert.ok(used >= told, `${told} won were told, ${used} billed`);
   if (!answers.includes(null)) assert.equal(used, told);
   assert.deepEqual(
-    nodes.map(waitingOn),
+    await Promise.all(nodes.map(waitingOn)),
     nodes.map(() => 0),
   );
   await ticketless(accountId);
 }
 
-function waitingOn(node: TestGateway): number {
-  const family = node.gateway.families().find(({ name }) => name === 'naru_requests_waiting_for_credit');
-  return family?.samples[0]?.value ?? assert.fail('no such metric');
+function waitingOn(node: TestGateway): Promise<number> {
+  return node.metric('naru_requests_waiting_for_credit');
 }
 
 /** Null: the client left before it had its answer. */

@@ -135,14 +135,13 @@ test("three nodes together overspend a key's limit by less than one request", as
   assert.ok(spent < 220_000_000n, `spent ${spent}`);
 });
 
-const waitingOn = (node: TestGateway): number | undefined =>
-  node.gateway.families().find(({ name }) => name === 'naru_requests_waiting_for_credit')?.samples[0]?.value;
+const waitingOn = (node: TestGateway): Promise<number> => node.metric('naru_requests_waiting_for_credit');
 
 /** Resolves when so many requests wait in line at a node. */
 async function inLine(node: TestGateway, count: number): Promise<void> {
   const endMs = performance.now() + 10_000;
-  while (waitingOn(node) !== count) {
-    assert.ok(performance.now() < endMs, `${waitingOn(node)} wait, not ${count}`);
+  for (let waiting = -1; waiting !== count; waiting = await waitingOn(node)) {
+    assert.ok(performance.now() < endMs, `${waiting} wait, not ${count}`);
     await pause(2);
   }
 }
@@ -202,8 +201,8 @@ test('a large request that waits at one node is admitted before all small ones t
   inFlight.open();
   assert.equal((await before).status, 200);
   await largeInFlight.reached;
-  assert.equal(waitingOn(one), 0);
-  assert.deepEqual([waitingOn(two), waitingOn(three)], [2, 2]);
+  assert.equal(await waitingOn(one), 0);
+  assert.deepEqual(await Promise.all([two, three].map(waitingOn)), [2, 2]);
   largeInFlight.open();
   for (const { status } of await Promise.all([large, ...small])) assert.equal(status, 200);
   await ticketed(accountId, 0);

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { renderPage } from '../../src/app/metrics/page.ts';
+import { addCounter, type MetricData, Registry, readRegistry } from '../../src/app/metrics/registry.ts';
 import { decodeConfig, encodeConfig } from '../../src/app/workers/config-codec.ts';
 import { type Channel, IpcChannel } from '../../src/app/workers/ipc.ts';
-import { familiesOf, rowsOf } from '../../src/app/workers/merge-metrics.ts';
+import { metricsOf, rowsOf } from '../../src/app/workers/merge-metrics.ts';
 import { remoteRateLimit, serveRateLimit } from '../../src/app/workers/remote-rate-limit.ts';
 import { remoteSlots, serveSlots } from '../../src/app/workers/remote-slots.ts';
-import type { Family } from '../../src/http/exposition.ts';
 import { RateLimit } from '../../src/http/rate-limit.ts';
 import type { SlotLease, SlotLoading } from '../../src/slots/contract.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { configOf } from '../config/load-text.ts';
+import { parseExposition } from '../harness/exposition.ts';
 import { engineSlot, openSlots, until } from '../harness/fake-engine.ts';
 import { TestClock } from '../harness/test-clock.ts';
 
@@ -167,28 +169,23 @@ test('a configuration arrives unchanged, with amounts and secrets, and is immuta
   assert.ok(Object.isFrozen(arrived.models[0]?.candidates));
 });
 
-test('series of several workers are one family, each labelled with its worker', () => {
-  const family = (value: number): Family => ({
-    name: 'naru_requests_total',
-    help: 'Requests.',
-    type: 'counter',
-    samples: [{ labels: { route: '/x' }, value }],
-  });
-  assert.deepEqual(
-    familiesOf([
-      { worker: 1, response: [family(3)] },
-      { worker: 3, response: [family(4)] },
-    ]),
-    [
-      {
-        ...family(0),
-        samples: [
-          { labels: { route: '/x', worker: '1' }, value: 3 },
-          { labels: { route: '/x', worker: '3' }, value: 4 },
-        ],
-      },
-    ],
-  );
+test('series of several workers are one metric, each with its worker', async () => {
+  const metricsWith = (value: number): Promise<readonly MetricData[]> => {
+    const registry = new Registry();
+    addCounter(registry, { name: 'naru_requests_total', help: 'Requests.', labelNames: ['route'] }, () => [
+      { labels: { route: '/x' }, value },
+    ]);
+    return readRegistry(registry);
+  };
+  const lists = metricsOf([
+    { worker: 1, response: await metricsWith(3) },
+    { worker: 3, response: await metricsWith(4) },
+  ]);
+  const { types, series, value } = parseExposition(await renderPage(lists));
+  assert.deepEqual([...types], [['naru_requests_total', 'counter']]);
+  assert.equal(series.length, 2);
+  assert.equal(value('naru_requests_total', { route: '/x', worker: '1' }), 3);
+  assert.equal(value('naru_requests_total', { route: '/x', worker: '3' }), 4);
   assert.deepEqual(
     rowsOf([
       { worker: 1, response: [{ candidate: 'a' }, { candidate: 'b' }] },

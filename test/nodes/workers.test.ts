@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { eventually } from '../cli/naru.ts';
+import { type Page, parseExposition } from '../harness/exposition.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { patient } from '../harness/time-limit.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
@@ -104,7 +105,7 @@ test(
     const page = await read('/metrics');
     assert.match(page, /^naru_workers 2$/m);
     assert.match(page, /^naru_worker_restarts_total 0$/m);
-    assert.equal(page.match(/^# TYPE naru_requests_total /gm)?.length, 1);
+    assertConsistent(parseExposition(page));
     const health = JSON.parse(await read('/route/health'));
     assert.deepEqual(
       health.candidates.map(({ worker }: { worker: number }) => worker),
@@ -118,6 +119,23 @@ test(
     assert.equal(backup.code, 0, backup.err);
   },
 );
+
+/** Each metric of a worker has a series of each, the parent's have none of them, and a histogram has all lines of each. */
+function assertConsistent({ types, series }: Page): void {
+  const workersOf = (name: string): readonly string[] =>
+    [
+      ...new Set(series.filter((one) => one.name === name).map((one) => one.labels['worker'] ?? '')),
+    ].toSorted();
+  for (const name of ['naru_requests_total', 'naru_requests_in_flight', 'naru_settlement_backlog'])
+    assert.deepEqual(workersOf(name), ['1', '2'], name);
+  for (const name of ['naru_request_duration_seconds', 'naru_settlement_lag_seconds', 'naru_cost_won'])
+    for (const suffix of ['bucket', 'sum', 'count'])
+      assert.deepEqual(workersOf(`${name}_${suffix}`), ['1', '2'], name);
+  assert.deepEqual(workersOf('process_resident_memory_bytes'), ['1', '2', 'parent']);
+  assert.deepEqual([workersOf('naru_workers'), workersOf('naru_slot_demand')], [[''], []]);
+  assert.deepEqual([types.get('naru_slot_demand'), types.get('slot_demand')], ['gauge', 'gauge']);
+  assert.deepEqual(workersOf('naru_journal_syncs'), ['1', '2'], 'a deprecated name');
+}
 
 test('three workers together overspend an account by at most one request', fullOnly, async (t) => {
   const { team } = await serving(t);

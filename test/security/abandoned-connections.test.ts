@@ -5,7 +5,6 @@ import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { ClientAddresses } from '../../src/http/client-ip.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
-import { Metrics } from '../../src/http/metrics.ts';
 import { type Served, serve } from '../../src/http/serve.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
@@ -66,7 +65,6 @@ async function open(
       maxBodyBytes: 1_000_000,
       clientStallMs: stallMs,
       idleWhileStoppingMs,
-      metrics: new Metrics(),
       clock: systemClock,
       log: silentLog,
     },

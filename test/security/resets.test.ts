@@ -9,7 +9,6 @@ import { after, before, test } from 'node:test';
 import { type ControlServer, serveControl } from '../../src/control/serve.ts';
 import { ClientAddresses } from '../../src/http/client-ip.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
-import { Metrics } from '../../src/http/metrics.ts';
 import { type Served, serve } from '../../src/http/serve.ts';
 import { type AdminServer, serveAdmin } from '../../src/http/serve-admin.ts';
 import { silentLog } from '../../src/log/log.ts';
@@ -119,7 +118,6 @@ function startPublic(clientStallMs: number): Promise<Served> {
       maxBodyBytes,
       clientStallMs,
       idleWhileStoppingMs: 0,
-      metrics: new Metrics(),
       clock: systemClock,
       log: silentLog,
     },

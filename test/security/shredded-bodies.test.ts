@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ClientAddresses } from '../../src/http/client-ip.ts';
-import { Metrics } from '../../src/http/metrics.ts';
 import type { RateGate } from '../../src/http/rate-limit.ts';
 import { type Served, serve } from '../../src/http/serve.ts';
 import { silentLog } from '../../src/log/log.ts';
@@ -33,7 +32,6 @@ async function open(
       maxBodyBytes: 26_214_400,
       clientStallMs: 20_000,
       idleWhileStoppingMs: 0,
-      metrics: new Metrics(),
       clock: systemClock,
       log: silentLog,
     },

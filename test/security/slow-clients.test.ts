@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { ClientAddresses } from '../../src/http/client-ip.ts';
-import { Metrics } from '../../src/http/metrics.ts';
 import { type ConnectionTimeouts, type Served, serve } from '../../src/http/serve.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
@@ -31,7 +30,6 @@ async function open(
       maxBodyBytes: 1_000_000,
       clientStallMs,
       idleWhileStoppingMs: 0,
-      metrics: new Metrics(),
       clock: systemClock,
       log: silentLog,
     },

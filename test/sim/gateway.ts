@@ -5,6 +5,8 @@ import { inferenceRoutes } from '../../src/api/inference.ts';
 import { RouteTable } from '../../src/api/route-table.ts';
 import { type Accounting, openAccounting } from '../../src/app/accounting.ts';
 import { JobRunner } from '../../src/app/job-runner.ts';
+import { Registry } from '../../src/app/metrics/registry.ts';
+import { RequestMetrics } from '../../src/app/metrics/request-metrics.ts';
 import { admissionsOf } from '../../src/app/spend-limits.ts';
 import { buildCatalogue, type Catalogue } from '../../src/catalogue/catalogue.ts';
 import type { Config } from '../../src/config/config.ts';
@@ -67,8 +69,10 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
   const { clock } = process;
   const log = logTo(parts.onLog);
   const database = new Database({}, 8, null, server.meansOf(process, link));
+  const observer = new RequestMetrics(new Registry());
   const accounting = await openAccounting({
     config,
+    observer,
     database,
     dataDir: '/data',
     clock,
@@ -112,6 +116,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       fallbackWholeMs: config.limits.fallbackWholeMs,
     },
     clock,
+    observer,
     admissions: {
       ...admissions,
       enter: (request) => {

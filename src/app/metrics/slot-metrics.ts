@@ -1,6 +1,6 @@
-import { type Family, Histogram, type Sample } from '../../http/exposition.ts';
 import type { SlotStatus } from '../../slots/contract.ts';
 import type { SlotObserver, StartOutcome, WaitOutcome } from '../../slots/observer.ts';
+import { addGauge, Counter, Histogram, type Registry } from './registry.ts';
 
 /** Every state that a slot may be in; each is a series, of which one is 1. */
 const states = [
@@ -15,121 +15,137 @@ const startBoundsSec = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600
 /** From a free lane to a queue behind long answers. */
 const waitBoundsSec = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
-/** What was counted of one slot since this Naru began. */
-interface Counts {
-  readonly starts: Map<StartOutcome, number>;
-  readonly startSec: Histogram;
-  readonly waitSec: ReadonlyMap<WaitOutcome, Histogram>;
-  restarts: number;
-  evictions: number;
-}
-
-/** The `slot_*` families of the metrics page: what the slots are doing, and what was observed of them. */
+/** The `naru_slot_*` metrics: what the slots are doing, and what was observed of them. The slots are those of the configuration. */
 export class SlotMetrics implements SlotObserver {
-  readonly #slots = new Map<string, Counts>();
+  readonly #starts: Counter<'slot' | 'outcome'>;
+  readonly #startSec: Histogram<'slot'>;
+  readonly #waitSec: Histogram<'slot' | 'outcome'>;
+  readonly #restarts: Counter<'slot'>;
+  readonly #evictions: Counter<'slot'>;
+  readonly #known = new Set<string>();
+  #statuses: () => readonly SlotStatus[] = () => [];
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    const each = (read: (status: SlotStatus) => number) => () =>
+      this.#statuses().map((status) => ({ labels: { slot: status.name }, value: read(status) }));
+    const labelNames = ['slot'] as const;
+    addGauge(
+      registry,
+      {
+        name: 'naru_slot_state',
+        help: 'What the slot is doing: 1 for its state, 0 for the others.',
+        labelNames: ['slot', 'state'],
+      },
+      () => {
+        // The first metric of the page: what comes below has its series by then.
+        this.#keepOnly(this.#statuses().map(({ name }) => name));
+        return this.#statuses().flatMap(({ name, state: current }) =>
+          states.map((state) => ({ labels: { slot: name, state }, value: state === current ? 1 : 0 })),
+        );
+      },
+    );
+    addGauge(
+      registry,
+      { name: 'naru_slot_in_flight', help: 'Requests that its engine works on.', labelNames },
+      each(({ inFlight }) => inFlight),
+    );
+    addGauge(
+      registry,
+      { name: 'naru_slot_queue_depth', help: 'Requests that wait for its engine.', labelNames },
+      each(({ queued }) => queued),
+    );
+    addGauge(
+      registry,
+      {
+        name: 'naru_slot_demand',
+        help: 'Requests in flight and waiting: what an autoscaler scales by.',
+        labelNames,
+      },
+      each(({ inFlight, queued }) => inFlight + queued),
+    );
+    this.#starts = new Counter({
+      name: 'naru_slot_starts_total',
+      help: 'Starts of an engine that ended, by outcome.',
+      labelNames: ['slot', 'outcome'],
+      registers,
+    });
+    this.#startSec = new Histogram({
+      name: 'naru_slot_start_seconds',
+      help: 'From the start of an engine until it is ready.',
+      labelNames,
+      buckets: startBoundsSec,
+      registers,
+    });
+    this.#waitSec = new Histogram({
+      name: 'naru_slot_wait_seconds',
+      help: 'How long a request waited for a lane, by outcome.',
+      labelNames: ['slot', 'outcome'],
+      buckets: waitBoundsSec,
+      registers,
+    });
+    this.#restarts = new Counter({
+      name: 'naru_slot_restarts_total',
+      help: 'Starts after a ready engine crashed.',
+      labelNames,
+      registers,
+    });
+    this.#evictions = new Counter({
+      name: 'naru_slot_evictions_total',
+      help: 'Ready engines that made room for another slot.',
+      labelNames,
+      registers,
+    });
+  }
+
+  /** From now on the page shows these slots. */
+  show(statuses: () => readonly SlotStatus[]): void {
+    this.#statuses = statuses;
+  }
 
   started(slot: string, outcome: StartOutcome, tookMs: number): void {
-    const { starts, startSec } = this.#of(slot);
-    starts.set(outcome, (starts.get(outcome) ?? 0) + 1);
-    if (outcome === 'ready') startSec.observe(tookMs / 1000);
+    this.#add(slot);
+    this.#starts.inc({ slot, outcome });
+    if (outcome === 'ready') this.#startSec.observe({ slot }, tookMs / 1000);
   }
 
   restarted(slot: string): void {
-    this.#of(slot).restarts += 1;
+    this.#add(slot);
+    this.#restarts.inc({ slot });
   }
 
   waited(slot: string, outcome: WaitOutcome, waitedMs: number): void {
-    this.#of(slot)
-      .waitSec.get(outcome)
-      ?.observe(waitedMs / 1000);
+    this.#add(slot);
+    this.#waitSec.observe({ slot, outcome }, waitedMs / 1000);
   }
 
   evicted(slot: string): void {
-    this.#of(slot).evictions += 1;
+    this.#add(slot);
+    this.#evictions.inc({ slot });
   }
 
-  /** The families; a slot of which nothing is known yet has zeros, so that the first event is an increase. */
-  families(statuses: readonly SlotStatus[]): readonly Family[] {
-    const all = statuses.map((status) => ({ status, counts: this.#of(status.name) }));
-    const family = (
-      type: Family['type'],
-      name: string,
-      help: string,
-      samplesOf: (slot: { readonly status: SlotStatus; readonly counts: Counts }) => readonly Sample[],
-    ): Family => ({ type, name, help, samples: all.flatMap(samplesOf) });
-    const one = (status: SlotStatus, value: number): readonly Sample[] => [
-      { labels: { slot: status.name }, value },
-    ];
-    return [
-      family(
-        'gauge',
-        'slot_state',
-        'What the slot is doing: 1 for its state, 0 for the others.',
-        ({ status }) => {
-          const current: (typeof states)[number] = status.state;
-          return states.map((state) => ({
-            labels: { slot: status.name, state },
-            value: state === current ? 1 : 0,
-          }));
-        },
-      ),
-      family('gauge', 'slot_in_flight', 'Requests that its engine works on.', ({ status }) =>
-        one(status, status.inFlight),
-      ),
-      family('gauge', 'slot_queue_depth', 'Requests that wait for its engine.', ({ status }) =>
-        one(status, status.queued),
-      ),
-      family(
-        'gauge',
-        'slot_demand',
-        'Requests in flight and waiting: what an autoscaler scales by.',
-        ({ status }) => one(status, status.inFlight + status.queued),
-      ),
-      family(
-        'counter',
-        'slot_starts_total',
-        'Starts of an engine that ended, by how.',
-        ({ status, counts }) =>
-          startOutcomes.map((outcome) => ({
-            labels: { slot: status.name, outcome },
-            value: counts.starts.get(outcome) ?? 0,
-          })),
-      ),
-      family('histogram', 'slot_start_seconds', 'From the start of an engine until it is ready.', (slot) =>
-        slot.counts.startSec.samples({ slot: slot.status.name }),
-      ),
-      family(
-        'histogram',
-        'slot_wait_seconds',
-        'From asking for a lane to the answer, by what that was.',
-        (slot) =>
-          [...slot.counts.waitSec].flatMap(([outcome, waits]) =>
-            waits.samples({ slot: slot.status.name, outcome }),
-          ),
-      ),
-      family('counter', 'slot_restarts_total', 'Starts after a ready engine crashed.', ({ status, counts }) =>
-        one(status, counts.restarts),
-      ),
-      family(
-        'counter',
-        'slot_evictions_total',
-        'Ready engines that made room for another slot.',
-        ({ status, counts }) => one(status, counts.evictions),
-      ),
-    ];
+  /** A slot has every series from the beginning, at zero, so that its first event is an increase. */
+  #add(slot: string): void {
+    if (this.#known.has(slot)) return;
+    this.#known.add(slot);
+    for (const outcome of startOutcomes) this.#starts.inc({ slot, outcome }, 0);
+    this.#startSec.zero({ slot });
+    for (const outcome of waitOutcomes) this.#waitSec.zero({ slot, outcome });
+    this.#restarts.inc({ slot }, 0);
+    this.#evictions.inc({ slot }, 0);
   }
 
-  #of(slot: string): Counts {
-    const known = this.#slots.get(slot);
-    if (known !== undefined) return known;
-    const counts: Counts = {
-      starts: new Map(),
-      startSec: new Histogram(startBoundsSec),
-      waitSec: new Map(waitOutcomes.map((outcome) => [outcome, new Histogram(waitBoundsSec)])),
-      restarts: 0,
-      evictions: 0,
-    };
-    this.#slots.set(slot, counts);
-    return counts;
+  #keepOnly(slots: readonly string[]): void {
+    for (const slot of slots) this.#add(slot);
+    const current = new Set(slots);
+    for (const slot of this.#known) {
+      if (current.has(slot)) continue;
+      this.#known.delete(slot);
+      for (const outcome of startOutcomes) this.#starts.remove({ slot, outcome });
+      this.#startSec.remove({ slot });
+      for (const outcome of waitOutcomes) this.#waitSec.remove({ slot, outcome });
+      this.#restarts.remove({ slot });
+      this.#evictions.remove({ slot });
+    }
   }
 }

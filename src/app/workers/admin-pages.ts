@@ -1,9 +1,10 @@
 import { Refusal } from '../../errors/catalogue.ts';
-import { exposition, type Family } from '../../http/exposition.ts';
 import type { AdminPage } from '../../http/serve-admin.ts';
 import type { CandidateReport } from '../../routing/health-report.ts';
+import { renderPage } from '../metrics/page.ts';
+import { addCounter, addGauge, type MetricData, type Registry } from '../metrics/registry.ts';
 import type { AdminHealth, AdminRoute } from '../route-explain.ts';
-import { familiesOf, rowsOf } from './merge-metrics.ts';
+import { metricsOf, rowsOf } from './merge-metrics.ts';
 import type { PageAnswer } from './messages.ts';
 import type { WorkerSupervisor } from './supervisor.ts';
 
@@ -14,7 +15,7 @@ import type { WorkerSupervisor } from './supervisor.ts';
 export function workerPages(
   team: WorkerSupervisor,
   dataDir: string,
-  slots: () => readonly Family[],
+  own: () => Promise<readonly MetricData[]>,
 ): Readonly<Record<string, AdminPage>> {
   const ask = async <T>(path: string, query: URLSearchParams) => {
     const answers = await team.askAll<PageAnswer>('page', { path, query: query.toString() });
@@ -22,11 +23,7 @@ export function workerPages(
   };
   return {
     '/metrics': async () =>
-      exposition([
-        ...familiesOf(await team.askAll<readonly Family[]>('families')),
-        ...teamFamilies(team),
-        ...slots(),
-      ]),
+      renderPage([...metricsOf(await team.askAll<readonly MetricData[]>('metrics')), await own()]),
     '/route': async (query): Promise<AdminRoute> => {
       const [first] = await ask<AdminRoute>('/route', query);
       if (first === undefined) throw new Error('no worker serves at the moment');
@@ -46,15 +43,15 @@ function unwrapped(answer: PageAnswer): string | object {
   throw new Refusal(failure, message, extras as never);
 }
 
-function teamFamilies(team: WorkerSupervisor): readonly Family[] {
-  const one = (name: string, type: Family['type'], help: string, value: number): Family => ({
-    name,
-    type,
-    help,
-    samples: [{ labels: {}, value }],
-  });
-  return [
-    one('naru_workers', 'gauge', 'Workers that serve.', team.serving),
-    one('naru_worker_restarts_total', 'counter', 'Workers that ended and were replaced.', team.restarts),
-  ];
+/** Registers what a parent knows of its workers. */
+export function addTeamMetrics(
+  registry: Registry,
+  team: Pick<WorkerSupervisor, 'serving' | 'restarts'>,
+): void {
+  addGauge(registry, { name: 'naru_workers', help: 'Workers that serve.' }, () => [{ value: team.serving }]);
+  addCounter(
+    registry,
+    { name: 'naru_worker_restarts_total', help: 'Workers that ended and were replaced.' },
+    () => [{ value: team.restarts }],
+  );
 }

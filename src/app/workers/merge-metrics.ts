@@ -1,4 +1,4 @@
-import type { Family } from '../../http/exposition.ts';
+import { labelled, type MetricData } from '../metrics/registry.ts';
 
 /** What one worker has to show. */
 export interface OfWorker<T> {
@@ -7,22 +7,13 @@ export interface OfWorker<T> {
 }
 
 /**
- * The families of all workers in one: each series says whose it is, in the label `worker`. Sums would hide a restart: a counter that
- * begins again is known for that by its own series only, and health is each worker's own.
+ * The metrics of all workers, each series with its worker in the label `worker`. Sums would hide a restart: only the series of one
+ * worker shows that its counter began again, and health is each worker's own. The page shows each metric once.
  */
-export function familiesOf(workers: readonly OfWorker<readonly Family[]>[]): readonly Family[] {
-  const merged = new Map<string, Family>();
-  for (const { worker, response } of workers) {
-    for (const family of response) {
-      const samples = family.samples.map((sample) => ({
-        ...sample,
-        labels: { ...sample.labels, worker: String(worker) },
-      }));
-      const before = merged.get(family.name)?.samples ?? [];
-      merged.set(family.name, { ...family, samples: [...before, ...samples] });
-    }
-  }
-  return [...merged.values()];
+export function metricsOf(
+  workers: readonly OfWorker<readonly MetricData[]>[],
+): readonly (readonly MetricData[])[] {
+  return workers.map(({ worker, response }) => labelled(response, 'worker', String(worker)));
 }
 
 /** The rows of all workers, candidate by candidate, each with its worker. */

@@ -18,11 +18,13 @@ import { openOwnDatabase, warnOfUnsafeServer } from '../database.ts';
 import { createDemoAccount } from '../demo-account.ts';
 import { settleAbandonedDirs, workerDirs } from '../journal-recovery.ts';
 import { freePort } from '../listen-address.ts';
+import { measureProcess } from '../metrics/process-metrics.ts';
+import { labelled, Registry, readRegistry } from '../metrics/registry.ts';
 import { SlotMetrics } from '../metrics/slot-metrics.ts';
 import { createOperatorService } from '../operator-service.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { urlOf, welcome, welcomeRow } from '../startup-banner.ts';
-import { workerPages } from './admin-pages.ts';
+import { addTeamMetrics, workerPages } from './admin-pages.ts';
 import { encodeConfig } from './config-codec.ts';
 import { serveRateLimit } from './remote-rate-limit.ts';
 import { serveSlots } from './remote-slots.ts';
@@ -141,7 +143,9 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
     own.database = database;
     await prepare(serving, database, log);
     await warnOfUnsafeServer(own.config, database, log, logLine);
-    const slotMetrics = new SlotMetrics();
+    const registry = new Registry();
+    const processMetrics = measureProcess();
+    const slotMetrics = new SlotMetrics(registry);
     const slots = await createSlots({
       settings: slotSettings(own.config),
       clock: systemClock,
@@ -154,8 +158,13 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
     own.slots = slots;
     const port = await Promise.race([team.serve(log), stop.promise]);
     if (port === undefined) return guard.exitCode();
-    const families = () => slotMetrics.families(slots.statuses());
-    const admin = await openAdmin(workerPages(team, dataDir, families), own.config.admin);
+    slotMetrics.show(() => slots.statuses());
+    addTeamMetrics(registry, team);
+    const metrics = async () => [
+      ...(await readRegistry(registry)),
+      ...labelled(await processMetrics(), 'worker', 'parent'),
+    ];
+    const admin = await openAdmin(workerPages(team, dataDir, metrics), own.config.admin);
     closing.defer(() => admin.close());
     const control = await serveControl({
       dataDir,

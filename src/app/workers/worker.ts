@@ -7,6 +7,7 @@ import { systemClock } from '../../time/clock.ts';
 import { guardAgainstCrash } from '../crash-guard.ts';
 import { type Gateway, startGateway } from '../gateway.ts';
 import { batchedSink } from '../logging/batched-sink.ts';
+import { measureProcess } from '../metrics/process-metrics.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { decodeConfig } from './config-codec.ts';
 import { type Channel, IpcChannel } from './ipc.ts';
@@ -72,6 +73,7 @@ export async function work(
       clock: systemClock,
       log,
       processes: createProcesses(proc.kill),
+      processMetrics: measureProcess(),
       onPublished: () => link.notify('published'),
       onSuperseded: ({ message }) => link.notify('superseded', message),
       onHistoryChanged: guard.restart,
@@ -101,7 +103,7 @@ function answersOf(gateway: Gateway): Parameters<IpcChannel['handle']>[0] {
   return {
     reload: (packed: string) => gateway.reload(decodeConfig(packed)),
     'in-flight': () => gateway.server.inFlight(),
-    families: () => gateway.families(),
+    metrics: () => gateway.metrics(),
     'caught-up': () => gateway.settlements.caughtUp(),
     backlog: () => gateway.settlements.backlog,
     page: async ({ path, query }: { path: string; query: string }): Promise<PageAnswer> => {

@@ -1,0 +1,35 @@
+import type { Clock, Timer } from '../../time/clock.ts';
+import { Histogram, type Registry } from './registry.ts';
+
+const sampleEveryMs = 100;
+const boundsSec = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Measures how late timers run: ten samples a second, since a histogram of the library can be summed over processes and time. */
+export class EventLoopDelay {
+  readonly #clock: Clock;
+  readonly #delaySec: Histogram;
+  #timer: Timer;
+
+  constructor(registry: Registry, clock: Clock) {
+    this.#clock = clock;
+    this.#delaySec = new Histogram({
+      name: 'naru_event_loop_delay_seconds',
+      help: 'How late a timer ran; ten samples a second.',
+      buckets: boundsSec,
+      registers: [registry],
+    });
+    this.#timer = this.#sample();
+  }
+
+  close(): void {
+    this.#timer.cancel();
+  }
+
+  #sample(): Timer {
+    const dueMs = this.#clock.monotonic() + sampleEveryMs;
+    return this.#clock.after(sampleEveryMs, () => {
+      this.#delaySec.observe(Math.max(0, this.#clock.monotonic() - dueMs) / 1000);
+      this.#timer = this.#sample();
+    });
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * What rooms report for the metrics page, without knowing how it is counted (docs/decisions/metrics.md). Observers are called on the
+ * path of a request: they must not throw, nor take long.
+ */
+export interface RequestObserver {
+  /** Once for each HTTP request, when it has ended. `route` is the path of its row, or `none`. */
+  requestEnded(route: string, status: number, durationMs: number): void;
+}
+
+/** Where a response came from. Both names are of the catalogue, never of a client. */
+export interface ResponseSource {
+  readonly modelId: string;
+  readonly providerTag: string;
+}
+
+/** How a generation ended. */
+export interface GenerationEnd {
+  /** Null: no candidate responded. */
+  readonly source: ResponseSource | null;
+  /** As recorded: 200 also for a stream that ended with an error event. */
+  readonly status: number;
+  readonly durationMs: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  /** Micro-won. */
+  readonly cost: bigint;
+}
+
+/** Observes generations. */
+export interface GenerationObserver {
+  /** Once for each streamed response, `afterMs` after its request arrived. */
+  firstToken(source: ResponseSource, afterMs: number): void;
+  /** Once for each generation, when its settlement is durable or has failed. */
+  generationEnded(end: GenerationEnd): void;
+}
+
+/** Observes settlements. */
+export interface SettlementObserver {
+  /** Once for each settlement that the database committed, `lagMs` after it was queued. */
+  settlementCommitted(lagMs: number): void;
+}

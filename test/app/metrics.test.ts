@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BoundedLabels } from '../../src/app/metrics/bounded-labels.ts';
+import { deprecatedNames } from '../../src/app/metrics/deprecated-names.ts';
+import { renderPage } from '../../src/app/metrics/page.ts';
+import {
+  addCounter,
+  addGauge,
+  Histogram,
+  labelled,
+  Registry,
+  readRegistry,
+} from '../../src/app/metrics/registry.ts';
+import { maxSources, maxSourcesByStatus, RequestMetrics } from '../../src/app/metrics/request-metrics.ts';
+import { maxCandidates, UpstreamMetrics } from '../../src/app/metrics/upstream-metrics.ts';
+import type { Catalogue } from '../../src/catalogue/catalogue.ts';
+import { Health } from '../../src/upstreams/health.ts';
+import { defaultHealthLimits } from '../../src/upstreams/health-status.ts';
+import { type Page, parseExposition } from '../harness/exposition.ts';
+import { TestClock } from '../harness/test-clock.ts';
+
+/* The metrics page by itself: its text format, its deprecated names, and the bound on its series (spec:operator/3.3). */
+
+async function pageOf(...registries: readonly Registry[]): Promise<Page> {
+  const lists = await Promise.all(registries.map(readRegistry));
+  return parseExposition(await renderPage(lists));
+}
+
+test('a scraper reads back whatever a label or a help contains', async () => {
+  const registry = new Registry();
+  const odd = 'a "b"\\ \n나루,}{=';
+  addGauge(registry, { name: 'odd', help: 'Back\\slash and\nanother line.', labelNames: ['x', 'y'] }, () => [
+    { labels: { x: odd, y: '' }, value: 1 },
+  ]);
+  addGauge(registry, { name: 'far', help: 'Far.', labelNames: ['n'] }, () =>
+    [Number.NaN, Infinity, 1e300, -0.5].map((value, n) => ({ labels: { n: `${n}` }, value })),
+  );
+  addCounter(registry, { name: 'none_total', help: 'None.', labelNames: ['n'] }, () => []);
+  const page = await pageOf(registry);
+  assert.equal(page.value('odd', { x: odd, y: '' }), 1);
+  assert.deepEqual(
+    page.series.slice(1).map((one) => one.value),
+    [1e300, -0.5],
+    'a series without a number is left out',
+  );
+  assert.equal(page.types.get('none_total'), 'counter');
+});
+
+test('a metric of several lists appears once, with the series of all, and survives JSON on the way', async () => {
+  const lists = await Promise.all(
+    [1, 2].map(async (worker) => {
+      const registry = new Registry();
+      const seconds = new Histogram({ name: 'h', help: 'H.', buckets: [0.1, 1], registers: [registry] });
+      for (let n = 0; n < worker; n += 1) seconds.observe(0.5);
+      const sent = JSON.parse(JSON.stringify(await readRegistry(registry)));
+      return labelled(sent, 'worker', `${worker}`);
+    }),
+  );
+  const { value, types } = parseExposition(await renderPage(lists));
+  assert.deepEqual([...types], [['h', 'histogram']]);
+  for (const worker of ['1', '2']) {
+    assert.equal(value('h_bucket', { worker, le: '0.1' }), 0);
+    assert.equal(value('h_bucket', { worker, le: '1' }), Number(worker));
+    assert.equal(value('h_count', { worker }), Number(worker));
+    assert.equal(value('h_sum', { worker }), Number(worker) / 2);
+  }
+});
+
+test('a deprecated name has the values of the new one in its own unit, and says which that is', async () => {
+  const registry = new Registry();
+  addGauge(
+    registry,
+    { name: 'naru_upstream_latency_seconds', help: 'L.', labelNames: ['candidate', 'quantile'] },
+    () => [{ labels: { candidate: 'a', quantile: '0.5' }, value: 0.123 }],
+  );
+  addGauge(registry, { name: 'naru_upstream_uptime_ratio', help: 'U.', labelNames: ['candidate'] }, () => [
+    { labels: { candidate: 'a' }, value: 0.9917 },
+  ]);
+  addCounter(registry, { name: 'naru_journal_syncs_total', help: 'S.' }, () => [{ value: 7 }]);
+  const waits = new Histogram({
+    name: 'naru_slot_wait_seconds',
+    help: 'W.',
+    buckets: [1],
+    registers: [registry],
+  });
+  waits.observe(0.5);
+  const text = await renderPage([await readRegistry(registry)]);
+  const { value, types } = parseExposition(text);
+  assert.equal(value('naru_upstream_latency_ms', { candidate: 'a', quantile: '0.5' }), 123);
+  assert.equal(value('naru_upstream_uptime_percent', { candidate: 'a' }), 99.17);
+  assert.equal(value('naru_journal_syncs'), 7);
+  assert.equal(types.get('naru_journal_syncs'), 'gauge');
+  assert.deepEqual(
+    [value('slot_wait_seconds_count'), value('slot_wait_seconds_bucket', { le: '1' })],
+    [1, 1],
+  );
+  for (const { old, name } of deprecatedNames.filter((each) => types.has(each.old)))
+    assert.ok(text.includes(`# HELP ${old} Deprecated, use ${name}`), old);
+});
+
+test('label sets beyond the maximum share one, and a set keeps what it was given', () => {
+  const labels = new BoundedLabels(['model', 'provider'], 2);
+  assert.deepEqual(labels.of('a', 'x'), { model: 'a', provider: 'x' });
+  assert.deepEqual(labels.of('b', 'x'), { model: 'b', provider: 'x' });
+  assert.deepEqual(labels.of('c', 'x'), { model: 'other', provider: 'other' });
+  assert.deepEqual(labels.of('a', 'x'), { model: 'a', provider: 'x' });
+  assert.deepEqual(
+    labels.keepOnly(({ model }) => model !== 'a'),
+    [{ model: 'a', provider: 'x' }],
+  );
+  assert.deepEqual(labels.of('c', 'x'), { model: 'c', provider: 'x' });
+  assert.deepEqual(labels.of('a', 'x'), { model: 'other', provider: 'other' });
+});
+
+test('10,000 models with traffic do not exceed the maximum of series, and nothing that they did is lost', async () => {
+  const models = 10_000;
+  const registry = new Registry();
+  const metrics = new RequestMetrics(registry);
+  for (let n = 0; n < models; n += 1) {
+    const source = { modelId: `m/${n}`, providerTag: `p${n % 7}` };
+    metrics.firstToken(source, 100);
+    for (const status of [200, 502])
+      metrics.generationEnded({
+        source,
+        status,
+        durationMs: 1_000,
+        promptTokens: 10,
+        completionTokens: 5,
+        cost: 20_000_000n,
+      });
+    metrics.requestEnded(`/${n}`, 200, 5);
+  }
+  const { series, value } = await pageOf(registry);
+  const countsOf = (name: string) => series.filter((one) => one.name === `${name}_count`);
+  const sumOf = (name: string): number => countsOf(name).reduce((sum, one) => sum + one.value, 0);
+  for (const [name, max, expected] of [
+    ['naru_time_to_first_token_seconds', maxSources, models],
+    ['naru_prompt_tokens', maxSources, 2 * models],
+    ['naru_completion_tokens', maxSources, 2 * models],
+    ['naru_cost_won', maxSources, 2 * models],
+    ['naru_generation_duration_seconds', maxSourcesByStatus, 2 * models],
+  ] as const) {
+    assert.equal(countsOf(name).length, max + 1, name);
+    assert.equal(sumOf(name), expected, name);
+  }
+  assert.equal(
+    value('naru_cost_won_sum', { model: 'other', provider: 'other' }),
+    20 * 2 * (models - maxSources),
+  );
+  assert.ok(series.length < 20_000, `${series.length} series`);
+  // After a reload with one model the page is that model's, and what was counted together.
+  metrics.keepOnly(new Set(['m/0']));
+  const after = await pageOf(registry);
+  const left = after.series.filter((one) => one.name === 'naru_cost_won_count');
+  assert.deepEqual(left.map((one) => one.labels['model']).toSorted(), ['m/0', 'other']);
+});
+
+test('of 10,000 candidates the page shows those that are used, up to the maximum', async () => {
+  const clock = new TestClock();
+  const health = new Health(clock, defaultHealthLimits);
+  const candidates = Array.from({ length: 10_000 }, (_, n) => ({ label: `p/${n}` }));
+  const catalogue = { models: [{ candidates }] } as unknown as Catalogue;
+  const registry = new Registry();
+  new UpstreamMetrics(registry, { catalogue: () => catalogue, health });
+  const shown = async () =>
+    (await pageOf(registry)).series.filter(({ name }) => name === 'naru_upstream_circuit');
+  assert.equal((await shown()).length, 0);
+  for (const n of [5_000, 9_999]) {
+    health.ended(`p/${n}`, { broken: false, tokens: 5, tookMs: 100 });
+    health.resent(`p/${n}`);
+  }
+  health.resent('p/1');
+  assert.deepEqual(
+    (await shown()).map(({ labels }) => labels['candidate']),
+    ['p/5000', 'p/9999'],
+  );
+  const { value } = await pageOf(registry);
+  assert.equal(value('naru_upstream_resends_total', { candidate: 'p/9999' }), 1);
+  assert.equal(value('naru_upstream_resends_total', { candidate: 'other' }), 1);
+  for (const { label } of candidates.slice(0, 2 * maxCandidates))
+    health.ended(label, { broken: false, tokens: 5, tookMs: 100 });
+  const names = (await shown()).map(({ labels }) => labels['candidate']);
+  assert.equal(names.length, maxCandidates);
+  assert.ok(names.includes('p/9999'), 'a candidate keeps its series');
+});
+
+test('the reader of these tests can fail', () => {
+  const head = '# HELP a A.\n# TYPE a gauge\n';
+  const histogram = '# HELP h H.\n# TYPE h histogram\n';
+  for (const text of [
+    'a 1\n',
+    `${head}b 1\n`,
+    `${head}a{x="} 1\n`,
+    `${head}a 1\na 2\n`,
+    `${head}a 1\n${head}a{x="1"} 2\n`,
+    `${head}a{x="\n"} 1\n`,
+    `${head}a one\n`,
+    `${head}a Nan\n`,
+    `${head}a null\n`,
+    `${head}a 1`,
+    '# HELP a_total A.\n# TYPE a_total counter\na_total -1\n',
+    `${histogram}h_bucket{le="1"} 1\nh_sum 1\nh_count 1\n`,
+    `${histogram}h_bucket{le="1"} 2\nh_bucket{le="+Inf"} 1\nh_sum 1\nh_count 1\n`,
+    `${histogram}h_sum 1\nh_count 1\n`,
+    `${histogram}h 1\n`,
+  ])
+    assert.throws(() => parseExposition(text), Error, text);
+});

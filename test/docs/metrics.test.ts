@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { deprecatedNames } from '../../src/app/metrics/deprecated-names.ts';
+import { renderPage } from '../../src/app/metrics/page.ts';
+import { measureProcess } from '../../src/app/metrics/process-metrics.ts';
+import { Registry, readRegistry } from '../../src/app/metrics/registry.ts';
+import { addTeamMetrics } from '../../src/app/workers/admin-pages.ts';
+import { parseExposition } from '../harness/exposition.ts';
+import { until } from '../harness/fake-engine.ts';
+import { startTestGateway, type TestGateway, testPrice } from '../harness/gateway.ts';
+import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+
+/* The tables of metrics in docs/operating.md and CHANGELOG.md, beside the page of a gateway that has done a little of everything. */
+
+const read = (file: string): string => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
+
+let upstream: Upstream;
+let naru: TestGateway;
+before(async () => {
+  upstream = await startUpstream();
+  naru = await startTestGateway({
+    models: [{ id: 'test/echo', upstreams: [upstream.url] }],
+    config: {
+      slots: [{ name: 'lane', external: { base_url: upstream.url.replace(/\/v1$/, '') } }],
+      models: [
+        {
+          id: 'test/echo',
+          context_length: 1000,
+          price: testPrice,
+          candidates: [{ provider: 'up1', model: 'echo' }],
+        },
+      ],
+    } as unknown as Record<string, object>,
+  });
+});
+after(async () => {
+  await naru?.close();
+  await upstream?.close();
+});
+
+interface Row {
+  readonly name: string;
+  readonly type: string;
+  readonly labels: readonly string[];
+  readonly help: string;
+}
+
+/** Rows of the tables whose first column is a metric: name, type, labels, meaning. */
+function documented(): readonly Row[] {
+  const rows = read('docs/operating.md').matchAll(
+    /^\| `((?:naru|process|nodejs)_\w+)` \| (counter|gauge|histogram) \| (.*?) \| (.*) \|$/gm,
+  );
+  return [...rows].map(([, name = '', type = '', labels = '', help = '']) => ({
+    name,
+    type,
+    labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label),
+    help,
+  }));
+}
+
+async function pageText(): Promise<string> {
+  const registry = new Registry();
+  addTeamMetrics(registry, { serving: 2, restarts: 0 });
+  return renderPage([await naru.gateway.metrics(), await readRegistry(registry), await measureProcess()()]);
+}
+
+test('docs/operating.md describes every metric of the page, and no other', async () => {
+  const { key } = await naru.account();
+  upstream.answer(() => reply.chat('네'));
+  const body = { model: 'test/echo', stream: true, messages: [{ role: 'user', content: '안녕' }] };
+  assert.equal((await naru.send('POST', '/chat/completions', { key, body })).status, 200);
+  await naru.settled();
+  await until('the request is counted', async () => (await naru.metric('naru_requests_total')) > 0);
+  const text = await pageText();
+  const { types, series } = parseExposition(text);
+  const isOld = new Set(deprecatedNames.map(({ old }) => old));
+  const helps = new Map([...text.matchAll(/^# HELP (\S+) (.*)$/gm)].map(([, name, help]) => [name, help]));
+  // Elsewhere the library reads less of /proc.
+  const rows = documented().filter(({ name }) => process.platform === 'linux' || types.has(name));
+  assert.deepEqual(
+    rows.map(({ name, type, help }) => ({ name, type, help })),
+    [...types]
+      .filter(([name]) => !isOld.has(name))
+      .map(([name, type]) => ({ name, type, help: helps.get(name) })),
+  );
+  for (const { name, labels } of rows) {
+    const one = series.find((each) => each.name === name || each.name === `${name}_bucket`);
+    if (one === undefined) continue;
+    const found = Object.keys(one.labels).filter((label) => label !== 'le');
+    assert.deepEqual(found.toSorted(), labels.toSorted(), name);
+  }
+});
+
+test('docs/operating.md and CHANGELOG.md list every deprecated name with the one that replaces it', async () => {
+  const operating = read('docs/operating.md');
+  const changelog = read('CHANGELOG.md');
+  for (const { old, name, scale } of deprecatedNames) {
+    assert.ok(operating.includes(`| \`${old}\` | \`${name}\``), old);
+    assert.ok(changelog.includes(`\`${old}\``), old);
+    if (scale !== undefined) assert.match(operating, new RegExp(`\`${old}\` \\| \`${name}\`, ×${scale}`));
+  }
+  const listed = [...operating.matchAll(/^\| `(\w+)` \| `naru_\w+`(?:, ×\d+)? \|$/gm)].map(([, old]) => old);
+  assert.deepEqual(
+    listed,
+    deprecatedNames.map(({ old }) => old),
+  );
+});
