@@ -45,11 +45,11 @@ function providersTable(): string {
     [
       'API',
       '`variant`',
-      'Known by',
+      'Identified by',
       'Accepts',
       'What Naru changes',
-      'How much to think',
-      'Thoughts of earlier turns',
+      'Reasoning',
+      'Reasoning of earlier turns',
     ],
     variants.map((variant) => {
       const rules = rulesOf(variant);
@@ -71,7 +71,7 @@ function familiesTable(): string {
     rulesOf(variant).families.map((family) => [rulesOf(variant).name, family] as const),
   );
   return tableOf(
-    ['API', 'Models', 'Accepts too', 'What Naru changes', 'How much to think', 'Thoughts of earlier turns'],
+    ['API', 'Models', 'Also accepts', 'What Naru changes', 'Reasoning', 'Reasoning of earlier turns'],
     rows.map(([name, family]) => [
       name,
       family.name,
@@ -101,7 +101,7 @@ function changesOf(rules: Partial<ParameterRules> & (Partial<ProviderRules> | Fa
     ...Object.entries(converts).map(([name, conversion]) => `\`${name}\`: ${conversions[conversion]}`),
     ...some.map(([name, values]) => `\`${name}\` only as ${values.map((one) => `\`${one}\``).join(' ')}`),
     ...(dropped.length === 0 ? [] : [`without ${names(dropped)}`]),
-    ...(rules.freeWithoutThinking === true ? ['sampling as the client says with the effort `none`'] : []),
+    ...(rules.freeWithoutThinking === true ? ['sampling as received with the effort `none`'] : []),
     ...(messageMembers === null ? [] : [`messages with ${names(messageMembers)} alone`]),
     ...(streamOptions ? [] : ['without `stream_options`']),
   ].join('; ');
@@ -109,7 +109,7 @@ function changesOf(rules: Partial<ParameterRules> & (Partial<ProviderRules> | Fa
 
 const conversions = {
   json_object: '`json_schema` becomes `json_object`',
-  json_schema: '`json_object` is left out',
+  json_schema: '`json_object` is omitted',
   word: 'a named tool becomes `required`',
   count: '`true` becomes the number of `top_logprobs`',
 } as const;
@@ -117,9 +117,9 @@ const conversions = {
 function thinkingText(rules: ThinkingRules): string {
   switch (rules.as) {
     case 'given':
-      return 'as the client says it';
+      return 'as received';
     case 'none':
-      return 'not said';
+      return 'not supported';
     case 'effort':
       return `\`reasoning_effort\` ${wordsOf(rules.efforts)}`;
     case 'thinking':
@@ -146,7 +146,7 @@ function thoughtsText({ fields, details, asPart, placeholder }: ThoughtRules): s
     ...(asPart === true ? ['a `thinking` part of `content`'] : []),
     ...(details === 'none'
       ? []
-      : [details === 'all' ? '`reasoning_details`' : '`reasoning_details` that are more than text']),
+      : [details === 'all' ? '`reasoning_details`' : '`reasoning_details` with more than text']),
   ];
   const all = places.length === 0 ? 'not sent' : places.join(', ');
   return placeholder === undefined ? all : `${all}; a space where a call of tools lacks them`;
