@@ -116,9 +116,9 @@ function howTested(client: Client): string {
 
 function section(client: Client): string {
   const intro = client.file === null ? `${intros[client.language]}:` : `The file \`${client.file}\`:`;
-  const app = client.app === null ? 'on record as no app' : `on record as the app ${client.app}`;
+  const app = client.app === null ? 'recorded as no app' : `recorded as the app ${client.app}`;
   const named = `\`${client.package}\` ${testedVersion(client)} from ${client.registry}`;
-  const thoughts = client.returnsThoughts ? 'It sends back what a model thought.' : null;
+  const thoughts = client.returnsThoughts ? 'It sends reasoning back.' : null;
   const remarks = [client.remark, thoughts].filter((each) => each !== null).join(' ');
   return `## ${client.name}
 

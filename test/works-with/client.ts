@@ -16,7 +16,7 @@ export interface Client {
   readonly file: string | null;
   /** What else is worth knowing, as Markdown. */
   readonly remark: string | null;
-  /** An agent that sends back what a model thought, byte for byte, as some models insist on. */
+  /** An agent that sends back reasoning, byte for byte, as some models insist on. */
   readonly returnsThoughts?: true;
   /** The app that its requests come from, as Naru tells by their headers; null when they say nothing that is known. */
   readonly app: string | null;

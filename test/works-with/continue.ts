@@ -10,7 +10,7 @@ export const continueAgent: Client = {
   language: 'yaml',
   file: '~/.continue/config.yaml',
   remark:
-    'The provider `openrouter` says that it is Continue. `provider: openai` works as well, but sends the bare headers of an SDK. Continue does not send back what a model thought, so a model that insists on that refuses the second turn.',
+    'The provider `openrouter` identifies itself as Continue. `provider: openai` works as well, but sends the bare headers of an SDK. Continue does not send reasoning back, so a model that requires it rejects the second turn.',
   app: 'Continue',
   snippet: `name: Naru
 version: 1.0.0

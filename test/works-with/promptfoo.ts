@@ -11,7 +11,7 @@ export const promptfoo: Client = {
   language: 'yaml',
   file: 'promptfooconfig.yaml',
   remark:
-    'It is as large as all agents together, so no test installs it: it was run by hand against a whole gateway, and its bill was checked. It knows no prices of Naru and shows a cost of 0.',
+    'It is as large as all agents together, so no test installs it: it was run by hand against a whole gateway, and its bill was checked. It does not know the prices of Naru and shows a cost of 0.',
   app: 'Node.js',
   snippet: `prompts: ['{{question}}']
 providers:

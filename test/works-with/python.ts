@@ -41,7 +41,7 @@ export const llamaIndex: Client = {
   package: 'llama-index-llms-openai-like',
   brief: 'OpenAILike(model=…, api_base=…, api_key=…, is_chat_model=True)',
   remark:
-    'Without `is_chat_model=True` LlamaIndex uses `/completions`, which knows no tools. `is_function_calling_model=True` lets it offer tools; `context_window` is 3,900 tokens unless set.',
+    'Without `is_chat_model=True` LlamaIndex uses `/completions`, which has no tools. `is_function_calling_model=True` lets it offer tools; `context_window` is 3,900 tokens unless set.',
   app: 'OpenAI SDK (Python)',
   snippet: `from llama_index.llms.openai_like import OpenAILike
 
@@ -59,7 +59,7 @@ export const litellm: Client = {
   package: 'litellm',
   brief: 'completion(model="openai/…", api_base=…, api_key=…)',
   remark:
-    'Before the model of Naru stands `openai/`, which says how to talk to it. Set `LITELLM_LOCAL_MODEL_COST_MAP=True`, or LiteLLM asks another machine for a list of prices at each start; `completion_cost()` knows no prices of Naru, `answer.usage.cost` has the won. Version 1.106.2 needs the package `mcp` beside it as soon as a request has tools.',
+    'The prefix `openai/` of the model selects the protocol. Set `LITELLM_LOCAL_MODEL_COST_MAP=True`, or LiteLLM downloads a price list at each start; `completion_cost()` does not know the prices of Naru, `answer.usage.cost` has the won. Version 1.106.2 also needs the package `mcp` when a request has tools.',
   app: 'OpenAI SDK (Python)',
   snippet: `from litellm import completion
 
@@ -76,7 +76,7 @@ export const instructor: Client = {
   name: 'Instructor',
   package: 'instructor',
   brief: 'instructor.from_openai(OpenAI(base_url=…, api_key=…))',
-  remark: 'The model must be able to call tools; the model in the box is not.',
+  remark: 'The model must be able to call tools; the demo model is not.',
   app: 'OpenAI SDK (Python)',
   snippet: `import instructor
 from openai import OpenAI
@@ -119,7 +119,7 @@ export const aider: Client = {
   language: 'sh',
   file: null,
   remark:
-    'Before the model of Naru stands `openai/`. `--no-show-model-warnings` keeps aider from asking about a model that it does not know.',
+    'The model needs the prefix `openai/`. `--no-show-model-warnings` keeps aider from asking about a model that it does not know.',
   app: 'OpenAI SDK (Python)',
   snippet: `export OPENAI_API_BASE=http://127.0.0.1:8787/api/v1
 export OPENAI_API_KEY=sk-naru-v1-…

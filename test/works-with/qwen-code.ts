@@ -10,7 +10,7 @@ export const qwenCode: Client = {
   language: 'sh',
   file: null,
   remark:
-    'Set up like this it does not send back what a model thought, so a model that insists on that refuses the second turn.',
+    'Set up like this it does not send reasoning back, so a model that requires it rejects the second turn.',
   app: 'Qwen Code',
   snippet: `export OPENAI_BASE_URL=http://127.0.0.1:8787/api/v1
 export OPENAI_API_KEY=sk-naru-v1-…
