@@ -1,4 +1,4 @@
-/** Which app a request came from: read from its real headers, on its record, and in the account's own sums. */
+/** The app of a request: read from its real headers, on its record, and in the account's totals. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
@@ -24,7 +24,7 @@ after(async () => {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The record of a request that was made with these headers, and no others that say anything. */
+/** The record of a request with these headers, and no other app headers. */
 async function recordOf(headers: Headers, key = account.key, body: object = {}) {
   const answer = await naru.send('POST', '/chat/completions', {
     key,

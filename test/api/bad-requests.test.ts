@@ -1,4 +1,4 @@
-/** Requests to a model whose body is not what it must be: refused before anything is tried. */
+/** Requests to a model whose body is invalid: rejected before any candidate is tried. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';

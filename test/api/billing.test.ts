@@ -42,7 +42,7 @@ after(async () => {
   await upstream?.close();
 });
 
-/** The usage of a whole or streamed answer. */
+/** The usage of a JSON or streamed response. */
 async function usageOf(key: string, body: object) {
   const answer = await naru.send('POST', '/chat/completions', {
     key,
@@ -116,7 +116,7 @@ test('cached tokens cost the cache price and count as prompt tokens', async () =
   assert.equal(said.prompt_tokens_details.cache_write_tokens, 10);
 });
 
-/** Five words: our own count of the answer is 5 or 6, of the prompt at most 20. */
+/** Five words: our own count of the completion is 5 or 6, of the prompt at most 20. */
 const answerText = 'A ferry is a ship';
 
 // spec:money/4.9

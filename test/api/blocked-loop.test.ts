@@ -1,4 +1,7 @@
-/** A process that was busy for seconds has not lost its database: what arrived meanwhile is read before anything is given up. */
+/**
+ * A process that was busy for seconds has not lost its database: bytes that arrived meanwhile are
+ * read before anything times out.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestGateway } from '../harness/gateway.ts';
@@ -22,9 +25,9 @@ test('requests before, during and after a blocked event loop all succeed, repeat
   const { key, another } = await naru.account({ credit: '100000000' });
   const body = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
   const statuses: number[] = [];
-  // The last is longer than a look of the change feed may take.
+  // The last is longer than the limit of a poll of the change feed.
   for (const blockedMs of byTier([1_200, 3_500], [1_200, 1_200, 1_200, 3_500])) {
-    // A key that memory does not know is looked up while the loop is blocked.
+    // A key that is not cached is looked up while the loop is blocked.
     const fresh = await another();
     const asked = [key, fresh.key, key].map((one) =>
       naru.send('POST', '/chat/completions', { key: one, body }).then(({ status }) => statuses.push(status)),

@@ -1,4 +1,4 @@
-/** How fast the bodies of one client are read: what a client sends beyond that keeps nobody else waiting. */
+/** How fast the bodies of one client are read: excess bytes of a client delay no other. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';

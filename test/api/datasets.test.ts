@@ -1,4 +1,4 @@
-/** `GET /datasets/app-rankings` (spec:api/18), with data of a source, with samples, and with nothing. */
+/** `GET /datasets/app-rankings` (spec:api/18), with data of a source, with samples, and empty. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { DatasetSync } from '../../src/datasets/sync.ts';
@@ -318,7 +318,8 @@ describe('without samples', () => {
         const answer = await naru.send('GET', each, { key });
         assert.equal(answer.status, 200);
         assert.deepEqual([answer.json.data, answer.json.meta.version], [[], 'v1']);
-        // The app ranking alone says nothing of when (spec:api/18.18); the others keep what OpenRouter's client demands.
+        // The app ranking alone has no dates (spec:api/18.18); the others keep what OpenRouter's
+        // client requires.
         assert.equal(answer.json.meta.as_of === null, each === path);
       }
     }

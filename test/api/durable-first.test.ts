@@ -1,6 +1,7 @@
 /**
- * A success is durable before the client can see that it is complete (spec:money/5.1). With `ack: database` durable means
- * committed, and a lock on the account's balance keeps that from happening for as long as a test wants.
+ * A success is durable before the client can see that it is complete (spec:money/5.1). With `ack:
+ * database` durable means committed, and a lock on the account's balance prevents that for as long
+ * as a test needs.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -27,7 +28,7 @@ after(async () => {
   await upstream?.close();
 });
 
-/** Locks the account's balance, as a long transaction of somebody else would; returns how to let go. */
+/** Locks the account's balance like a long foreign transaction; returns the release. */
 async function lockBalance(): Promise<() => Promise<void>> {
   const client = new Client(naru.database.address);
   await client.connect();
@@ -39,7 +40,7 @@ async function lockBalance(): Promise<() => Promise<void>> {
   };
 }
 
-/** Resolves when the gateway's settlement stands before the lock. */
+/** Resolves when the gateway's settlement waits for the lock. */
 async function settlementWaits(): Promise<void> {
   for (;;) {
     const [row] = await naru.database.query<{ n: bigint }>(

@@ -1,4 +1,7 @@
-/** What stands between the internet and the handlers: rates, sizes, hostile bodies and bytes that are no HTTP. */
+/**
+ * What protects the handlers from the internet: rates, sizes, hostile bodies and bytes that are not
+ * HTTP.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Agent, request } from 'undici';
@@ -102,7 +105,7 @@ test('no header that names another address raises the limit, unless a trusted pr
     Array.from({ length: 150 }, (_, n) => statusFrom(agent, `${behind.url}/models`, spoof(n))),
   );
   assert.ok(!forwarded.includes(429));
-  // The address nearest to the proxy counts: what a client puts in front of it is its own invention.
+  // The address nearest to the proxy counts: a client can forge the ones before it.
   const invented = await Promise.all(
     Array.from({ length: 150 }, (_, n) =>
       statusFrom(agent, `${behind.url}/models`, { 'x-forwarded-for': `10.9.9.${n}, 10.1.1.1` }),
@@ -211,7 +214,7 @@ test('a body designed to parse slowly is rejected before it is parsed, while oth
     const tookMs = naru.clock.monotonic() - startMs;
     over = true;
     await others;
-    // Parsing the first of them takes six seconds of an idle machine.
+    // Parsing the first of them takes six seconds on an idle host.
     assert.ok(tookMs < patient(4_000), `refused after ${tookMs} ms`);
     assert.ok(slowestMs < patient(3_000), `another request took ${slowestMs} ms`);
   }
@@ -272,7 +275,7 @@ test('requests that arrive in one packet are answered in order', async () => {
   );
 });
 
-/** Resolves once the gateway has no request in hand; fails after two seconds. */
+/** Resolves once the gateway has no request in flight; fails after two seconds. */
 async function idle(gateway: TestGateway): Promise<void> {
   const endMs = performance.now() + 2000;
   while (gateway.gateway.server.inFlight() > 0) {
@@ -284,7 +287,7 @@ async function idle(gateway: TestGateway): Promise<void> {
 
 test('a client that disconnects before or while it sends its body leaves no state behind', async () => {
   for (let n = 0; n < 20; n += 1) {
-    // A key that the gateway has to look up first, so that the client is gone before its body is read.
+    // A key that is not cached, so that the client disconnects before its body is read.
     const { key } = await account.another();
     const client = await RawClient.open(naru.gateway.server.port);
     client.write(

@@ -1,6 +1,7 @@
 /**
- * The tables of spec:errors/2 and spec:errors/3, row by row: each failure of the catalogue is caused by a real request to a real server, and
- * what comes back is the row and nothing else. A row without a cause does not compile.
+ * The tables of spec:errors/2 and spec:errors/3, row by row: each failure of the catalogue is
+ * caused by a real request to a real server, and the response is exactly its row. A row without a
+ * cause does not compile.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -57,7 +58,7 @@ after(async () => {
   await broken?.close();
 });
 
-/** A request that causes a failure, whom to ask, and how often until it comes. */
+/** A request that causes a failure, its server, and how often to repeat it. */
 interface Cause {
   readonly at?: () => TestGateway;
   readonly method: string;
@@ -138,7 +139,10 @@ const causes: { readonly [F in Failure]: Cause } = {
   model_loading: { ...chat('test/cold'), extras: { retry_after_sec: isSeconds } },
 };
 
-/** The answer to a request over a socket of its own, byte by byte as it was asked: no client tidies its path. */
+/**
+ * The response to a request over its own socket, byte by byte as written: no client normalises its
+ * path.
+ */
 async function ask(cause: Cause, method = cause.method): Promise<Answered> {
   const authorization = world.credentials.get(cause.credential ?? 'none') ?? null;
   const body = cause.body === undefined ? '' : JSON.stringify(cause.body);
@@ -224,7 +228,7 @@ test('HEAD returns the same error status and headers as GET, without a body', as
     const wanted = await caused(failure);
     const authorization = world.credentials.get(cause.credential ?? 'none') ?? 'none';
     const { port } = (cause.at?.() ?? world.naru).gateway.server;
-    // The next answer follows at once, so a body would be taken for it.
+    // The next response follows at once, so a body would be taken for it.
     const second = 'GET /api/v1/nowhere HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
     const client = await RawClient.open(port);
     client.write(

@@ -1,4 +1,7 @@
-/** Promises that every endpoint makes, looped over the route table: a new row is held to them without a word here. */
+/**
+ * Guarantees of every endpoint, looped over the route table: a new row is covered without a change
+ * here.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -66,7 +69,7 @@ function goodKey(row: AnyRoute): string | null {
 function rows(): readonly AnyRoute[] {
   const found = naru.gateway.routes
     .filter((row) => row.method === 'GET' || bodies[nameOf(row)] !== undefined)
-    // The page for readers is HTML; its own test looks at it.
+    // The documentation page is HTML; its own test covers it.
     .filter((row) => !row.path.startsWith('/docs'));
   assert.ok(found.length >= 9, 'the loop must see the endpoints');
   return found;

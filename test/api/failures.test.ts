@@ -136,7 +136,7 @@ test('502 is returned after every candidate was tried once, with the status of t
       418,
     );
   });
-  // The second is asked again when the connection that it dropped was not fresh.
+  // The second is retried when the connection that it dropped was not new.
   assert.deepEqual([tried[0], tried[2]], [1, 1]);
   assert.ok(tried[1] === 1 || tried[1] === 2, String(tried));
 });
@@ -218,7 +218,7 @@ test('an invalid JSON response is a failed candidate', async () => {
 test('an upstream that stays silent returns 408 at the limit, within 5 per cent', async () => {
   for (const stream of [false, true]) {
     const tookMs: number[] = [];
-    // A machine that is busy with something else makes one late, and none early.
+    // Other load on the host makes one late, and none early.
     while (tookMs.length < 5 && !tookMs.some((ms) => ms < 300 * 1.05 + 20)) {
       up(0).next(reply.hang());
       const startMs = naru.clock.monotonic();
@@ -341,7 +341,10 @@ test('every failure after identification is recorded at zero cost, and moves no 
   );
 });
 
-/** The books of an account once there are so many records: those of refusals are written a second after they began. */
+/**
+ * The ledger of an account once it has this many records: those of rejections are written a second
+ * after they began.
+ */
 async function booksWith(account: TestAccount, count: number): ReturnType<typeof booksOf> {
   const endMs = performance.now() + 10_000;
   for (;;) {

@@ -1,4 +1,7 @@
-/** Changing and revoking a key (spec:api/6): what is not sent does not change, and nothing changes by half. */
+/**
+ * Changing and revoking a key (spec:api/6): members that are not sent do not change, and a change
+ * is never partial.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Answered, startTestGateway, type TestGateway } from '../harness/gateway.ts';
@@ -221,7 +224,7 @@ test('a revoked key is rejected at once and permanently, can be read and renamed
   for (const body of [undefined, undefined, { any: 'body' }, '{bad', 'x'.repeat(100_000)]) {
     const answer = await mine.revoke(hash, body);
     assert.equal(answer.status, 200);
-    // `deleted` is what OpenRouter's own client asks for (spec:api/6.12).
+    // `deleted` is what OpenRouter's own client reads (spec:api/6.12).
     assert.deepEqual(answer.json, { data: { success: true }, deleted: true });
   }
   assertError(await chat(key), 401, 'invalid_api_key');

@@ -22,7 +22,7 @@ after(async () => {
 
 const chat = (key: string): Promise<Answered> => naru.send('POST', '/chat/completions', { key, body: ask });
 
-/** Every way to use a management key. */
+/** Every operation of a management key. */
 async function everyCall(owner: Manager, hash: string): Promise<readonly Answered[]> {
   return [
     await owner.list(),
@@ -168,7 +168,8 @@ test("usage restarts at zero when the limit's period begins in Seoul, and the li
     return [data.usage, data.usage_daily, data.usage_weekly, data.usage_monthly, data.limit_remaining];
   };
   try {
-    // Thursday, 31 December in Seoul: the week goes on over midnight, the day and the month do not.
+    // Thursday, 31 December in Seoul: the week continues over midnight, the day and the month do
+    // not.
     naru.clock.freeze('2026-12-31T14:59:59.999Z');
     assert.equal((await chat(key)).json.usage.cost, 20);
     assert.deepEqual(await usages(), [20, 20, 20, 20, 0]);

@@ -1,4 +1,6 @@
-/** Creating, reading and listing keys, and what a stranger can learn of them (spec:api/5-7). */
+/**
+ * Creating, reading and listing keys, and what another account can learn about them (spec:api/5-7).
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -388,7 +390,7 @@ test("another account's key and a key that does not exist return the same bytes 
   assert.ok(!(await mine.list()).text.includes(hash));
 });
 
-/** How well times tell two kinds of answer apart: 0.5 not at all, 1 always. */
+/** How well times separate two kinds of response: 0.5 not at all, 1 always. */
 function areaUnderCurve(some: readonly number[], others: readonly number[]): number {
   const all = [
     ...some.map((ms) => ({ ms, mine: true })),
@@ -399,7 +401,10 @@ function areaUnderCurve(some: readonly number[], others: readonly number[]): num
   return Math.max(area, 1 - area);
 }
 
-/** A connection of its own that sends one request after the other and measures each: the least that a client can cost. */
+/**
+ * A separate connection that sends one request after the other and measures each: the minimal cost
+ * of a client.
+ */
 async function timingClient(port: number, bearer: string) {
   const client = await RawClient.open(port);
   return {
@@ -422,7 +427,10 @@ test("another account's key and a key that does not exist cannot be distinguishe
   const client = await timingClient(naru.gateway.server.port, mine.key);
   for (let n = 0; n < 200; n += 1) await client.time(hash);
   const { pairs, bound } = byTier({ pairs: 600, bound: 0.56 }, { pairs: 5_000, bound: 0.52 });
-  /** Interleaved; which kind comes first alternates, so that both profit alike from what the first one warms up. */
+  /**
+   * Interleaved; the first kind alternates, so that both benefit equally from caches that the first
+   * one warms.
+   */
   const areaOfRound = async (): Promise<number> => {
     const times: { foreign: number[]; unknown: number[] } = { foreign: [], unknown: [] };
     for (let n = 0; n < pairs; n += 1) {

@@ -1,4 +1,4 @@
-/** A key is looked at again when the body has come, which may be minutes after the head. */
+/** A key is checked again when the body has arrived, which may be minutes after the head. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
@@ -17,7 +17,7 @@ async function start(t: TestContext): Promise<{ naru: TestGateway; account: Test
   return { naru, account, manager };
 }
 
-/** The status of a request whose body comes when `meanwhile` is done. */
+/** The status of a request whose body is sent when `meanwhile` is done. */
 async function statusOf(
   naru: TestGateway,
   asked: { readonly method?: string; readonly path: string; readonly key: string; readonly body: object },
@@ -64,7 +64,7 @@ test('every endpoint with a body rejects a key that was revoked while the body w
     const kind = route.credential === 'management' ? 'management' : 'inference';
     const { key, hash } = await account.another({ kind });
     const path = route.path.replace('/api/v1', '').replace('{hash}', account.hash);
-    // A body that the endpoint would refuse itself: the key is checked before the body is.
+    // A body that the endpoint would reject itself: the key is checked before the body.
     const asked = { method: route.method, path, key, body: {} };
     const revoke = () => naru.send('DELETE', `/keys/${hash}`, { key: manager });
     assert.equal(await statusOf(naru, asked, revoke), 401, `${route.method} ${route.path}`);

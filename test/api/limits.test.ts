@@ -14,7 +14,7 @@ before(async () => {
   naru = await startTestGateway({
     models: [
       { id: 'test/echo', upstreams: [upstream.url] },
-      // One prompt token costs one micro-won, and nothing else costs anything: for boundaries.
+      // One prompt token costs one micro-won, and nothing else has a cost: for boundaries.
       {
         id: 'test/micro',
         upstreams: [upstream.url],
@@ -202,7 +202,10 @@ test('a debit belongs to the period of its settlement, not of its request', asyn
   }
 });
 
-/** A request that is identified with its head; its body comes when the balance is as far below zero as the credit was below 5,001 won. */
+/**
+ * A request that is authenticated with its head; its body arrives when the balance is as far below
+ * zero as the credit was below 5,001 won.
+ */
 async function late(
   credit: string,
   {
@@ -333,7 +336,7 @@ test('a reservation ends with its request, however that ends', async () => {
   await hold.reached;
   leave.abort();
   await assert.rejects(lost);
-  // With a hold that was left this one would wait in line for ever: its estimate is beyond the floor.
+  // With a leaked reservation this one would wait forever: its estimate is beyond the floor.
   const large = { model: 'test/echo', max_tokens: 30_000, messages: body.messages };
   const answer = await naru.send('POST', '/chat/completions', {
     key,

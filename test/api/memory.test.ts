@@ -1,4 +1,7 @@
-/** What all requests hold together: beyond the budget the largest get a 503, and the others go on (docs/decisions/memory-budget.md). */
+/**
+ * The memory of all requests together: beyond the budget the largest get a 503, and the others
+ * continue (docs/decisions/memory-budget.md).
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';

@@ -450,7 +450,7 @@ test('an endpoint has every member that a client requires, and its own prices an
 });
 
 test("an endpoint's uptime, time to first token and throughput are measured on real responses", async () => {
-  // zeta/plain stands at the slow upstream, acme/small at the fast one.
+  // zeta/plain uses the slow upstream, acme/small the fast one.
   const tokens = usage(1, 100);
   for (let n = 0; n < 3; n += 1) {
     slow.next(reply.stream([{ waitMs: 60 }, 'slow', { waitMs: 60 }, ' words'], { usage: tokens }));
@@ -491,7 +491,7 @@ test('failures lower the uptime of the candidate that failed; rate limits and ba
     slow.next(failure);
     await chat('acme/vision', { stream: true });
   }
-  // After that much trouble it would be asked only when nothing else is left.
+  // After that many failures it would be tried only when no other candidate is left.
   const provider = { only: [before.tag] };
   for (const status of [429, 400]) {
     slow.next(reply.status(status));

@@ -35,7 +35,10 @@ after(async () => {
   await two?.close();
 });
 
-/** The provider that answers with these preferences; both upstreams are well unless the test said otherwise. */
+/**
+ * The provider that responds with these preferences; both upstreams are healthy unless the test
+ * changed that.
+ */
 async function answeredBy(provider: object, model = 'test/two'): Promise<string | null> {
   one.always(reply.chat('one'));
   two.always(reply.chat('two'));

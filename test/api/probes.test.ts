@@ -7,7 +7,7 @@ import { until } from '../chaos/naru-process.ts';
 import { serverAddress } from '../harness/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 
-/** A way to the database that counts connections. */
+/** A database address that counts connections. */
 async function startCounted(
   t: TestContext,
   more: Parameters<typeof startTestGateway>[0] = {},

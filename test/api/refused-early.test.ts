@@ -1,4 +1,4 @@
-/** Whoever is refused while the body is still under way comes to read why. */
+/** A client that is rejected while it still sends the body can read the reason. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';

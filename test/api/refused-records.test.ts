@@ -1,4 +1,4 @@
-/* spec:api/16.2,16.6,16.7: what is on record of requests that were refused, and how their owner finds them. */
+/* spec:api/16.2,16.6,16.7: the records of rejected requests, and how their owner finds them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -34,7 +34,9 @@ interface Row {
   readonly detail: { readonly refusals?: number; readonly request_id: string };
 }
 
-/** The records of an account once there are so many; they are written a second after they began. */
+/**
+ * The records of an account once there are this many; they are written a second after they began.
+ */
 async function recordsOf(accountId: number, count: number): Promise<readonly Row[]> {
   const endMs = performance.now() + 10_000;
   for (;;) {
@@ -48,7 +50,7 @@ async function recordsOf(accountId: number, count: number): Promise<readonly Row
   }
 }
 
-/** An account with a key that is refused with each cause. */
+/** An account with a key that is rejected for each cause. */
 const causes: readonly (readonly [string, number, (account: TestAccount) => Promise<string>])[] = [
   [
     'insufficient_credits',

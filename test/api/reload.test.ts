@@ -72,7 +72,7 @@ test('of two concurrent reloads the later configuration stays, however long the 
   const prepared = Promise.withResolvers<() => void>();
   const earlier = offer.apply(of('test/c'), () => prepared.promise);
   const later = offer.apply(of('test/d'), async () => () => {});
-  // As long as a change takes that waits for nobody.
+  // The duration of a change that waits for no request.
   await Promise.race([later, naru.database.query('SELECT pg_sleep(0.2)')]);
   prepared.resolve(() => {});
   await Promise.all([earlier, later]);

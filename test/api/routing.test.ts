@@ -14,7 +14,7 @@ let fresh = 0;
 
 before(async () => {
   [one, two] = await Promise.all([startUpstream(), startUpstream()]);
-  // Each test has a model of its own, and so candidates of its own: what one learns, another does not know.
+  // Each test has its own model, and so its own candidates: their health is not shared.
   naru = await startTestGateway({
     models: Array.from({ length: 17 }, (_, n) => ({
       id: `test/m${n}`,
@@ -228,7 +228,7 @@ test('the admin port shows the health of every candidate and explains a request'
     series('naru_upstream_latency_seconds', 1, ',quantile="0.5"'),
     'nothing was streamed',
   );
-  // Each name is introduced once, as the format wants it.
+  // Each name is introduced once, as the format requires.
   const introduced = [...metrics.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name);
   assert.equal(new Set(introduced).size, introduced.length);
   const { explanation } = (await (await read(`/route?model=${model}`)).json()) as {

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { startTestGateway, type TestGateway, testPrice } from '../harness/gateway.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
-/** An engine that somebody else runs: Naru queues for its one lane. */
+/** An external engine: Naru queues for its one lane. */
 let engine: Upstream;
 let naru: TestGateway;
 

@@ -28,7 +28,7 @@ before(async () => {
       { id: 'test/echo', upstreams: [upstream.url] },
       { id: 'test/pair', upstreams: [upstream.url, second.url] },
     ],
-    // Candidates fail here by the dozen, and are to be tried in order all the same.
+    // Dozens of candidates fail here, and must still be tried in order.
     config: { limits: { keep_alive_comment_ms: 40 }, routing: { circuit_failures: 1_000_000 } },
   });
   account = await naru.account({ credit: '100000000' });
@@ -73,7 +73,7 @@ async function opened(body: object = ask, from: { key: string } = account) {
   };
 }
 
-/** The first record of the account that `holds`, once it is there. */
+/** The first record of the account that meets `holds`, once it exists. */
 // biome-ignore lint/suspicious/noExplicitAny: a record as a client sees it.
 async function recordOf(id: string | null): Promise<any> {
   const endMs = performance.now() + 2000;

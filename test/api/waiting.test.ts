@@ -1,4 +1,7 @@
-/* spec:money/6: requests in flight never cause a refusal; what they may cost makes later ones wait in line. */
+/*
+ * spec:money/6: requests in flight never cause a rejection; their possible cost makes later ones
+ * wait in the queue.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -41,7 +44,7 @@ afterEach(async () => {
 
 const metric = 'naru_requests_waiting_for_credit';
 const messages = [{ role: 'user', content: 'hi' }];
-/** The upstream is asked in the order of admission; each request says who it is. */
+/** The upstream receives requests in the order of admission; each one names itself. */
 const body = (more: object = {}) => ({ model: 'test/echo', max_tokens: 100, messages, ...more });
 const send = (key: string, more: object = {}, signal?: AbortSignal): Promise<Answered> =>
   naru.send('POST', '/chat/completions', { key, body: body(more), ...(signal && { signal }) });
@@ -56,7 +59,10 @@ async function inLine(count: number): Promise<void> {
   }
 }
 
-/** A request that is in flight until it is let go: it costs 20 won, and is expected to cost what `max_tokens` allows. */
+/**
+ * A request that is in flight until it is released: it costs 20 won, and its estimate is that of
+ * `max_tokens`.
+ */
 async function inFlight(key: string, more: object = {}) {
   const hold = gate();
   upstream.next(answered().holdAt(0, hold));
@@ -301,7 +307,7 @@ test("a wait is bounded by the upstream time limit, and uses none of the upstrea
     const ask = (key: string) => other.send('POST', '/chat/completions', { key, body: body() });
     const { key } = await other.account({ credit: '100' });
     const hold = gate();
-    // The answer has begun, so its budget is over.
+    // The response has begun, so its budget is over.
     const streamed = reply.stream(['aaaa', 'bbbb'], { usage: usage(10, 5) });
     upstream.next(streamed.holdAt(streamed.bytes({ stream: true }).indexOf('bbbb'), hold));
     const first = other.send('POST', '/chat/completions', { key, body: { ...body(), stream: true } });
