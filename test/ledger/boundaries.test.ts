@@ -106,7 +106,7 @@ test('B4: The verification has its own arithmetic and finds any single number of
   });
   await expireCredit(ledger.database, ledger.clock.now());
   assert.deepEqual(await ledger.differences(), []);
-  /** Each makes one number wrong, past the constraints where there is one. */
+  /** Each makes one number wrong, bypassing the constraints where there is one. */
   const faults: readonly string[] = [
     'UPDATE account_balance SET credits = credits + 1, balance = balance + 1',
     'UPDATE account_balance SET usage = usage + 1, balance = balance - 1',

@@ -32,7 +32,7 @@ import { createTestDatabase } from '../harness/database.ts';
 import { testConfig } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
 
-/* docs/decisions/forgetting.md: memory is bounded, and nobody can tell by what is decided. */
+/* docs/decisions/forgetting.md: memory is bounded, and no decision depends on evictions. */
 
 const keyPrefix = 'sk-naru-';
 const accountsOfWorld = 3;
@@ -62,13 +62,13 @@ interface WorldKey {
   readonly hash: Parameters<KeyService['read']>[1];
 }
 
-/** Books with a few accounts and keys, and requests that begin and end when they are told to. */
+/** A ledger with a few accounts and keys, and requests that begin and end on request. */
 const observer = new RequestMetrics(new Registry());
 
 class World {
   readonly keys: WorldKey[] = [];
   readonly decisions: string[] = [];
-  /** How often something was asked for that was forgotten. */
+  /** How often an evicted entry was read. */
   metAgain = 0;
   readonly #parts: Awaited<ReturnType<typeof partsOf>>;
   readonly #open: Session[] = [];
@@ -103,7 +103,7 @@ class World {
     this.keys.push({ accountId, plaintext, hash: row.hash });
   }
 
-  /** A request of a key begins: what became of it. */
+  /** Begins a request of a key: returns its result. */
   async ask(key: WorldKey, amount: number): Promise<void> {
     const { accounting, clock, isForgetful } = this.#parts;
     const ask = route({
@@ -127,7 +127,7 @@ class World {
         const standing = () => ({ account, key: caller.key, debtFloor: floor, nowMs: clock.now() });
         try {
           assertFunded(standing());
-          // The body comes in.
+          // The body arrives.
           for (let n = 0; n < 5; n += 1) await turn();
           assertFunded(standing());
           const { spendLimits, leases: shares } = accounting;
@@ -145,7 +145,7 @@ class World {
           const covered = shares.reserveNow(demand) ?? (await shares.reserve(demand));
           await shares.departed(demand);
           if (covered.kind === 'refused') throw covered.error;
-          // Here a request that would wait in line goes away instead.
+          // Here a request that would wait in the queue leaves instead.
           if (covered.kind === 'blocked') throw new Waits(covered.by.kind);
         } catch (error) {
           await session.fail(error);
@@ -196,7 +196,7 @@ class World {
     await this.#parts.accounting.settlements.drained();
   }
 
-  /** Done by another process: what is known here is told of it. */
+  /** Done by another process: the cache here is notified. */
   async topUp(accountId: number, amount: number): Promise<void> {
     const order = {
       kind: 'topup',
@@ -223,7 +223,7 @@ class World {
     await ensurePartitions(database, clock.now());
   }
 
-  /** What an account and its keys are told of their money. */
+  /** What an account and its keys read about their money. */
   async look(accountId: number): Promise<void> {
     const { accounting, desk } = this.#parts;
     const account = await accounting.accounts.current(accountId);
@@ -267,7 +267,7 @@ async function partsOf(t: TestContext, capacity: number) {
     accounting.forgetIdle();
     if (!isOver) setImmediate(sweep);
   };
-  // Between any two events, so that whatever may be forgotten while something is waited for, is.
+  // Between any two events, so that everything evictable is evicted during a wait.
   if (isForgetful) sweep();
   t.after(async () => {
     isOver = true;

@@ -14,7 +14,7 @@ import { type LedgerWorld, openLedger } from './world.ts';
 
 // src/ledger/README.md
 
-/** The tables of the books, and which of their columns are not part of them, with the reason. */
+/** The tables of the ledger, and which of their columns are not part of it, with the reason. */
 const accounting: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   account: {
     name: 'what the operator calls it, and may change',
@@ -50,7 +50,7 @@ const accounting: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 const coordination = 'nodes coordinate with it; it is empty or rebuilt when none runs';
 const datasets = 'copied from its source; no money depends on it';
-/** Every other table, with the reason why the verification does not look for changes in it. */
+/** Every other table, with the reason why the verification does not check it for changes. */
 const otherTables: Readonly<Record<string, string>> = {
   api_key: 'owners and operators change keys; what a key spent is in the books',
   app_ranking: datasets,
@@ -71,7 +71,7 @@ const otherTables: Readonly<Record<string, string>> = {
   spend_share: coordination,
 };
 
-/** Books with a row of every kind in each table. */
+/** A ledger with a row of every kind in each table. */
 async function fullBooks(t: Parameters<typeof openLedger>[0]): Promise<LedgerWorld> {
   const ledger = await openLedger(t);
   const { clock, database, operator, accountId } = ledger;
@@ -125,7 +125,8 @@ async function fullBooks(t: Parameters<typeof openLedger>[0]): Promise<LedgerWor
     await database.transaction((sql) =>
       insertPublication(sql, [{ model, candidate: 'c', priceVersion: Number(price?.id) }], clock.now()),
     );
-  // Two settlements that the database refused, both decided about: an open one is a difference by itself.
+  // Two settlements that the database rejected, both decided: an open one is a difference by
+  // itself.
   for (const uuid of ['a', 'b'].map((digit) => digit.repeat(32))) {
     const refused = { uuid, accountId, keyId: 1, cost: 7n, record: Buffer.from('{}'), reason: 'no' };
     await database.transaction((sql) => storeQuarantined(sql, refused));
@@ -181,7 +182,10 @@ function changed({ column, type }: Column): string {
   }
 }
 
-/** Runs statements and undoes them; whether a constraint of the database refused them, or what the verification found. */
+/**
+ * Runs statements and undoes them; returns whether a constraint of the database rejected them, or
+ * what the verification found.
+ */
 async function foundAfter(ledger: LedgerWorld, ...statements: readonly string[]): Promise<number> {
   const undone = ledger.database.transaction(async (sql) => {
     await sql.query(liftGuards);
@@ -195,7 +199,7 @@ async function foundAfter(ledger: LedgerWorld, ...statements: readonly string[])
   });
 }
 
-/** Up to five rows of a table that differ in kind, by their place. */
+/** Up to five rows of a table that differ in kind, by their position. */
 async function rowsOf({ database }: LedgerWorld, table: string): Promise<readonly string[]> {
   const kinds: Readonly<Record<string, string>> = {
     ledger: "kind || '/' || (amount > 0)",
@@ -278,7 +282,7 @@ test('B5: The verification finds any single column of the ledger that was change
   for (const statement of added)
     assert.ok((await foundAfter(ledger, statement)) > 0, `not found: ${statement}`);
 
-  /** Exchanges what two rows of an account say, but for the columns to keep. */
+  /** Swaps the values of two rows of an account, except the columns to keep. */
   const swap = async (table: string, which: string, ...keep: readonly string[]): Promise<string> => {
     const rows = await ledger.database.query<{ id: string }>(
       `SELECT quote_literal(id::text) AS id FROM ${table} WHERE account_id = 1 AND ${which} ORDER BY id LIMIT 2`,
@@ -290,7 +294,7 @@ test('B5: The verification finds any single column of the ledger that was change
             WHERE t.account_id = 1 AND o.account_id = 1 AND t.id IN (${pair}) AND o.id IN (${pair}) AND o.id <> t.id`;
   };
   const swaps = [
-    // The unique indexes look at each row: what is unique stays.
+    // The unique indexes check each row: unique columns stay.
     await swap('ledger', 'kind = 1', 'idempotency_key', 'generation_id'),
     await swap('ledger', 'kind = 3 AND record_digest IS NOT NULL', 'generation_id'),
     await swap('credit_lot', 'amount IN (200, 300)'),
@@ -324,7 +328,7 @@ test('B6: A backup from before finds a ledger that was rewritten as a whole, wit
   await ledger.settle(ledger.generation(30n));
   const differences = () => ledger.database.transaction((sql) => findDifferences(sql, anchors));
   assert.deepEqual(await differences(), []);
-  // Somebody with every right begins the account anew, by the program's own means.
+  // An attacker with every right creates the account again, with the program's own functions.
   for (const table of [
     'ledger',
     'generation',

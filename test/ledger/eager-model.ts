@@ -11,7 +11,10 @@ interface ModelLot {
   remaining: bigint;
 }
 
-/** The ledger as one would keep it by hand: every debit is charged at once, to the lot that expires first, then to the oldest. */
+/**
+ * The ledger as kept by hand: every debit is charged at once, to the lot that expires first, then
+ * to the oldest.
+ */
 class EagerLedger {
   readonly lots: ModelLot[] = [];
   debt = 0n;

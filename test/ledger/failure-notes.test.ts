@@ -7,9 +7,12 @@ import { decodeFinal, encodeFinal, finalType } from '../../src/ledger/journal-re
 import { journalDir, openJournal, until } from '../journal/journal-harness.ts';
 import { openLedger } from './world.ts';
 
-/* The journal may have kept a settlement that it called lost. Of two settlements of one request a replay believes the later one. */
+/*
+ * The journal may have kept a settlement that it reported lost. Of two settlements of one request a
+ * replay uses the later one.
+ */
 
-/** A disk that takes writes and makes none of them durable while it is ill. */
+/** A disk that accepts writes and makes none of them durable while it is faulty. */
 function illDisk(): { readonly disk: Disk; isIll: boolean } {
   const fail = (): Promise<never> => Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' }));
   const ward: { disk: Disk; isIll: boolean } = {
@@ -23,7 +26,10 @@ function illDisk(): { readonly disk: Disk; isIll: boolean } {
   return ward;
 }
 
-/** Appends until the journal takes nothing any more; the tickets of what it took and called lost. */
+/**
+ * Appends until the journal accepts nothing any more; returns the tickets that it accepted and
+ * reported lost.
+ */
 async function loseInto(journal: Journal, payload: string): Promise<Ticket[]> {
   const lost: Ticket[] = [];
   while (journal.stats().blocked === null)

@@ -72,7 +72,7 @@ test('settled segments stay until the standby has them; those it lacks in a fail
   type Opened = Awaited<ReturnType<typeof open>>;
   const settle = async (opened: Opened, count: number): Promise<readonly string[]> => {
     const uuids = Array.from({ length: count }, () => newGenerationUuid(Date.now()));
-    // A few at a time: small segments cannot be made as fast as many requests would fill them.
+    // A few at a time: small segments cannot be created as fast as many requests would fill them.
     for (let at = 0; at < count; at += 10)
       await Promise.all(uuids.slice(at, at + 10).map((uuid) => settleOne(opened, uuid)));
     await opened.accounting.settlements.drained();

@@ -1,4 +1,7 @@
-/** Books from before there were chains: the migration anchors what is there, and what follows is chained to it. */
+/**
+ * A ledger from before the chains: the migration anchors the existing rows, and later rows are
+ * chained to them.
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -20,7 +23,7 @@ const folder = join(import.meta.dirname, '../../src/store/migrations');
 const nowMs = Date.UTC(2026, 10, 20, 3);
 const day = `date '1970-01-01' + ${seoulDayAt(nowMs)}`;
 
-/** Takes the steps of the schema from before the chains. */
+/** Reverts the schema to before the chains. */
 async function migrateTo13(sql: Sql): Promise<void> {
   await sql.query(
     'CREATE TABLE schema_migration (version integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())',

@@ -15,14 +15,17 @@ import { tamper } from '../harness/ledger-guards.ts';
 import { startUpstream } from '../harness/upstream.ts';
 import { openLedger } from './world.ts';
 
-/* A settlement that the database refuses is a row, a metric, a line of the verification, and somebody's decision. */
+/*
+ * A settlement that the database rejects is a row, a metric, a line of the verification, and an
+ * operator's decision.
+ */
 
 const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hello' }] };
 const taste =
   "ALTER TABLE generation ADD CONSTRAINT taste CHECK (detail->>'title' IS DISTINCT FROM 'poison')";
 const closed = 'ALTER TABLE quarantined_settlement ADD CONSTRAINT closed CHECK (false) NOT VALID';
 
-/** A gateway of which one answer was given and its settlement refused. */
+/** A gateway with one completed response and its settlement rejected. */
 async function refused(t: TestContext, { isClosed = false } = {}) {
   const upstream = await startUpstream();
   t.after(() => upstream.close());

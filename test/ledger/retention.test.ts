@@ -17,7 +17,7 @@ import { type LedgerWorld, openLedger } from './world.ts';
 
 // src/ledger/README.md
 
-/** In Seoul: the instants at which these months of 2026 begin. */
+/** The instants at which these months of 2026 begin in Seoul. */
 const march = Date.parse('2026-03-01T00:00:00+09:00');
 const april = Date.parse('2026-04-01T00:00:00+09:00');
 const may = Date.parse('2026-05-01T00:00:00+09:00');
@@ -178,7 +178,7 @@ test('K5: Records may be dropped while requests are being settled.', async (t) =
   clock.freeze(march - 1_000);
   const late = ledger.generation(77n);
   clock.thaw();
-  // Somebody reads the records: the months wait until he is done.
+  // A transaction reads the records: the months wait until it is done.
   const reader = await database.connect(60_000);
   await reader.query('BEGIN');
   await reader.query('SELECT count(*) FROM generation');
@@ -189,7 +189,8 @@ test('K5: Records may be dropped while requests are being settled.', async (t) =
     );
     return waiting.length > 0;
   });
-  // One of the month that is about to go: it comes too late for the sums, and must not go with the records.
+  // One of the month that is about to be dropped: it is too late for the totals, and must not be
+  // dropped with the records.
   const settledLate = settleUntilTaken(database, late);
   const another = new Database(database.address, 1);
   t.after(() => another.close());
@@ -210,7 +211,7 @@ test('K5: Records may be dropped while requests are being settled.', async (t) =
   assert.equal((await ledger.operator.verifyLedger()).generations, 260 - 118 + settled + 1);
 });
 
-/** As the settler does it: who met the dropping of a month tries again. */
+/** As the settler does it: a settlement that hits the drop of a month is retried. */
 async function settleUntilTaken(database: Database, row: SettlementRow): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -260,7 +261,8 @@ test('K6: A settlement that a journal replays for a dropped month changes nothin
   clock.set('2026-06-10T12:00:00+09:00');
   await prune(ledger, april);
   const { usage } = await ledger.money();
-  // `late` never reached the database, and of `unended` the journal lost the end. Of the two that cost nothing no entry tells.
+  // `late` never reached the database, and of `unended` the journal lost the end. The two free ones
+  // have no entry.
   for (const ended of [[billed, late], [free]]) {
     const before = await start();
     for (const row of ended.includes(free) ? [free, unended] : ended) before.settlements.open(row);

@@ -13,7 +13,7 @@ import { tamper } from '../harness/ledger-guards.ts';
 import { insertPrice } from '../harness/price.ts';
 
 let naru: TestGateway;
-/** Prices of a request, whatever its size, by what it costs. */
+/** Prices that make a request cost this, whatever its size. */
 const priceOf = new Map<bigint, number>();
 
 before(async () => {
@@ -27,7 +27,7 @@ after(async () => {
   await naru?.close();
 });
 
-/** A payer whose settlements a test makes by hand. */
+/** A payer whose settlements a test makes directly. */
 async function payer(): Promise<{ readonly accountId: number; readonly keyId: number }> {
   const account: TestAccount = await naru.account({ credit: '1000000000' });
   const key = await naru.operator.readKey(account.hash);
@@ -166,13 +166,13 @@ test('concurrent settlers over the same new apps and models in any order neither
       settlers.map(async (database, settler) => {
         for (let batch = 0; batch < batches; batch += 1) {
           const rows = Array.from({ length: size }, (_, n) => {
-            // Every settler meets them in an order of its own.
+            // Every settler has its own order of them.
             const turn = settler % 2 === 0 ? n : size - 1 - n;
             const of = payers[turn % payers.length] ?? assert.fail();
             return rowOf(of, {
               app: app(1 + batch * 20 + turn),
               model: `test/${turn % 5}`,
-              // What costs nothing does not wait for its account's balance.
+              // A free request does not wait for its account's balance.
               cost: batch % 2 === 0 ? 0n : 1n,
             });
           });

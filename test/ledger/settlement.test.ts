@@ -58,7 +58,7 @@ async function count(table: string): Promise<number> {
   return rows[0]?.n ?? -1;
 }
 
-/** What is asked of the server meanwhile: the names of prepared statements, and plain texts. */
+/** What the server receives meanwhile: the names of prepared statements, and plain texts. */
 async function askedDuring(work: () => Promise<unknown>): Promise<readonly string[]> {
   const asked: string[] = [];
   const plain = client.query.bind(client) as (...given: unknown[]) => unknown;

@@ -183,7 +183,8 @@ test('T6: Usage that is written after credit has expired is charged to the credi
     ledger.generation(45n, { settledAtMs: atMs + 1_999 }),
     ledger.generation(500n, { settledAtMs: atMs + 2_000 }),
   ];
-  // Two that expire one after the other, one that stays, and one that comes after the first usage.
+  // Two that expire one after the other, one that stays, and one that is granted after the first
+  // usage.
   await ledger.grant(100n, { expiresAtMs: atMs + 1_000 });
   await ledger.grant(60n, { expiresAtMs: atMs + 2_000 });
   await ledger.grant(1_000n);
@@ -191,8 +192,9 @@ test('T6: Usage that is written after credit has expired is charged to the credi
   await expireCredit(database, atMs + 5_000);
   assert.deepEqual(await ledger.money(), { credits: 1_160n, usage: 80n + 20n + 60n, balance: 1_000n });
   await ledger.settle(early, ...late);
-  // Of the first, 20 had expired that the usage before its expiry spent; of the second, the rest of that and 45. The last one came at
-  // the instant of expiry, and what was used before anything was granted is spent of what was there when it came.
+  // Of the first, 20 had expired that the usage before its expiry spent; of the second, the rest of
+  // that and 45. The last one arrived at the instant of expiry, and what was used before any grant
+  // is spent from what existed when it arrived.
   const entries = await ledger.entries();
   assert.deepEqual(
     entries.filter(({ kind }) => kind === 'expiry').map(({ amount }) => amount),

@@ -24,7 +24,7 @@ export interface LedgerWorld {
     amount: bigint,
     options?: { readonly expiresAtMs?: number; readonly idempotencyKey?: string },
   ): ReturnType<OperatorService['grantCredit']>;
-  /** A generation of this cost that is about to be settled now; its price makes the cost come out. */
+  /** A generation of this cost that is about to be settled now; its price produces the cost. */
   generation(cost: bigint, laid?: Partial<SettlementRow>): SettlementRow;
   settle(...rows: readonly SettlementRow[]): ReturnType<typeof settleBatch>;
   /** The money of the account, micro-won. */
