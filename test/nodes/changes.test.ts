@@ -16,7 +16,7 @@ import { TestClock } from '../harness/test-clock.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import { type DeafProxy, startDeafProxy } from './notification-filter.ts';
 
-// What is changed by way of one node is effective on every other within a second, also where nothing is announced.
+// A change on one node takes effect on every other within a second, also without a notification.
 
 const body = { model: 'test/echo', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 
@@ -48,7 +48,10 @@ after(async () => {
   await upstream?.close();
 });
 
-/** Asks the node until it answers with the status, and returns after how long; fails when that takes longer than a second. */
+/**
+ * Polls the node until it responds with the status, and returns the duration; fails when that takes
+ * longer than a second.
+ */
 async function answersWithin(node: TestGateway, key: string, status: number, what: string): Promise<number> {
   const beganMs = performance.now();
   for (;;) {
@@ -218,7 +221,7 @@ test('a start reports the last publication, and none twice, whatever happens to 
   assert.equal(heard, 2);
 });
 
-/** The connection on which changes are heard. */
+/** The connection on which notifications arrive. */
 function listener(database: Database): Promise<readonly { readonly pid: number }[]> {
   return database.query(
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT now.seen%'",

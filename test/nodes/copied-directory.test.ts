@@ -18,9 +18,9 @@ import { gate, reply, usage } from '../harness/upstream.ts';
 import { createWorld } from './directory-copies.ts';
 import { ask, costWon } from './worker-site.ts';
 
-/* Data directories that were copied, on one database of their own, served by real processes. */
+/* Copied data directories, on one database of their own, served by real processes. */
 
-/** As an operator copies a directory, whatever is going on in it. */
+/** As an operator copies a directory, whatever is running in it. */
 function copy(from: Place, to: Place): void {
   execFileSync('cp', ['-a', from.dataDir, to.dataDir]);
 }
@@ -55,7 +55,7 @@ test('a copy of a running data directory does not start; with its own identity i
     Array.from({ length: 60 }, (_, n) => ask(n % 2 === 0 ? one.origin : two.origin, key)),
   );
   const answered = 1 + answers.filter(({ status }) => status === 200).length;
-  // At exactly nothing one more is admitted.
+  // At exactly zero one more is admitted.
   assert.ok(answered >= 20 && answered <= 27, `${answered} answers where 26 fit`);
   await eventually('all is settled', 5_000, async () =>
     (await world.usedWon(accountId)) === answered * costWon ? true : null,
@@ -170,7 +170,7 @@ function childrenOf(pid: number): readonly number[] {
   return text === '' ? [] : text.split(' ').map(Number);
 }
 
-/** Marks of machines that know nothing of each other. */
+/** Marks of hosts that do not know each other. */
 const marksOf = (own: string): ProcessMarks => ({ own, stateOf: () => 'unknown' });
 
 for (const offMs of [-86_400_000, 0, 86_400_000]) {
@@ -197,7 +197,7 @@ for (const offMs of [-86_400_000, 0, 86_400_000]) {
     clearInterval(timer);
     await first.beat();
     const { id } = first;
-    // Its lease ends by the database's clock, and nobody else's.
+    // Its lease expires by the database's clock, and no other node's.
     await database.query("UPDATE gateway_node SET seen_at = seen_at - interval '1 minute'");
     const second = await NodeRegistry.join(another);
     passedMs += nodeLostMs;

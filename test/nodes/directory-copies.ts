@@ -9,7 +9,7 @@ import { createPlace, type Place, type Serving } from '../cli/naru.ts';
 import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
 import { reply, startUpstream, usage } from '../harness/upstream.ts';
 
-/** One database and one upstream, and places whose servers use both. */
+/** One database and one upstream, and directories whose servers use both. */
 export async function createWorld(t: TestContext) {
   const homes = [await createTestDatabase(null)];
   const [home] = homes;
@@ -51,7 +51,7 @@ export async function createWorld(t: TestContext) {
     database,
     upstream,
     operator,
-    /** A place with a configuration of its own; `url`: on another database. */
+    /** A directory with its own configuration; `url`: on another database. */
     place(url = urlOf(home.address)): Place {
       const place = createPlace();
       places.push(place);
@@ -64,7 +64,7 @@ export async function createWorld(t: TestContext) {
       homes.push(another);
       return another;
     },
-    /** Keeps the database from settling anything until it is let go. */
+    /** Keeps the database from settling until it is released. */
     async holdSettlements(): Promise<() => Promise<void>> {
       const client = await database.connect(60_000);
       await client.query('BEGIN');

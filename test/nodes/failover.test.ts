@@ -1,4 +1,7 @@
-/** A failover to an asynchronous standby: what clients were answered is charged there, once, and memory is true to it. */
+/**
+ * A failover to an asynchronous standby: completed responses are charged there, once, and memory
+ * agrees with it.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -67,7 +70,7 @@ for (const workers of byTier([1], [1, 2])) {
     const all = [...before, ...lost, ...after];
     await settledOn(standby, all.length);
     await assertExact(standby, all);
-    // Workers know what the others spent a moment later.
+    // Workers learn what the others spent a moment later.
     const expected = { total_credits: 100_000, total_usage: 20 * all.length };
     await eventually('memory has all of it, and no more', 10_000, async () => {
       const { text } = await ask(serving.origin, key, undefined, false, '/api/v1/credits');

@@ -14,7 +14,10 @@ import { gate, reply, usage } from '../harness/upstream.ts';
 import { createWorld } from './directory-copies.ts';
 import { ask, costWon, createSite } from './worker-site.ts';
 
-/* Charges that clients saw and the database does not have: whose node is lost, and whose journal is on another database. */
+/*
+ * Charges that clients received and the database does not have: their node is lost, or their
+ * journal belongs to another database.
+ */
 
 type World = Awaited<ReturnType<typeof createWorld>>;
 
@@ -25,7 +28,10 @@ const usedIs = (world: World, accountId: number, won: number) =>
     (await world.usedWon(accountId)) === won ? true : null,
   );
 
-/** A node that was killed with one charge in its journal; another one, of which the request never ended, when told. */
+/**
+ * A node that was killed with one charge in its journal; with the option also a request that never
+ * ended.
+ */
 async function lost(t: TestContext, { withOrphan = false } = {}) {
   const world = await createWorld(t);
   const place = world.place();
@@ -63,7 +69,7 @@ test('a lost node stays listed until its journal is recovered, which works besid
   const { world, place, accountId, key } = await lost(t, { withOrphan: true });
   const other = world.place();
   const two = await world.up(other);
-  // A day later, and after every job that takes something out of the list.
+  // A day later, and after every job that removes rows from the list.
   await world.database.query(
     "UPDATE gateway_node SET seen_at = seen_at - interval '1 day' WHERE home = $1::uuid",
     [identityOf(place)],
@@ -108,7 +114,7 @@ test('a lost node stays listed until its journal is recovered, which works besid
   assert.equal((await ask(two.origin, key)).status, 200);
   await usedIs(world, accountId, 3 * costWon);
   assert.equal((await world.operator.verifyLedger()).differences.length, 0);
-  // It may come back all the same.
+  // It may still return.
   await world.up(place);
   assert.equal(await world.usedWon(accountId), 3 * costWon);
 });

@@ -16,10 +16,12 @@ import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { until } from '../harness/fake-engine.ts';
 import { testConfig } from '../harness/gateway.ts';
 
-/** More than a node may be silent. */
+/** Longer than the node timeout. */
 const tooLongMs = nodeLostMs + 1_000;
 
-/** The books of a node that says nothing by itself, and whose time can pass without it. */
+/**
+ * The ledger of a node that sends no heartbeat by itself, and whose clock can be moved separately.
+ */
 async function nodeOf(t: TestContext, home: TestDatabase) {
   let passedMs = 0;
   const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs };
@@ -38,7 +40,7 @@ async function nodeOf(t: TestContext, home: TestDatabase) {
     await database.close();
     rmSync(dataDir, { recursive: true });
   });
-  /** It was stopped, and nothing was heard of it. */
+  /** It was stopped, without a heartbeat. */
   const isSilent = async (): Promise<void> => {
     await database.query(
       "UPDATE gateway_node SET seen_at = seen_at - $2 * interval '1 millisecond' WHERE id = $1",
@@ -85,7 +87,7 @@ test('settlements of a node that was declared lost are known to the only other n
   });
   const { id: keyId } = (await operator.readKey(hash)) ?? assert.fail('no key');
   const two = await nodeOf(t, home);
-  // A change that it read late would have it look at the database while it is meant to be silent.
+  // A change that it read late would have it query the database while it is meant to be silent.
   await two.accounting.feed.close();
   await two.accounting.nodes.beat();
   await one.accounting.nodes.beat();

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
 
-/** Stands between a gateway and its PostgreSQL and swallows every notification: NOTIFY never arrives. */
+/** Sits between a gateway and its PostgreSQL and drops every notification: NOTIFY never arrives. */
 export interface DeafProxy {
   readonly address: DatabaseAddress;
   /** Notifications swallowed so far. */

@@ -10,7 +10,7 @@ import { Database } from '../../src/store/database.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
 
-/** A database whose list of nodes may come late. */
+/** A database whose list of nodes may arrive late. */
 class SlowDatabase extends Database {
   onList = (): void => {};
 
@@ -36,7 +36,7 @@ function demandOf(spender: SpendSubject, amount: bigint, reserve: () => void): Q
   return { ...demand, arrivedMs: systemClock.monotonic(), hasLeft: true, waitsFor: null, next: () => null };
 }
 
-/** A node whose time can pass without it. */
+/** A node whose clock can be moved separately. */
 async function nodeOf(database: Database) {
   let passedMs = 0;
   const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs };
@@ -120,7 +120,7 @@ test('a paused node spends none of its leases before it has read the database: o
   assert.equal(await cover(), 'blocked');
 });
 
-/** Has a node look again and again until the test is over, or told to stop. */
+/** Has a node poll repeatedly until the test is over, or it is stopped. */
 function looking(t: TestContext, nodes: NodeRegistry): () => void {
   const timer = setInterval(() => void nodes.beat().catch(() => {}), 25);
   const stop = (): void => clearInterval(timer);
@@ -128,7 +128,7 @@ function looking(t: TestContext, nodes: NodeRegistry): () => void {
   return stop;
 }
 
-/** More than a node may be silent. */
+/** Longer than the node timeout. */
 const tooLongMs = nodeLostMs + 1_000;
 
 test('a node that was paused until it was declared lost spends nothing before it has joined again, however fresh its cache', async (t) => {
@@ -157,7 +157,7 @@ test('a node that was paused until it was declared lost spends nothing before it
     [id, tooLongMs],
   );
   assert.equal(await two.cover(100n), 'admitted', 'what a lost node has is not counted');
-  // It has looked for changes, but has not said yet that it lives.
+  // It has polled for changes, but has not sent its heartbeat yet.
   assert.equal(await one.cover(10n), 'blocked');
   assert.notEqual(one.nodes.id, id);
 });
@@ -187,7 +187,7 @@ test('a lease that is being granted while this node publishes its leases is not 
   const shares = new CreditLeases({ database, clock: systemClock, nodes, isCurrent: () => true });
   const { spender, take } = purseOf(100n);
   const cover = (amount: bigint) => shares.reserve(demandOf(spender, amount, () => take(amount)));
-  // A model that costs nothing: nothing is in flight of what is published.
+  // A free model: no request in flight counts in the published leases.
   const asked = cover(0n);
   await new Promise(setImmediate);
   const published = shares.publish([spender]);

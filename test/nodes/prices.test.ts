@@ -6,7 +6,10 @@ import { patient } from '../harness/time-limit.ts';
 import { reply, startUpstream, usage } from '../harness/upstream.ts';
 import { startDeafProxy } from './notification-filter.ts';
 
-/* docs/decisions/publishing-prices.md: a published price holds on every node within a second, also where nothing is announced. */
+/*
+ * docs/decisions/publishing-prices.md: a published price applies on every node within a second,
+ * also without a notification.
+ */
 
 test('a published price is billed by every node within a second, announced or not', async (t) => {
   const upstream = await startUpstream();
@@ -22,7 +25,7 @@ test('a published price is billed by every node within a second, announced or no
   t.after(() => {
     for (const place of places) place.remove();
   });
-  /** Every node has a file of its own, which the operator changes first. */
+  /** Every node has its own file, which the operator changes first. */
   const configure = (place: Place, url: string, prompt: number): string =>
     place.configure({
       database: { url },

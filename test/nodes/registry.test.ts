@@ -264,12 +264,12 @@ for (const [what, terms] of sample(
     for (let n = 0; n < 8; n += 1) assert.equal((await ask(two)).status, 200);
     await two.stop();
     await until('it is alone', async () => (await nodesOf(one)).length === 1);
-    // It looks twice a second.
+    // It polls twice a second.
     await new Promise((resolve) => setTimeout(resolve, patient(700)));
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask(one)));
     await one.settled();
     const answered = answers.filter(({ status }) => status === 200).length;
-    // 20 won are left, for one request; at exactly nothing one more is admitted of an account.
+    // 20 won are left, for one request; at exactly zero one more is admitted for an account.
     assert.ok(answered >= 1 && answered <= 2, `${answered} answers`);
     const account = await one.operator.readAccount(accountId);
     assert.equal(account?.usage, BigInt(9 + answered) * 20_000_000n);

@@ -11,7 +11,7 @@ import type { Database } from '../../src/store/database.ts';
 import type { Clock } from '../../src/time/clock.ts';
 import { checkAsync } from '../harness/property.ts';
 
-/** Time stands still: what a line does, it does because something happened. */
+/** Time stands still: a queue changes only because of an event. */
 const stillClock: Clock = { now: () => 0, monotonic: () => 0, after: () => ({ cancel: () => {} }) };
 const keyCount = 3;
 
@@ -43,7 +43,7 @@ interface Asked {
 /** One account with three keys, of which two have a limit, on a node that is alone. */
 class World {
   readonly asked: Asked[] = [];
-  /** Limits, usage and holds of the keys. */
+  /** Limits, usage and reservations of the keys. */
   readonly keys = [null, 150n, 300n].map((limit) => ({ limit, usage: 0n, held: 0n }));
   readonly account = new Account({ accountId: 1, credits: 200n, usage: 0n, version: 1n }, 0);
   readonly floor = 20n;
@@ -182,7 +182,7 @@ test('for any sequence of events the queue is first come, first served, overspen
         seen.waited += world.waiting.length;
         await turn();
         assert.equal(world.lines.waiting, world.waiting.length);
-        // Nobody waits who could be admitted, or is to be refused.
+        // No request waits that could be admitted, or must be rejected.
         const [head] = world.waiting;
         if (head !== undefined) assert.notEqual(world.blockerOf(head), null);
         for (const one of world.waiting)

@@ -1,4 +1,7 @@
-/* docs/spec/money.md, the line of requests that wait for credit: what holds over two, three and four nodes, whatever is sent to them. */
+/*
+ * docs/spec/money.md, the queue of requests that wait for credit: what holds over two, three and
+ * four nodes, for any requests.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -55,7 +58,8 @@ async function run(seed: number, seen: Seen): Promise<void> {
     ...(limit !== null && { limit: String(limit) }),
   });
   let largest = 0;
-  // What comes is drawn before anything is sent: the interleaving of the nodes is the operating system's.
+  // Arrivals are drawn before anything is sent: the interleaving of the nodes is the operating
+  // system's.
   const plans = Array.from({ length: requests }, () => {
     const maxTokens = random.pick([5, 5, 20, 100]);
     const completion = random.int(1, maxTokens);
@@ -137,7 +141,7 @@ function waitingOn(node: TestGateway): Promise<number> {
   return node.metric('naru_requests_waiting_for_credit');
 }
 
-/** Null: the client left before it had its answer. */
+/** Null: the client disconnected before its response. */
 async function ask(
   node: TestGateway,
   key: string,

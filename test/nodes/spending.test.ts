@@ -7,7 +7,7 @@ import { byTier } from '../harness/tier.ts';
 import { patient } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
-// Several nodes on one database, each a whole gateway with a journal of its own.
+// Several nodes on one database, each a complete gateway with its own journal.
 
 const models = (upstream: Upstream) => [{ id: 'test/echo', upstreams: [upstream.url] }];
 const config = { limits: { debt_floor_krw: 0 } };
@@ -52,7 +52,7 @@ async function storm(key: string, each: number): Promise<Map<number, number>> {
 
 const settled = () => Promise.all(nodes.map((node) => node.settled()));
 
-/** What the nodes may spend without asking, in won. */
+/** What the nodes may spend without a query, in won. */
 async function sharedWon(kind: 'account' | 'key', subject: number): Promise<number> {
   const [row] = await first().database.query<{ sum: bigint }>(
     'SELECT coalesce(sum(amount), 0)::bigint AS sum FROM spend_share WHERE kind = $1 AND subject = $2',
@@ -219,7 +219,8 @@ test('a steady load of small requests at two nodes does not starve a large one a
   });
   t.after(() => upstream.always(reply.chat('hello there', { usage: usage(10, 5) })));
   let isOver = false;
-  // Six at each node, the next as soon as one is answered: their credit would last for a thousand of them.
+  // Six at each node, the next as soon as one completes: their credit would suffice for a thousand
+  // of them.
   const late: { readonly isLate: boolean; readonly answeredMs: number }[] = [];
   let ticketMs = Number.POSITIVE_INFINITY;
   const callers = others.flatMap((node) =>
@@ -241,7 +242,7 @@ test('a steady load of small requests at two nodes does not starve a large one a
   await Promise.all(callers);
   t.diagnostic(`${Math.round(answeredMs - ticketMs)} ms`);
   assert.ok(sizes.includes(largeTokens));
-  // Until the others have heard that it waits they may spend what is left of their own shares.
+  // Until the others know that it waits they may spend the rest of their own leases.
   const passed = late.filter((one) => one.isLate && one.answeredMs < answeredMs).length;
   assert.ok(passed <= 12, `${passed} that came later were answered before`);
 });
@@ -358,13 +359,14 @@ test('far from the floor a node needs one query for thousands of requests', asyn
     return row?.sum ?? 0n;
   };
   await storm(key, 1);
-  // A node that notices the new credit only now gives its share back, and asks once more.
+  // A node that notices the new credit only now releases its lease, and requests another.
   const endMs = performance.now() + 5_000;
   while ((await shared()) <= 400_000_000_000n && performance.now() < endMs) await storm(key, 1);
   const granted = await shared();
   assert.ok(granted > 400_000_000_000n, `only ${granted} is shared out`);
   assert.deepEqual([...(await storm(key, 40))], [[200, 120]]);
-  // Whoever asks is given another share: what is left of these is what was granted less what was spent, to the micro-won.
+  // Every request gets another lease: the rest of these is what was granted less what was spent, to
+  // the micro-won.
   assert.equal(granted - (await shared()), BigInt(120 * costWon) * 1_000_000n);
 });
 

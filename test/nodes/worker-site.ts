@@ -135,7 +135,10 @@ async function teamOf(t: TestContext, place: Place, serving: Serving): Promise<T
   };
 }
 
-/** Sends a chat request on a connection of its own, so that any worker may get it, unless an agent is given. */
+/**
+ * Sends a chat request on a new connection, so that any worker may get it, unless an agent is
+ * given.
+ */
 export function ask(
   origin: string,
   key: string,

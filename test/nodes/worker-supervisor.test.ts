@@ -17,7 +17,7 @@ interface Scripted {
   isEnded: boolean;
 }
 
-/** A team of two whose workers do as `script` says; `slow` holds back the answer to `serve`. */
+/** Two workers that follow `script`; `slow` delays the response to `serve`. */
 function teamOf(script: {
   refuses?: (worker: number) => boolean;
   slow?: () => Promise<void>;

@@ -45,11 +45,14 @@ async function chargedIn({ operator }: Team, accountId: number): Promise<Readonl
   return new Set(charged);
 }
 
-/** Workers that have answered requests, by the log. */
+/** Workers that have served requests, by the log. */
 const answering = (team: Team): ReadonlySet<number> =>
   new Set(team.logged('request').map(({ worker }) => worker));
 
-/** What happened has happened in several workers, or it proves nothing. Their log comes a moment later. */
+/**
+ * Several workers must have served, or the test proves nothing. Their log lines arrive a moment
+ * later.
+ */
 const severalAnswered = (team: Team) =>
   eventually('several workers have answered', 5_000, () => (answering(team).size > 1 ? true : null));
 
@@ -142,7 +145,8 @@ test('three workers together overspend an account by at most one request', fullO
   const { key, accountId } = await team.account('400');
   const answers = await askAtOnce(team, key, 120);
   const counts = counted(answers);
-  // While credit is left nobody is refused, and what is left does not go below zero by as much as one request.
+  // While credit is left no request is rejected, and the balance does not go below zero by as much
+  // as one request.
   assert.deepEqual(counts, { 200: 20, 402: 100 });
   const left = await eventually('what was answered is billed', 10_000, async () => {
     const won = await balanceWon(team, accountId);
@@ -213,7 +217,8 @@ test('a killed worker loses only its own requests; it is replaced, and every res
     'the others were not touched',
   );
   const lost = ended.filter(({ status }) => status === null).length;
-  // A client has one request in flight, and one more that it sent before the kernel knew that nobody accepts it.
+  // A client has one request in flight, and one more that it sent before the kernel stopped
+  // accepting.
   assert.ok(lost <= 24, `${lost} were lost`);
   assert.deepEqual(
     Object.keys(counted(ended)).filter((status) => status !== '200' && status !== 'null'),
@@ -360,7 +365,7 @@ test('SIGTERM lets the streams of every worker end', async (t) => {
   const { key } = await team.account('1000000');
   const gates: ReturnType<typeof gate>[] = [];
   const asked: Promise<Ended>[] = [];
-  // Until each worker has one: whom a connection meets is the kernel's choice.
+  // Until each worker has one: the kernel chooses the worker of a connection.
   const busy = new Set<string>();
   for (let n = 0; n < 60 && busy.size < 3; n += 1) {
     const one = gate();
@@ -422,7 +427,7 @@ test('a second SIGTERM cuts what is in flight in every worker', fullOnly, async 
   await eventually('it says that it stops', 10_000, () =>
     /stopping when 8/.test(team.serving.err()) ? true : null,
   );
-  // Within half a second a second signal is the same one, which came twice.
+  // Within half a second a second signal counts as the same one, received twice.
   await new Promise((resolve) => setTimeout(resolve, patient(600)));
   team.serving.child.kill('SIGTERM');
   assert.equal(await ending, 0);
@@ -457,7 +462,7 @@ test('SIGHUP reaches every worker, and a file with faults none', fullOnly, async
   writeFileSync(file, '{"models": [');
   team.serving.child.kill('SIGHUP');
   await eventually('it is refused', 10_000, () => (/not reloaded/.test(team.serving.err()) ? true : null));
-  // Whoever starts now begins with what is served, not with what the file says.
+  // A worker that starts now begins with the served configuration, not with the file.
   for (const worker of team.workers()) process.kill(worker, 'SIGKILL');
   await eventually('both are replaced', 20_000, () =>
     team.logged('worker_replaced').length === 2 ? true : null,
@@ -486,7 +491,7 @@ for (const [before, after] of byTier(
     for (let n = 0; n < 4; n += 1) upstream.next(reply.stream(['some ', gate(), 'more']));
     const cut = Array.from({ length: 4 }, () => ask(team.serving.origin, key, { ...chat, stream: true }));
     await upstream.request(12);
-    // The database stands still: what is answered now is in the journals alone.
+    // The database is paused: responses completed now are only in the journals.
     const postgres = postgresOf(place.dataDir);
     for (const pid of postgres) process.kill(pid, 'SIGSTOP');
     for (const one of gates) one.open();
