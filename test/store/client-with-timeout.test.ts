@@ -1,4 +1,4 @@
-/** What a statement may take is the database's time, not that of a loop that was blocked. */
+/** A statement's limit counts the database's time, not that of a blocked loop. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClientWithTimeout } from '../../src/store/client-with-timeout.ts';

@@ -11,7 +11,7 @@ interface Thing extends CacheEntry {
   isPinned: boolean;
 }
 
-/** So many things, used once, and what was forgotten of them so far. */
+/** This many entries, used once, and the evicted ones so far. */
 function rememberedOf(count: number, kept: number) {
   const things = Array.from({ length: count }, (_, name): Thing => ({ name, isUsed: true, isPinned: false }));
   const forgotten: Thing[] = [];
@@ -20,7 +20,7 @@ function rememberedOf(count: number, kept: number) {
   return { things, forgotten, remembered };
 }
 
-/** The hand goes round so often. */
+/** The number of turns of the cursor. */
 function rounds(remembered: ClockCache<Thing>, count: number): void {
   for (let n = 0; n < count; n += 1) remembered.forgetIdle();
 }

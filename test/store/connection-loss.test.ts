@@ -24,7 +24,7 @@ test('a connection that is lost inside a transaction fails that transaction, and
     database.transaction(async (sql) => {
       const [self] = await sql.query<{ pid: number }>(pid);
       await database.query(end, [self?.pid]);
-      // Between two statements: once the server has said so to this connection.
+      // Between two statements: once this connection has received the server's notice.
       const gone = 'SELECT FROM pg_stat_activity WHERE pid = $1';
       while ((await database.query(gone, [self?.pid])).length > 0);
       await sql.query('SELECT 1');

@@ -18,7 +18,8 @@ test('a connection that the server ends between two statements fails its transac
       (await other.query('SELECT 1 FROM pg_stat_activity WHERE pid = $1', [row?.pid])).length === 0;
     await other.query('SELECT pg_terminate_backend($1)', [row?.pid]);
     while (!(await isGone())) await new Promise(setImmediate);
-    // The server has sent its last words by now; each turn of the event loop reads what has come.
+    // The server has sent its last bytes by now; each turn of the event loop reads what has
+    // arrived.
     for (let turns = 0; turns < 5; turns += 1) await new Promise(setImmediate);
     ended += 1;
     await sql.query('SELECT 1');

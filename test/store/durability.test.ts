@@ -1,4 +1,7 @@
-/** What an external server is set to must not cost an acknowledged charge: sessions set what they need, the rest is told. */
+/**
+ * The settings of an external server must not cost an acknowledged charge: sessions set what they
+ * need, the rest is reported.
+ */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, renameSync, rmSync } from 'node:fs';
@@ -198,7 +201,7 @@ test('a commit waits for the synchronous standby also where the server says loca
   }
 });
 
-/** Waits until a question has an answer. */
+/** Waits until a query has a result. */
 async function seen(database: Database, sql: string): Promise<void> {
   const limit = AbortSignal.timeout(30_000);
   while ((await database.query(sql)).length === 0) limit.throwIfAborted();

@@ -1,4 +1,6 @@
-/** `naru up` on a PostgreSQL server that somebody else runs: with a password (SCRAM) and TLS, and with neither. */
+/**
+ * `naru up` on an external PostgreSQL server: with a password (SCRAM) and TLS, and with neither.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -19,7 +19,10 @@ after(async () => {
   await testDatabase?.drop();
 });
 
-/** Columns, constraints, indexes and triggers of every table, in an order of their own: what the migrations amount to. */
+/**
+ * Columns, constraints, indexes and triggers of every table, in a fixed order: the result of the
+ * migrations.
+ */
 async function schema(): Promise<string> {
   const columns = await database.query<{ line: string }>(
     `SELECT format('%s.%s %s%s%s%s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
