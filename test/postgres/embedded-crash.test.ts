@@ -230,7 +230,8 @@ test('an earlier server that hangs while it stops does not block the next start'
     readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('checkpointer'),
   );
   process.kill(Number(checkpointer ?? assert.fail('no checkpointer')), 'SIGSTOP');
-  // As PostgreSQL does when it is told to stop while it recovers from the death of one of its processes: it waits for ever.
+  // As PostgreSQL does when it gets a stop signal while it recovers from the death of one of its
+  // processes: it waits forever.
   await killNow(owner);
   const beganMs = performance.now();
   const server = await start();

@@ -13,13 +13,13 @@ const ours = { pid: process.pid, describe: 'naru up, listening on http://127.0.0
 
 after(() => rmSync(root, { recursive: true, force: true }));
 
-/** What a contender answers when it has tried. */
+/** The result of a contender's attempt. */
 interface Tried {
   readonly won: boolean;
   readonly message: string;
 }
 
-/** A process that tries for a directory when it is sent one, and lets go when it is sent null. */
+/** A process that tries to lock each directory it receives, and releases the lock on null. */
 function contender(): ChildProcess {
   const script = `import { lockDataDir } from ${JSON.stringify(door)};
     let lock = null;
@@ -128,7 +128,7 @@ test('the lock is kept when its handle is garbage-collected', async () => {
       '--input-type=module',
       '-e',
       `import { lockDataDir } from ${JSON.stringify(door)};
-       // In a function of its own, whose frame is gone when the collector comes.
+       // In a separate function, whose frame is gone when the collector runs.
        await (async () => { await lockDataDir(${JSON.stringify(dir)}, { pid: process.pid, describe: 'forgetful' }); })();
        setInterval(gc, 5);
        setTimeout(() => process.send('collected'), 50);`,

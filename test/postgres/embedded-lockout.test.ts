@@ -1,4 +1,7 @@
-/** A server that lives and takes no new connections locks the operator out: it is restarted, with everything that was committed. */
+/**
+ * A running server that accepts no new connections locks the operator out: it is restarted, with
+ * everything that was committed.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
@@ -61,7 +64,7 @@ function postmaster(dir = dataDir): number {
   return readPidFile(join(dir, 'postgres'))?.pid ?? 0;
 }
 
-/** Waits until another server takes connections and has all rows. */
+/** Waits until another server accepts connections and has all rows. */
 async function answersAgain(before: number, rows: number): Promise<void> {
   await until(
     'another server answers',

@@ -10,7 +10,7 @@ import { type ClusterContext, launchPostmaster } from '../../src/postgres/postma
 import { type Clock, systemClock, within } from '../../src/time/clock.ts';
 import { until } from '../harness/fake-engine.ts';
 
-/* A server that is stuck in the middle of things: scripted, since PostgreSQL does it too seldom. */
+/* A server that hangs in mid-operation: scripted, since PostgreSQL does it too rarely. */
 
 function folder(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), 'naru-stuck-'));

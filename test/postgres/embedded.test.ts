@@ -28,7 +28,8 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), 'naru-embedded-')));
 const dataDir = join(root, 'data');
 
 before(() => {
-  // As root the server runs as another user, who has to get past the folder that mkdtemp made 0700.
+  // As root the server runs as another user, which must be able to traverse the folder that mkdtemp
+  // made 0700.
   chmodSync(root, 0o755);
   mkdirSync(dataDir, { mode: 0o700 });
 });
@@ -124,7 +125,8 @@ test('a later start keeps the data, and attach finds the server only while it ru
 test('a pid file whose pid was reused does not block a start', async (t) => {
   const cluster = join(dataDir, 'postgres');
   const { uid: owner, gid } = statSync(cluster);
-  // The same user as the server's: only then does PostgreSQL itself take the stranger for a live postmaster.
+  // The same user as the server's: only then does PostgreSQL itself take the foreign process for a
+  // live postmaster.
   const stranger = spawn('sleep', ['60'], { stdio: 'ignore', ...(isRoot ? { uid: owner, gid } : {}) });
   t.after(() => stranger.kill('SIGKILL'));
   const socketDir = join(dataDir, 'postgres-socket');
@@ -156,7 +158,7 @@ test('a data directory too deep for a socket works, and a server that is not its
   assert.deepEqual(await attachEmbedded(deep), server.connection);
   const file = readPidFile(cluster) ?? assert.fail('no pid file');
   assert.equal(await identifyServer(file, cluster), 'ours');
-  // A copy has the same system identifier; the directory tells it apart.
+  // A copy has the same system identifier; the directory distinguishes it.
   assert.equal(await identifyServer(file, join(dataDir, 'postgres')), 'other');
   await server.stop();
   assert.equal(existsSync(host), false, 'the runtime folder is gone');
