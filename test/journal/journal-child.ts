@@ -1,4 +1,7 @@
-/** Appends until killed: `node journal-child.ts <dir>`. Says `d <n>` when record n is durable and `w <n>` when its turn has ended. */
+/**
+ * Appends until killed: `node journal-child.ts <dir>`. Prints `d <n>` when record n is durable and
+ * `w <n>` when its turn has ended.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { Journal } from '../../src/journal/journal.ts';
 import { FINAL, OPEN } from '../../src/journal/record.ts';

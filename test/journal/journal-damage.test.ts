@@ -27,7 +27,7 @@ async function written(
   return { dir, bytes: readFileSync(join(dir, name)) };
 }
 
-/** What replay makes of a segment with these bytes. */
+/** The replay of a segment with these bytes. */
 function read(dir: string, bytes: Buffer): { found: string[]; events: JournalEvent[] } {
   const path = join(dir, name);
   writeFileSync(path, bytes);
@@ -127,7 +127,8 @@ test('replay of damaged bytes returns only appended records, in order', async (t
         assert.notEqual(next, 0, `${text} was not appended there`);
       }
       if (found.length === many.length || events.length > 0) return;
-      // Zeros over the last records, to the end, are the one loss that shows nowhere: it looks like records never written.
+      // Zeros over the last records, to the end, are the one undetectable loss: they look like
+      // records never written.
       assert.deepEqual(found, many.slice(0, found.length));
       const kept = many.slice(0, found.length).reduce((sum, text) => sum + 9 + text.length, recordsAt);
       assert.ok(copy.subarray(kept).every((byte) => byte === 0));

@@ -30,7 +30,9 @@ interface Obstacle {
   readonly lift: (dir: string) => void;
 }
 
-/** Meets the obstacle with records one by one until none is taken any more, then lifts it. */
+/**
+ * Appends records under the obstacle one by one until none is accepted any more, then removes it.
+ */
 async function refusesAndRecovers(t: TestContext, { code, raise, lift }: Obstacle): Promise<JournalEvent[]> {
   const dir = journalDir(t);
   const clock = manualClock();
@@ -137,7 +139,10 @@ test('a full disk at the start rejects records, but not the replay of old ones',
   assert.deepEqual(files(dir), ['0000000001.journal'], 'half a segment is not left behind');
 });
 
-/** A journal with one acknowledged record, whose current segment the kernel then refuses in the way of `path`. */
+/**
+ * A journal with one acknowledged record, whose current segment the kernel then rejects in the way
+ * of `path`.
+ */
 async function sabotaged(t: TestContext, path: (dir: string) => string) {
   const dir = journalDir(t);
   const opened = await openJournal(t, { dir });

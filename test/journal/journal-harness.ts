@@ -9,7 +9,10 @@ import { patient } from '../harness/time-limit.ts';
 
 const opened = new WeakMap<TestContext, Journal[]>();
 
-/** A directory for one test's journals, inside one that goes when the test ends, after they are closed. */
+/**
+ * A directory for one test's journals, inside one that is removed when the test ends, after they
+ * are closed.
+ */
 export function journalDir(t: TestContext): string {
   const root = mkdtempSync(join(tmpdir(), 'naru-journal-'));
   opened.set(t, []);
@@ -58,7 +61,7 @@ export async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-/** A clock whose tasks run when told to. */
+/** A clock whose tasks run on request. */
 export function manualClock(): Clock & { readonly runDue: () => void } {
   let tasks: (() => void)[] = [];
   return {
@@ -80,7 +83,10 @@ export function manualClock(): Clock & { readonly runDue: () => void } {
   };
 }
 
-/** Puts `path`, opened read-only, under the descriptor with which this process has `file` open: from now on the kernel refuses. */
+/**
+ * Replaces the descriptor with which this process has `file` open by `path`, opened read-only: from
+ * now on the kernel rejects writes.
+ */
 export function sabotage(file: string, path: string): void {
   const { ino, dev } = statSync(file);
   for (let fd = 3; fd < 1024; fd++) {

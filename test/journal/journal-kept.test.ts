@@ -10,7 +10,7 @@ import { files, journalDir, openJournal, smallSegment, texts, until } from './jo
 
 const looks = fc.array(
   fc.record({
-    /** Commits since the last look, and whether a segment is settled with the last of them. */
+    /** Commits since the last check, and whether a segment is settled with the last of them. */
     commits: fc.bigInt(0n, 5n),
     isSettled: fc.boolean(),
     /** How far behind each standby in sight is; null: it does not show. */
@@ -94,7 +94,10 @@ test('without a standby no segment is kept once one had time to appear, and the 
   assert.deepEqual([...configured.judge([1], none, 5_000).expired], [1]);
 });
 
-/** Whether there is a segment beside the one that is written. A segment takes longer to be made than these records to be written. */
+/**
+ * Whether there is a segment beside the current one. Creating a segment takes longer than writing
+ * these records.
+ */
 function hasSpare(journal: Journal): boolean {
   const { segments, blocked } = journal.stats();
   return blocked === null && segments - journal.kept.length >= 2;

@@ -222,7 +222,7 @@ test('the journal never exceeds maxBytes, and continues when a segment is releas
   await until(() => again.journal.stats().blocked === null);
   await again.journal.durable(again.journal.append(FINAL, 'x'));
   await until(() => again.journal.stats().blocked === null);
-  // One that is taken while others are still being deleted blocks once more, for a moment.
+  // A segment that is created while others are still being deleted blocks once more, for a moment.
   const turns = again.events.length / 2;
   assert.ok(turns === 1 || turns === 2, `${turns}`);
   assert.deepEqual(
