@@ -17,7 +17,7 @@ async function requestsOf({ baseUrl }: SlotLease): Promise<number> {
   return ((await (await fetch(`${baseUrl}/x`)).json()) as { requests: number }).requests;
 }
 
-/** A program that says what `file` says, as nvidia-smi does. */
+/** A program that prints `file`, as nvidia-smi does. */
 function nvidiaSmi(usedMb: number): { readonly program: string; readonly file: string } {
   const dir = tempDir();
   const [program, file] = [join(dir, 'nvidia-smi'), join(dir, 'used')];

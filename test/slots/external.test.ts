@@ -11,7 +11,7 @@ function leased(answer: SlotLease | SlotLoading): SlotLease {
   return answer;
 }
 
-/** A server with a health of its own, and the number of times it was asked for it. */
+/** A server with its own health, and the number of its probes. */
 async function server(t: TestContext): Promise<{ root: string; health: number; probes: number }> {
   const state = { root: '', health: 200, probes: 0 };
   const http = createServer((request, response) => {

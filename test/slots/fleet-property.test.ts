@@ -87,7 +87,7 @@ function world(dice: Dice): { readonly fleet: FleetSimulation; readonly slots: n
   return { fleet, slots };
 }
 
-/** A start that comes to nothing, and the next attempt: by chance alone five in a row are rare. */
+/** A failed start, and the next attempt: at random five in a row are rare. */
 function misfortune(fleet: FleetSimulation, slot: number, dice: Dice): void {
   fleet.ask(slot, dice(3), 5000);
   for (let n = 0; n < fleet.runs.length; n += 1) fleet.engine(n, 'exit');
@@ -121,7 +121,7 @@ function act(fleet: FleetSimulation, slots: number[], dice: Dice, isUnlucky: boo
     if (member !== undefined)
       fleet.happen({ kind: 'configure', slot, config: { ...member.config, idleStopMs, minResidentMs: 0 } });
   } else {
-    // Its settings change: what it was goes, and another one of its name comes after it.
+    // Its settings change: the slot is removed, and another one of its name follows.
     fleet.happen({ slot, kind: 'retire', drainMs: oneOf(dice, [0, 5000]) });
     slots[at] = fleet.join(randomConfig(dice), [], slot);
   }

@@ -6,7 +6,9 @@ import { coldSlot, type SlotConfig, type SlotEvent } from '../../src/slots/sched
 import type { FleetState } from '../../src/slots/scheduler/vram.ts';
 import { phaseOf, slotConfig } from '../harness/fleet-world.ts';
 
-/** Slots 1, 2, … on GPU 0 of 10 MiB, whose engines are as quick as their `startMs` when `run` plays them. */
+/**
+ * Slots 1, 2, … on GPU 0 of 10 MiB, whose engines start in their `startMs` when `run` plays them.
+ */
 class Play {
   fleet: FleetState;
   nowMs = 0;
@@ -36,7 +38,7 @@ class Play {
     this.do(slot, { kind: 'leave', id, unreachable: false });
   }
 
-  /** Time passes, with a look at the clock whenever the fleet wants one. */
+  /** Time advances, with a wake-up whenever the fleet requests one. */
   to(atMs: number): void {
     for (;;) {
       const wakeMs = this.#wakeAtMs;

@@ -116,7 +116,7 @@ describe('a Deployment', { concurrency: 8 }, () => {
     const told: string[] = [];
     const run = scaledDriver({ settings, driver, clock, log }).start(({ kind }) => told.push(kind));
     await until('the start', () => told.includes('spawned'));
-    // Somebody else takes the pods away, and the next look asks for them again: that takes its time.
+    // Another client removes the pods, and the next check scales up again: that takes its time.
     [api.wanted, api.running] = [0, 0];
     const { promise: after, resolve: arrive } = Promise.withResolvers<void>();
     api.faults.push(null, { after });
@@ -125,7 +125,7 @@ describe('a Deployment', { concurrency: 8 }, () => {
     const patches = (): number => api.calls.filter(({ method }) => method === 'PATCH').length;
     await until('the order for more pods', () => patches() === 2);
     run.terminate();
-    // As long as an order takes that waits for nobody.
+    // The duration of an order that waits for nothing.
     await pause(systemClock, 200, new AbortController().signal);
     arrive();
     await until('the end', () => told.includes('gone'));
@@ -320,7 +320,7 @@ describe('an API server', { concurrency: 20 }, () => {
       assert.match(reason, words);
       assert.equal(world.api.wanted, 0);
       const reads = world.api.calls.filter(({ method }) => method === 'GET');
-      // The first look is the one for an engine of before.
+      // The first check is the one for an earlier engine.
       if (calls !== null) assert.equal(reads.length, calls + 1);
       assert.equal(world.api.calls.length, reads.length);
     });

@@ -4,7 +4,7 @@ import type { SlotObserver } from '../../src/slots/observer.ts';
 import type { SlotLease } from '../../src/slots/slots.ts';
 import { engineSlot, openSlots, until } from '../harness/fake-engine.ts';
 
-/* What an observer of the slots hears: each start and each wait once, by how it ended. */
+/* The events of an observer of the slots: each start and each wait once, by how it ended. */
 
 function listener(): { readonly observer: SlotObserver; readonly heard: string[]; readonly took: number[] } {
   const heard: string[] = [];

@@ -7,7 +7,7 @@ import { followLog, type LogLine, readLog, startLogs } from '../../src/slots/rea
 import { systemClock } from '../../src/time/clock.ts';
 import { tempDir, until } from '../harness/fake-engine.ts';
 
-/* Reading what engines said, while they say it (design.md, L1). */
+/* Reading the output of engines while they write it (design.md, L1). */
 
 function slotDir(): { readonly dataDir: string; readonly dir: string } {
   const dataDir = tempDir();
@@ -22,7 +22,7 @@ async function linesOf(lines: AsyncIterable<LogLine>): Promise<readonly string[]
   return found;
 }
 
-/** Follows until the test is over; what was heard grows. */
+/** Follows until the test is over; the received lines grow. */
 function follow(
   t: { after(end: () => void): void },
   from: Parameters<typeof followLog>[0],

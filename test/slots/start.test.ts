@@ -21,7 +21,7 @@ function leased(answer: SlotLease | SlotLoading): SlotLease {
   return answer;
 }
 
-/** Lets the slot believe that its starts take `startsMs`. */
+/** Gives the slot a history of starts that take `startsMs`. */
 function remember(dataDir: string, startsMs: readonly number[]): void {
   const dir = join(dataDir, 'slots', 'local-a');
   mkdirSync(dir, { recursive: true });
@@ -146,7 +146,8 @@ describe('a start', { concurrency: 2 }, () => {
       const taken = typeof address === 'object' ? (address?.port ?? 0) : 0;
       const ports = [taken, taken];
       const pickPort = async (): Promise<number> => ports.pop() ?? pickFreePort();
-      // The engine of the second slot never comes to listen, so that nothing but the stranger's answer gives it away.
+      // The engine of the second slot never listens, so that only the foreign process's response
+      // gives it away.
       const late = engineSlot({ delayMs: 60_000 }, { name: 'local-b' });
       const slots = await openSlots(t, engineSlot(), { pickPort });
       const lease = leased(await slots.acquire('local-a', me()));

@@ -190,7 +190,10 @@ describe('a stop', { concurrency: 3 }, () => {
   });
 });
 
-/** A clock whose timers come before their time, as Node's do when a turn is long; only the look after that one is past it. */
+/**
+ * A clock whose timers fire before their time, as Node's do when a turn is long; only the check
+ * after that one is past it.
+ */
 class HastyClock extends TestClock {
   hasty = 0;
   #said: number | null = null;
