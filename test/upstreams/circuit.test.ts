@@ -14,7 +14,7 @@ const limits = {
 const whole = { broken: false, tokens: 10, tookMs: 100 };
 const label = 'up1/x';
 
-/** Health on a clock that stands still until it is moved; civil time is an hour ahead of the other. */
+/** Health on a clock that only the test moves; civil time is an hour ahead of the other. */
 function patient() {
   let nowMs = 1_000_000;
   const health = new Health({ ...systemClock, monotonic: () => nowMs, now: () => nowMs + 3_600_000 }, limits);
@@ -118,7 +118,7 @@ test('responses of earlier requests do not change an open circuit, neither way',
   health.answered(label, askedMs);
   assert.equal(circuit(), 'open');
   assert.equal(health.standing(label).probeInMs, 600);
-  // Asked although it is open, since nothing else was left: that is news.
+  // Tried although it is open, since no other was left: that is new information.
   health.answered(label, now());
   assert.equal(circuit(), 'closed');
 });

@@ -20,7 +20,7 @@ import { decoded } from '../../src/upstreams/decode.ts';
 
 type Encoder = Gzip | Deflate | BrotliCompress | ZstdCompress;
 
-/** Everything that comes out, until the end. */
+/** The complete output, until the end. */
 async function read(stream: ByteStream): Promise<string> {
   const pieces: Buffer[] = [];
   for (let taken = await stream.next(); taken !== null; taken = await stream.next()) pieces.push(...taken);

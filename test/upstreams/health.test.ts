@@ -8,7 +8,7 @@ import { check } from '../harness/property.ts';
 
 const windows = [fiveMinutesMs, halfAnHourMs, oneDayMs];
 
-/** Health on a clock that stands still until it is moved. */
+/** Health on a clock that only the test moves. */
 function patient() {
   let nowMs = 12_345_678;
   const health = new Health({ ...systemClock, monotonic: () => nowMs });
