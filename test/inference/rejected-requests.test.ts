@@ -1,4 +1,7 @@
-/** A request that every candidate rejected: no retry will help, and the upstream's own sentence says why. */
+/**
+ * A request that every candidate rejected: no retry will help, and the upstream's own message has
+ * the reason.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import OpenAI from 'openai';

@@ -1,6 +1,6 @@
 /**
- * What a client sees and pays follows from the sequence of an upstream's events, never from the reads in which their bytes arrive
- * (docs/decisions/end-of-an-answer.md).
+ * A client's view and charge follow from the sequence of an upstream's events, never from the reads
+ * in which their bytes arrive (docs/decisions/end-of-an-answer.md).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -13,9 +13,9 @@ import { eventsOf } from '../harness/stream.ts';
 import { byTier, sample } from '../harness/tier.ts';
 import { wires } from '../harness/wire-world.ts';
 
-/** Longer streams are put into as many groupings, chosen by a seed. */
+/** Longer streams are split into as many groupings, chosen by a seed. */
 const maxGroupings = byTier(2, 32);
-/** Divisions of the bytes at any place, also inside of events. */
+/** Splits of the bytes at any position, also inside of events. */
 const byteDivisions = byTier(1, 8);
 
 describe('the result of a stream does not depend on how its bytes are split', () => {
@@ -48,7 +48,7 @@ describe('the result of a stream does not depend on how its bytes are split', ()
     await site.close();
   });
 
-  /** What came of a request: everything but the names and instants that differ between any two. */
+  /** The result of a request: everything but the names and instants that differ between any two. */
   async function resultOf(
     account: TestAccount,
     row: EventStream,

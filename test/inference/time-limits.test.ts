@@ -1,4 +1,4 @@
-/** How long one candidate, one request and one answer may take (spec:errors/8). */
+/** The time limits of one candidate, one request and one response (spec:errors/8). */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';

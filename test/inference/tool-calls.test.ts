@@ -20,7 +20,7 @@ const call = (index: number, id: string | null, name: string | null, args: strin
   function: { ...(name === null ? {} : { name }), arguments: args },
 });
 
-/** Index, id, name and arguments of what comes out. */
+/** Index, id, name and arguments of the output. */
 function told(calls: ToolCalls, choice: number, ...given: readonly ToolCallDelta[]): readonly unknown[] {
   const [first] = calls.ordered(chunk(choice, ...given)).choices;
   return (first?.delta.tool_calls ?? []).map((each) => [

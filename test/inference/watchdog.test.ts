@@ -12,7 +12,7 @@ function block(ms: number): void {
   while (performance.now() < endMs);
 }
 
-/** In a thread of its own, so that it speaks while this one is busy. */
+/** In a separate thread, so that it sends while this one is busy. */
 const peer = `
 const { createServer } = require('node:net');
 const { parentPort } = require('node:worker_threads');
@@ -35,8 +35,9 @@ test('silence is bytes that did not arrive, not bytes that a busy process has no
       resolve('heard');
     });
     socket.write('ask');
-    // The words come after 60 ms, in time, and are read when the process has a turn again: long after the limit.
-    // Blocked outside of a timer, as by what sockets bring: timers are the first to have a turn then.
+    // The words arrive after 60 ms, in time, and are read when the process has a turn again: long
+    // after the limit. Blocked outside of a timer, like socket callbacks: timers have the first
+    // turn then.
     setTimeout(() => setImmediate(() => block(300)), 20);
   });
   socket.destroy();
