@@ -1,6 +1,7 @@
 /**
- * Every stream, divided at every byte and cut off at every byte (the quick tier samples the bytes). Each place is tried on the dialect itself, with the bytes as a
- * connection would bring them; some of them through the whole gateway.
+ * Every stream, split at every byte and cut off at every byte (the quick tier samples the bytes).
+ * Each position is tried on the dialect itself, with the bytes as a connection would deliver them;
+ * some of them through the whole gateway.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -76,7 +77,7 @@ for (const wire of wires) {
     test('closed without an error at every byte it has an end only if that had arrived', async () => {
       for (const at of sampledRange(0, stream.length, quickPlaces)) {
         const told = await listen(wire, [stream.subarray(0, at)]);
-        // What was used comes last: without it there may be an end all the same, and we count ourselves.
+        // The usage arrives last: without it there may still be an end, and we count ourselves.
         if (told.done) {
           assert.deepEqual(
             { ...told, claim: null, failed: null },

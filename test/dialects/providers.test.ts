@@ -1,4 +1,7 @@
-/** Every API that speaks OpenAI's dialect is sent what it takes, and no more: each row of the rules against one as strict as it. */
+/**
+ * Every API of the OpenAI dialect gets exactly what it accepts: each row of the rules against an
+ * equally strict upstream.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -69,7 +72,10 @@ const samples: Readonly<Record<string, readonly unknown[]>> = {
   service_tier: ['auto'],
 };
 
-/** A conversation as a client has it after a turn that Naru answered: with an index in calls, with nulls, with a breakpoint. */
+/**
+ * A conversation as a client has it after a turn that Naru served: with an index in calls, with
+ * nulls, with a breakpoint.
+ */
 const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } };
 const conversation = [
   { role: 'system', content: [{ type: 'text', text: 'short', cache_control: { type: 'ephemeral' } }] },
@@ -215,7 +221,7 @@ for (const upstream of strictUpstreams) {
   });
 }
 
-/** Fails unless the changes are those between what was asked for and what was sent. */
+/** Fails unless the changes are those between the request and what was sent. */
 function assertNoted(parameters: Json, { body, changes }: Sent, what: string): void {
   const noted = new Map(changes.map((change) => [change.parameter, change]));
   for (const [name, value] of Object.entries(parameters)) {

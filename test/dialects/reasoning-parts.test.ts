@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readEvent, readWhole } from '../../src/dialects/openai/read.ts';
 
-/* Mistral says its thoughts as parts of the content. */
+/* Mistral sends its reasoning as parts of the content. */
 
 const thinking = (text: string): object => ({ type: 'thinking', thinking: [{ type: 'text', text }] });
 

@@ -153,7 +153,7 @@ for (const wire of wires.filter(({ dialect }) => dialect !== 'google')) {
 
 type Json = Readonly<Record<string, never>>;
 
-/** The thoughts of a request in the upstream's words, as text and signature. */
+/** The reasoning of a request in the upstream's format, as text and signature. */
 function thoughtsSent(wire: Wire, body: object): readonly object[] {
   const { messages: asked = [], contents = [] } = body as { messages?: Json[]; contents?: Json[] };
   // biome-ignore lint/suspicious/noExplicitAny: three formats at once

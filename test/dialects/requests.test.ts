@@ -1,4 +1,4 @@
-/** What each upstream is asked in its own words. */
+/** The encoded request of each upstream. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { anthropicDialect } from '../../src/dialects/anthropic/index.ts';

@@ -2,28 +2,28 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Variant } from '../../src/config/variants.ts';
 
 /*
- * What APIs that speak OpenAI's dialect refuse, written down from their documentation and their errors, without a look at the
- * rules of the gateway: each is as strict as the real one.
+ * What APIs of the OpenAI dialect reject, written from their documentation and their errors,
+ * independently of the gateway's rules: each is as strict as the real one.
  */
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Why a body is refused, in the API's words; null when it is taken. */
+/** Why a body is rejected, as the API words it; null when it is accepted. */
 type Refusal = (body: Json) => string | null;
 
 /** One model of one API. */
 export interface StrictUpstream {
   readonly variant: Variant;
-  /** Its name there, and its id in the catalogue when that alone says what it is. */
+  /** Its name there, and its id in the catalogue when only that identifies it. */
   readonly model: string;
   readonly id?: string;
   readonly status: number;
   readonly refuses: Refusal;
-  /** Parameters that are taken and have no effect. */
+  /** Parameters that are accepted and have no effect. */
   readonly ignores: (name: string) => boolean;
-  /** Where it looks for the longest completion. */
+  /** The member from which it reads the maximum completion. */
   readonly limit: 'max_tokens' | 'max_completion_tokens';
-  /** The field in which it wants thoughts back with every call of a tool; null: in none. */
+  /** The field in which it requires reasoning with every tool call; null: none. */
   readonly thoughts: 'reasoning_content' | 'reasoning' | 'thinking' | null;
 }
 
@@ -39,7 +39,7 @@ function onlyKnows(names: string, words: (name: string) => string): Refusal {
   };
 }
 
-/** Refuses parameters that have another value than one of these. */
+/** Rejects parameters that have another value than one of these. */
 function only(values: Readonly<Record<string, readonly unknown[]>>): Refusal {
   return (body) => {
     const wrong = Object.entries(values).find(
@@ -70,7 +70,7 @@ function onlyMessageMembers(names: string, words: (path: string) => string): Ref
   };
 }
 
-/** Refuses calls of tools whose message lacks its thoughts. */
+/** Rejects tool calls whose message lacks its reasoning. */
 function wantsThoughts(words: string): Refusal {
   return ({ messages, thinking }) => {
     if ((thinking as Json | undefined)?.['type'] === 'disabled') return null;
@@ -244,7 +244,7 @@ const toolChoiceIsWord: Refusal = ({ tool_choice: choice }) =>
 /** Every API with the models of it that differ. */
 export const strictUpstreams: readonly StrictUpstream[] = [
   ...openaiModels.map((row) => ({ ...asOpenai, variant: 'openai' as const, ...row })),
-  // A deployment is called anything: what it is stands in the catalogue.
+  // A deployment has any name: its model is in the catalogue.
   ...openaiModels.map(({ model, refuses }, at) => ({
     ...asOpenai,
     variant: 'azure' as const,
