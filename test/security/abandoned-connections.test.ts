@@ -1,4 +1,7 @@
-/** What a connection leaves behind when its client goes, falls silent or talks nonsense in the middle of an exchange. */
+/**
+ * What a connection leaves behind when its client disconnects, falls silent or sends garbage in the
+ * middle of a request.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -25,7 +28,7 @@ function gone({ signal }: Exchange): Promise<never> {
   return promise;
 }
 
-/** A stream of one word, and then of nothing until its client is gone. */
+/** A stream of one word, and then nothing until its client disconnects. */
 function wordThenNothing(exchange: Exchange): StreamReply {
   return {
     headers: {},
@@ -75,7 +78,7 @@ async function open(
   return served;
 }
 
-/** A client that goes on when its server has ended, and reads when it is told to. */
+/** A client that continues after the server's end, and reads on request. */
 async function stubborn(t: TestContext, { port }: Served): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   socket.on('error', () => {});
@@ -143,7 +146,8 @@ test('a client that reads nothing of a pipelined response is disconnected', asyn
 });
 
 test('a client that does not read the end of a stream is disconnected', async (t) => {
-  // More than the kernel takes, and less than a stream waits for: how much that is shows when it waits.
+  // More than the kernel buffers, and less than the limit of a stream: how much that is shows when
+  // it waits.
   let mostPieces = Number.POSITIVE_INFINITY;
   const served = await open(t, async (exchange) => ({
     headers: {},
@@ -171,7 +175,7 @@ test('a client that does not read the end of a stream is disconnected', async (t
 });
 
 async function connectionsOf(served: Served): Promise<number> {
-  // A stopping server waits for whoever is still connected.
+  // A stopping server waits for every connected client.
   const isDrained = await Promise.race([
     served.drain().then(() => true),
     new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 5_000).unref()),

@@ -1,4 +1,7 @@
-/** A page of a browser on the operator's machine reaches loopback too: what it may read there is nothing. */
+/**
+ * A page in a browser on the operator's host reaches loopback too: it must be able to read nothing
+ * there.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type AdminServer, serveAdmin } from '../../src/http/serve-admin.ts';

@@ -1,4 +1,7 @@
-/** Whoever writes the configuration runs commands as Naru's user: the operator is told when that is more than the operator. */
+/**
+ * Write access to the configuration means running commands as Naru's user: the operator is warned
+ * when another user has it.
+ */
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,7 @@
-/** What a body may cost the thread that everybody waits for: processor time, so that a busy machine changes little. */
+/**
+ * What a body may cost the thread that all requests share: processor time, so that a busy host
+ * changes little.
+ */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { silentLog } from '../../src/log/log.ts';

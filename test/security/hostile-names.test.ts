@@ -1,4 +1,6 @@
-/** Names that every JavaScript object has, or that change one, wherever a stranger may put a name. */
+/**
+ * Names that every JavaScript object has, or that change one, wherever a client may send a name.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -30,7 +32,7 @@ after(async () => {
   await upstream?.close();
 });
 
-/** Nothing has been added to, or taken from, what every object inherits. */
+/** Nothing was added to, or removed from, what every object inherits. */
 function assertClean(): void {
   const seen: string[] = [];
   for (const name in {}) seen.push(name);

@@ -1,4 +1,4 @@
-/** What somebody learns who tries keys, or hashes of keys, that are not his. */
+/** What a client learns by trying keys, or hashes of keys, of other accounts. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => naru?.close());
 
-/** Status, headers and body, without what is new in every answer. */
+/** Status, headers and body, without what differs in every response. */
 function outside({ status, headers, text }: Answered, hash = ''): string {
   const named = [...headers].filter(
     ([name]) => !['date', 'x-request-id', 'x-service-request-id'].includes(name),

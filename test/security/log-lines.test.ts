@@ -1,4 +1,4 @@
-/** What a stranger writes into a request, or an upstream into its answer, forges no line of the log and moves no cursor. */
+/** Client or upstream text forges no log line and moves no cursor. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -95,7 +95,7 @@ test('no log line or record has a prompt, a response, a key or a client header',
   assert.ok(rows.length >= 3);
   const kept = rows.map(({ row }) => row).join('\n');
   for (const [name, mark] of Object.entries({ ...marks, key: account.key, provider: providerKey })) {
-    // What an upstream gave as the reason of its refusal is for the operator.
+    // An upstream's reason for a rejection is for the operator.
     if (name !== 'blame') assert.ok(!said.includes(mark), `the log has the ${name}`);
     // The client's program is part of a record (spec:api/17.2).
     if (name !== 'agent') assert.ok(!kept.includes(mark), `a record has the ${name}`);

@@ -23,7 +23,7 @@ function regexesOf(text: string): readonly string[] {
   return found;
 }
 
-/** What looks like one may be a path inside of other text. */
+/** A match may be a path inside of other text. */
 function isRegex(source: string, flags = ''): boolean {
   try {
     return new RegExp(source, flags) instanceof RegExp;
@@ -36,7 +36,10 @@ const all = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .flatMap((file) => regexesOf(readFileSync(join(src, file), 'utf8')).map((regex) => ({ file, regex })));
 
-/** Texts made of what the expression itself looks for, again and again, and then something that it does not. */
+/**
+ * Texts made of repetitions of what the expression searches for, and then something that it does
+ * not match.
+ */
 function attacksOn(regex: string): readonly ((times: number) => string)[] {
   const body = regex.slice(1, regex.lastIndexOf('/'));
   const literals = body
@@ -93,7 +96,7 @@ function slowest(regex: string, attacks = attacksOn(regex)): { readonly ms: numb
     for (const times of [30, longest]) {
       const text = attack(times);
       let ms = timed(regex, text, context);
-      // The machine may have paused: only what is slow three times is slow.
+      // The host may have paused: only an expression that is slow three times is slow.
       for (let again = 0; again < 2 && ms > limitMs && Number.isFinite(ms); again += 1)
         ms = Math.min(ms, timed(regex, text, context));
       if (ms > worst.ms) worst = { ms, text };

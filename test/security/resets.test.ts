@@ -1,6 +1,7 @@
 /**
- * A client that resets its connection (TCP RST: SO_LINGER 0) before, during or after any kind of answer ends that connection and
- * nothing else. The servers run in this process: an error that nobody listens for fails the test that is running.
+ * A client that resets its connection (TCP RST: SO_LINGER 0) before, during or after any kind of
+ * response ends that connection and nothing else. The servers run in this process: an unhandled
+ * error event fails the running test.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -153,7 +154,10 @@ function soon<T>(value: T): Promise<T> {
   return new Promise((resolve) => setTimeout(() => resolve(value), 30));
 }
 
-/** The first bytes of an answer, or the end of the connection; a server may also wait for more of the request. */
+/**
+ * The first bytes of a response, or the end of the connection; a server may also wait for more of
+ * the request.
+ */
 async function firstBytes(socket: Socket): Promise<void> {
   await Promise.race([once(socket, 'data'), once(socket, 'close'), soon(null).then(() => soon(null))]);
 }
@@ -165,7 +169,7 @@ async function open({ address }: Target): Promise<Socket> {
   return socket;
 }
 
-/** A unix socket is reset by closing it while there is something to read. */
+/** A unix socket is reset by closing it while it has unread bytes. */
 function reset(socket: Socket, { address }: Target): void {
   if ('path' in address) socket.pause().destroy();
   else socket.resetAndDestroy();

@@ -1,4 +1,7 @@
-/** Clients that send or take nothing, a byte at a time, or all at once: each holds its own connection at most, and not for ever. */
+/**
+ * Clients that send or read nothing, a byte at a time, or all at once: each costs at most its own
+ * connection, and not forever.
+ */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
@@ -96,7 +99,7 @@ test('a client that does not read a JSON response is disconnected, and a slow re
   slow.write('GET /large HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
   assert.ok((await slowly(slow)) > large.length);
   const beganMs = performance.now();
-  // What the kernel took is still read; then the end shows.
+  // What the kernel buffered is still read; then the end arrives.
   let bytes = 0;
   stuck.on('data', (piece) => {
     bytes += piece.length;
@@ -108,7 +111,7 @@ test('a client that does not read a JSON response is disconnected, and a slow re
   assert.ok(performance.now() - beganMs < 15_000);
 });
 
-/** Takes a piece, rests, takes the next: bytes until the end. */
+/** Reads a piece, pauses, reads the next: bytes until the end. */
 async function slowly(socket: Socket): Promise<number> {
   let bytes = 0;
   let sinceRest = 0;

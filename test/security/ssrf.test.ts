@@ -1,4 +1,4 @@
-/** Where Naru goes is decided by its configuration alone. */
+/** The configuration alone decides which hosts Naru contacts. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { after, before, test } from 'node:test';
@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => trap.close());
 
-/** Every place of a request where somebody may hope that an address is fetched. */
+/** Every position of a request where a client may try to have an address fetched. */
 function asks(): readonly object[] {
   const text = { type: 'text', text: 'what is it?' };
   const said = (...content: readonly object[]): object => ({
@@ -109,7 +109,8 @@ for (const [name, { dialect, more }] of Object.entries(providers)) {
       await raw(naru.gateway.server.port, target);
     assert.ok(upstream.requests.length >= 4, `the upstream was asked ${upstream.requests.length} times`);
     assert.equal(trapped, 0, 'something connected to where the client pointed');
-    // A redirect is an answer like any other error: its target gets neither the request nor the key.
+    // A redirect is an error response like any other: its target gets neither the request nor the
+    // key.
     upstream.always(reply.redirect(url, 307));
     const answer = await naru.send('POST', '/chat/completions', {
       key: account.key,
