@@ -5,7 +5,7 @@ import { krwOfMicro, krwToDecimal } from '../../src/money/krw.ts';
 import type { Sight } from './client.ts';
 import type { JsonLine, Payer, Site } from './naru-process.ts';
 
-/** One goal of a chaos run: what it says, and what speaks against it. */
+/** One goal of a chaos run: its text, and the faults against it. */
 export interface Goal {
   readonly goal: string;
   /** What was counted, for the one line that is printed. */
@@ -13,14 +13,14 @@ export interface Goal {
   readonly faults: readonly string[];
 }
 
-/** The books of a site as its commands export them. */
+/** The ledger of a site as its commands export it. */
 export interface Exports {
   readonly verdict: JsonLine;
   readonly entries: readonly JsonLine[];
   readonly generations: readonly JsonLine[];
 }
 
-/** Statuses that end without money, and refusals that this load provokes. */
+/** Statuses that end without a charge, and rejections that this load provokes. */
 export const expectedRefusals: ReadonlySet<string> = new Set([
   'invalid_request',
   'model_not_found',
@@ -59,7 +59,10 @@ export function assertMet(goals: readonly Goal[]): void {
   if (!report(goals, (line) => lines.push(line))) throw new Error(`goals were missed:\n${lines.join('\n')}`);
 }
 
-/** Whether what clients saw agrees exactly with the books. `unexpected` refusals are faults unless the disturbance allows them. */
+/**
+ * Whether what clients received agrees exactly with the ledger. `unexpected` rejections are faults
+ * unless the disturbance allows them.
+ */
 export function auditHistory(
   sights: readonly Sight[],
   books: Exports,
@@ -82,7 +85,7 @@ export function auditHistory(
   const failures = [...of('errored'), ...of('refused')];
   const unseen = of('unseen');
   const unseenPaid = unseen.filter((sight) => entriesFor(sight).length > 0);
-  // A server without its database cannot tell who asks, and then keeps no record.
+  // A server without its database cannot authenticate, and then writes no record.
   const answered = sights.filter((sight) => sight.status !== null && sight.errorType !== 'server');
   const refusals = sights.filter((sight) => sight.kind === 'refused');
   return [
@@ -167,7 +170,7 @@ export function auditHistory(
   ];
 }
 
-/** Whether the server's memory (`GET /credits`, `GET /key`) says what the ledger says. */
+/** Whether the server's memory (`GET /credits`, `GET /key`) agrees with the ledger. */
 export async function auditMemory(
   url: string,
   payers: readonly Payer[],
@@ -219,7 +222,7 @@ export function report(goals: readonly Goal[], print: (line: string) => void): b
   return goals.every((goal) => goal.faults.length === 0);
 }
 
-/** Reads JSON from the server with a key; throws when the answer is not 200. */
+/** Reads JSON from the server with a key; throws when the status is not 200. */
 export function readJson(url: string, key: string): Promise<JsonLine> {
   return new Promise((resolve, reject) => {
     get(url, { headers: { authorization: `Bearer ${key}` }, agent: false }, (response) => {

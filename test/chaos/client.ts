@@ -1,6 +1,6 @@
 import { type Agent, type ClientRequest, type IncomingMessage, request as send } from 'node:http';
 
-/** One request of a client, and when the client itself hangs up. */
+/** One request of a client, and when the client itself disconnects. */
 export interface Order {
   /** Names the request in its generation's record (it is sent as the referer). */
   readonly tag: string;
@@ -8,13 +8,14 @@ export interface Order {
   readonly key: string;
   readonly path: '/chat/completions' | '/completions';
   readonly body: object;
-  /** The client hangs up after so many milliseconds; null: never. */
+  /** The client disconnects after this many milliseconds; null: never. */
   readonly leaveAfterMs: number | null;
 }
 
 /**
- * What a client knows of a request. `success`: it saw the answer's end, with its price. `errored`: it saw an error in band.
- * `refused`: a complete answer that is none. `unseen`: whatever the rest is: it was cut off, or left.
+ * What a client knows of a request. `success`: it received the end of the response, with its price.
+ * `errored`: it received an error in band. `refused`: a complete error response. `unseen`: the
+ * rest, either cut off or left.
  */
 export interface Sight {
   readonly order: Order;
@@ -36,7 +37,7 @@ interface Heard {
   readonly complete: boolean;
 }
 
-/** Sends a request and sees what comes of it; `listen` is told every byte. Never rejects. */
+/** Sends a request and returns its result; `listen` gets every byte. Never rejects. */
 export async function ask(
   url: string,
   order: Order,

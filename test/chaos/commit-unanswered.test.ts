@@ -21,7 +21,10 @@ const clock: Clock = {
 
 type Use = (sql: Sql, client: Client) => Promise<unknown>;
 
-/** Settlements that only the database makes durable, whose connection is lost in the first turn, and does not come back by itself. */
+/**
+ * Settlements that only the database makes durable, whose connection is lost in the first turn and
+ * not restored.
+ */
 async function lostDuring(
   t: TestContext,
   ledger: LedgerWorld,
@@ -66,7 +69,7 @@ async function lostDuring(
   };
 }
 
-/** Resolves when a settlement of now would have been given up long ago. */
+/** Resolves when a settlement started now would have been given up long ago. */
 async function outOfPatience(): Promise<void> {
   const endMs = clock.monotonic() + 20_000;
   while (clock.monotonic() < endMs) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,4 +1,7 @@
-/** An error that nothing catches: what was asked is answered, what comes then is refused, and another process takes over. */
+/**
+ * An uncaught error: requests in flight complete, new ones are rejected, and another process takes
+ * over.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -150,7 +153,7 @@ test('a CONNECT that is reset, on every port of a real server, does not stop the
   assert.equal(await naru.stop(), 0);
 });
 
-/** The pid of the server that holds a data directory. */
+/** The pid of the server that has locked a data directory. */
 function holderOf(dataDir: string): number | null {
   try {
     return JSON.parse(readFileSync(join(dataDir, 'naru.lock.json'), 'utf8')).pid;

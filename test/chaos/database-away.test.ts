@@ -43,7 +43,7 @@ test('three seconds without the database reject no request, and changes apply wi
   await topUp(operator, poor.accountId, 1000n);
   await until('memory is stale', async () => (await naru.send('GET', '/readyz')).status === 503, 2_000);
   assert.equal((await naru.send('GET', '/models')).status, 200);
-  // These wait for the database; none of them may be answered from what was true before.
+  // These wait for the database; none of them may get a response from stale data.
   const waiting = [stays.key, revoked.key, poor.key, fresh.keys[0]?.key ?? ''].map((key) => send(naru, key));
   await sleep(Math.max(0, 3_000 - (performance.now() - awayMs)));
   cutter.up();
@@ -90,7 +90,7 @@ function topUp(operator: TestGateway['operator'], accountId: number, won: bigint
   });
 }
 
-/** Milliseconds until requests with the key are answered so. */
+/** Milliseconds until requests with the key get this response. */
 function untilStatus(naru: TestGateway, key: string, status: number): Promise<number> {
   return until(`status ${status}`, async () => (await send(naru, key)).status === status, 5_000);
 }

@@ -25,7 +25,10 @@ async function startLoaded(
   return { ...world, payers, load };
 }
 
-/** It serves again by itself; what was answered is in the books, and nobody was refused for what was not their fault. */
+/**
+ * It recovers without help; completed responses are in the ledger, and no request was rejected for
+ * an internal fault.
+ */
 async function assertRecovered(
   { naru, operator, payers, load }: Loaded,
   limitMs: number,

@@ -33,7 +33,7 @@ test('the database is killed and restarted under load: responses are right or 50
   const seen = load.sights.length;
   await until('it serves on', () => load.sights.length > seen + 50, 20_000);
   await load.stop();
-  // Every settlement is in the database when as many records are there as were answered.
+  // Every settlement is in the database when there are as many records as responses.
   const answered = load.sights.filter((sight) => sight.kind === 'success').length;
   await until(
     'it is settled',

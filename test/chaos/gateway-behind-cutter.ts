@@ -16,15 +16,16 @@ export interface BehindCutter {
 }
 
 /**
- * Starts one with the model `test/echo` of an upstream that does what the prompt says, for the length of a test. `ownRole` has the
- * gateway connect as a role of its own, which may do what the owner may; its name is that of the database.
+ * Starts one with the model `test/echo` of an upstream that follows the prompt, for the duration of
+ * a test. `ownRole` has the gateway connect as a separate role with the owner's rights; its name is
+ * that of the database.
  */
 export async function startBehindCutter(t: TestContext, ownRole = false): Promise<BehindCutter> {
   const upstream = await startUpstream();
   upstream.answer(({ body }) => scriptedReply(body));
   const opened: { cutter?: Cutter; direct?: Database } = {};
   const naru = await startTestGateway({
-    // Without its database a gateway answers 500 (spec:errors/11.1).
+    // Without its database a gateway responds with 500 (spec:errors/11.1).
     expectsInternalErrors: true,
     models: [{ id: 'test/echo', upstreams: [upstream.url] }],
     through: async (address) => {

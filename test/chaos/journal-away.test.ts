@@ -34,7 +34,7 @@ interface Running {
   readonly payers: readonly Payer[];
 }
 
-/** A real `naru up` on a database behind a cutter: its data directory holds the journal and nothing else. */
+/** A real `naru up` on a database behind a cutter: its data directory has only the journal. */
 async function start(t: TestContext): Promise<Running> {
   const home = await createTestDatabase();
   const cutter = await startCutter(home.address);
@@ -61,7 +61,7 @@ async function start(t: TestContext): Promise<Running> {
   return { site, naru, cutter, operator, upstream, payers };
 }
 
-/** As on a full disk: whatever the process writes beyond so many bytes of a file is refused. */
+/** As on a full disk: writes of the process beyond this many bytes of a file fail. */
 function limitFiles({ pid }: NaruProcess, bytes: number | 'unlimited'): void {
   const run = spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`], { encoding: 'utf8' });
   assert.equal(run.status, 0, `prlimit of util-linux: ${run.error ?? run.stderr}`);

@@ -19,22 +19,24 @@ import {
 } from './naru-process.ts';
 import { between, type Random, randomFrom, scriptedReply } from './orders.ts';
 
-/** What a run of kills is made of. */
+/** The options of a run of kills. */
 export interface KillOptions {
   readonly trials: number;
   readonly clients: number;
   readonly seed: number;
   /**
-   * A negative control, which must miss its goals. `journal`: it is deleted between the kill and the next start, as if Naru
-   * had never written it. `idempotency`: the database is made to take a generation twice.
+   * A negative control, which must miss its goals. `journal`: it is deleted between the kill and
+   * the next start, as if Naru had never written it. `idempotency`: the database is made to accept
+   * a generation twice.
    */
   readonly sabotage: 'none' | 'journal' | 'idempotency';
   readonly print: (line: string) => void;
 }
 
 /**
- * Whom `kill -9` meets first: the server process; one backend of its database; the postmaster; or all of them in one instant. What is
- * left of Naru after a part of it was killed goes on under load for a while, and is killed then: the books must stand both.
+ * The target of `kill -9`: the server process; one backend of its database; the postmaster; or all
+ * of them in one instant. After a partial kill the rest of Naru continues under load for a while,
+ * and is then killed: the ledger must survive both.
  */
 const victims = ['process', 'backend', 'postmaster', 'everything'] as const;
 type Victim = (typeof victims)[number];
@@ -49,10 +51,16 @@ interface Tally {
   readonly victims: Map<Victim, number>;
 }
 
-/** The longest that a start after a kill may take here, milliseconds; on a quiet machine it is about one second. */
+/**
+ * The maximum duration of a start after a kill, milliseconds; on an idle host it is about one
+ * second.
+ */
 const slowestStartMs = 15_000;
 
-/** Kills the real server under load again and again, and compares what its clients saw with its books. */
+/**
+ * Kills the real server under load repeatedly, and compares what its clients received with its
+ * ledger.
+ */
 export async function runKills(options: KillOptions): Promise<readonly Goal[]> {
   const upstream = await startUpstream();
   upstream.answer(({ body }) => scriptedReply(body));
@@ -110,7 +118,7 @@ async function open(site: Site, { sabotage }: KillOptions): Promise<readonly Pay
   });
 }
 
-/** Clients ask as fast as they are answered until the server is killed at a random instant. */
+/** Clients send requests back to back until the server is killed at a random instant. */
 async function loadAndKill(
   naru: NaruProcess,
   payers: readonly Payer[],

@@ -1,7 +1,8 @@
 /**
- * `npm run chaos:kill [-- --trials 60 --seed N --clients 32 --break journal|idempotency]`: kills the real server under load at
- * random instants, and compares what the clients saw with the books. One line a goal; exits with 1 when one is missed. A
- * `--break` is a negative control: it must miss some.
+ * `npm run chaos:kill [-- --trials 60 --seed N --clients 32 --break journal|idempotency]`: kills
+ * the real server under load at random instants, and compares what the clients received with the
+ * ledger. One line a goal; exits with 1 when one is missed. A `--break` is a negative control: it
+ * must miss some.
  */
 import { parseArgs } from 'node:util';
 import { report } from './audit.ts';

@@ -3,7 +3,7 @@ import { ask, type Sight } from './client.ts';
 import type { Payer } from './naru-process.ts';
 import { drawOrder, randomFrom } from './orders.ts';
 
-/** Clients that ask as fast as they are answered. */
+/** Clients that send requests back to back. */
 export interface Load {
   /** What they saw so far. */
   readonly sights: readonly Sight[];
@@ -15,7 +15,9 @@ export interface Load {
   cease(): void;
 }
 
-/** Starts clients with mixed orders; `name` begins the tags of their requests, and must be one of its own. */
+/**
+ * Starts clients with mixed orders; `name` begins the tags of their requests, and must be unique.
+ */
 export function startLoad(
   url: string,
   payers: readonly Payer[],
@@ -38,7 +40,7 @@ export function startLoad(
       const sight = await ask(url, order, agent);
       inFlight -= 1;
       sights.push(sight);
-      // A server that is gone refuses at once: not to be asked a thousand times meanwhile.
+      // A server that is down refuses at once: it is not requested a thousand times meanwhile.
       if (sight.status === null && !sight.leftByItself)
         await new Promise((resolve) => setTimeout(resolve, 20));
     }

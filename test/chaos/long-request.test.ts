@@ -74,7 +74,7 @@ test('requests of an hour do not fill the journal, and are recorded after a cras
     }
     await settlements.drained();
     const renewing = settlements.renew(3 * segmentBytes);
-    // The oldest ends while it is being written anew.
+    // The oldest ends while it is being rewritten.
     const [oldest] = inFlight;
     if (round === rounds - 1 && oldest !== undefined)
       await settlements.settle(oldest, rowOf(oldest.record, 7_000_000n, priceVersion));

@@ -27,7 +27,7 @@ for (const fate of ['unanswered', 'unasked'] satisfies Fate[]) {
 
     const books = await readBooks(operator);
     assertMet(auditHistory(load.sights, books));
-    // A key whose settlement was committed unheard is read again by a job.
+    // A job reads a key again whose settlement was committed without a response.
     await until(
       'memory agrees',
       async () => (await auditMemory(naru.url, payers, books.entries, books.generations)).faults.length === 0,

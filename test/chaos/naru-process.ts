@@ -27,9 +27,9 @@ const running = new Map<string, ChildProcess>();
 export interface Site {
   readonly dataDir: string;
   readonly configFile: string;
-  /** Where its processes listen; 0: wherever there is room. */
+  /** The port of its processes; 0: any free one. */
   readonly port: number;
-  /** What the processes wrote to stderr so far, in the order it came. */
+  /** What the processes wrote to stderr so far, in order. */
   readonly log: string[];
   /** Runs another `naru` command and returns its exit code and the JSON lines that it printed. */
   naru(...args: readonly string[]): Promise<{ readonly code: number; readonly lines: readonly JsonLine[] }>;
@@ -58,7 +58,7 @@ export interface NaruProcess {
   readonly adminPort: number;
   /** `http://127.0.0.1:PORT/api/v1` */
   readonly url: string;
-  /** From the spawn to the line that says that it listens. */
+  /** From the spawn to the line that reports its address. */
   readonly readyMs: number;
   /** Resolves with the exit code or the signal's name when the process is gone. */
   readonly ended: Promise<number | string>;
@@ -68,14 +68,17 @@ export interface NaruProcess {
   stop(): Promise<number | string>;
 }
 
-/** A site whose configuration offers one model of one upstream; `over` is laid over the members of naru.yaml. */
+/**
+ * A site whose configuration offers one model of one upstream; `over` is merged over the members of
+ * naru.yaml.
+ */
 export function createSite(
   upstreamUrl: string,
   over: Readonly<Record<string, unknown>> = {},
   port = 0,
 ): Site {
   const folder = mkdtempSync(join(tmpdir(), 'naru-chaos-'));
-  // PostgreSQL runs as somebody else when we are root, and must be able to walk through.
+  // When we are root PostgreSQL runs as another user, and must be able to traverse it.
   chmodSync(folder, 0o755);
   const configFile = join(folder, 'naru.yaml');
   const dataDir = join(folder, 'data');
@@ -114,7 +117,7 @@ export function createSite(
       }
       const postmaster = readPidFile(join(dataDir, 'postgres'))?.pid ?? null;
       if (postmaster !== null && isRunning(postmaster)) {
-        // One that an earlier Naru had left, and the last one had taken over, is nobody's child.
+        // A process that an earlier Naru left, and the last one adopted, has no parent of ours.
         process.kill(postmaster, 'SIGQUIT');
         await until('PostgreSQL is gone', () => !isRunning(postmaster), 30_000);
       }
@@ -179,7 +182,7 @@ export async function createPayer(
   return { accountId, grantedMicro: amount, keys };
 }
 
-/** Who pays for requests. */
+/** The payer of requests. */
 export interface Payer {
   readonly accountId: number;
   readonly grantedMicro: bigint;
@@ -218,7 +221,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Waits until `holds` does; throws after `limitMs`. Returns how long it took, milliseconds. */
+/** Waits until `holds` does; throws after `limitMs`. Returns the duration, milliseconds. */
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
@@ -256,7 +259,7 @@ function spawnUp(
   site: Site,
   wrapper: readonly string[],
 ): { readonly child: ChildProcess; readonly pid: number; readonly ended: Promise<number | string> } {
-  // As `npm start` runs it, without the wrapper: whoever is killed must be the server itself.
+  // As `npm start` runs it, without the wrapper: the killed process must be the server itself.
   const up = [process.execPath, ...nodeFlags, 'src/main.ts', 'up', '--json', '--port', String(site.port)];
   const places = ['--config', site.configFile, '--data-dir', site.dataDir];
   const [command = '', ...args] = [...wrapper, ...up, ...places];

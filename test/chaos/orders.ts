@@ -22,7 +22,7 @@ export function between(random: Random, least: number, most: number): number {
   return least + Math.floor(random() * (most - least + 1));
 }
 
-/** What the upstream is told to do, inside the prompt. */
+/** The upstream's instructions, inside the prompt. */
 interface Script {
   readonly act: 'answer' | 'slow' | 'fail' | 'cut' | 'hang';
   readonly words: number;
@@ -30,7 +30,7 @@ interface Script {
   readonly prompt: number;
 }
 
-/** How often each kind of request is made, in a hundred. */
+/** The share of each kind of request, in percent. */
 const mix: readonly (readonly [Script['act'] | 'invalid' | 'unknown', number])[] = [
   ['answer', 50],
   ['slow', 22],
@@ -41,7 +41,10 @@ const mix: readonly (readonly [Script['act'] | 'invalid' | 'unknown', number])[]
   ['unknown', 4],
 ];
 
-/** A random request of a random key: whole or streamed, chat or text, well-behaved or not, of a client that may hang up unless it is `patient`. */
+/**
+ * A random request of a random key: JSON or streamed, chat or text, well-behaved or not, of a
+ * client that may disconnect unless it is `patient`.
+ */
 export function drawOrder(random: Random, payers: readonly Payer[], tag: string, patient: boolean): Order {
   const payer = pick(random, payers);
   const drawn = drawAct(random);
@@ -71,7 +74,7 @@ export function drawOrder(random: Random, payers: readonly Payer[], tag: string,
   };
 }
 
-/** The upstream's side: does what the prompt says. */
+/** The upstream's side: follows the prompt. */
 export function scriptedReply(body: Readonly<Record<string, unknown>>): Reply {
   const messages = body['messages'] as readonly { readonly content: string }[] | undefined;
   const script = JSON.parse(messages?.[0]?.content ?? String(body['prompt'])) as Script;

@@ -66,7 +66,7 @@ test(
   },
 );
 
-/** The processes whose command line holds the words. */
+/** The processes whose command line contains the words. */
 function processesOf(words: string): readonly number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && isRunning(Number(name)))

@@ -4,30 +4,32 @@ import { join } from 'node:path';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
 
 /**
- * What becomes of a COMMIT. `answered`: it passes, and so does its answer. `unanswered`: the server commits, and the connection is
- * cut before the client hears of it. `unasked`: the connection is cut before the server hears of it.
+ * The fate of a COMMIT. `answered`: it passes, and so does its response. `unanswered`: the server
+ * commits, and the connection is cut before the client gets the response. `unasked`: the connection
+ * is cut before the server gets it.
  */
 export type Fate = 'answered' | 'unanswered' | 'unasked';
 
-/** Stands between a gateway and its PostgreSQL, and cuts connections. */
+/** Sits between a gateway and its PostgreSQL, and cuts connections. */
 export interface Cutter {
-  /** The address to use in the database's place. */
+  /** The address to use instead of the database's. */
   readonly address: DatabaseAddress;
   readonly port: number;
   /** Connections cut at a COMMIT so far. */
   readonly cuts: number;
-  /** Decides over every COMMIT to come. */
+  /** Decides every further COMMIT. */
   onCommit(decide: () => Fate): void;
-  /** Cuts every connection and lets nobody through until `up`. */
+  /** Cuts every connection and accepts none until `up`. */
   down(): void;
   /**
-   * From now on nothing passes and nothing is closed: connections are accepted and never answered. Those of before and of meanwhile stay
-   * dead for good, and the server keeps its side of them, as when a firewall has forgotten them.
+   * From now on nothing passes and nothing is closed: connections are accepted without a response.
+   * Earlier and meanwhile opened ones stay dead permanently, and the server keeps its side of them,
+   * as when a firewall has dropped its state.
    */
   hole(): void;
   /** Ends what `down`, `hole` and `delay` began. */
   up(): void;
-  /** Every answer of the server comes so much later, milliseconds. */
+  /** Delays every response of the server, milliseconds. */
   delay(ms: number): void;
   close(): Promise<void>;
 }

@@ -29,7 +29,10 @@ function leased(answer: SlotLease | SlotLoading): SlotLease {
   return answer;
 }
 
-/** One fault: what is done, and the counts that it came to; anything short of them throws. Those of the full tier have siblings in test/slots. */
+/**
+ * One fault: the action, and its counts; anything short of them throws. Those of the full tier have
+ * siblings in test/slots.
+ */
 function fault(name: string, counts: (t: TestContext) => Promise<string>, options: TestOptions = {}): void {
   test(name, options, async (t) => t.diagnostic(`${name}: ${await counts(t)}`));
 }

@@ -94,7 +94,7 @@ test('a second SIGTERM: requests in flight end with an error and cost nothing, t
   const { site, naru, asked } = await startWithRequests(t);
   naru.child.kill('SIGTERM');
   await until('connections are refused', () => refusesConnections(naru.port), 5_000);
-  // Within half a second it would be the same request to stop, come twice.
+  // Within half a second it would count as the same request to stop, received twice.
   await sleep(patient(600));
   naru.child.kill('SIGTERM');
   const sights = await Promise.all(asked);

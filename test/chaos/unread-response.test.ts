@@ -6,7 +6,7 @@ import { startTestGateway } from '../harness/gateway.ts';
 import { reply, startUpstream } from '../harness/upstream.ts';
 import { until } from './naru-process.ts';
 
-/** Whether the kernel still has the server's side of a connection as one that somebody holds. */
+/** Whether the kernel still has the server's side of a connection as an open one. */
 function isHeld(serverPort: number, clientPort: number): boolean {
   const hex = (port: number): string => `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   return readFileSync('/proc/net/tcp', 'latin1').includes(`${hex(serverPort)} ${hex(clientPort)} 01`);

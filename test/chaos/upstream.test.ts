@@ -5,8 +5,9 @@ import { runMatrix } from './faults/matrix.ts';
 import { reportMatrix } from './faults/report.ts';
 
 /**
- * Limits of two seconds where the command has 300 ms, and the light faults only, since beside other tests the processor is not ours.
- * Each fault is asked as a stream of one candidate and as a whole answer of three, or the other way round; the command asks all.
+ * Limits of two seconds where the command has 300 ms, and the light faults only, since beside other
+ * tests the processor is shared. Each fault is requested as a stream of one candidate and as a JSON
+ * response of three, or the other way round; the command runs all.
  */
 test('however an upstream misbehaves, the client, the charge and the record are right, and no connection stays open', async () => {
   const report = await runMatrix({

@@ -1,7 +1,8 @@
 /**
- * `npm run chaos:upstream [-- --only TEXT --seed N --scale 1]`: every way in which an upstream can misbehave × {stream, whole} ×
- * {1, 3 candidates}, each judged by what the client sees, the bill, the record, and what is left of sockets and timers. Prints a
- * line a class and the cells that failed; exits with 1 when one did.
+ * `npm run chaos:upstream [-- --only TEXT --seed N --scale 1]`: every way in which an upstream can
+ * misbehave × {stream, whole} × {1, 3 candidates}, each judged by the client's view, the charge,
+ * the record, and leftover sockets and timers. Prints a line a class and the failed cells; exits
+ * with 1 when one failed.
  */
 import { parseArgs } from 'node:util';
 import { serverVariable } from '../harness/database.ts';

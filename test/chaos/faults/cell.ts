@@ -15,7 +15,7 @@ import { patient } from '../../harness/time-limit.ts';
 import type { Count, Expected, Takes } from './fault.ts';
 import { budgets, priceE7, rescue, type Standing, type World } from './world.ts';
 
-/** One fault, asked in one way, with one or three candidates. */
+/** One fault, with one kind of request and one or three candidates. */
 export interface Cell {
   readonly standing: Standing;
   readonly stream: boolean;
@@ -27,26 +27,29 @@ export interface Verdict {
   readonly cell: Cell;
   readonly tag: string;
   readonly tookMs: number;
-  /** What it may take, the margin not included. */
+  /** Its time limit, without the margin. */
   readonly limitMs: number;
   readonly requestId: string | null;
   /** Everything that is not as it must be. */
   readonly faults: string[];
 }
 
-/** How long sockets and timers may take to come to rest after the client has its answer, milliseconds at scale 1. */
+/**
+ * How long sockets and timers may remain after the client has its response, milliseconds at scale
+ * 1.
+ */
 const restMs = 2_000;
-/** A response that takes longer than this never comes. */
+/** A response that takes longer than this never arrives. */
 const hangMs = 30_000;
 const prompt = 'What is the state of the ferry at 나루?';
 const canary = 'canary-7f3a';
 
-/** Asks once and judges what the client sees, how long it took, and what is left of it. */
+/** Sends one request and checks the client's view, its duration, and leftover resources. */
 export async function runCell(world: World, cell: Cell, marginMs: number, attempt = 1): Promise<Verdict> {
   const { naru } = world;
   const { standing, stream, candidates } = cell;
   const { fault, account, models } = standing;
-  // Each cell meets its candidates for the first time: what the one before did to them would change their order.
+  // Each cell has new candidates: the effects of the one before would change their order.
   naru.gateway.health.keepOnly(new Set());
   const tag = `https://${canary}.test/${stream ? 'stream' : 'whole'}/${candidates}/${attempt}`;
   const faults: string[] = [];
@@ -95,8 +98,8 @@ export async function runCell(world: World, cell: Cell, marginMs: number, attemp
 }
 
 /**
- * Asks the upstream that works, with the key of a fault: fails unless the gateway still serves, and none of the cells has left its
- * hold, which is above the limit of the key.
+ * Sends a request to the working upstream with the key of a fault: fails unless the gateway still
+ * serves, and no cell has left its reservation, which exceeds the limit of the key.
  */
 export async function probe(world: World, standing: Standing): Promise<string | null> {
   const answer = await ask(world.naru, {
@@ -113,7 +116,7 @@ function ask(naru: TestGateway, options: SendOptions): Promise<Answered | Error>
   return naru.send('POST', '/chat/completions', options).catch((error: Error) => error);
 }
 
-/** Polls until it is so; false when the limit comes first. */
+/** Polls until it holds; false at the limit. */
 export async function isAtRest(isSo: () => boolean, limitMs: number): Promise<boolean> {
   const beganMs = performance.now();
   while (!isSo()) {
@@ -123,7 +126,7 @@ export async function isAtRest(isSo: () => boolean, limitMs: number): Promise<bo
   return true;
 }
 
-/** The end that a cell has to come to, candidates considered. */
+/** The expected end of a cell, candidates considered. */
 function endOf({ standing, stream, candidates }: Cell): {
   readonly expected: Expected;
   readonly isRescued: boolean;
@@ -140,7 +143,10 @@ function takesOf({ fault }: Standing, stream: boolean): Takes {
   return typeof takes === 'string' ? takes : takes[stream ? 0 : 1];
 }
 
-/** The least and the most that a cell may take: the limits it has to wait for, else the budget of the whole chain. */
+/**
+ * The minimum and the maximum duration of a cell: the limits it has to wait for, else the budget of
+ * the whole chain.
+ */
 function timeOf(cell: Cell, scale: number): readonly [leastMs: number, limitMs: number] {
   const one = takesOf(cell.standing, cell.stream);
   if (one === 'nothing') return [0, budgets.all * scale];
@@ -148,7 +154,7 @@ function timeOf(cell: Cell, scale: number): readonly [leastMs: number, limitMs: 
   return [budgets[one] * scale * waits, budgets[one] * scale * waits];
 }
 
-/** Fails unless the response is what the fault must come to (spec:errors/2-4,6,8). */
+/** Fails unless the response is the expected one of the fault (spec:errors/2-4,6,8). */
 function judge(answer: Answered, cell: Cell): void {
   const { expected, isRescued } = endOf(cell);
   if (isRescued) {
@@ -197,7 +203,10 @@ function assertSaid(answer: Answered, stream: boolean, text: string): void {
   }
 }
 
-/** Compares the books of a fault with its cells: one record each, the right bill, every attempt, one request id. */
+/**
+ * Compares the ledger of a fault with its cells: one record each, the right charge, every attempt,
+ * one request id.
+ */
 export async function auditBooks(
   world: World,
   standing: Standing,
@@ -282,7 +291,10 @@ function decimalOf(micro: bigint): string {
   return `${digits.slice(0, -6)}.${digits.slice(-6)}`;
 }
 
-/** What an upstream must never have been sent: words of the client's headers, or another's credential. */
+/**
+ * What an upstream must never receive: values of the client's headers, or another provider's
+ * credential.
+ */
 export function leaksIn(received: readonly Buffer[], ownSecrets: ReadonlySet<string>): readonly string[] {
   const leaks = new Set<string>();
   for (const bytes of received) {

@@ -4,9 +4,9 @@ import type { Act, Moment } from './wire.ts';
 /** A token count of the bill: the upstream's own, or our own count (spec:money/4.8,4.9). */
 export type Count = number | 'counted';
 
-/** What a cell must come to; the text `*` is looked at elsewhere, or does not matter. */
+/** The expected end of a cell; the text `*` is checked elsewhere, or does not matter. */
 export type Expected =
-  /** The candidate fails before a word went out: with this status, none, or by its silence. */
+  /** The candidate fails before any content was sent: with this status, none, or by its silence. */
   | { readonly kind: 'failed'; readonly code: number | null | 'timeout' }
   | {
       readonly kind: 'answered';
@@ -14,7 +14,7 @@ export type Expected =
       readonly prompt: Count;
       readonly completion: Count;
     }
-  /** It fails after some words of a stream: an error event, no bill. */
+  /** It fails after some content of a stream: an error event, no charge. */
   | {
       readonly kind: 'broken';
       readonly text: string;
@@ -22,18 +22,21 @@ export type Expected =
       readonly code: number | null;
     };
 
-/** What the upstream is waited for, which is what a cell may take: nothing in particular, or one of the limits. */
+/**
+ * What the gateway waits for, which limits a cell's duration: nothing in particular, or one of the
+ * limits.
+ */
 export type Takes = 'nothing' | 'firstByte' | 'idle' | 'total';
 
-/** One way for an upstream to misbehave, and what must come of it. */
+/** One way for an upstream to misbehave, and the expected result. */
 export interface Fault {
   readonly name: string;
   readonly act: Act;
   readonly stream: Expected;
   readonly whole: Expected;
-  /** When the act begins; `never`: nobody listens. */
+  /** When the act begins; `never`: no listener. */
   readonly on?: Moment | 'never';
-  /** Of a stream and of a whole answer. */
+  /** Of a streamed and of a JSON response. */
   readonly takes?: Takes | readonly [stream: Takes, whole: Takes];
   /** It keeps the processor busy, so that no other cell may run beside it. */
   readonly heavy?: boolean;
@@ -41,7 +44,7 @@ export interface Fault {
   readonly manyTurns?: boolean;
   /** Members of the request's body. */
   readonly ask?: object;
-  /** Looks further into an answer. */
+  /** Further checks of a response. */
   readonly look?: (answer: Answered, stream: boolean) => void;
 }
 
@@ -51,7 +54,7 @@ export interface FaultClass {
   readonly faults: readonly Fault[];
 }
 
-/** What every answer says unless told otherwise. */
+/** The default content of every response. */
 export const words = '나루 is here 👋';
 
 export const failed = (code: number | null | 'timeout'): Expected => ({ kind: 'failed', code });
@@ -69,14 +72,14 @@ export const broken = (text = words, code: number | null = null): Expected => ({
 });
 export const silent = (text = words): Expected => ({ kind: 'broken', text, pair: '408 timeout', code: null });
 
-/** The same end for both ways of asking. */
+/** The same end for both kinds of request. */
 export function both(expected: Expected): { readonly stream: Expected; readonly whole: Expected } {
   return { stream: expected, whole: expected };
 }
 
 /**
- * An upstream that streams whatever it is asked: a whole answer is folded from the stream, and one that breaks off is none, with
- * the status that its head had unless it named another.
+ * An upstream that always streams: a JSON response is aggregated from the stream, and one that
+ * breaks off is none, with the status of its head unless it named another.
  */
 export function streamed(expected: Expected): { readonly stream: Expected; readonly whole: Expected } {
   if (expected.kind !== 'broken') return both(expected);

@@ -6,9 +6,9 @@ import { openWorld, type Standing, type World } from './world.ts';
 
 /** How a matrix is run. */
 export interface MatrixOptions {
-  /** Stretches every limit and wait: on a machine that is busy with other things 300 ms are no limit to judge by. */
+  /** Stretches every limit and wait: on a busy host 300 ms are no reliable limit. */
   readonly scale: number;
-  /** What a cell may take beyond its limit, milliseconds. */
+  /** How much a cell may exceed its limit, milliseconds. */
   readonly marginMs: number;
   /** Only faults whose `class: name` contains this. */
   readonly only: string;
@@ -16,7 +16,7 @@ export interface MatrixOptions {
   readonly seed: number;
   /** Half of the cells of each fault, without those that keep the processor busy, many at once. */
   readonly brief: boolean;
-  /** How many faults are tried at most, spread over all classes; all of them unless told. */
+  /** The maximum number of faults, spread over all classes; all of them by default. */
   readonly maxFaults?: number;
 }
 
@@ -25,23 +25,29 @@ export interface MatrixReport {
   readonly verdicts: readonly Verdict[];
   /** What concerns no single cell: timers, sockets, secrets, redirects. Empty when all is well. */
   readonly faults: readonly string[];
-  /** How often a cell was asked again because the processor may have been busy with something else. */
+  /** How often a cell was repeated because the processor may have been busy. */
   readonly askedAgain: number;
   readonly requests: number;
 }
 
-/** How many faults that wait for a limit run beside each other: they wait, and compute nothing. */
+/** How many faults that wait for a limit run concurrently: they wait, and compute nothing. */
 const waitersAtOnce = 24;
 
 const mostAttempts = 3;
 
-/** Whether a cell may have failed for the machine's sake: by its time alone, or with a fault that is a race of the processor against a limit. */
+/**
+ * Whether a cell may have failed because of the host: by its time alone, or with a fault that is a
+ * race of the processor against a limit.
+ */
 function isLate({ faults, cell }: Verdict): boolean {
   if (faults.length === 0) return false;
   return cell.standing.fault.heavy === true || faults.every((fault) => fault.startsWith('took '));
 }
 
-/** Runs every fault × {stream, whole} × {1, 3 candidates}, and audits the books, the sockets, the timers and the secrets. */
+/**
+ * Runs every fault × {stream, whole} × {1, 3 candidates}, and audits the ledger, the sockets, the
+ * timers and the secrets.
+ */
 export async function runMatrix(options: MatrixOptions): Promise<MatrixReport> {
   await loadTokenCounter();
   const resources = countResources();
@@ -134,7 +140,7 @@ class Run {
     const verdict = await runCell(this.#world, cell, this.#options.marginMs, attempt);
     if (isAlone && !(await this.#timersEnd()))
       verdict.faults.push(`timers left: ${this.#world.pendingTimers().join('; ')}`);
-    // What the books say decides whether it is asked again.
+    // The ledger decides whether it is repeated.
     if (cell.standing.fault.heavy === true) await auditBooks(this.#world, cell.standing, [verdict]);
     return verdict;
   }

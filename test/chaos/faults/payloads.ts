@@ -1,10 +1,13 @@
-/** The bytes that faults are made of: heads, whole answers, events. Nothing here checks what it is given. */
+/**
+ * The bytes that faults are made of: heads, JSON responses, events. Nothing here validates its
+ * input.
+ */
 import { type Fault, words } from './fault.ts';
 import type { Act, Wire } from './wire.ts';
 
 export const counted = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
-/** A response head; header lines as they stand. */
+/** A response head; header lines are sent unchanged. */
 export function head(status: number | string, ...lines: readonly string[]): string {
   return `HTTP/1.1 ${status}${typeof status === 'number' ? ' X' : ''}\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`;
 }
@@ -23,7 +26,7 @@ export function response(
   ]);
 }
 
-/** A whole answer's object; `over` is laid over it. */
+/** The object of a JSON response; `over` is merged over it. */
 export function answer(text: string | null = words, over: object = {}): object {
   const message = { role: 'assistant', content: text };
   return {
@@ -37,7 +40,7 @@ export function answer(text: string | null = words, over: object = {}): object {
   };
 }
 
-/** A whole answer as a response. */
+/** A JSON response. */
 export function wholeAnswer(text: string | null = words, over: object = {}): Buffer {
   return response(JSON.stringify(answer(text, over)));
 }
@@ -51,7 +54,7 @@ export function framed(piece: string | Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
 }
 
-/** An event with this data, as it stands or as JSON. */
+/** An event with this data, unchanged or as JSON. */
 export function event(data: unknown): string {
   return `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
 }
@@ -71,20 +74,20 @@ export function delta(said: object, finish: string | null = null, over: object =
 export const role = delta({ role: 'assistant', content: '' });
 export const done = event('[DONE]');
 export const stop = delta({}, 'stop');
-/** The event that says what was used. */
+/** The event with the usage. */
 export function used(usage: unknown = counted): string {
   return event({ id: 'up-1', object: 'chat.completion.chunk', choices: [], usage });
 }
-/** Content, an event a word. */
+/** Content, one event a word. */
 export function says(text = words): string {
   return (text.match(/\S+\s*|\s+/gu) ?? []).map((word) => delta({ content: word })).join('');
 }
-/** All events of an ordinary answer. */
+/** All events of an ordinary response. */
 export function story(text = words): string {
   return role + says(text) + stop + used() + done;
 }
 
-/** Sends these bytes, whatever was asked. */
+/** Sends these bytes for every request. */
 export function sends(...bytes: readonly (string | Buffer)[]): Act {
   return async (wire) => {
     for (const each of bytes) await wire.send(each);
@@ -104,12 +107,12 @@ export function replies(body: string | Buffer, ...lines: readonly string[]): Act
   return sends(response(body, 200, ...lines));
 }
 
-/** A complete chunked stream of these pieces, each a write of its own. */
+/** A complete chunked stream of these pieces, each one write. */
 export function streams(...pieces: readonly (string | Buffer)[]): Act {
   return sends(streamHead, ...pieces.map(framed), lastChunk);
 }
 
-/** The begin of a stream, then what becomes of it. */
+/** The beginning of a stream, then its continuation. */
 export function begins(
   pieces: readonly (string | Buffer)[],
   then: (wire: Wire) => Promise<void> | void,
@@ -120,19 +123,19 @@ export function begins(
   };
 }
 
-/** A whole answer or a stream, as it was asked. */
+/** A JSON response or a stream, as requested. */
 export function either(whole: Act, stream: Act): Act {
   return (wire) => (wire.stream ? stream(wire) : whole(wire));
 }
 
-/** An ordinary answer in the way that was asked. */
+/** An ordinary response of the requested kind. */
 export const ordinary: Act = either(sends(wholeAnswer()), streams(role, says(), stop, used(), done));
 
 export const fin = (wire: Wire): void => wire.fin();
 export const rst = (wire: Wire): void => wire.rst();
 export const hang = (wire: Wire): Promise<never> => wire.hang();
 
-/** Sends again and again until the peer hangs up. */
+/** Sends repeatedly until the peer disconnects. */
 export function forever(piece: string | Buffer, everyMs = 0): (wire: Wire) => Promise<never> {
   return async (wire) => {
     for (;;) {

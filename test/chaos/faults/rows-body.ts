@@ -1,4 +1,4 @@
-/** Bodies that are no answer, framing and headers. */
+/** Invalid bodies, framing and headers. */
 import { answered, both, type Fault, type FaultClass, failed, streamed } from './fault.ts';
 import {
   answer,

@@ -239,7 +239,7 @@ function chunksOf(seen: Answered, stream: boolean): readonly any[] {
   return stream ? eventsOf(seen.text).flatMap(({ json }) => (json === null ? [] : [json])) : [seen.json];
 }
 
-/** Fails unless a client that folds by index gets these calls, each with an id of its own. */
+/** Fails unless a client that aggregates by index gets these calls, each with its own id. */
 function oneCall(
   seen: Answered,
   stream: boolean,

@@ -1,4 +1,7 @@
-/** Connections that are refused, closed or reset, heads that are none, and answers that come too early. */
+/**
+ * Connections that are refused, closed or reset, invalid heads, and responses that arrive too
+ * early.
+ */
 import { answered, both, type Fault, type FaultClass, failed, streamed } from './fault.ts';
 import {
   after,
@@ -56,7 +59,10 @@ const connecting: FaultClass = {
   ],
 };
 
-/** Answers, and closes the idle connection a little later, so that some next request may meet it. */
+/**
+ * Responds, and closes the idle connection a little later, so that a next request may hit the
+ * close.
+ */
 function closesWhenReused(): Act {
   return async (wire) => {
     await ordinary(wire);

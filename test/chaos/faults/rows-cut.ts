@@ -1,4 +1,4 @@
-/** Streams that end in the middle, one way or another. */
+/** Streams that end in the middle in various ways. */
 import { answered, both, broken, type FaultClass, failed, streamed, words } from './fault.ts';
 import {
   after,

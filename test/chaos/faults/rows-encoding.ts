@@ -1,4 +1,4 @@
-/** Content encodings that nobody asked for. */
+/** Content encodings that were not requested. */
 import {
   brotliCompressSync,
   constants,

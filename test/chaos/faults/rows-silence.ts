@@ -1,4 +1,4 @@
-/** Upstreams that say nothing more, or all but nothing. */
+/** Upstreams that fall silent, or almost silent. */
 import { answered, both, type Fault, type FaultClass, failed, silent, streamed, words } from './fault.ts';
 import {
   after,

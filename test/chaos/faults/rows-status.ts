@@ -20,7 +20,7 @@ const named = [
   423, 424, 425, 426, 428, 431, 451, 499, 500, 501, 502, 503, 504, 505, 506, 507, 508, 510, 511, 520, 521,
   522, 523, 524, 525, 529, 530, 598, 599,
 ];
-/** What comes with an error, in turn. */
+/** Error bodies, in turn. */
 const errorBodies: readonly (readonly [string, (status: number) => Act])[] = [
   ['JSON', (status) => sends(response(JSON.stringify({ error: { message: 'no', code: status } }), status))],
   ['HTML', (status) => sends(response('<html>Bad</html>', status, 'content-type: text/html'))],
@@ -83,7 +83,7 @@ const tooMany: FaultClass = {
   ),
 };
 
-/** `trap` is a listener that nothing may ever connect to. */
+/** `trap` is a listener that must never get a connection. */
 function redirects(trap: string): FaultClass {
   return {
     name: 'redirects',
@@ -119,7 +119,7 @@ function redirects(trap: string): FaultClass {
   };
 }
 
-/** `trap` is the address of a listener that nothing may ever connect to. */
+/** `trap` is the address of a listener that must never get a connection. */
 export function statusClasses(trap: string): readonly FaultClass[] {
   return [statuses, successes, tooMany, redirects(trap)];
 }

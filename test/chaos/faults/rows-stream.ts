@@ -1,4 +1,4 @@
-/** Event streams written in every way, and their ends. */
+/** Event streams in every notation, and their ends. */
 import { answered, both, broken, type FaultClass, failed, words } from './fault.ts';
 import {
   begins,
@@ -25,7 +25,7 @@ import type { Act } from './wire.ts';
 /** As many bytes as the events have that are cut. */
 const cuts = 40;
 const korean = '나루터에서 배를 탄다 🛶👩‍👩‍👧‍👦 끝';
-/** Nothing wrong at all: what the matrix itself must find in order. */
+/** No fault: the matrix itself must find it correct. */
 const control: FaultClass = {
   name: 'no fault',
   faults: [{ name: 'an ordinary answer', act: ordinary, ...both(answered()) }],

@@ -1,4 +1,4 @@
-/** Text and JSON that are hard to take. */
+/** Text and JSON that are hard to parse. */
 import { answered, both, broken, type FaultClass, failed, silent, streamed, words } from './fault.ts';
 import {
   answer,

@@ -17,7 +17,7 @@ import {
   wholeAnswer,
 } from './payloads.ts';
 
-/** A claim in a whole answer and in the chunk of a stream. */
+/** Reported usage in a JSON response and in the chunk of a stream. */
 function claims(name: string, usage: unknown, prompt: Count, completion: Count): Fault {
   const act = either(sends(wholeAnswer(words, { usage })), streams(role, says(), stop, used(usage), done));
   return { name, act, ...both(answered(words, prompt, completion)) };

@@ -2,11 +2,17 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** What a misbehaving upstream can do on one connection. Everything throws `Gone` once the peer has hung up. */
+/**
+ * What a misbehaving upstream can do on one connection. Every method throws `Gone` once the peer
+ * has disconnected.
+ */
 export interface Wire {
-  /** Whether the request at hand asks for a stream; false as long as its body is not in. */
+  /** Whether the current request asks for a stream; false until its body has arrived. */
   readonly stream: boolean;
-  /** One write, taken by the kernel; then two turns of the event loop, so that a peer in this process reads it by itself. */
+  /**
+   * One write, accepted by the kernel; then two turns of the event loop, so that a peer in this
+   * process reads it separately.
+   */
   send(bytes: string | Buffer): Promise<void>;
   /** Writes of `size` bytes, `everyMs` (scaled) after each; 0: as fast as the peer reads. */
   drip(bytes: string | Buffer, size?: number, everyMs?: number): Promise<void>;
@@ -15,14 +21,17 @@ export interface Wire {
   /** Ends our side; the connection counts as busy until the peer has closed its own. */
   fin(): void;
   rst(): void;
-  /** Says nothing more until the peer hangs up. */
+  /** Stays silent until the peer disconnects. */
   hang(): Promise<never>;
 }
 
-/** What the upstream does with a request, or with a connection when the fault comes before any. */
+/** What the upstream does with a request, or with a connection when the fault precedes any. */
 export type Act = (wire: Wire) => Promise<void> | void;
 
-/** When an act begins: at the connection, at the end of a request's head, or when its body is in. */
+/**
+ * When an act begins: at the connection, at the end of a request's head, or when its body has
+ * arrived.
+ */
 export type Moment = 'accept' | 'head' | 'request';
 
 /** A raw TCP upstream of one fault. */

@@ -18,7 +18,7 @@ import { type FaultySite, startSite } from './wire.ts';
 /** The limits of the gateway under test, in milliseconds at scale 1. */
 export const budgets = { firstByte: 300, idle: 300, total: 900, all: 1000 } as const;
 
-/** What the upstream that works says, and what it charges for. */
+/** The response and the prices of the working upstream. */
 export const rescue = { text: '구조되었습니다', prompt: 11, completion: 7 } as const;
 
 /** Won per token in 10^-7 won: odd, so that rounding shows. */
@@ -33,7 +33,10 @@ export interface Standing {
   readonly models: { readonly one: string; readonly three: string };
 }
 
-/** A gateway before all the faulty upstreams, one that works, and a trap that nothing may connect to. */
+/**
+ * A gateway in front of all the faulty upstreams, one that works, and a trap that must never get a
+ * connection.
+ */
 export interface World {
   readonly naru: TestGateway;
   readonly scale: number;
@@ -74,7 +77,10 @@ class WatchedClock extends TestClock {
 const hex = (n: number): string => n.toString(16).padStart(4, '0');
 const secretOf = (place: string): string => `secret-${Buffer.from(place).toString('hex')}-end`;
 
-/** Starts everything. `only` keeps the faults whose class and name contain it, `maxFaults` as many of them, spread over all classes. */
+/**
+ * Starts everything. `only` keeps the faults whose class and name contain it, `maxFaults` at most
+ * that many of them, spread over all classes.
+ */
 export async function openWorld(options: {
   readonly scale: number;
   readonly only: string;
@@ -112,7 +118,8 @@ export async function openWorld(options: {
   for (const [at, { fault }] of chosen.entries()) if (fault.on === 'never') await sites[at]?.close();
   const clock = new WatchedClock();
   const places = sites.map((_, at) => hex(at));
-  // What keeps the processor busy gets more time than a silence: two such candidates still fit into the budget.
+  // A fault that keeps the processor busy gets more time than a silence: two such candidates still
+  // fit into the budget.
   const cancellation = (at: number): object => {
     const { heavy, takes } = chosen[at]?.fault ?? {};
     return heavy === true && takes === undefined ? { first_byte_timeout_ms: 450 * scale } : {};
@@ -150,7 +157,8 @@ export async function openWorld(options: {
   for (const [at, { className, fault }] of chosen.entries()) {
     const site = sites[at];
     if (site === undefined) throw new Error('every fault has its site');
-    // The hold of one request is above this limit: should one be left behind, the next request is refused.
+    // The reservation of one request exceeds this limit: if one leaks, the next request is
+    // rejected.
     const account = await naru.account({ credit: '1000000', limit: '30000' });
     standing.push({
       className,

@@ -1,4 +1,4 @@
-/** A body made to cost much, and whether it comes in chunks of its own making. */
+/** A body with a high cost, and whether it has its own chunking. */
 export interface AttackBody {
   readonly bytes: Buffer;
   readonly isChunked: boolean;

@@ -1,6 +1,7 @@
 /**
- * A client that attacks with bodies, in a process of its own. Arguments: port, key, kind of body, requests a second, seconds, address
- * to come from. Prints `ready`, and begins with a line on standard input; prints the number of answers by status when it is over.
+ * A client that attacks with bodies, in a separate process. Arguments: port, key, kind of body,
+ * requests a second, seconds, source address. Prints `ready`, and begins with a line on standard
+ * input; prints the number of responses by status at the end.
  */
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';

@@ -1,6 +1,7 @@
 /**
- * Clients that connect anew for each request, in a process of their own. Arguments: port, key, model, clients, milliseconds. Prints
- * `{ok, other}`: complete answers of status 200, and whatever else came of it.
+ * Clients that open a connection for each request, in a separate process. Arguments: port, key,
+ * model, clients, milliseconds. Prints `{ok, other}`: complete responses of status 200, and the
+ * rest.
  */
 import { connect } from 'node:net';
 

@@ -7,7 +7,9 @@ import { type NaruProcess, startNaru, until } from '../naru-process.ts';
 import { type GoalRun, type Outcome, outcome } from './goal.ts';
 import { databasePassword, providerKey, type Stage, startStage } from './stage.ts';
 
-/** What a client said and nobody may keep: none of it has a form that a mask would know. */
+/**
+ * What a client sent and no file may contain: none of it has a form that a mask would recognise.
+ */
 const said = {
   prompt: 'prompt-canary-77ab',
   completion: 'completion-canary-1f0d',
@@ -17,19 +19,19 @@ const said = {
   password: 'basic-canary-d2e1',
   bearer: 'bearer-canary-0c9d',
 };
-/** Stored by design (the title of an app): the scan must find it, or it has looked nowhere. */
+/** Stored by design (the title of an app): the scan must find it, or it has scanned nothing. */
 const title = 'title-canary-4b6a';
 const unknownKey = `sk-naru-v1-${'7e57'.repeat(16)}`;
 
-/** One thing that was written somewhere. */
+/** One written item. */
 interface Written {
   readonly where: string;
   readonly text: string;
 }
 
 /**
- * Secrets are planted as keys, passwords, prompts, answers and headers; after answers, errors of every kind, a database that goes and
- * a crash they are looked for in everything that Naru wrote.
+ * Secrets are planted as keys, passwords, prompts, responses and headers; after responses, errors
+ * of every kind, a database outage and a crash, everything that Naru wrote is scanned for them.
  */
 export async function canaries({ seed }: GoalRun): Promise<readonly Outcome[]> {
   const upstream = await startUpstream();
@@ -241,7 +243,7 @@ function judge(written: readonly Written[], keys: readonly string[]): Outcome {
   return outcome('canary secrets', wanted, found, faults);
 }
 
-/** An answer is the one place where a completion belongs. */
+/** A response is the one place where a completion belongs. */
 function belongs(where: string, secret: string): boolean {
   return secret === said.completion && where.startsWith('answer to');
 }

@@ -1,14 +1,15 @@
 import { runKills } from '../kill-trials.ts';
 import { faultsOf, type GoalRun, type Outcome } from './goal.ts';
 
-/** Negative controls: what the audit is for is broken on purpose, and it must say so. */
+/** Negative controls: what the audit guards is broken on purpose, and the audit must fail. */
 export async function controls({ seed, quick }: GoalRun): Promise<readonly Outcome[]> {
   const trials = quick ? 6 : 15;
   const outcomes: Outcome[] = [];
   for (const sabotage of ['idempotency', 'journal'] as const) {
     let faults: readonly string[] = [];
     let kills = 0;
-    // A settlement is only repeated when the kill falls between its COMMIT and the journal's word of it: some runs have none.
+    // A settlement is only repeated when the kill falls between its COMMIT and the journal's note
+    // of it: some runs have none.
     for (let round = 0; faults.length === 0 && round < 6; round += 1) {
       kills += trials;
       const options = { trials, clients: 32, seed: seed + round, sabotage, print: () => {} };

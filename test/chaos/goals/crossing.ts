@@ -12,14 +12,17 @@ import { pause } from './stage.ts';
 
 const lanes = 64;
 
-/** What a request was told to hear: its own token, so many times. */
+/** The requested response of a request: its own token, this many times. */
 interface Wish {
   readonly order: Order;
   readonly token: string;
   readonly words: number;
 }
 
-/** Many requests, a third of them left at random instants: nobody hears a word of another's answer, and nothing is left behind. */
+/**
+ * Many requests, a third of them abandoned at random instants: no client receives part of another's
+ * response, and nothing leaks.
+ */
 export async function crossing({ seed, quick }: GoalRun): Promise<readonly Outcome[]> {
   const count = quick ? 1_000 : 10_000;
   const upstream = await startUpstream();
@@ -74,7 +77,7 @@ export async function crossing({ seed, quick }: GoalRun): Promise<readonly Outco
     const after = await measure();
     const left = sights.filter((sight) => sight.leftByItself).length;
     const grown = Math.round((after.heap - before.heap) / 1024 / 1024);
-    // The fakes keep what they were asked: not a leak of the gateway's, and about 2 KiB a request.
+    // The fakes keep their requests: not a leak of the gateway, and about 2 KiB a request.
     if (grown > 24 + (count * 4) / 1024) faults.push(`the heap grew by ${grown} MiB`);
     if (after.timers > before.timers + 40) faults.push(`${after.timers} timers, ${before.timers} before`);
     if (after.sockets > before.sockets + 40)
@@ -114,7 +117,10 @@ function draw(
   return { order, token, words };
 }
 
-/** Every token that was heard is the one that was asked for, and the bill is that of this answer: 9 won and 2 a word. */
+/**
+ * Every received token is the requested one, and the charge is that of this response: 9 won and 2 a
+ * word.
+ */
 function judge({ order, token, words }: Wish, sight: Sight, text: string): readonly string[] {
   const heard = text.match(/token\d+x\d+/g) ?? [];
   const foreign = heard.filter((one) => one !== token);
@@ -143,7 +149,9 @@ async function measure(): Promise<Measured> {
   return { heap: process.memoryUsage().heapUsed, timers: of('Timeout'), sockets: of('TCP') };
 }
 
-/** The key may spend one more won: a hold that was left would be above that, and refuse the request. */
+/**
+ * The key may spend one more won: a leaked reservation would exceed that, and reject the request.
+ */
 async function heldStill(
   naru: Awaited<ReturnType<typeof startTestGateway>>,
   account: { readonly key: string; readonly hash: string },

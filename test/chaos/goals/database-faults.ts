@@ -10,11 +10,11 @@ export interface DatabaseFault {
   readonly name: string;
   readonly on: 'embedded' | 'cutter';
   readonly holdMs: number;
-  /** Whether `/readyz` must say so meanwhile; null: as it likes. */
+  /** Whether `/readyz` must report it meanwhile; null: either. */
   readonly unready: boolean | null;
-  /** Whether requests must go on being answered meanwhile. */
+  /** Whether requests must succeed meanwhile. */
   readonly serves: boolean;
-  /** Whether a log tells of it: otherwise nothing has happened at all. */
+  /** Whether a log line reports it: otherwise the fault did not happen at all. */
   readonly proof?: () => boolean;
   begin(stage: Stage): Promise<() => Promise<void>>;
 }
@@ -143,7 +143,7 @@ export async function databaseFaults(run: GoalRun): Promise<readonly Outcome[]> 
   return outcomes;
 }
 
-/** Lets a fault happen under load, and says what came of it. */
+/** Applies a fault under load, and returns the outcome. */
 export async function judge(stage: Stage, fault: DatabaseFault, run: GoalRun): Promise<Outcome> {
   const { naru, payers } = stage;
   const [{ keys: [first] = [] } = {}] = payers;

@@ -1,6 +1,6 @@
 /**
- * A server that discards every body and then answers 200, as little as a Node server can do: what an attack costs the machine alone.
- * Prints its port, and ends with its standard input.
+ * A server that discards every body and then responds 200, the minimum for a Node server: the cost
+ * of an attack to the host alone. Prints its port, and ends with its standard input.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

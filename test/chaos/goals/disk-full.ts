@@ -12,7 +12,10 @@ import { startStage } from './stage.ts';
 
 const bytes = 320 * 1024 * 1024;
 
-/** A disk of 320 MiB in memory; null where mounting is not allowed. It goes when the last who uses it lets go. */
+/**
+ * A disk of 320 MiB in memory; null where mounting is not allowed. It is unmounted when its last
+ * user releases it.
+ */
 function mountDisk(folder: string): (() => void) | null {
   mkdirSync(folder, { recursive: true });
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes},mode=0755`, 'naru-chaos', folder]);
@@ -20,7 +23,7 @@ function mountDisk(folder: string): (() => void) | null {
   return () => void spawnSync('umount', ['-l', folder]);
 }
 
-/** Writes until there is no room, and again whenever there is some; returns what makes room again. */
+/** Fills the disk, and again whenever space is freed; returns the function that frees it. */
 function fill(folder: string): () => void {
   const ballast = join(folder, 'ballast');
   const more = (): void => {
@@ -35,7 +38,7 @@ function fill(folder: string): () => void {
   };
 }
 
-/** Whether PostgreSQL was refused room. */
+/** Whether PostgreSQL got ENOSPC. */
 function wasRefused(dataDir: string): boolean {
   return readFileSync(join(dataDir, 'postgres.log'), 'latin1').includes('No space left on device');
 }
@@ -112,7 +115,10 @@ async function underBoth(run: GoalRun): Promise<Outcome> {
   }
 }
 
-/** Whatever the process writes beyond 8 KiB of a file is refused: the same to a journal, and anybody may do it to his own. */
+/**
+ * Writes of the process beyond 8 KiB of a file fail: the same for a journal, and any user may limit
+ * its own process.
+ */
 async function underJournal(run: GoalRun): Promise<Outcome> {
   const limit = (pid: number, most: string): void => {
     const { status } = spawnSync('prlimit', ['--pid', String(pid), `--fsize=${most}:`]);

@@ -5,7 +5,7 @@ import { createInterface, type Interface } from 'node:readline';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** A process beside the server, that answers lines with lines. */
+/** A process beside the server that answers lines with lines. */
 export interface Helper {
   /** The first line that it printed. */
   readonly first: string;

@@ -8,15 +8,16 @@ import { mainThreadMs, pause, peakRss, rssMib } from './stage.ts';
 const attacksPerSecond = 30;
 /** Below the rate of one client, which this one keeps to as well. */
 const probeEveryMs = 40;
-/** How long memory may take to be back. */
+/** How long memory may take to be released. */
 const backWithinMs = 30_000;
 
 /** Of the requests of another client, beside any attack. */
 const limitMs = 50;
 
 /**
- * One client sends bodies that are made to cost much, as often as it may: others are answered in time, and memory is back. Beside each
- * attack stands what the other client sees of Naru while the same bytes go to a server that only discards them: what the machine costs.
+ * One client sends costly bodies at its maximum rate: other clients get timely responses, and the
+ * memory is released. Each attack is compared with the same bytes sent to a server that only
+ * discards them: the cost to the host.
  */
 export async function hostileBodies({ quick }: GoalRun): Promise<readonly Outcome[]> {
   const upstream = await startHelper('test/harness/fast-upstream.ts');
@@ -100,7 +101,7 @@ export async function hostileBodies({ quick }: GoalRun): Promise<readonly Outcom
 interface UnderAttack {
   readonly times: readonly number[];
   readonly peakMib: number;
-  /** What the attacker saw: answers by status. */
+  /** The attacker's responses by status. */
   readonly counts: string;
   /** What the main thread did meanwhile. */
   readonly thread: string;

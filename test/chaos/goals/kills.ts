@@ -1,7 +1,10 @@
 import { runKills } from '../kill-trials.ts';
 import { faultsOf, type GoalRun, type Outcome, outcome } from './goal.ts';
 
-/** `kill -9` of the process, a backend, the postmaster or everything, at random instants under mixed load: books, memory and what clients saw agree exactly. */
+/**
+ * `kill -9` of the process, a backend, the postmaster or everything, at random instants under mixed
+ * load: ledger, memory and what clients received agree exactly.
+ */
 export async function kills({ seed, quick, print }: GoalRun): Promise<readonly Outcome[]> {
   const trials = quick ? 10 : 300;
   const checked = await runKills({ trials, clients: 32, seed, sabotage: 'none', print });

@@ -3,7 +3,10 @@ import { isRunning, until } from '../naru-process.ts';
 import { type GoalRun, type Outcome, outcome } from './goal.ts';
 import { settleAndAudit, startStage } from './stage.ts';
 
-/** COMMITs whose answers are lost, half of them committed and half not, under load: every one is settled once. */
+/**
+ * COMMITs whose responses are lost, half of them committed and half not, under load: every one is
+ * settled once.
+ */
 export async function lostCommits({ seed, quick }: GoalRun): Promise<readonly Outcome[]> {
   const wanted = quick ? 50 : 500;
   const stage = await startStage({ database: 'cutter' });

@@ -7,7 +7,10 @@ import { pause, rssBytes, startStage } from './stage.ts';
 
 const mostBytes = 350_000_000;
 
-/** Streams that are open at once and say little, as they do while a model thinks: what they cost in memory, and that all end well. */
+/**
+ * Concurrent streams with little traffic, as while a model reasons: their memory cost, and that all
+ * complete.
+ */
 export async function openStreams({ quick }: GoalRun): Promise<readonly Outcome[]> {
   const wanted = quick ? 500 : 5_000;
   const upstream = await startHelper('test/chaos/goals/upstream-child.ts');

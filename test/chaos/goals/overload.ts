@@ -5,7 +5,10 @@ import { pause, peakRss, rssMib, type Stage, startStage } from './stage.ts';
 
 const model = 'bench/whole';
 
-/** Ten times the clients that saturate it: what is answered stays, memory is bounded, and it is over when they leave. */
+/**
+ * Ten times the saturating number of clients: throughput stays, memory is bounded, and it recovers
+ * when they leave.
+ */
 export async function overload({ quick }: GoalRun): Promise<readonly Outcome[]> {
   const upstream = await startHelper('test/harness/fast-upstream.ts');
   const origin = upstream.first.replace('listening on ', '');

@@ -1,13 +1,16 @@
 import { connect } from 'node:net';
 
-/** A client's side of one request on a connection of its own. */
+/** A client's side of one request on its own connection. */
 export interface Conversation {
-  /** Everything that came, if it reads. */
+  /** All received bytes, if it reads. */
   heard(): string;
   close(): void;
 }
 
-/** Sends a request. Without `read` nothing of the answer is ever taken: the socket's buffers fill, and stay full. */
+/**
+ * Sends a request. Without `read` the response is never read: the socket's buffers fill, and stay
+ * full.
+ */
 export function openConversation(
   port: number,
   ask: { readonly key: string; readonly model: string; readonly stream: boolean; readonly read: boolean },

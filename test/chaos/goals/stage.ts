@@ -22,12 +22,12 @@ import { scriptedReply } from '../orders.ts';
 import { type Cutter, startCutter } from '../proxy.ts';
 import { faultsOf } from './goal.ts';
 
-/** A real `naru up` with somebody who pays, and the operator's side of its database. */
+/** A real `naru up` with a paying account, and the operator's side of its database. */
 export interface Stage {
   readonly site: Site;
   readonly naru: NaruProcess;
   readonly payers: readonly Payer[];
-  /** Past the cutter, if there is one. */
+  /** Bypasses the cutter, if there is one. */
   readonly database: Database;
   readonly operator: OperatorService;
   /** Between the server and its database; null when that is the embedded one. */
@@ -35,11 +35,14 @@ export interface Stage {
   end(): Promise<void>;
 }
 
-/** What a stage is made of. */
+/** The options of a stage. */
 export interface StageOptions {
   /** `embedded`: its own; `cutter`: one of the test server behind a cutter; an address: that one behind a cutter. */
   readonly database: 'embedded' | 'cutter' | DatabaseAddress;
-  /** Models of upstreams in other processes, by id, beside the one that does what the orders of `drawOrder` say. */
+  /**
+   * Models of upstreams in other processes, by id, beside the one that follows the orders of
+   * `drawOrder`.
+   */
   readonly beside?: Readonly<Record<string, string>>;
   readonly config?: Readonly<Record<string, unknown>>;
   /** Before anything starts. */
@@ -125,7 +128,7 @@ function offer(echoUrl: string, beside: Readonly<Record<string, string>>): objec
   };
 }
 
-/** What Naru shows to its upstreams, and to nobody else. */
+/** What Naru sends only to its upstreams. */
 export const providerKey = 'provider-key-canary-9be2';
 /** The password is no use to a server that trusts, and must be found nowhere. */
 export const databasePassword = 'db-password-canary-51c0';
@@ -134,7 +137,10 @@ function urlOf({ user, port, database }: DatabaseAddress): string {
   return `postgres://${user}:${databasePassword}@127.0.0.1:${port}/${database}`;
 }
 
-/** Waits until books and memory agree with what clients saw; after the limit, what speaks against it. */
+/**
+ * Waits until ledger and memory agree with what clients received; at the limit, returns the
+ * differences.
+ */
 export async function settleAndAudit(
   stage: Stage,
   sights: readonly Sight[],
@@ -158,7 +164,7 @@ export async function settleAndAudit(
   return faults;
 }
 
-/** A status without a body worth reading; 0 when there is no answer within 3 s. */
+/** A status without its body; 0 when there is no response within 3 s. */
 export function statusOf(url: string, key?: string): Promise<number> {
   return new Promise((resolve) => {
     const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };

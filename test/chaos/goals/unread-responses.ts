@@ -8,7 +8,10 @@ import { descriptorsOf, pause, rssMib, settleAndAudit, startStage } from './stag
 
 const stallMs = 5_000;
 
-/** Clients that ask for much and read nothing: they cost little, hinder nobody, are cut off, and pay for what was sent. */
+/**
+ * Clients that request much and read nothing: they cost little, delay no other client, are
+ * disconnected, and pay for what was sent.
+ */
 export async function unread({ seed, quick }: GoalRun): Promise<readonly Outcome[]> {
   const [streams, wholes] = quick ? [95, 5] : [980, 20];
   const upstream = await startHelper('test/chaos/goals/upstream-child.ts');

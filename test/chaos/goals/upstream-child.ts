@@ -1,13 +1,17 @@
 /**
- * An upstream in a process of its own, so that the server's figures are the server's alone. Prints its port; ends with its standard
- * input. By the first word of the path: `flood` streams some 20 KB a second without end; `big` is a whole answer of 4 MiB; `drip`
- * streams a word every 5 s, and ends when a line comes on standard input.
+ * An upstream in a separate process, so that the server's figures are the server's alone. Prints
+ * its port; ends with its standard input. By the first word of the path: `flood` streams some 20 KB
+ * a second without end; `big` is a JSON response of 4 MiB; `drip` streams a word every 5 s, and
+ * ends when a line arrives on standard input.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import { createInterface } from 'node:readline';
 
 const words = 'the ferry crosses the river '.repeat(150_000);
-/** Less than was said: a provider that charges too little is believed without counting megabytes. */
+/**
+ * Less than the real usage: a provider that charges too little is accepted without counting
+ * megabytes.
+ */
 const usage = { prompt_tokens: 8, completion_tokens: 9, total_tokens: 17 };
 const dripping = new Set<() => void>();
 
@@ -47,7 +51,7 @@ function chunk(content: string, finish: string | null, logprobs: unknown = null)
   return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, usage })}\n\n`;
 }
 
-/** Few words and many bytes: each comes with what else it might have been, as clients may ask for. */
+/** Few words and many bytes: each has its log probabilities, as clients may request. */
 const likely = Array.from({ length: 20 }, (_, at) => ({
   token: `word${at}`,
   logprob: -at,
@@ -59,7 +63,10 @@ const logprobs = {
 };
 const largest = chunk('the ferry ', null, logprobs);
 
-/** Some 20 KB a second, for as long as they are taken: what fills a socket in two minutes, and is no race for the processor. */
+/**
+ * Some 20 KB a second, for as long as they are read: enough to fill a socket in two minutes,
+ * without a race for the processor.
+ */
 function flood(response: ServerResponse): void {
   const timer = setInterval(() => {
     if (response.writableNeedDrain) return;
