@@ -8,7 +8,9 @@ const usageKind = 3;
 const expiryKind = 4;
 const refundKind = 5;
 
-/** Looks at every row that money leaves behind: whose it is, what it should be, and whether the tables agree with each other. */
+/**
+ * Checks every row about money: its owner, its value, and whether the tables agree with each other.
+ */
 export class Audit {
   readonly #store: Store;
   readonly #journey: Journey;
@@ -37,7 +39,7 @@ export class Audit {
     return this.#byRequest.get(requestId) ?? [];
   }
 
-  /** Generations that were not there before, and the entries that came with them. */
+  /** New generations, and their entries. */
   onSettled(fresh: readonly Tables['generation'][], entries: readonly Tables['ledger'][]): void {
     for (const row of fresh) {
       const id = (JSON.parse(row.detail) as { readonly request_id: string }).request_id;
@@ -95,7 +97,7 @@ export class Audit {
     }
   }
 
-  /** The tables of usage by day say what the ledger and the records say. */
+  /** The tables of usage by day agree with the ledger and the records. */
   atEnd(): void {
     const { tables } = this.#store;
     const spent = sumBy(

@@ -4,7 +4,7 @@ import { read } from './reader.ts';
 import type { Holder, Simulation } from './simulation.ts';
 import { mostWords } from './upstreams.ts';
 
-/** How long a gateway has for letting go of its upstreams once nobody waits for anything. */
+/** How long a gateway has to release its upstreams once no request waits for anything. */
 const letGoWithinMs = 2_000;
 
 /** The clients: each sends one request after another, to whichever gateway and with whichever key. */

@@ -11,7 +11,7 @@ export interface Orders {
   readonly trace?: (line: string) => void;
 }
 
-/** What came of it: one line for each goal. */
+/** The result: one line for each goal. */
 export interface Campaign {
   readonly report: readonly string[];
   readonly failed: boolean;

@@ -15,7 +15,7 @@ export interface Life {
 /** What is spent by several nodes at once. */
 export type Subject = `account ${number}` | `key ${number}`;
 
-/** Knowledge is older than this nowhere: a node that could not look for a second admits nothing. */
+/** No knowledge is older than this: a node that could not poll for a second admits nothing. */
 const knownWithinMs = 1_500;
 
 /** What the nodes may still spend of accounts and keys, and what of that is excused because one of them died or was lost. */
@@ -23,7 +23,10 @@ export class Claims {
   readonly #store: Store;
   readonly #lives: () => readonly Life[];
   readonly #floor: bigint;
-  /** Settlements that are committed and that their process has not heard of, by process and generation. */
+  /**
+   * Settlements that are committed without their process having read the response, by process and
+   * generation.
+   */
   readonly #unheard = new Map<SimProcess, Map<string, Tables['generation']>>();
   readonly #settled = new Map<string, Tables['generation']>();
   /** What may be spent beyond a floor or limit, and since when. */
@@ -40,7 +43,10 @@ export class Claims {
     this.#floor = parts.floor;
   }
 
-  /** What is left of it by the books, down to the floor or up to the limit; null when it is not limited, or by the day. */
+  /**
+   * What is left by the ledger, down to the floor or up to the limit; null when it is not limited,
+   * or limited by the day.
+   */
   leftOf(subject: Subject): bigint | null {
     const { tables } = this.#store;
     const [kind, id = ''] = subject.split(' ');
@@ -55,7 +61,7 @@ export class Claims {
     return left;
   }
 
-  /** What is charged and not committed, or held, over all that live. */
+  /** What is charged and not committed, or reserved, over all live processes. */
   takenOf(subject: Subject): bigint {
     let taken = 0n;
     for (const life of this.#lives()) if (life.process.isAlive) taken += this.#exposureOf(life, subject);
@@ -72,13 +78,14 @@ export class Claims {
     return held;
   }
 
-  /** What the nodes that live may spend without asking, as the database has it. */
+  /** What the live nodes may spend without a query, by the database. */
   sharedOf(subject: Subject): bigint {
     let shared = 0n;
     const [kind, id] = subject.split(' ');
     const { spend_share: shares, gateway_node: nodes } = this.#store.tables;
     for (const row of shares.values()) {
-      // What a node writes that was taken for lost, before it hears so, nobody counts.
+      // What a node writes after it was declared lost, before it reads so, is not counted by any
+      // node.
       if (!nodes.has(String(row.node_id))) continue;
       if (row.kind === (kind === 'account' ? 1 : 2) && row.subject === Number(id)) shared += row.amount;
     }
@@ -93,7 +100,7 @@ export class Claims {
     if (amount > 0n) this.#excused.set(subject, { amount: this.excusedOf(subject) + amount, atMs: nowMs });
   }
 
-  /** What a settlement has taken is in the books before its process hears so. */
+  /** What a settlement has taken is in the ledger before its process reads the response. */
   onSettled(process: SimProcess, rows: readonly Tables['generation'][]): void {
     const unheard = this.#unheard.get(process) ?? new Map<string, Tables['generation']>();
     this.#unheard.set(process, unheard);
@@ -102,8 +109,9 @@ export class Claims {
   }
 
   /**
-   * A batch was found settled, its first answer having been lost: what it cost is for a moment part of the books and, once more, of
-   * what its node takes for spent, of its key until that is read again and of its share until that is written anew. Nobody spends it.
+   * A batch was found settled, since its first response was lost: its cost is for a moment part of
+   * the ledger and, once more, of what its node counts as spent, of its key until that is read
+   * again and of its lease until that is written again. It cannot be spent.
    */
   onRepeated(batch: readonly string[], nowMs: number): void {
     for (const id of batch) {
@@ -114,7 +122,10 @@ export class Claims {
     }
   }
 
-  /** What is committed and not heard of, over all that live: part of their shares still, when they are written meanwhile. */
+  /**
+   * What is committed without a response, over all live processes: still part of their leases, when
+   * they are written meanwhile.
+   */
   unheardOf(subject: Subject): bigint {
     let unheard = 0n;
     for (const { process } of this.#lives()) unheard += this.#unheardBy(process, subject);
@@ -131,7 +142,10 @@ export class Claims {
     this.#unheard.delete(life.process);
   }
 
-  /** The shares of who is taken for lost are not counted by the others (src/nodes/README.md). */
+  /**
+   * The leases of a node that was declared lost are not counted by the others
+   * (src/nodes/README.md).
+   */
   noteLost(nowMs: number): void {
     for (const life of this.#lives()) {
       if (life.gateway === null || !life.process.isAlive || !this.#isLost(life, nowMs)) continue;
@@ -147,8 +161,8 @@ export class Claims {
   }
 
   /**
-   * Ends an excuse once it explains nothing more: all nodes serve and know of each other, and whatever they may spend, each by its
-   * share, is there.
+   * Ends an excuse once it explains nothing more: all nodes serve and know each other, and
+   * everything they may spend, each by its lease, exists.
    */
   forgive(subject: Subject, nowMs: number): void {
     const excused = this.#excused.get(subject);

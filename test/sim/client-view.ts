@@ -1,7 +1,9 @@
-/** How a request ended for its client. `cut`: its gateway died under it. `left`: it hung up. */
+/**
+ * How a request ended for its client. `cut`: its gateway died under it. `left`: it disconnected.
+ */
 export type End = 'running' | 'complete' | 'failed' | 'left' | 'cut';
 
-/** What one client was told of one request: the outside of the truth. */
+/** What one client received for one request: the external view. */
 export interface Told {
   /** Also its request id, under which its record is found. */
   readonly id: string;
@@ -13,12 +15,15 @@ export interface Told {
   /** Its key had expired by its gateway's clock when it was sent, and that clock did not jump until its end. */
   wasExpired: boolean;
   end: End;
-  /** The name of its record, once its answer has begun. */
+  /** The name of its record, once its response has begun. */
   generation: string | null;
-  /** What its usage says it cost, micro-won. */
+  /** The cost in its usage, micro-won. */
   cost: bigint | null;
   status: number | null;
   endedMs: number | null;
-  /** Its settlement was given up while nothing durable could be had, and the process ended before it could say so anywhere. */
+  /**
+   * Its settlement was given up while nothing could be made durable, and the process ended before
+   * it could record that anywhere.
+   */
   isUnsaid: boolean;
 }

@@ -17,18 +17,18 @@ export interface Sending {
   readonly timeline: Timeline;
   readonly key: string;
   readonly body: object;
-  /** The client hangs up after so long; null: it reads to the end. */
+  /** The client disconnects after this long; null: it reads to the end. */
   readonly leavesAfterMs: number | null;
   /** How long the client takes for each piece of a stream; null: no time. */
   readonly slowMs: number | null;
 }
 
-/** What was told in an error's stead. */
+/** The error object of an error response. */
 export interface Answered {
   readonly errorType: string | null;
 }
 
-/** Sends a request and notes what the client is told, and nothing that it is not told. Resolves when that is over. */
+/** Sends a request and records exactly what the client receives. Resolves at the end. */
 export function send(sending: Sending): Promise<Answered> {
   const { told, process, timeline } = sending;
   const departure = new AbortController();
@@ -106,7 +106,7 @@ function costIn(body: { readonly usage?: object }): bigint {
   return BigInt(Math.round(cost * 1_000_000));
 }
 
-/** What the transport would have made of a request. */
+/** The request as the transport would have parsed it. */
 export function exchangeOf(
   from: {
     readonly id: string;

@@ -2,8 +2,9 @@ import type { Campaign } from './campaign.ts';
 import { simulate } from './simulation.ts';
 
 /**
- * Runs small worlds in which nothing fails, each once for every point before and after every commit and sync in it: whoever comes
- * to that point dies there. Ends with the first world that is wrong.
+ * Runs small worlds without faults, each once for every point before and after every commit and
+ * sync in it: the process that reaches that point dies there. Ends with the first world that is
+ * wrong.
  */
 export async function runPoints(orders: {
   readonly from: number;

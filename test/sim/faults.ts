@@ -1,7 +1,7 @@
 import type { SimProcess } from './process.ts';
 import type { Machine, Simulation } from './simulation.ts';
 
-/** Everything that goes wrong, or is done to a gateway, at an instant that the seed chooses. */
+/** Every fault and disturbance of a gateway, at an instant that the seed chooses. */
 export type FaultKind =
   | 'kill'
   | 'power'
@@ -20,7 +20,7 @@ export type FaultKind =
 
 const hourMs = 3_600_000;
 
-/** At which of its commits, and on which side of it, a process dies. */
+/** At which of its commits, and before or after it, a process dies. */
 interface AtCommit {
   readonly side: Side;
   /** Any commit at all, or the next that settles something. */
@@ -29,7 +29,7 @@ interface AtCommit {
 
 type Side = 'before' | 'after';
 
-/** Makes things go wrong. */
+/** Injects faults. */
 export class Faults {
   readonly #simulation: Simulation;
   /** Processes that die at their next commit or sync, and on which side of it. */
@@ -37,7 +37,10 @@ export class Faults {
   readonly #atSync = new Map<SimProcess, Side>();
   /** Processes that are cornered at their next sync, when what it was to make safe is written. */
   readonly #cornerAtSync = new Set<SimProcess>();
-  /** The one point, of all before and after every commit and sync, at which the process that comes to it dies; null: none. */
+  /**
+   * The one point, of all before and after every commit and sync, at which the process that reaches
+   * it dies; null: none.
+   */
   readonly #dieAt: number | null;
   #points = 0;
 
@@ -64,7 +67,7 @@ export class Faults {
     next();
   }
 
-  /** Nothing is wrong any more, and nothing will be. */
+  /** No fault is active any more, and none will be. */
   heal(): void {
     const { machines, server } = this.#simulation;
     this.#atCommit.clear();
@@ -72,7 +75,7 @@ export class Faults {
     this.#cornerAtSync.clear();
     server.downUntilMs = 0;
     for (const { link, disk } of machines) {
-      // What is on its way in a silence arrives when that was to end.
+      // Messages of a silence arrive when it was to end.
       link.calmSinceMs = Math.max(this.#simulation.timeline.nowMs, link.silentUntilMs);
       link.cutUntilMs = 0;
       link.silentUntilMs = 0;

@@ -41,9 +41,9 @@ export interface SimGatewayParts {
   readonly home: string;
   readonly versionOf: (model: string, label: string) => number;
   readonly provider: (slug: string) => Provider;
-  /** How memory is lost; null: nothing is forgotten. */
+  /** How the cache evicts; null: it evicts nothing. */
   readonly forgetting: Forgetting | null;
-  /** Where it is noted who waits. */
+  /** Where waiting requests are recorded. */
   readonly queue: Queue;
   /** A request is about to be counted. */
   readonly onAdmit: (arrival: Arrival, accounting: Accounting) => void;
@@ -219,7 +219,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
   }
 }
 
-/** What a request came to; `over` once its answer is wholly written, too. */
+/** The result of a request; `over` once its response is completely written, too. */
 async function answerOf(answering: ReturnType<typeof dispatch>, over: () => void): Promise<Reply> {
   let reply: Awaited<typeof answering>;
   try {

@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** What must have happened at least once in a run of many seeds: a simulation that never meets it proves nothing about it. */
+/**
+ * What must have happened at least once in a run of many seeds: a simulation without it proves
+ * nothing about it.
+ */
 export const goals = [
   'a process died after a sync and before its commit',
   'a process died before a commit',

@@ -17,7 +17,7 @@ interface LooseName {
   readonly undo: () => void;
 }
 
-/** What a disk tells whoever simulates it; either may kill the process that asks. */
+/** What a disk reports to the simulation; either may kill the calling process. */
 export interface DiskPoints {
   readonly onSync: (when: 'before' | 'after') => void;
 }
@@ -31,7 +31,7 @@ export class MachineDisk {
   /** Every sync fails until then, and every write unless only syncs do. */
   failingUntilMs = 0;
   takesWrites = false;
-  /** Syncs take this long, about. */
+  /** The approximate duration of a sync. */
   syncMs = 1;
 
   constructor(timeline: Timeline, random: Random) {
@@ -39,7 +39,7 @@ export class MachineDisk {
     this.#random = random;
   }
 
-  /** Bytes of every write that a sync has not covered; for those who look from outside. */
+  /** Bytes of every write that a sync has not covered; for outside observers. */
   get names(): readonly string[] {
     return [...this.#files.keys()].sort();
   }
@@ -63,7 +63,7 @@ export class MachineDisk {
     this.#looseNames = [];
   }
 
-  /** The disk as one process has it: what a dead one asks for never happens. */
+  /** The disk as one process has it: calls of a dead one have no effect. */
   for(isAlive: () => boolean, points: DiskPoints): Disk {
     const open = new Map<number, { readonly path: string; readonly file: File | null }>();
     let lastFd = 2;

@@ -2,7 +2,7 @@ import type { Accounting } from '../../src/app/accounting.ts';
 import type { Admission } from '../../src/inference/inference.ts';
 import type { Goal } from './journey.ts';
 
-/** Looks on while a gateway forgets, and notes what it then meets again. */
+/** Observes evictions of a gateway, and records the entries that it then reads again. */
 export class MemoryWatch {
   readonly met: (goal: Goal) => void;
   readonly #accounting: Accounting;

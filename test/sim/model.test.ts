@@ -9,7 +9,8 @@ import { byTier, testSeed } from '../harness/tier.ts';
 import { conductOf, operations, sideOf } from './model/conduct.ts';
 import { tableNames } from './model/tables.ts';
 
-// The model of the store is worth what it has in common with PostgreSQL: both are asked the same, and must say the same.
+// The model of the store is as good as its agreement with PostgreSQL: both get the same operations,
+// and must return the same.
 
 let home: TestDatabase;
 let real: Client;
@@ -31,7 +32,7 @@ after(async () => {
   await home?.drop();
 });
 
-/** Something to work on, or most operations would be about nothing. */
+/** Initial rows, or most operations would have no effect. */
 const preamble = (['account', 'account', 'key', 'key', 'grant', 'register', 'register'] as const).map(
   (name, at) => ({
     ...{ name, a: at, b: at % 2, c: at % 2 },
@@ -39,7 +40,7 @@ const preamble = (['account', 'account', 'key', 'key', 'grant', 'register', 'reg
   }),
 );
 
-/** Past the rule that rows of the books stay. */
+/** Bypasses the rule that rows of the ledger stay. */
 const empty = `${[
   'ledger',
   'credit_lot',

@@ -6,10 +6,10 @@ import { type Mutation, mutations } from './mutations.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Most mistakes need no more; the others are looked for in as many as were asked for. */
+/** Most mutations need no more; the others are tried in as many worlds as requested. */
 const fewSeeds = 200;
 
-/** A file's text with one mistake in it; throws unless the text to change stands in it exactly once. */
+/** A file's text with one mutation; throws unless the text to change occurs in it exactly once. */
 export function mutated(source: string, { name, from, to }: Pick<Mutation, 'name' | 'from' | 'to'>): string {
   const parts = source.split(from);
   if (parts.length !== 2) throw new Error(`${name}: its text stands in the file ${parts.length - 1} times`);
@@ -17,8 +17,8 @@ export function mutated(source: string, { name, from, to }: Pick<Mutation, 'name
 }
 
 /**
- * Makes each mistake in a copy of the sources, and simulates until a world is wrong; one line for each. Resolves with whether all
- * were caught. `only`: those whose name contains this.
+ * Applies each mutation to a copy of the sources, and simulates until a world is wrong; one line
+ * for each. Resolves with whether all were caught. `only`: those whose name contains this.
  */
 export async function runMutations(
   orders: { readonly seeds: number; readonly steps: number; readonly only: string },
@@ -48,7 +48,10 @@ export async function runMutations(
   }
 }
 
-/** What the simulator says of the copy: the seed and what did not hold, or the goals that were never met; null when all is well. */
+/**
+ * The simulator's result for the copy: the seed and what did not hold, or the goals that were never
+ * met; null when nothing was found.
+ */
 async function firstWrong(
   copy: string,
   { seeds, steps }: { readonly seeds: number; readonly steps: number },

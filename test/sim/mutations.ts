@@ -1,9 +1,9 @@
-/** A mistake that could be made in the sources: one text in the place of another. */
+/** A possible mistake in the sources: one text in place of another. */
 export interface Mutation {
   /** What would then be wrong. */
   readonly name: string;
   readonly file: string;
-  /** Stands in the file exactly once. */
+  /** Occurs in the file exactly once. */
   readonly from: string;
   readonly to: string;
 }

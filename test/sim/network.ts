@@ -6,21 +6,24 @@ import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
 import type { Timeline } from './time.ts';
 
-/** How a machine reaches the database. Cut: whoever asks is told so. Silent: nobody hears anything until it is over. */
+/**
+ * How a host reaches the database. Cut: callers get an error. Silent: no message arrives until it
+ * is over.
+ */
 export class Link {
   cutUntilMs = 0;
   silentUntilMs = 0;
-  /** Messages take up to so long. */
+  /** The maximum delay of a message. */
   slowMs = 2;
-  /** Since when nothing is wrong with it; later than now while something is. */
+  /** Since when it works; later than now while it is faulty. */
   calmSinceMs = 0;
 }
 
-/** What those who simulate are told of the database's server, and may decide. */
+/** What the simulation learns about the database's server, and may decide. */
 export interface ServerWatch {
   /**
-   * About to commit, which may change nothing. `lost`: the connection breaks instead; `unanswered`: it is committed, then the
-   * connection breaks.
+   * Called before a commit, which may change nothing. `lost`: the connection breaks instead;
+   * `unanswered`: it is committed, then the connection breaks.
    */
   fateOfCommit(
     process: SimProcess,
@@ -29,7 +32,7 @@ export interface ServerWatch {
   ): 'answered' | 'lost' | 'unanswered';
   /** A transaction is committed; `batch` are the generations that it settled, or found settled. */
   onCommit(tx: Transaction, process: SimProcess, batch: readonly string[]): void;
-  /** A process has heard that a batch of settlements is in the database. */
+  /** A process has read that a batch of settlements is in the database. */
   onHeard(process: SimProcess, batch: readonly string[]): void;
   onRefused(process: SimProcess, error: ServerError): void;
 }
@@ -105,7 +108,7 @@ export class Session {
   #tx: Transaction | null = null;
   #broken = false;
   #turn: Promise<unknown> = Promise.resolve();
-  /** The generations of the settlement in hand. */
+  /** The generations of the current settlement. */
   #batch: readonly string[] = [];
   readonly #breaking = Promise.withResolvers<never>();
   readonly #listeners: ((notice: unknown) => void)[] = [];
@@ -117,7 +120,7 @@ export class Session {
     this.link = link;
     server.sessions.add(this);
     this.#breaking.promise.catch(() => {});
-    // The server notices after a while that nobody is there any more; until then it keeps the locks.
+    // The server notices after a while that the client is gone; until then it keeps the locks.
     process.whenDead(() => server.timeline.after(server.random.unit() * 50, () => this.break()));
   }
 
@@ -134,7 +137,7 @@ export class Session {
     return this;
   }
 
-  /** The connection is gone, and with it whatever was not committed. */
+  /** The connection is gone, and with it everything uncommitted. */
   break(): void {
     if (this.#broken) return;
     this.#broken = true;
@@ -234,7 +237,8 @@ export class Session {
       if (text.includes('INSERT INTO generation')) this.#batch = batchOf(values);
       const rows = await execute(tx, text, values);
       if (text.startsWith('LISTEN')) this.#listens = true;
-      // A statement by itself is its own transaction; one whose transaction ended with its connection meanwhile is not.
+      // A single statement is its own transaction; one whose transaction ended with its connection
+      // meanwhile is not.
       return open === null ? this.#commit(tx, rows) : rows;
     } catch (error) {
       if (open === null) tx.rollback();
@@ -247,7 +251,7 @@ export class Session {
     const { watch } = this.#server;
     const isWorth = !tx.failed && tx.written.size > 0;
     const fate = watch.fateOfCommit(this.process, this.#batch, isWorth);
-    // Between the question and its end the process may have died; what reached the server is done all the same.
+    // The process may have died during the statement; what reached the server is done all the same.
     if (fate === 'lost' || tx.failed) tx.rollback();
     else this.#finish(tx);
     if (fate === 'answered') return rows;
@@ -269,7 +273,7 @@ function batchOf(values: readonly unknown[]): readonly string[] {
   return Array.from({ length: count }, (_none, at) => ids.toString('hex', 24 + at * 20, 40 + at * 20));
 }
 
-/** The pool of a process: as many connections as are asked for at once. */
+/** The pool of a process: as many connections as are requested concurrently. */
 class SimPool {
   readonly #open: () => Promise<Session>;
   readonly #idle: Session[] = [];

@@ -20,7 +20,10 @@ function krw(won: number): Krw {
   return krwOfMicro(BigInt(won) * 1_000_000n);
 }
 
-/** The operator: moves credit, changes keys and makes new ones, with the commands' own functions and a connection of his own. */
+/**
+ * The operator: moves credit, changes keys and creates new ones, with the commands' own functions
+ * and a separate connection.
+ */
 export class Operator {
   readonly #simulation: Simulation;
   readonly #process: SimProcess;
@@ -37,7 +40,7 @@ export class Operator {
     this.#work().catch((error: unknown) => this.#simulation.fail(error));
   }
 
-  /** Notes when a key was revoked or switched off, and when it came back. */
+  /** Records when a key was revoked or disabled, and when it was enabled again. */
   onCommit(tx: Transaction, process: SimProcess): void {
     const { holders, timeline, told, journey } = this.#simulation;
     if (process !== this.#process) return;
@@ -57,7 +60,7 @@ export class Operator {
     }
   }
 
-  /** What a client was told, beside what was allowed. */
+  /** What a client received, compared with what was allowed. */
   onAnswer(told: Told, errorType: string | null, { offMs, isRevoked }: Holder): void {
     const { journey, truth } = this.#simulation;
     const isLate = offMs !== null && told.sentMs > offMs + noticedWithinMs;
@@ -103,7 +106,7 @@ export class Operator {
     const isLasting = !plan.takesAway || random.inThousand(500);
     const expiresAtMs = isLasting ? null : nowMs + random.int(500, 8_000);
     this.#simulation.note(`operator grants ${won} to account ${accountId}`);
-    // A command whose answer was lost is given again, with the key that makes it one.
+    // A command whose response was lost is repeated, with its idempotency key.
     const grant = { accountId, kind: 'topup' as const, amount: krw(won), expiresAtMs, memo: null };
     const idempotencyKey = this.#nextName('grant');
     await this.#insist(() => grantCredit(this.#database, { ...grant, idempotencyKey }, nowMs));

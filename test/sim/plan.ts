@@ -7,9 +7,10 @@ type Range = readonly [number, number];
 /** What one world is like; drawn from its seed before anything happens in it. */
 export interface Plan {
   /**
-   * `stormy`: everything goes wrong. `tight`: many clients of many nodes spend what hardly suffices, and little goes wrong. `slow`:
-   * little happens in much time, and what goes wrong lasts longer than anybody waits. `crowded`: many clients of several nodes wait
-   * for the credit of one account, and nothing fails, so that nothing excuses a request that waits too long or is overtaken.
+   * `stormy`: everything fails. `tight`: many clients of many nodes spend scarce credit, and little
+   * fails. `slow`: little happens in much time, and faults last longer than any wait. `crowded`:
+   * many clients of several nodes wait for the credit of one account, and nothing fails, so that
+   * nothing excuses a request that waits too long or is overtaken.
    */
   readonly kind: 'stormy' | 'tight' | 'slow' | 'crowded' | 'quiet';
   readonly gateways: number;
@@ -25,7 +26,9 @@ export interface Plan {
   /** How long the operator rests between two acts, and a client between two requests at the most. */
   readonly operatorRestsMs: Range;
   readonly clientRestsMs: readonly number[];
-  /** The operator also takes credit away, and lowers limits: what nodes may spend already is then spent. */
+  /**
+   * The operator also deducts credit, and lowers limits: the nodes' leases are then already spent.
+   */
   readonly takesAway: boolean;
   readonly ack: 'journal' | 'database';
   readonly faults: readonly FaultKind[];
@@ -54,19 +57,25 @@ const everything: readonly FaultKind[] = [
 
 /** How the gateways of a world lose their memory. */
 export interface Forgetting {
-  /** So many accounts, and so many keys, are kept although nobody uses them. */
+  /** The capacity of the caches of accounts and keys, unused entries included. */
   readonly kept: number;
-  /** How often the hand goes round, which passes all of so few. */
+  /** The interval of the clock's cursor, which passes all of these few entries. */
   readonly everyMs: number;
 }
 
-/** Draws how a world forgets; null: not at all. From chances of its own: otherwise the world is as it would be. */
+/**
+ * Draws how a world's caches evict; null: not at all. From a separate random sequence: otherwise
+ * the world would change.
+ */
 export function forgettingOf(random: Random): Forgetting | null {
   if (random.inThousand(600)) return null;
   return { kept: random.pick([0, 0, 1, 2]), everyMs: random.pick([5, 20, 100, 400]) };
 }
 
-/** How many requests of a thousand are large: their estimates take most of what is left, so that they wait. From chances of their own. */
+/**
+ * How many requests of a thousand are large: their estimates take most of the remaining credit, so
+ * that they wait. From a separate random sequence.
+ */
 export function largeOf(random: Random): number {
   return random.pick([0, 0, 100, 300]);
 }
@@ -80,7 +89,10 @@ export function planOf(random: Random): Plan {
   return kind < 6 ? slow(random, { ack, takesAway }) : stormy(random, { ack, takesAway });
 }
 
-/** Draws whether a tight world is a crowded one instead; null: it stays as it is. From chances of its own, as `largeOf`. */
+/**
+ * Draws whether a tight world is a crowded one instead; null: it stays unchanged. From a separate
+ * random sequence, as `largeOf`.
+ */
 export function crowdOf(random: Random, { ack }: Plan): Plan | null {
   if (random.inThousand(600)) return null;
   return {
@@ -98,7 +110,7 @@ export function crowdOf(random: Random, { ack }: Plan): Plan | null {
   };
 }
 
-/** A small world in which nothing fails but what the caller makes fail. */
+/** A small world without faults except those of the caller. */
 export function quietPlan(random: Random): Plan {
   return {
     ...stormy(random, { ack: random.inThousand(300) ? 'database' : 'journal', takesAway: false }),

@@ -1,6 +1,6 @@
 import { type MachineTime, ProcessClock, type Timeline } from './time.ts';
 
-/** What one process of a gateway is while it lives. Whatever a dead one still does reaches nothing and nobody. */
+/** The state of one gateway process while it lives. Actions of a dead one have no effect. */
 export class SimProcess {
   readonly name: string;
   readonly clock: ProcessClock;
@@ -16,7 +16,7 @@ export class SimProcess {
     return this.#alive;
   }
 
-  /** Calls `task` when the process dies; returns how to forget that. */
+  /** Calls `task` when the process dies; returns how to cancel that. */
   whenDead(task: () => void): () => void {
     this.#onDeath.add(task);
     return () => this.#onDeath.delete(task);

@@ -2,12 +2,12 @@ import type { Admission } from '../../src/inference/inference.ts';
 import type { SimProcess } from './process.ts';
 import type { Timeline } from './time.ts';
 
-/** A request that asks to be admitted. */
+/** A request that waits for admission. */
 export interface Arrival {
   readonly process: SimProcess;
   readonly request: Admission;
   readonly atMs: number;
-  /** It waited, and was refused or left before it was admitted. */
+  /** It waited, and was rejected or left before it was admitted. */
   hasLeft: boolean;
 }
 
@@ -46,8 +46,8 @@ export class Queue {
   }
 
   /**
-   * Those that wait at another node and arrived this much earlier, for room that this request takes too. One whose own key has a limit
-   * may wait for that: it lets other keys pass.
+   * Those that wait at another node and arrived this much earlier, for room that this request takes
+   * too. One whose own key has a limit may wait for that: it does not block other keys.
    */
   *passedBy({ process, request, atMs }: Arrival, byMs: number): Iterable<Arrival> {
     for (const one of this.#waiting) {

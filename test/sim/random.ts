@@ -1,4 +1,6 @@
-/** Everything that is left to chance in a simulation comes from one of these: the same seed, the same draws (sfc32). */
+/**
+ * All randomness of a simulation comes from one of these: the same seed, the same draws (sfc32).
+ */
 export class Random {
   #a: number;
   #b: number;

@@ -3,10 +3,10 @@ import type { SimGateway } from './gateway.ts';
 import type { SimProcess } from './process.ts';
 import type { Holder, Machine, Simulation } from './simulation.ts';
 
-/** What is told is not older than this when it is asked. */
+/** A response is not older than this when it is requested. */
 const knownWithinMs = 1_000;
 
-/** Who reads, and from where. */
+/** The reader and its node. */
 interface Reading {
   readonly machine: Machine;
   readonly gateway: SimGateway;
@@ -71,7 +71,7 @@ async function readRecord(simulation: Simulation, reading: Reading, id: string):
   journey.met('a client read the record of its answer');
 }
 
-/** What the gateway answers with; null when it refuses, or dies. */
+/** The gateway's response; null when it rejects, or dies. */
 async function ask(
   { gateway, process, holder }: Reading,
   path: string,

@@ -10,7 +10,10 @@ import { mutations } from './mutations.ts';
 /** The first world: the full tier has new ones at every run. */
 const from = String(testSeed);
 
-/** In a process of its own: the test runner follows every promise, which makes a simulation take three times as long. */
+/**
+ * In a separate process: the test runner tracks every promise, which makes a simulation take three
+ * times as long.
+ */
 async function simulateWith(t: TestContext, args: readonly string[]): Promise<void> {
   const { code, said } = await new Promise<{ readonly code: unknown; readonly said: string }>((resolve) => {
     execFile(process.execPath, [join(import.meta.dirname, 'sim.ts'), ...args], (error, stdout, stderr) =>

@@ -22,7 +22,7 @@ import { simProvider, UpstreamCalls } from './upstreams.ts';
 import { Witness } from './witness.ts';
 import { type Edition, editions, floorWon, keyOf } from './world.ts';
 
-/** A machine with a gateway on it: lives come and go, the disk and the network stay. */
+/** A host with a gateway: its processes start and end, the disk and the network stay. */
 export interface Machine extends Life {
   readonly number: number;
   readonly home: string;
@@ -62,21 +62,24 @@ export interface Outcome {
   readonly points: number;
   readonly counts: ReadonlyMap<Goal, number>;
   readonly hash: string;
-  /** What did not hold, with the last lines before it; null when all did. */
+  /** What did not hold, with the last lines before it; null when everything did. */
   readonly violation: { readonly words: string; readonly last: readonly string[] } | null;
 }
 
-/** Beyond every seed: what is drawn from there is not what the seed itself draws. */
+/** Beyond every seed: these draws are not those of the seed itself. */
 const otherSeeds = 2 ** 32;
 
-/** How long the end may take: everything heals, every gateway settles and stops. */
+/** The time limit of the end: all faults end, every gateway settles and stops. */
 const endingMs = 120_000;
 
 /** What is to be simulated. */
 export interface SimulationOptions {
   readonly steps: number;
   readonly print?: (line: string) => void;
-  /** A small world in which nothing fails, but that a process dies at this point of all there are; null: none does. */
+  /**
+   * A small world without faults, except that a process dies at this point of all points; null:
+   * none does.
+   */
   readonly quiet?: { readonly dieAt: number | null };
 }
 
@@ -136,7 +139,7 @@ export class Simulation {
   crashes = 0;
   commits = 0;
   #isEnding = false;
-  /** A failure of our own code, thrown where nobody could catch it. */
+  /** An error of our own code, thrown where nothing could catch it. */
   #failure: unknown = null;
 
   constructor(seed: number, { print, quiet }: SimulationOptions) {
@@ -216,7 +219,8 @@ export class Simulation {
   async run(steps: number): Promise<void> {
     await this.#build();
     this.truth.begin();
-    // In a tight world hardly anything begins anew, so that some of its gateways come to others that are at work.
+    // In a tight world few processes restart, so that some of its gateways join others that already
+    // serve.
     const [first, ...others] = this.machines;
     if (first !== undefined) this.boot(first);
     for (const machine of others) {
@@ -237,7 +241,7 @@ export class Simulation {
     await this.#wind();
   }
 
-  /** Whatever came of it, nothing goes on. */
+  /** Whatever the result, nothing continues. */
   end(): void {
     this.#isEnding = true;
     for (const { process } of this.machines) process.die();
@@ -274,7 +278,7 @@ export class Simulation {
       (error: unknown) => {
         if (!process.isAlive) return;
         this.note(`${process.name} does not start`);
-        // A start may fail for want of the database or the disk, and for nothing else.
+        // A start may fail without the database or the disk, and for no other reason.
         if (!isConnectionLoss(error) && !/EIO/.test(String(error))) this.#failure = error;
         process.die();
         timeline.after(1_000, () => this.boot(machine));
@@ -282,7 +286,7 @@ export class Simulation {
     );
   }
 
-  /** A gateway dies where it stands; `power`: its machine with it. It starts again after a while. */
+  /** A gateway dies at its current point; `power`: its host too. It starts again after a while. */
   crash(machine: Machine, how: 'kill' | 'power'): void {
     if (!machine.process.isAlive) return;
     this.crashes += 1;
@@ -356,7 +360,7 @@ export class Simulation {
     return holder;
   }
 
-  /** Everything heals and ends; then nothing may be left. */
+  /** All faults end, then the world; nothing may be left over. */
   async #wind(): Promise<void> {
     const { timeline, truth, machines } = this;
     this.#isEnding = true;
@@ -392,7 +396,7 @@ export class Simulation {
 
   async #closeAll(): Promise<void> {
     const { timeline, machines } = this;
-    // Whoever is down starts again, and brings what it had promised into the database.
+    // Every gateway that is down starts again, and settles what it acknowledged.
     while (machines.some(({ gateway, stopping }) => gateway === null || stopping)) await timeline.pause(50);
     while ([...this.told.values()].some(({ end }) => end === 'running')) await timeline.pause(50);
     await Promise.all(machines.map(({ gateway }) => gateway?.accounting.settlements.drained()));

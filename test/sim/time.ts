@@ -8,11 +8,14 @@ interface Due {
   cancelled: boolean;
 }
 
-/** Virtual time: a queue of what will happen. Time stands still while anything happens, and jumps to what comes next. */
+/**
+ * Virtual time: a queue of future events. Time stands still while an event runs, and jumps to the
+ * next one.
+ */
 export class Timeline {
   #nowMs = 0;
   #order = 0;
-  /** A binary heap by instant, then by the order in which they were asked for. */
+  /** A binary heap by instant, then by the order of the calls. */
   readonly #heap: Due[] = [];
 
   get nowMs(): number {
@@ -41,7 +44,10 @@ export class Timeline {
     return new Promise((resolve) => this.after(delayMs, resolve));
   }
 
-  /** Lets the next thing happen, and everything that follows from it without a wait. False when nothing is left, or later than `untilMs`. */
+  /**
+   * Runs the next event, and everything that follows from it without a wait. False when none is
+   * left, or it is later than `untilMs`.
+   */
   async step(untilMs: number): Promise<boolean> {
     let next = this.#heap[0];
     while (next?.cancelled === true) {
@@ -52,7 +58,8 @@ export class Timeline {
     this.#pop();
     this.#nowMs = next.atMs;
     next.task();
-    // Nothing in a simulation waits for anything real, so when this turn of the event loop ends, all promises have been heard.
+    // Nothing in a simulation waits for a real event, so when this turn of the event loop ends, all
+    // promises have run.
     await new Promise(setImmediate);
     return true;
   }
@@ -93,7 +100,7 @@ function isBefore(a: Due, b: Due | undefined): boolean {
 /** The instant, of a Monday noon in Seoul, at which every simulation begins. */
 export const beginningMs = Date.UTC(2026, 10, 23, 3, 0, 0);
 
-/** What one machine takes for the time. */
+/** The civil time of one host. */
 export interface MachineTime {
   /** How far its civil time is off; a jump of its clock changes this. */
   offsetMs: number;
@@ -101,7 +108,7 @@ export interface MachineTime {
   jumps: number;
 }
 
-/** The clock of one process. When the process dies, its timers are gone. */
+/** The clock of one process. When the process dies, its timers are cancelled. */
 export class ProcessClock implements Clock {
   readonly #timeline: Timeline;
   readonly #machine: MachineTime;

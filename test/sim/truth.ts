@@ -18,21 +18,27 @@ export interface Rates {
 
 /** More than any limit: what a key may spend that had no limit a moment ago. */
 const unlimited = 10n ** 18n;
-/** How long who asks for shares waits for them. */
+/** How long a request for leases waits. */
 const patienceMs = 700;
 /** What was added is known to every node after this long at the latest. */
 const heardWithinMs = 1_500;
-/** A request is passed at most by those that come to other nodes within so long after it; of crowded worlds nothing is to be excused. */
+/**
+ * A request is passed at most by those that arrive at other nodes within this time after it;
+ * crowded worlds have no excuses.
+ */
 const passedWithinMs = 300;
 const passedInCrowdWithinMs = 60;
-/** The first of all that wait is admitted, or refused, within so long once nothing is in its way. */
+/**
+ * The first of all waiting requests is admitted, or rejected, within this time once nothing blocks
+ * it.
+ */
 const admittedWithinMs = 900;
-/** What a node missed it has made good after this long. */
+/** A node has caught up with missed changes after this long. */
 const calmAfterMs = 2_000;
 const expiry = 4;
 const adjustment = 6;
 
-/** Looks at everything from above, where nothing is late and nothing is lost, and says when what is promised does not hold. */
+/** Observes everything without delay or loss, and fails when a guarantee does not hold. */
 export class Truth {
   readonly #store: Store;
   readonly #journey: Journey;
@@ -50,15 +56,18 @@ export class Truth {
   readonly #largest = new Map<Subject, bigint>();
   readonly #limits = new Map<number, bigint | null>();
   readonly #limitChangedMs = new Map<number, number>();
-  /** What was left of each at its last commit, and when the settled figures last admitted nobody, in virtual time. */
+  /**
+   * The remainder of each at its last commit, and when the settled figures last admitted nothing,
+   * in virtual time.
+   */
   readonly #lastLeft = new Map<Subject, bigint>();
   readonly #exhaustedMs = new Map<Subject, number>();
   readonly #pleas = new Map<string, { readonly process: SimProcess; readonly atMs: number }>();
-  /** Of each account the request that has waited longest, and since when nothing is in its way. */
+  /** For each account the request that has waited longest, and since when nothing blocks it. */
   readonly #ready = new Map<number, { readonly first: Arrival; readonly sinceMs: number }>();
-  /** Who waits, at whichever node. */
+  /** The waiting requests of all nodes. */
   readonly queue: Queue;
-  /** When a node last did not serve, or did not know of another. */
+  /** When a node last did not serve, or did not know another. */
   #strangeMs = 0;
   #checks = 0;
 
@@ -99,12 +108,12 @@ export class Truth {
     if (!holds) throw new Violation(says());
   }
 
-  /** The world is built; from now on it is looked at. */
+  /** The world is built; from now on it is observed. */
   begin(): void {
     for (const row of this.#store.tables.api_key.values()) this.#limits.set(row.id, row.limit_micro);
   }
 
-  /** Every commit leaves books that agree. */
+  /** Every commit leaves a ledger that agrees. */
   onCommit(tx: Transaction, process: SimProcess, batch: readonly string[]): void {
     if (!this.#claims.areAcquainted(this.#nowMs)) this.#strangeMs = this.#timeline.nowMs;
     const entries = [...(tx.written.get('ledger')?.values() ?? [])] as Tables['ledger'][];
@@ -153,13 +162,13 @@ export class Truth {
     }
   }
 
-  /** Whether settled figures admit nobody: an account without credit, a key at its limit. */
+  /** Whether settled figures admit nothing: an account without credit, a key at its limit. */
   #isExhausted(subject: Subject, left: bigint): boolean {
     const pending = this.#claims.takenOf(subject) - this.#claims.heldOf(subject);
     return left - pending - (subject.startsWith('account') ? this.#floor : 0n) <= 0n;
   }
 
-  /** Notes it as it was until this commit, and as it is from now on. */
+  /** Records it as it was until this commit, and as it is from now on. */
   #noteExhausted(subject: Subject): void {
     const left = this.#claims.leftOf(subject);
     // An account begins without credit.
@@ -170,7 +179,10 @@ export class Truth {
       this.#exhaustedMs.set(subject, this.#timeline.nowMs);
   }
 
-  /** What is in flight refuses nobody: whoever is told 402 asked when settled figures said so, or a moment after. */
+  /**
+   * Requests in flight reject nothing: a request that gets 402 arrived when settled figures
+   * required it, or a moment after.
+   */
   #holdRefusal({ id, sentMs }: Told, subject: Subject): void {
     const left = this.#claims.leftOf(subject);
     if (left === null) return;
@@ -182,7 +194,10 @@ export class Truth {
     this.#journey.met('a refusal was compared with the settled figures');
   }
 
-  /** Whatever the nodes do, and whatever any of them believes: what was spent exceeds what there was by one estimate at the most. */
+  /**
+   * Whatever the nodes do and assume: spending exceeds the available amount by at most one
+   * estimate.
+   */
   #holdSpending(subject: Subject): void {
     this.#claims.forgive(subject, this.#nowMs);
     const left = this.#claims.leftOf(subject);
@@ -191,10 +206,11 @@ export class Truth {
     this.hold(left + slack >= 0n, () => `${subject} was overspent by ${-left}, with ${slack} of slack`);
   }
 
-  /** All shares of a subject together are never more than what is left of it: looked at when one is granted. */
+  /** All leases of a subject together never exceed its remainder: checked when one is granted. */
   #holdShares(tx: Transaction): void {
     const shares = tx.written.get('spend_share');
-    // A node that is alone asks only when it cannot know that it is, and spends beside its shares.
+    // A node that is alone queries only when it cannot know that it is, and spends beside its
+    // leases.
     if (shares === undefined || tx.written.size > 1 || this.#lives().length === 1) return;
     if (!this.#claims.areAcquainted(this.#nowMs)) return;
     for (const [key, row] of shares) {
@@ -221,7 +237,9 @@ export class Truth {
     return (this.#largest.get(subject) ?? 0n) + this.#claims.excusedOf(subject);
   }
 
-  /** What may have been handed out already, and is taken away: an adjustment, an expiry, a lower limit. */
+  /**
+   * What may have been granted already, and is deducted: an adjustment, an expiry, a lower limit.
+   */
   #noteTaken(tx: Transaction, entries: readonly Tables['ledger'][]): void {
     for (const { account_id, kind, amount } of entries)
       if (amount < 0n && (kind === expiry || kind === adjustment))
@@ -244,7 +262,7 @@ export class Truth {
       this.#journey.met('three nodes or more spent of one account at once');
   }
 
-  /** Who asks the others to yield is helped when another then gives back what it had. */
+  /** A node that requests a release is served when another then returns its lease. */
   #heedPleas(tx: Transaction, process: SimProcess, isSettlement: boolean): void {
     for (const change of (tx.written.get('change_event')?.values() ?? []) as Iterable<Tables['change_event']>)
       if (change.topic.startsWith('share-of-'))
@@ -267,8 +285,9 @@ export class Truth {
   }
 
   /**
-   * A request is about to be counted: its estimate fits into what is left beside all that is in flight and all that is charged and not
-   * committed, or nothing else is in flight on any node and the settled figures admit it (src/nodes/README.md).
+   * A request is about to be counted: its estimate fits into the remainder beside everything in
+   * flight and everything charged and not committed, or nothing else is in flight on any node and
+   * the settled figures admit it (src/nodes/README.md).
    */
   onAdmit(arrival: Arrival, { accounts, keys }: Accounting): void {
     const { account, key, amount } = arrival.request;
@@ -293,8 +312,9 @@ export class Truth {
   }
 
   /**
-   * Nothing keeps a request waiting for good: the one that has waited longest of its account, at whichever node, is admitted or refused
-   * soon after its estimate fits beside what is in flight, or after nothing of the account is in flight any more.
+   * No request waits forever: the one that has waited longest of its account, at any node, is
+   * admitted or rejected soon after its estimate fits beside what is in flight, or after nothing of
+   * the account is in flight any more.
    */
   #holdProgress(): void {
     const { nowMs } = this.#timeline;
@@ -343,7 +363,10 @@ export class Truth {
     }
   }
 
-  /** Whether its node could look at the database, and all nodes knew of each other, for longer than they need for anything. */
+  /**
+   * Whether its node could query the database, and all nodes knew each other, for longer than they
+   * need for any operation.
+   */
   #isCalm(process: SimProcess): boolean {
     const life = this.#lives().find((one) => one.process === process);
     const sinceMs = Math.max(life?.link.calmSinceMs ?? Number.POSITIVE_INFINITY, this.#strangeMs);
@@ -362,7 +385,8 @@ export class Truth {
     const pending = taken - held;
     const fits = left - taken + slack >= amount;
     if (!fits) this.#journey.met('a request was admitted alone, beyond what was left');
-    // The floor, and the settled figures: an account without credit or a key at its limit admits nobody.
+    // The floor, and the settled figures: an account without credit or a key at its limit admits
+    // nothing.
     const isSettled = subject.startsWith('account') ? left - pending >= 0n : left - pending > 0n;
     this.hold(
       fits || (held <= slack && (isSettled || slack > 0n)),
@@ -379,9 +403,12 @@ export class Truth {
     return this.#audit.recordsOf(requestId).length > 0;
   }
 
-  /** A client was told the end of its answer. Where the database makes a settlement durable, that has it by now. */
+  /**
+   * A client received the end of its response. Where the database makes a settlement durable, it
+   * has it by now.
+   */
   onTold(told: Told, { ack, kind }: Pick<Plan, 'ack' | 'kind'>, errorType: string | null): void {
-    // Elsewhere a charge is given up now and then, which nobody can see from here.
+    // Elsewhere a charge is sometimes given up, which cannot be seen from here.
     if (kind === 'tight' && errorType === 'insufficient_credits')
       this.#holdRefusal(told, `account ${told.accountId}`);
     if (kind === 'tight' && errorType === 'key_limit_exceeded') this.#holdRefusal(told, `key ${told.keyId}`);
@@ -400,7 +427,7 @@ export class Truth {
     );
   }
 
-  /** Everything is over: what clients saw is what is in the books. */
+  /** Everything is over: what clients received is in the ledger. */
   atEnd(): void {
     for (const told of this.#told.values()) {
       const rows = this.#audit.recordsOf(told.id);
@@ -431,7 +458,7 @@ export class Truth {
     const { attempts = [] } = JSON.parse(row.detail) as { readonly attempts?: readonly object[] };
     if (told.end === 'complete' && attempts.length > 1)
       this.#journey.met('an upstream failed and another answered');
-    // The record of what was answered, put in the place of a settlement that was given up.
+    // The failure record of a completed response, in place of a settlement that was given up.
     if (told.end === 'failed' && row.status === 500 && row.completion_tokens > 0)
       this.#journey.met('a settlement was neither journaled nor committed: the answer was not completed');
   }

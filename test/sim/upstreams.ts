@@ -5,10 +5,10 @@ import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
 import type { Timeline } from './time.ts';
 
-/** What an upstream makes of one request. */
+/** An upstream's response to one request. */
 type Mood = 'well' | 'uncounted' | 'refuses' | 'busy' | 'fails' | 'silent' | 'stalls' | 'cuts' | 'babbles';
 
-/** No upstream answers with more. */
+/** No upstream responds with more. */
 export const mostWords = 30;
 const moods: readonly Mood[] = [
   ...(Array(12).fill('well') as Mood[]),
@@ -42,7 +42,7 @@ export class UpstreamCalls {
   }
 }
 
-/** A provider as one process reaches it. `onCall` is told of each request that it is sent. */
+/** A provider as one process reaches it. `onCall` is called for each request that it receives. */
 export function simProvider(
   slug: string,
   parts: {

@@ -1,9 +1,12 @@
 import type { LogFields } from '../../src/log/log.ts';
 import type { Machine, Simulation } from './simulation.ts';
 
-/** How long a settlement waits for the database when the journal does not take it. */
+/** How long a settlement waits for the database when the journal rejects it. */
 const settlementPatienceMs = 10_000;
-/** A journal whose disk is well again has what it had refused: it looks for a segment each second, and what failed is said again each second. */
+/**
+ * A journal whose disk works again has what it had rejected: it tries to create a segment each
+ * second, and failed records are written again each second.
+ */
 const saidWithinMs = 4_000;
 const syncedWithinMs = 1_000;
 
@@ -39,7 +42,7 @@ export class Witness {
     }
   }
 
-  /** A gateway ends: what its clients were told is in its journal, or will be free. */
+  /** A gateway ends: what its clients received is in its journal, or will be free. */
   onEnd({ number, disk }: Machine, how: 'kill' | 'power' | 'stop'): void {
     const { told: all, truth, journey, timeline } = this.#simulation;
     const isDiskWell = timeline.nowMs - disk.failingUntilMs > saidWithinMs;
@@ -49,7 +52,7 @@ export class Witness {
       const endedMs = told.endedMs ?? 0;
       const wasGivenUp = told.end === 'failed' && endedMs - told.sentMs >= settlementPatienceMs && !isSettled;
       if (wasGivenUp) journey.met('a process ended with a settlement that it had given up');
-      // With the power goes what was said this moment.
+      // A power failure loses what was sent this moment.
       const isSynced = how !== 'power' || timeline.nowMs - endedMs > syncedWithinMs;
       if (wasGivenUp && !(isDiskWell && isSynced)) told.isUnsaid = true;
       if (how === 'stop') continue;

@@ -5,7 +5,7 @@ import type { Rates } from './truth.ts';
 
 const providers = ['up1', 'up2', 'up3'];
 
-/** How dear a model is, won for each token; each price is a configuration of its own. */
+/** The price of a model, won for each token; each price is a separate configuration. */
 const prices: readonly { readonly prompt: number; readonly completion: number }[] = [
   { prompt: 1, completion: 2 },
   { prompt: 2, completion: 1 },

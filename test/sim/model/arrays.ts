@@ -1,7 +1,10 @@
 const epochShiftMs = Date.UTC(2000, 0, 1);
 const dayMs = 86_400_000;
 
-/** Reads an array in PostgreSQL's binary format back, or takes an array that the client would have written as text. */
+/**
+ * Decodes an array of PostgreSQL's binary format, or accepts an array that the client would have
+ * encoded as text.
+ */
 export function arrayOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   if (!Buffer.isBuffer(value)) throw new Error(`${String(value)} is no array`);

@@ -76,7 +76,7 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
   spend_share: ['kind', 'subject', 'node_id', 'amount', 'waits_since'],
 };
 
-/** The same columns as PostgreSQL is asked for them. */
+/** The same columns as they are queried from PostgreSQL. */
 export const columnsOf = Object.fromEntries(
   tableNames.map((name) => {
     const of =

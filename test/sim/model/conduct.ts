@@ -46,9 +46,9 @@ export interface Side {
   readonly sql: Sql;
   readonly client: Client;
   readonly database: Database;
-  /** One who reads the changes. */
+  /** A reader of the changes. */
   readonly reader: { seen: SeenChanges };
-  /** Makes a node have been silent for so long. */
+  /** Makes a node silent for this long. */
   readonly age: (nodeId: number, ms: number) => Promise<void>;
   /** Every row of every table, as text. */
   readonly rows: () => Promise<readonly string[]>;
@@ -70,7 +70,7 @@ function hashOf(n: number): never {
   return createHash('sha256').update(`key ${n}`).digest('hex') as never;
 }
 
-/** A few of them, so that they meet again. */
+/** A few of them, so that they collide. */
 function uuidOf(a: number, b: number): string {
   return `019ab0000000700080000000${String(a).padStart(4, '0')}${String(b).padStart(4, '0')}`;
 }
@@ -78,7 +78,10 @@ function uuidOf(a: number, b: number): string {
 const kinds = ['account', 'key'] as const;
 const kindOf = (n: number): 'account' | 'key' => kinds[n % 2] ?? 'account';
 
-/** Everything that is asked of both, by name; each is one function of the store's, or one that is built of them. */
+/**
+ * Every operation for both sides, by name; each is one function of the store, or one that is built
+ * of them.
+ */
 export const operations = {
   account: ({ sql }, { a }) => insertAccount(sql, { name: `account ${a}`, email: null, createdAtMs: atMs }),
   key: ({ sql }, { a, b, c }) =>
@@ -218,12 +221,12 @@ export const operations = {
   },
 } satisfies Readonly<Record<string, (side: Side, draw: Draw) => Promise<unknown>>>;
 
-/** These make a transaction of their own. */
+/** These open their own transaction. */
 const whole = new Set([
   ...['grant', 'expire', 'adjust', 'refund', 'settle', 'register', 'remove a node', 'forget the lost', 'age'],
 ]);
 
-/** What one side does when it is asked: what it answers, or the error that it refuses with, as text. */
+/** One side's operation: its result, or the error that it rejects with, as text. */
 export async function conductOf(
   side: Side,
   step: Draw & { readonly name: string; readonly fate: 'kept' | 'rolled back' },
@@ -284,7 +287,7 @@ function realSide(client: Client): Side {
 function modelSide(store: Store): Side {
   let tx: Transaction | null = null;
   let last: Promise<unknown> = Promise.resolve();
-  /** As a server answers: one after the other, though several were asked. */
+  /** Like a server: one after the other, also for concurrent operations. */
   const query = (...asked: Parameters<typeof answer>): ReturnType<typeof answer> => {
     const answered = last.then(() => answer(...asked));
     last = answered.catch(() => {});
@@ -343,7 +346,7 @@ function lineOf(table: TableName, values: readonly unknown[]): string {
   return `${table} ${values.map((value) => (Buffer.isBuffer(value) ? value.toString('hex') : String(value).replaceAll('-', ''))).join(' ')}`;
 }
 
-/** Transactions over one connection, none of which is tried again. */
+/** Transactions over one connection, none of which is retried. */
 function databaseOver(sql: Sql): Database {
   return {
     query: sql.query,

@@ -56,7 +56,7 @@ export const keyStatements: readonly Statement[] = [
   {
     text: 'INSERT INTO api_key (hash, account_id, kind, name, label, limit_micro, limit_reset, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), to_timestamp($9::float8 / 1000)) RETURNING id',
     run: (tx, [hash, account, kind, name, label, limit, reset, expires, created]) => {
-      // A number that was taken is taken, whatever comes of the row.
+      // A number that was drawn is used, even if the row is not written.
       const id = tx.store.nextNumber('api_key');
       if (byHash(tx, hash) !== undefined) throw new ServerError('23505', 'api_key_hash_key');
       tx.put('api_key', String(id), {

@@ -25,7 +25,7 @@ function chained(chain: Buffer, link: unknown): Buffer {
     .digest();
 }
 
-/** The later of two instants, of which none may be known. */
+/** The later of two instants, either of which may be unknown. */
 function latest(before: number | null, next: unknown): number | null {
   return next === null ? before : Math.max(before ?? Number(next), Number(next));
 }

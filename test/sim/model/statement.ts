@@ -1,6 +1,9 @@
 import type { Transaction } from './transactions.ts';
 
-/** A statement that the model knows, by its whole text: one that changes is unknown until the model is told of it. */
+/**
+ * A statement that the model implements, by its whole text: a changed one is unknown until the
+ * model has it.
+ */
 export interface Statement {
   readonly text: string;
   /** The rows that it locks before it does anything, in order. */

@@ -14,7 +14,7 @@ const known = new Map(
 );
 const normal = new Map<string, string>();
 
-/** What the model knows of this statement; throws when it has never heard of it. */
+/** The model's implementation of this statement; throws for an unknown one. */
 function statementOf(text: string): Statement {
   const short = normal.get(text) ?? normalized(text);
   normal.set(text, short);
@@ -40,7 +40,7 @@ export async function execute(
   }
 }
 
-/** A transaction as what asks the database sees it. */
+/** A transaction as its callers see it. */
 export function sqlIn(tx: Transaction): Sql {
   return {
     query: async (text: string, values: readonly unknown[] = []) =>

@@ -1,6 +1,6 @@
 import { type TableName, type Tables, tableNames } from './tables.ts';
 
-/** What the server says when it refuses, as its client throws it. */
+/** The server's rejection, as its client throws it. */
 export class ServerError extends Error {
   readonly code: string;
 
@@ -23,7 +23,9 @@ interface Lock {
   readonly queue: { readonly tx: Transaction; readonly granted: PromiseWithResolvers<void> }[];
 }
 
-/** The rows that are committed, the locks, and the numbers that are given once. What is committed is all there is after a restart. */
+/**
+ * The committed rows, the locks, and the sequences. After a restart only what is committed exists.
+ */
 export class Store {
   readonly tables = Object.fromEntries(tableNames.map((name) => [name, new Map()])) as {
     readonly [Name in TableName]: Map<string, Tables[Name]>;
@@ -57,7 +59,10 @@ export class Store {
     this.#underway.delete(transaction);
   }
 
-  /** What is committed now, as the server writes it: the first under way, the next one that will be, those under way. */
+  /**
+   * The committed snapshot, in the server's notation: the first transaction in progress, the next
+   * one, those in progress.
+   */
   snapshot(): string {
     const next = this.#lastTransaction + 1;
     return `${Math.min(next, ...this.#underway)}:${next}:${[...this.#underway].join(',')}`;
@@ -67,7 +72,7 @@ export class Store {
     return new Transaction(this);
   }
 
-  /** Resolves when the transaction holds the lock; rejects when waiting for it would never end. */
+  /** Resolves when the transaction has the lock; rejects on a deadlock. */
   async acquire(tx: Transaction, name: string): Promise<void> {
     // Its connection may have ended while its statement waited for an earlier lock.
     if (tx.isOver) throw new ServerError('57P01', 'terminated');
@@ -88,7 +93,7 @@ export class Store {
     await granted.promise;
   }
 
-  /** Lets go of everything; whoever waited longest goes on. */
+  /** Releases everything; the longest waiter continues. */
   release(tx: Transaction): void {
     if (tx.waitsFor !== null) {
       const queue = this.#locks.get(tx.waitsFor)?.queue ?? [];
@@ -113,12 +118,12 @@ export class Store {
 /** One transaction, read committed: it sees what is committed at each statement, and what it wrote itself. */
 export class Transaction {
   readonly store: Store;
-  /** `now()` stands still within a transaction. */
+  /** `now()` is constant within a transaction. */
   readonly nowMs: number;
   readonly held: string[] = [];
   readonly notices: Notice[] = [];
   waitsFor: string | null = null;
-  /** A statement of it was refused: it can only be rolled back. */
+  /** One of its statements was rejected: it can only be rolled back. */
   failed = false;
   #over = false;
   #number: number | null = null;
@@ -167,7 +172,7 @@ export class Transaction {
     return this.#written;
   }
 
-  /** A statement was refused: its locks are gone at once. */
+  /** A statement was rejected: its locks are released at once. */
   fail(): void {
     this.failed = true;
     this.store.release(this);
