@@ -1,4 +1,7 @@
-/** `naru backup` beside other nodes on one database: it has what each of them acknowledged, or says whose answers it lacks. */
+/**
+ * `naru backup` beside other nodes on one database: it has what each of them acknowledged, or names
+ * the node whose responses it lacks.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -121,7 +124,7 @@ test(
     assert.equal(done.code, 1);
     assert.ok(done.err.includes(new URL(hanging.origin).host), done.err);
     hanging.child.kill('SIGCONT');
-    // The one that was killed comes back in its place, and settles its journal as it starts.
+    // The killed one returns under its identity, and settles its journal as it starts.
     const again = await places[2]?.up('--config', join(places[2].folder, 'naru.yaml'));
     assert.ok(again !== undefined);
     nodes.push(again);

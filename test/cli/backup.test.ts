@@ -69,7 +69,7 @@ after(async () => {
   for (const place of places) place.remove();
 });
 
-/** Asks once; the generation's id when the answer came whole. */
+/** Sends one request; returns the generation's id when the response is complete. */
 async function ask(origin: string): Promise<string> {
   const response = await fetch(`${origin}/api/v1/chat/completions`, {
     method: 'POST',
@@ -81,7 +81,7 @@ async function ask(origin: string): Promise<string> {
   return response.headers.get('x-generation-id') ?? '';
 }
 
-/** Clients that ask without a pause until they are stopped; `answered` grows. */
+/** Clients that send requests without a pause until they are stopped; `answered` grows. */
 function load(): { readonly answered: string[]; readonly stop: () => Promise<void> } {
   const answered: string[] = [];
   let isOver = false;
@@ -102,7 +102,7 @@ async function generations(place: Place): Promise<ReadonlyMap<string, string>> {
   return new Map(rows.map((row) => [row.id, row.cost_krw]));
 }
 
-/** Makes the checksums of a changed manifest its own, as somebody would who means harm. */
+/** Recomputes the checksums of a changed manifest, as an attacker would. */
 function sign(folder: string): void {
   const text = readFileSync(join(folder, 'manifest.json'));
   const { tables }: Partial<Manifest> = JSON.parse(text.toString('utf8'));
@@ -141,7 +141,7 @@ describe('a backup', () => {
     assert.ok(there.size < clients.answered.length, 'what came after it is not in it');
     const verdict = await target.json('ledger', 'verify');
     assert.deepEqual([verdict.code, verdict.rows[0].ok, verdict.rows[0].generations], [0, true, there.size]);
-    // Twenty won each, as the live books have it for the same generations.
+    // Twenty won each, as the live ledger has it for the same generations.
     const [shown] = (await target.json('account', 'show', String(account))).rows;
     assert.equal(shown.balance_krw, `${1_000_000 - 20 * there.size}.000000`);
     assert.equal(shown.name, '홍길동\t"\\N\n한 줄');
@@ -182,7 +182,8 @@ describe('a backup', () => {
       assert.equal(made.code, 0, made.err);
       const tables = (folder: string) =>
         JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')).tables;
-      // A backup itself leaves a request to flush behind, and a restore forgets the nodes that answered it.
+      // A backup itself leaves a flush request, and a restore removes the nodes that responded to
+      // it.
       const own = ['change_event', 'gateway_node', 'flush_request', 'flush_answer'];
       const withoutOrder = (folder: string) =>
         tables(folder)
@@ -208,7 +209,8 @@ describe('a backup', () => {
     let flipped = 0;
     for (const file of readdirSync(folder)) {
       const bytes = readFileSync(join(folder, file));
-      // Every byte of what says what the rest is, and of small tables; a sample of large ones, and of all in the quick tier.
+      // Every byte of the metadata and of small tables; a sample of large ones, and of all in the
+      // quick tier.
       const step = Math.max(
         1,
         Math.floor(bytes.length / (file.endsWith('.gz') ? byTier(3, 60) : byTier(60, Infinity))),
@@ -232,7 +234,7 @@ describe('a backup', () => {
     assert.equal((await target.run('restore', restored, '--config', config)).code, 0);
     const agrees = await target.json('ledger', 'verify', '--against', restored);
     assert.deepEqual([agrees.code, agrees.rows[0].ok], [0, true], agrees.err);
-    // The live books have grown from it; new ones have not.
+    // The live ledger has grown from it; a new one has not.
     assert.equal((await source.json('ledger', 'verify', '--against', restored)).rows[0].ok, true);
     const other = newPlace();
     const id = (await other.json('account', 'create', '--name', 'x', '--config', config)).rows[0].account_id;

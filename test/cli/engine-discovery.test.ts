@@ -15,7 +15,7 @@ const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 let engine: Server;
 let place: Place;
 let port: number;
-/** What the engine says that its models can do; nothing of the others. */
+/** The capabilities that the engine reports for its models; nothing about the others. */
 const abilities: Readonly<Record<string, readonly string[]>> = {
   'llama3.2:3b': ['completion', 'tools'],
   'qwen-vl': ['completion', 'vision', 'tools', 'thinking'],
@@ -82,7 +82,7 @@ test('the built-in configuration includes detected engines and is valid', () => 
   );
   const [, llama, qwen, sees] = buildCatalogue(loaded.config, () => 1).models;
   assert.equal(llama?.contextLength, 16_384);
-  // What it takes of a request, and what the engine says of the model.
+  // The parameters it accepts, and the engine's description of the model.
   const common = ['temperature', 'top_p', 'max_tokens', 'max_completion_tokens', 'seed', 'stop', 'tools'];
   for (const model of [llama, qwen, sees])
     for (const name of common) assert.ok(model?.supportedParameters.includes(name), `${model?.id}: ${name}`);

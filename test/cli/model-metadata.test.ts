@@ -5,7 +5,10 @@ import { after, before, test } from 'node:test';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { createPlace, eventually, type Place, type Serving } from './naru.ts';
 
-/* Models of one line, and `naru models facts|refresh`: a price from a snapshot never changes in silence. */
+/*
+ * Models of one line, and `naru models facts|refresh`: a price from a snapshot never changes
+ * silently.
+ */
 
 let source: Upstream;
 let place: Place;
@@ -118,7 +121,8 @@ test('a running server keeps its price over a refresh, and uses the new one afte
         ? true
         : null,
     );
-    // The model is gone from the facts: the row has no price any more, so the file is refused and the server goes on.
+    // The model is gone from the metadata: the row has no price any more, so the file is rejected
+    // and the server continues.
     source.always(reply.status(200, listing('0.0000004', 'a/other')));
     assert.equal((await place.run('models', 'refresh', '--from', `${source.url}/models`)).code, 0);
     serving.child.kill('SIGHUP');
@@ -130,7 +134,7 @@ test('a running server keeps its price over a refresh, and uses the new one afte
         : null,
     );
     assert.equal(await shown(), '0.0003');
-    // What came with Naru comes back.
+    // The shipped metadata is restored.
     assert.equal((await place.run('models', 'refresh')).code, 0);
     assert.equal((await place.run('models', 'publish')).code, 0);
     await eventually('the shipped price', 5_000, async () => ((await shown()) === '0.00015' ? true : null));

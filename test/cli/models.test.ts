@@ -34,7 +34,7 @@ interface Wanted {
   readonly tree?: object;
 }
 
-/** Writes the file: test/usd in dollars, and what a test wants beside it. */
+/** Writes the file: test/usd in dollars, and what a test adds to it. */
 function configure({ prompt = '0.01', usdKrw = '1000', more = [], tree = {} }: Wanted): string {
   const candidates = [{ provider: 'up', model: 'echo' }];
   return place.configure({
@@ -58,7 +58,10 @@ function configure({ prompt = '0.01', usdKrw = '1000', more = [], tree = {} }: W
   });
 }
 
-/** What one answer of a model costs now: ten prompt tokens and five of completion; null when it is not offered. */
+/**
+ * The current cost of one response of a model: ten prompt tokens and five of completion; null when
+ * it is not offered.
+ */
 async function costOf(model: string): Promise<number | null> {
   const response = await fetch(`${serving.origin}/api/v1/chat/completions`, {
     method: 'POST',

@@ -24,7 +24,7 @@ export interface Ended {
   readonly tookMs: number;
 }
 
-/** A folder of its own for one operator: a data directory, and a configuration when a test writes one. */
+/** A folder for one operator: a data directory, and a configuration when a test writes one. */
 export interface Place {
   readonly folder: string;
   readonly dataDir: string;
@@ -57,7 +57,7 @@ const hidden = ['NARU_DATA_DIR', 'NARU_CONFIG', 'NODE_TEST_CONTEXT', 'NODE_OPTIO
 
 function environment(): Record<string, string | undefined> {
   const inherited = Object.entries(process.env).filter(([name]) => !hidden.includes(name));
-  // As the wrapper sets it: compiling afresh takes each command another second.
+  // As the wrapper sets it: compiling without the cache costs each command another second.
   return { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'), ...Object.fromEntries(inherited) };
 }
 
@@ -65,8 +65,9 @@ function environment(): Record<string, string | undefined> {
 let running = 0;
 
 /**
- * Runs `naru` as it is, with nothing added. In the quick tier a short command runs in this process, which takes a tenth of the time;
- * a server, a command beside another one, and all of the full tier are processes of their own.
+ * Runs `naru` without additions. In the quick tier a short command runs in this process, which
+ * takes a tenth of the time; a server, a command beside another one, and all of the full tier are
+ * separate processes.
  */
 export async function naru(...args: readonly string[]): Promise<Ended> {
   const beganMs = performance.now();
@@ -140,7 +141,7 @@ async function runHere(args: readonly string[]): Promise<Said> {
 
 export function createPlace(): Place {
   const folder = mkdtempSync(join(tmpdir(), 'naru-cli-'));
-  // Where we are root, PostgreSQL runs as somebody else, who must get there.
+  // When we are root, PostgreSQL runs as another user, which must be able to get there.
   chmodSync(folder, 0o755);
   const dataDir = join(folder, 'data');
   const run = (...args: readonly string[]): Promise<Ended> => naru(...args, '--data-dir', dataDir);
@@ -193,7 +194,7 @@ function start(args: readonly string[]): ChildProcess {
   });
 }
 
-/** What a child says, as it comes. */
+/** The output of a child, as it arrives. */
 export function hear(child: ChildProcess): { readonly out: () => string; readonly err: () => string } {
   const said = { out: '', err: '' };
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -205,12 +206,14 @@ export function hear(child: ChildProcess): { readonly out: () => string; readonl
   return { out: () => said.out, err: () => said.err };
 }
 
-/** The exit code of a child once its output has been heard to the end; null when a signal ended it. */
+/**
+ * The exit code of a child once its output has been read to the end; null when a signal ended it.
+ */
 export function endOf(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve) => child.on('close', (code) => resolve(code)));
 }
 
-/** Tries `look` until it returns something other than null; fails after `limitMs`. */
+/** Calls `look` until it returns something other than null; fails after `limitMs`. */
 export async function eventually<T>(
   what: string,
   limitMs: number,
@@ -226,8 +229,8 @@ export async function eventually<T>(
 }
 
 /**
- * The same `naru` below the wrapper of bin/naru and `npm start`, below a shell that stands for npm when `victim` is `npm`.
- * `wrapper` is the wrapper's pid once it has started something.
+ * The same `naru` below the wrapper of bin/naru and `npm start`, below a shell in place of npm when
+ * `victim` is `npm`. `wrapper` is the wrapper's pid once it has started something.
  */
 export async function wrapped(
   victim: 'wrapper' | 'npm',

@@ -7,7 +7,10 @@ import { tamper } from '../harness/ledger-guards.ts';
 import { openLedger } from '../ledger/world.ts';
 import { createPlace } from './naru.ts';
 
-/* `naru generation prune`, as an operator sees it; what it must hold is in test/ledger/retention.test.ts. */
+/*
+ * `naru generation prune`, as an operator sees it; test/ledger/retention.test.ts has its
+ * guarantees.
+ */
 
 test('records of old months are dropped by name; the ledger and a backup of it still verify', async (t) => {
   const ledger = await openLedger(t);

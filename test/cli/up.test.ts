@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { byTier } from '../harness/tier.ts';
 import { createPlace, endOf, eventually, hear, naru, type Place, type Serving, wrapped } from './naru.ts';
 
-/* `naru up`, as a person meets it. */
+/* `naru up`, as an operator uses it. */
 
 let place: Place;
 
@@ -25,7 +25,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Everybody below a process, as /proc has it. */
+/** Every descendant of a process, as /proc has it. */
 function familyOf(pid: number): readonly number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
   return children === ''
@@ -88,7 +88,7 @@ test('a port in use is a one-line error that names --port, and no process is lef
     err,
     new RegExp(`^naru: port ${port} on 127\\.0\\.0\\.1 is taken by another program: .*--port N.*\\n$`),
   );
-  // The directory is free again: nobody holds it.
+  // The lock of the directory is free again.
   assert.equal((await place.json('account', 'list')).code, 0);
 });
 

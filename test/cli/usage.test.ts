@@ -8,7 +8,10 @@ import { settingsOf } from '../../src/app/config-source.ts';
 import { fullOnly, sample } from '../harness/tier.ts';
 import { createPlace, naru, type Place, root } from './naru.ts';
 
-/* What can be said without a database: help, versions, mistakes. None of these may touch the data directory. */
+/*
+ * What works without a database: help, versions, mistakes. None of these may touch the data
+ * directory.
+ */
 
 let place: Place;
 

@@ -48,7 +48,7 @@ async function ask(key: string): Promise<{ status: number; type: string | undefi
   return { status: response.status, type: body.error?.metadata?.error_type };
 }
 
-/** The answer becomes `status` within the second of spec:operator/1.2. */
+/** The response becomes `status` within the second of spec:operator/1.2. */
 async function becomes(key: string, status: number): Promise<string> {
   return eventually(`status ${status}`, 1_000, async () => {
     const answer = await ask(key);

@@ -135,7 +135,7 @@ test('PostgreSQL variables of the environment do not apply to the embedded serve
 
 test('an idempotency key is as long as a name at most: the index of the ledger has no room for more', async () => {
   const order = ['credit', 'grant', '--account', '1', '--amount', '1', '--idempotency-key'];
-  // Nothing that an index could press together: three bytes each, of which none repeats.
+  // Incompressible for an index: three bytes each, without a repetition.
   const most = Array.from({ length: 500 }, (_, n) =>
     String.fromCharCode(0xac00 + ((n * 7919) % 11_171)),
   ).join('');
