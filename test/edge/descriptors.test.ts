@@ -37,7 +37,7 @@ test('a server without file descriptors logs it, responds on its open connection
   });
   const isClosed = new Set<Socket>();
   for (const socket of sockets) socket.once('close', () => isClosed.add(socket)).resume();
-  // Those above the limit are closed at once; nobody waits for an answer that does not come.
+  // Those above the limit are closed at once; no client waits for a response that never arrives.
   await eventually('they are closed', 10_000, () => (isClosed.size >= 45 ? true : null));
   assert.ok(isClosed.size < 60, 'up to the limit they are accepted');
   await eventually('it is logged', 20_000, () =>

@@ -177,7 +177,7 @@ test('through the proxy: a body of 27 MB is a 413 that is neither JSON nor HTML,
     const inChunks = await client.answer();
     client.close();
     assert.ok(inChunks !== null);
-    // A wrong key is refused before so many bytes have come.
+    // A wrong key is rejected before that many bytes have arrived.
     const wrongKeyFirst = inChunks.status === 401 && key === 'malformed';
     for (const answer of wrongKeyFirst ? [whole] : [whole, answered(inChunks)]) {
       assert.equal(answer.status, 413);

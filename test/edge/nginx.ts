@@ -22,7 +22,7 @@ const binary = ['/usr/sbin/nginx', '/usr/bin/nginx', '/usr/local/sbin/nginx', '/
 );
 const nobody = 65_534;
 
-/** A real nginx with `deploy/nginx.conf`, on a port of its own. */
+/** A real nginx with `deploy/nginx.conf`, on its own port. */
 export interface Nginx {
   readonly port: number;
   /** `http://127.0.0.1:PORT/api/v1` */
@@ -35,15 +35,15 @@ export interface Nginx {
 export interface NginxOptions {
   /** Ports of the Naru servers behind it. */
   readonly behind: readonly number[];
-  /** Whether everybody may ask as often as he likes. */
+  /** Whether the request rate is unlimited. */
   readonly unlimited?: boolean;
-  /** How many requests of one client may be in progress; as many as the file says, otherwise. */
+  /** The maximum concurrent requests of one client; the value of the file by default. */
   readonly connections?: number;
-  /** Whose X-Forwarded-For it believes. */
+  /** The proxy whose X-Forwarded-For it trusts. */
   readonly believes?: string;
 }
 
-/** Starts nginx without privileges; throws with the remedy when there is none on this machine. */
+/** Starts nginx without privileges; throws with the remedy when it is not installed. */
 export async function startNginx(options: NginxOptions): Promise<Nginx> {
   if (binary === undefined)
     throw new Error('nginx is missing, and the edge cannot be tested without: apt-get install nginx');
@@ -90,7 +90,10 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
   };
 }
 
-/** The file as it is deployed, with this machine's ports and folders. Throws when it has changed so that one has no place. */
+/**
+ * The deployed file with this host's ports and folders. Throws when it has changed so that one is
+ * not found.
+ */
 function configFor(
   { behind, unlimited = false, connections = 1_000, believes }: NginxOptions,
   port: number,
@@ -125,7 +128,7 @@ function configFor(
   }, text);
 }
 
-/** A port that nobody has at the moment. */
+/** A currently free port. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');

@@ -8,7 +8,7 @@ import { assertError } from '../harness/response-rules.ts';
 import { freePort, startNginx } from './nginx.ts';
 import { through } from './requests.ts';
 
-/** A server that takes a whole request and then fails it. */
+/** A server that reads a whole request and then fails it. */
 async function failing(t: TestContext, fail: (socket: Socket) => void) {
   const seen: string[] = [];
   const server = createServer((socket) => {

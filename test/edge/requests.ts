@@ -2,7 +2,7 @@ import { type Dispatcher, request } from 'undici';
 import type { Answered } from '../harness/gateway.ts';
 import type { RawAnswer } from '../harness/raw-client.ts';
 
-/** A raw answer as the rules of answers take it; without `Server`, which nginx cannot leave out. */
+/** A raw response in the form of the response rules; without `Server`, which nginx cannot omit. */
 export function answered({ status, headers, body }: RawAnswer): Answered {
   const kept = headers.filter(([name]) => name !== 'server');
   return answerOf(status, new Headers(kept.map(([name, value]): [string, string] => [name, value])), body);

@@ -1,4 +1,7 @@
-/** Two Naru servers on one database behind nginx, restarted one after the other under load: nobody notices, and the books agree. */
+/**
+ * Two Naru servers on one database behind nginx, restarted one after the other under load: no
+ * client notices, and the ledger agrees.
+ */
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { test } from 'node:test';
@@ -61,7 +64,8 @@ test('a rolling restart cuts no stream, fails no request, and bills every respon
 
   for (let round = 0; round < rounds; round += 1) {
     for (const [at, site] of sites.entries()) {
-      // Long streams on both, that last until the restart is over: those of the other server are none of its business.
+      // Long streams on both that last until the restart is over: those of the other server are
+      // unaffected.
       const holds = [0, 1, 2, 3].map((n) => {
         const tag = `long-${round}-${at}-${n}`;
         const hold = gate();
@@ -103,7 +107,7 @@ test('a rolling restart cuts no stream, fails no request, and bills every respon
   );
 });
 
-/** Its errors but the refused connections, which are what a restart looks like. */
+/** Its errors except refused connections, which are expected in a restart. */
 function whatNginxSaw(nginx: Nginx): string {
   const lines = nginx.log().split('\n');
   return lines.filter((line) => !line.includes('Connection refused')).join('\n');

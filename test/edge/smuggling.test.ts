@@ -1,6 +1,7 @@
 /**
- * Bytes that two parties could read in two ways, sent to Naru itself and to nginx in front of it. Whatever becomes of them, what is
- * hidden inside is never run as a request, and nobody gets an answer that was meant for somebody else.
+ * Bytes that two parties could parse in two ways, sent to Naru itself and to nginx in front of it.
+ * The hidden part is never run as a request, and no client gets a response that was meant for
+ * another.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -22,12 +23,12 @@ after(async () => {
   await naru?.close();
 });
 
-/** Were it run, the path in its answer, or in the log, would tell. */
+/** If it ran, the path in its response, or in the log, would show it. */
 const hidden = 'GET /api/v1/smuggled HTTP/1.1\r\nhost: x\r\n\r\n';
 const post = 'POST /api/v1/outer HTTP/1.1\r\nhost: x\r\n';
 const chunkOf = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-/** Each is one request, whoever reads it, or none at all. */
+/** Each is one request for every parser, or none at all. */
 const ambiguous: Readonly<Record<string, string>> = {
   'a length and chunks, the rest behind the last chunk': `${post}content-length: ${5 + hidden.length}\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n${hidden}`,
   'chunks and a length, in the other order': `${post}transfer-encoding: chunked\r\ncontent-length: ${5 + hidden.length}\r\n\r\n0\r\n\r\n${hidden}`,
@@ -64,7 +65,7 @@ const ambiguous: Readonly<Record<string, string>> = {
   'a tunnel': `CONNECT /api/v1/outer HTTP/1.1\r\nhost: x\r\n\r\n${hidden}`,
 };
 
-/** All answers to what was sent, until the server closes or says nothing for a while. */
+/** All responses to the bytes sent, until the server closes or is silent for a while. */
 async function answersTo(port: number, bytes: string): Promise<readonly RawAnswer[]> {
   const client = await RawClient.open(port);
   client.write(bytes);
@@ -117,7 +118,7 @@ for (const [what, bytes] of Object.entries(ambiguous)) {
         );
       }
       const paths = answers.map((answer) => JSON.parse(answer.body).error.metadata.path ?? null);
-      // Refused, or one request with its own answer and then mine with its own.
+      // Rejected, or one request with its own response and then mine with its own.
       const allowed = [
         [null],
         ['/api/v1/outer'],
@@ -137,7 +138,7 @@ for (const [what, bytes] of Object.entries(ambiguous)) {
 
 const outerPath = '/api/v1/outer%0d%0a%0d%0aGET%20/api/v1/smuggled';
 
-/** The path that the answer to a request names. */
+/** The path that the response to a request names. */
 async function probe(port: number, path: string): Promise<string> {
   const client = await RawClient.open(port);
   client.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);

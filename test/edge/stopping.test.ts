@@ -1,4 +1,4 @@
-/** How a server that stands behind a proxy stops: no request runs into a close. */
+/** How a server behind a proxy stops: no request hits a close. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -51,7 +51,8 @@ test('without a trusted proxy an idle connection is closed at once', async (t) =
 test('a connection in the accept queue of a stopping server is accepted and gets a response', async (t) => {
   const naru = await start(t, ['127.0.0.1']);
   const { port } = naru.gateway.server;
-  // In one turn of the event loop, in which the server accepts nobody: all of them wait in its queue when it stops.
+  // In one turn of the event loop, in which the server accepts no connection: all of them wait in
+  // its queue when it stops.
   const clients = Array.from({ length: 60 }, () => RawClient.open(port));
   const sent = clients.map(async (client) => (await client).write(ask).answer());
   await Promise.race(clients);

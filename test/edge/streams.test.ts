@@ -1,4 +1,7 @@
-/** Streams through nginx with deploy/nginx.conf: chunk by chunk, and a client that leaves takes its upstream with it. */
+/**
+ * Streams through nginx with deploy/nginx.conf: chunk by chunk, and a client that disconnects ends
+ * its upstream request.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -36,7 +39,7 @@ function request(stream: boolean): string {
   return `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** Reads until the text is there. */
+/** Reads until the text has arrived. */
 async function untilSeen(client: RawClient, text: string): Promise<string> {
   let seen = '';
   while (!seen.includes(text)) {
@@ -55,7 +58,8 @@ test('through the proxy: each chunk arrives before the next is generated, after 
   upstream.next(reply.stream(['one ', gates[0], 'two ', gates[1], 'three ', gates[2], 'four']));
   const client = await RawClient.open(nginx.port);
   client.write(request(true));
-  // Had anything been held back for more, this would wait for ever: the upstream goes on only when the chunk was seen here.
+  // With buffering this would wait forever: the upstream continues only when the chunk has arrived
+  // here.
   assert.match(
     await untilSeen(client, 'one '),
     /^HTTP\/1\.1 200 [\s\S]*X-Service-Currency: KRW\r\n[\s\S]*\r\n\r\n/,
