@@ -17,29 +17,32 @@ export interface ClientWorld {
   readonly upstream: Upstream;
   /** The base URL to configure in the client. */
   readonly url: string;
-  /** How many requests clients have made to the gateway, retries included. */
+  /** How many requests clients have sent to the gateway, retries included. */
   readonly asked: number;
-  /** An account of its own for a test, so that its ledger is the test's alone. */
+  /** A separate account for a test, so that its ledger is the test's alone. */
   payer(options?: AccountOptions): Promise<Payer>;
   /** Fails when a client connected, or tried to, to anything but this machine: no client phones home. */
   close(): Promise<void>;
 }
 
-/** An account whose ledger a test looks at. */
+/** An account whose ledger a test reads. */
 export interface Payer extends TestAccount {
   /** Fails unless the ledger has exactly these charges, in won, oldest first, and balance and key agree with their sum. */
   charged(...costs: readonly number[]): Promise<void>;
   /**
-   * Waits until the account's only request is on record, for a client that left does not wait for its bill, and fails unless it
-   * was left, cost something, and the ledger took that.
+   * Waits until the account's only request is recorded, since a client that left does not wait for
+   * its charge, and fails unless it was abandoned, has a cost, and the ledger has that cost.
    */
   chargedForLeaving(): Promise<void>;
 }
 
-/** The model that a chat client asks for: 1 won per prompt token, 2 per completion token. */
+/** The model of chat clients: 1 won per prompt token, 2 per completion token. */
 export const clientModel = 'test/echo';
 
-/** What tool tests of all clients talk about: a function, a call of it, and the shape of an answer. */
+/**
+ * The shared data of all clients' tool tests: a function, a call of it, and the shape of a
+ * response.
+ */
 export const weather = {
   tool: {
     type: 'function',
@@ -58,7 +61,10 @@ export const weather = {
   },
 } as const;
 
-/** Starts the world; `config` is laid over the gateway's own, `models` stand behind its one model. */
+/**
+ * Starts the world; `config` is merged over the gateway's own, `models` are added after its one
+ * model.
+ */
 export async function openClientWorld(
   options: Pick<TestGatewayOptions, 'config' | 'models'> = {},
 ): Promise<ClientWorld> {
@@ -123,7 +129,7 @@ async function assertChargedForLeaving(naru: TestGateway, account: TestAccount):
 const recordLimitMs = 10_000;
 const thisMachine = /^(\/|127\.|::1$|localhost$)/;
 
-/** Writes down where sockets of this process want to go, other than this machine. */
+/** Records the destinations of this process's sockets, other than loopback. */
 function watchConnections(): { stop(): readonly string[] } {
   const outside: string[] = [];
   const note = (target: string | undefined): void => {
@@ -144,7 +150,7 @@ function watchConnections(): { stop(): readonly string[] } {
   };
 }
 
-/** Counts what this process asks of an origin with `fetch`. */
+/** Counts this process's `fetch` requests to an origin. */
 function countRequests(origin: string): { readonly count: number; stop(): void } {
   let count = 0;
   const note = (message: unknown): void => {

@@ -2,12 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
 
-/** The variable in which the test runner says where its server is. */
+/** The variable in which the test runner passes its server. */
 export const serverVariable = 'NARU_TEST_SERVER';
 /** A database with the schema, of which every test gets a copy. */
 export const templateDatabase = 'naru_template';
 
-/** A database of a test's own, with the schema and nothing in it, on the real embedded server that the test runner started. */
+/**
+ * A test's own database, with the schema and no rows, on the real embedded server that the test
+ * runner started.
+ */
 export interface TestDatabase {
   readonly address: DatabaseAddress;
   drop(): Promise<void>;
@@ -41,7 +44,7 @@ async function withAdmin(server: DatabaseAddress, sql: string): Promise<void> {
   const client = new Client({ ...server, database: 'postgres' });
   await client.connect();
   try {
-    // Two copies of one template at once make PostgreSQL refuse one of them for a moment.
+    // Two concurrent copies of one template make PostgreSQL reject one of them for a moment.
     for (let tries = 1; ; tries += 1) {
       try {
         await client.query(sql);

@@ -33,7 +33,10 @@ const error = event({ error: { message: 'overloaded', code: 529 } });
 const choice = (index: number, said: object, finish: string | null = null): string =>
   event({ choices: [{ index, delta: said, finish_reason: finish }] });
 
-/** Every way in which an answer of four or five events can go wrong, in the order that matters: before, at and after its end. */
+/**
+ * Every way in which a response of four or five events can go wrong, in the order that matters:
+ * before, at and after its end.
+ */
 const openai: Readonly<Record<string, readonly string[]>> = {
   'an ordinary answer': [role, a, b, stop, used(), done],
   'an error after the usage': [a, b, stop, used(), error],
@@ -115,7 +118,7 @@ function eventsOf(wire: Wire, reply: ReturnType<Wire['says']>): { head: Buffer; 
   return { head, events: events.filter((bytes) => !bytes.includes('"ping"')) };
 }
 
-/** An error in the words of each wire, to be put between its events. */
+/** An error in each wire format, to be inserted between its events. */
 const inBand: Readonly<Record<Wire['dialect'], Buffer>> = {
   anthropic: framed(
     `event: error\n${event({ type: 'error', error: { type: 'overloaded_error', message: 'no' } })}`,
@@ -147,7 +150,10 @@ const otherStreams: readonly EventStream[] = [anthropicWire, googleWire, bedrock
 /** Streams of every dialect that end well or badly. */
 export const eventStreams: readonly EventStream[] = [...openaiStreams, ...otherStreams];
 
-/** Every way to put `n` things into consecutive groups, as the set of places where a new group begins: 2^(n-1) of them. */
+/**
+ * Every way to split `n` items into consecutive groups, as the set of positions where a new group
+ * begins: 2^(n-1) of them.
+ */
 export function* groupings(n: number): Generator<readonly number[]> {
   for (let bits = 0; bits < 2 ** (n - 1); bits += 1)
     yield Array.from({ length: n - 1 }, (_, at) => at + 1).filter(

@@ -56,7 +56,7 @@ export async function startPair(t: TestContext): Promise<Pair> {
   };
 }
 
-/** Opens a server for as long as a question takes. */
+/** Opens a server for the duration of a query. */
 export async function asked<T>(
   at: OwnPostgres | Standby,
   use: (database: Database) => Promise<T>,

@@ -9,14 +9,14 @@ import type { SlotSettings } from '../../src/config/slot.ts';
 import type { Slots, SlotsOptions, SlotsSettings } from '../../src/slots/slots.ts';
 import { patient } from './time-limit.ts';
 
-/** How a scripted engine misbehaves; it serves at once and well where nothing is said. */
+/** How a scripted engine misbehaves; by default it serves at once and correctly. */
 export interface EngineScript {
   /** Before it listens. */
   readonly delayMs?: number;
   /** The exit code with which it ends before it listens. */
   readonly crashAtStart?: number;
   readonly ignoreSigterm?: boolean;
-  /** A child of the engine listens in its place, and lives on when the engine is killed. */
+  /** A child of the engine listens instead of it, and survives when the engine is killed. */
   readonly grandchild?: boolean;
   readonly spamMb?: number;
   /** Ends with code 0 in the middle of the n-th request. */
@@ -26,13 +26,13 @@ export interface EngineScript {
   readonly healthyFrom?: number;
   /** The model that `/v1/models` lists. */
   readonly lists?: string;
-  /** What it answers to being put to sleep and woken up; without it 404. */
+  /** Its response to sleep and wake-up requests; without it 404. */
   readonly sleepStatus?: number;
   /** Ends with code 3 before it listens, as often as this; a file counts. */
   readonly crashes?: { readonly file: string; readonly times: number };
-  /** From the n-th request on it answers nothing at all any more. */
+  /** From the n-th request on it never responds. */
   readonly hangFrom?: number;
-  /** Ends in the middle of the n-th streamed answer. */
+  /** Ends in the middle of the n-th streamed response. */
   readonly exitInStream?: number;
 }
 
@@ -78,10 +78,10 @@ export function tempDir(): string {
   return dir;
 }
 
-/** Options of the slots, and what the configuration says beside them. */
+/** Options of the slots, and the rest of the configuration. */
 export type MoreOptions = Partial<Omit<SlotsOptions, 'settings'>> & Partial<Omit<SlotsSettings, 'slots'>>;
 
-/** What a configuration with these slots says. */
+/** The configuration with these slots. */
 export function slotsOf(
   slots: SlotSettings | readonly SlotSettings[],
   { gpus = new Map(), coldWaitMs = 8000, drainMs = 30_000 }: Partial<SlotsSettings> = {},
@@ -130,7 +130,7 @@ async function makeSlots(
   });
 }
 
-/** A Naru that holds a lease and says which group serves it, to be killed. */
+/** A Naru that has a lease and reports the process group that serves it, to be killed. */
 async function beOwner(dataDir: string, script: EngineScript): Promise<void> {
   const slots = await makeSlots(engineSlot(script), { dataDir });
   await slots.acquire('local-a', { accountId: 1, signal: new AbortController().signal });
@@ -188,7 +188,7 @@ function listen(port: number, script: EngineScript): void {
   }).listen(port, '127.0.0.1', () => spam(script.spamMb ?? 0));
 }
 
-/** A streamed answer of two words; `breaks`: the engine ends after the first one. */
+/** A streamed response of two words; `breaks`: the engine ends after the first one. */
 function chat(response: ServerResponse, breaks: boolean): void {
   const chunk = (delta: object, finish: string | null, more: object = {}): string =>
     `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }], ...more })}\n\n`;
@@ -201,7 +201,9 @@ function chat(response: ServerResponse, breaks: boolean): void {
   response.end(`${chunk({ content: ' two' }, 'stop', { usage })}data: [DONE]\n\n`);
 }
 
-/** Writes as fast as the pipe takes it, and says on standard output when all of it went through. */
+/**
+ * Writes as fast as the pipe accepts it, and reports on standard output when all of it is written.
+ */
 function spam(mb: number): void {
   if (mb === 0) return;
   const chunk = `${'x'.repeat(1023)}\n`.repeat(1024);

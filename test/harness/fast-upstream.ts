@@ -41,7 +41,10 @@ function serve(socket: Socket): void {
   });
 }
 
-/** Past the last byte of the first request; 0 when there is no whole one. Chunked bodies end at their last chunk. */
+/**
+ * Past the last byte of the first request; 0 when there is no complete one. Chunked bodies end at
+ * their last chunk.
+ */
 function endOfRequest(bytes: Buffer): number {
   if (bytes.length === 0) return 0;
   const head = bytes.indexOf('\r\n\r\n');

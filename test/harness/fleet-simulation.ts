@@ -9,7 +9,7 @@ import { everyone } from '../../src/slots/scheduler/queue.ts';
 import type { Replica, SlotConfig } from '../../src/slots/scheduler/state.ts';
 import { type FleetState, occupiedMb } from '../../src/slots/scheduler/vram.ts';
 
-/** A request from its question to its answer. */
+/** A request from its arrival to its result. */
 interface Asked {
   readonly slot: number;
   readonly id: number;
@@ -18,7 +18,7 @@ interface Asked {
   epoch: number | null;
 }
 
-/** An engine as it is, whatever the reducer believes of it. */
+/** An engine as it really is, independent of the reducer's state. */
 interface Run {
   readonly slot: number;
   readonly replica: number;
@@ -32,7 +32,7 @@ interface Run {
   turning: 'asleep' | 'awake' | null;
   told: boolean;
   ended: boolean;
-  /** Gone, and its memory comes back at the latest then. */
+  /** Ended, and its memory is free by then at the latest. */
   reclaimedByMs: number | null;
 }
 
@@ -52,14 +52,15 @@ export type EngineAct =
   | 'reclaim'
   | 'speak';
 
-/** Throws with `words` unless `holds`: node:assert is too slow for millions of claims. */
+/** Throws with `words` unless `holds`: node:assert is too slow for millions of checks. */
 export function claim(holds: boolean, words: string): asserts holds {
   if (!holds) throw new Error(words);
 }
 
 /**
- * A fleet, its clients, its engines and the memory of its GPUs. An engine does only what one can do (`gone` comes after it was told
- * to go), and everything that the reducer answers is checked as it comes, against what really is.
+ * A fleet, its clients, its engines and the memory of its GPUs. An engine does only what a real one
+ * can do (`gone` follows an order to stop), and every output of the reducer is checked as it
+ * arrives against the real state.
  */
 export class FleetSimulation {
   fleet: FleetState = emptyFleet;
@@ -97,7 +98,10 @@ export class FleetSimulation {
     if (gone !== undefined) this.happen({ slot: gone.slot, kind: 'leave', id: gone.id, unreachable });
   }
 
-  /** Time passes, not by whole milliseconds; with `toWake` to the very moment for which the fleet asked. */
+  /**
+   * Advances time, not by whole milliseconds; with `toWake` exactly to the moment that the fleet
+   * requested.
+   */
   pass(ms: number, toWake: boolean): void {
     const wakeMs = this.#wakeAtMs;
     this.nowMs = toWake && wakeMs !== Number.POSITIVE_INFINITY ? wakeMs : this.nowMs + ms * 1.000_123;
@@ -134,7 +138,7 @@ export class FleetSimulation {
     }
   }
 
-  /** A report of a start of before, or of none: it must change nothing at all. */
+  /** A report of an earlier start, or of none: it must change nothing at all. */
   late(slot: number, epoch: number, kind: 'gone' | 'exited' | 'probed' | 'slept' | 'reclaimed'): void {
     const member = this.fleet.members.get(slot);
     if (member === undefined || this.runs.some((run) => run.slot === slot && run.epoch === epoch)) return;
@@ -157,7 +161,10 @@ export class FleetSimulation {
     this.#check();
   }
 
-  /** Nobody comes any more, leases end, engines do what they are told, and come up or never do: everybody is answered. */
+  /**
+   * No more requests arrive, leases end, engines follow their orders, and start or never do: every
+   * request gets a response.
+   */
   conclude(comesUp: boolean): void {
     let idle = 0;
     for (let turns = 0; this.asked.length > 0; turns += 1) {
@@ -168,7 +175,7 @@ export class FleetSimulation {
         for (const act of ['spawn', comesUp ? 'ready' : 'not yet', 'warm', 'turn', 'end', 'reclaim'] as const)
           this.engine(n, act);
       if (this.asked.length === 0) return;
-      // Real time looks at the fleet when the fleet asked for it, and not otherwise.
+      // Real time reaches the fleet when the fleet requested it, and not otherwise.
       const sleepsOn = this.#wakeAtMs === Number.POSITIVE_INFINITY;
       idle = sleepsOn && leased < 0 ? idle + 1 : 0;
       claim(idle < 5, 'somebody waits, and nothing will ever happen');
@@ -178,7 +185,7 @@ export class FleetSimulation {
 
   #end(run: Run): void {
     const config = this.fleet.members.get(run.slot)?.config;
-    // Its memory may come back later than its processes end, where somebody looks.
+    // Its memory may be freed later than its processes end, where it is measured.
     if (config !== undefined && config.reclaimMs > 0 && config.vramMb > 0)
       run.reclaimedByMs = this.nowMs + config.reclaimMs;
     else this.#forget(run);
@@ -325,7 +332,10 @@ export class FleetSimulation {
     }
   }
 
-  /** Somebody wants memory, and those who have it rest: then the fleet looks at the clock when the last residency is over. */
+  /**
+   * A slot waits for memory whose owners are idle: then the fleet wakes when the last residency is
+   * over.
+   */
   #checkProgress(): void {
     let isWanted = false;
     let freeMs = Number.NEGATIVE_INFINITY;

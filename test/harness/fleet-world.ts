@@ -2,7 +2,7 @@ import { reduce, type TimedFleetEvent } from '../../src/slots/scheduler/fleet.ts
 import type { SlotConfig, SlotEffect, SlotState, TimedSlotEvent } from '../../src/slots/scheduler/state.ts';
 import type { FleetState } from '../../src/slots/scheduler/vram.ts';
 
-/** What a slot decides by, with whatever can be switched off switched off. */
+/** The settings of a slot, with everything optional disabled. */
 export function slotConfig(more: Partial<SlotConfig> = {}): SlotConfig {
   return {
     external: false,

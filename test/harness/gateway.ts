@@ -35,7 +35,7 @@ export interface TestGateway {
   readonly config: Config;
   /** What was logged, parsed. */
   readonly logged: Record<string, unknown>[];
-  /** An account with credit in won (10,000 unless told) and an inference key. */
+  /** An account with credit in won (10,000 by default) and an inference key. */
   account(options?: AccountOptions): Promise<TestAccount>;
   /** Sends a request; `key` becomes the bearer token, an object body becomes JSON. */
   send(method: string, path: string, options?: SendOptions): Promise<Answered>;
@@ -43,7 +43,7 @@ export interface TestGateway {
   settled(): Promise<void>;
   /** The sum of all series of a metric; fails the test when there is no such metric. */
   metric(name: string): Promise<number>;
-  /** Stops the gateway and leaves its database and data directory for another one to take over. */
+  /** Stops the gateway and leaves its database and data directory for another one. */
   stop(): Promise<void>;
   close(): Promise<void>;
 }
@@ -96,19 +96,24 @@ export interface TestGatewayOptions {
   /** Members of naru.yaml laid over the test's own. */
   readonly config?: Readonly<Record<string, object>>;
   readonly clock?: TestClock;
-  /** Puts something between the gateway and its database: given the real address, returns the one to use. */
+  /**
+   * Inserts a proxy between the gateway and its database: given the real address, returns the one
+   * to use.
+   */
   readonly through?: (address: DatabaseAddress) => DatabaseAddress | Promise<DatabaseAddress>;
-  /** A gateway of before whose database and data directory this one takes over, as after a restart. */
+  /**
+   * An earlier gateway whose database and data directory this one takes over, as after a restart.
+   */
   readonly after?: TestGateway;
-  /** A database that is there already; whoever made it drops it. */
+  /** An existing database; its creator drops it. */
   readonly address?: DatabaseAddress;
-  /** A gateway whose database this one shares as another node, with a data directory of its own. */
+  /** A gateway whose database this one shares as another node, with its own data directory. */
   readonly beside?: TestGateway;
   /** The test makes it fail inside. Otherwise `close` throws when any request ended as an internal error (spec:conformance/19). */
   readonly expectsInternalErrors?: boolean;
 }
 
-/** What test models cost unless told otherwise: 1 won per prompt token, 2 per completion token. */
+/** The default prices of test models: 1 won per prompt token, 2 per completion token. */
 export const testPrice = { prompt: 1, completion: 2, currency: 'KRW', per: 'token' };
 export const providerKey = 'provider-secret-0123456789abcdef';
 
@@ -225,7 +230,10 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   };
 }
 
-/** A request that ends as an internal error is a defect, whatever the test looks at (spec:conformance/19). */
+/**
+ * A request that ends as an internal error is a defect, whatever the test checks
+ * (spec:conformance/19).
+ */
 function assertNoInternalErrors(logged: readonly Record<string, unknown>[]): void {
   const internal = logged.filter((line) => line['event'] === 'internal_error');
   if (internal.length === 0) return;

@@ -11,14 +11,14 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-/** What an API server does with one call instead of answering it well. */
+/** How an API server mishandles one call. */
 export type Fault =
   | { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
-  /** Carries it out, and answers, when this has come to pass. */
+  /** Executes it, and responds when this holds. */
   | { readonly after: Promise<unknown> }
   | 'hang'
   | 'drop'
-  /** Carries it out, and closes the connection without an answer. */
+  /** Executes it, and closes the connection without a response. */
   | 'lose';
 
 /** One call that the API server got. */
@@ -41,14 +41,14 @@ export interface KubeApi {
   readonly probes: readonly IncomingMessage[];
   /** The tokens that are let in. */
   tokens: string[];
-  /** What is wanted; null: there is no such Deployment. */
+  /** The requested scale; null: there is no such Deployment. */
   wanted: number | null;
-  /** The pods that there are: those wanted, unless the test says that they take their time. */
+  /** The existing pods: the requested ones, unless the test delays them. */
   running: number;
   lags: boolean;
-  /** Whether the pods answer their health probe. */
+  /** Whether the pods pass their health probe. */
   healthy: boolean;
-  /** For the calls to come, in order; null: none for this one. */
+  /** For the next calls, in order; null: none for this one. */
   readonly faults: (Fault | null)[];
   /** For every call, as long as it is set. */
   fault: Fault | null;
@@ -56,7 +56,7 @@ export interface KubeApi {
 
 export const kubePath = '/apis/apps/v1/namespaces/gpu/deployments/vllm/scale';
 
-/** Starts both on loopback ports, closed after the test. `dir` takes the certificate. */
+/** Starts both on loopback ports, closed after the test. `dir` gets the certificate. */
 export async function startKubeApi(t: TestContext, dir: string): Promise<KubeApi> {
   const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];

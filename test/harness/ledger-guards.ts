@@ -1,6 +1,6 @@
 import type { Sql } from '../../src/store/sql.ts';
 
-/** The tables whose rows the database keeps from being changed or removed, by trigger. */
+/** The tables whose rows the database protects from changes and removal by trigger. */
 const guarded = [
   'account_balance',
   'app_usage_day',
@@ -16,13 +16,16 @@ const guarded = [
   'quarantined_settlement',
 ];
 
-/** Lifts the guards of the books until the transaction ends, as somebody could who may change the schema. Returns nothing. */
+/**
+ * Disables the triggers of the ledger until the transaction ends, as an attacker with schema rights
+ * could. Returns nothing.
+ */
 export const liftGuards = guarded.map((table) => `ALTER TABLE ${table} DISABLE TRIGGER USER`).join('; ');
 
-/** Puts the guards back. */
+/** Enables the triggers again. */
 const restoreGuards = guarded.map((table) => `ALTER TABLE ${table} ENABLE TRIGGER USER`).join('; ');
 
-/** Changes the books by hand, past the guards; `values` are those of the statement. */
+/** Changes the ledger directly, without the triggers; `values` are those of the statement. */
 export async function tamper(
   database: { transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> },
   statement: string,

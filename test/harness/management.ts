@@ -7,10 +7,10 @@ export interface Manager {
   list(query?: string): Promise<Answered>;
   create(body: unknown): Promise<Answered>;
   read(hash: string): Promise<Answered>;
-  /** A string is sent as it stands. */
+  /** A string is sent unchanged. */
   change(hash: string, body: unknown): Promise<Answered>;
   revoke(hash: string, body?: unknown): Promise<Answered>;
-  /** A new inference key, by way of the API. */
+  /** A new inference key, created through the API. */
   issue(body?: object): Promise<{ readonly key: string; readonly hash: string }>;
 }
 

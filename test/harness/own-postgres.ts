@@ -13,7 +13,10 @@ import type { DatabaseAddress } from '../../src/store/connection.ts';
 export interface OwnPostgres {
   /** Over its unix socket, without a password. */
   readonly address: DatabaseAddress;
-  /** Over TCP with a password and TLS that proves itself by `caFile`; over TCP nothing else is let in. */
+  /**
+   * Over TCP with a password and TLS whose CA is `caFile`; over TCP no other connection is
+   * accepted.
+   */
   readonly url: string;
   readonly password: string;
   readonly caFile: string;
@@ -26,7 +29,7 @@ export interface OwnPostgres {
   restart(change?: (data: string) => void): Promise<void>;
   /** Adds a standby that replicates asynchronously: a copy of the stopped server's data, which then streams. */
   addStandby(): Promise<Standby>;
-  /** Ends it at once for good, as a lost machine would: nothing more is sent to its standbys. */
+  /** Ends it at once and permanently, like a lost host: nothing more is sent to its standbys. */
   lose(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -34,10 +37,13 @@ export interface OwnPostgres {
 /** A server that replicates from another one. */
 export interface Standby {
   readonly address: DatabaseAddress;
-  /** Has it receive nothing more until `resume`; what was sent meanwhile is lost to it if it is promoted instead. */
+  /**
+   * Stops its replication until `resume`; what was sent meanwhile is lost to it if it is promoted
+   * instead.
+   */
   pause(): Promise<void>;
   resume(): void;
-  /** Makes it a primary server of its own. */
+  /** Promotes it to a separate primary server. */
   promote(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -55,8 +61,9 @@ export async function ownBinDir(folder: string): Promise<string> {
 }
 
 /**
- * Starts a throw-away server from the programs in `binDir`, as `postgres` or `nobody` where we are root. `locale` is initdb's
- * arguments about language, `settingsMore` is laid over the server's settings. Throws with what the server said.
+ * Starts a throw-away server from the programs in `binDir`, as `postgres` or `nobody` when we are
+ * root. `locale` is initdb's language arguments, `settingsMore` is merged over the server's
+ * settings. Throws with the server's output.
  */
 export async function startOwnPostgres(
   binDir: string,
@@ -143,7 +150,7 @@ export async function startOwnPostgres(
     at: DatabaseAddress,
   ): Promise<ChildProcess> => {
     const words = Object.entries(its).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    // Whoever ends before it takes it along.
+    // A caller that ends before it stops it too.
     const started = spawn(
       'setpriv',
       ['--pdeathsig', 'INT', ...become, '--', join(binDir, 'postgres'), '-D', dir, ...words],
@@ -173,7 +180,8 @@ export async function startOwnPostgres(
         child = await start();
         return;
       } catch (error) {
-        // Its processes end when they notice that their parent has, and hold the shared memory until then.
+        // Its processes exit when they notice that their parent has, and use the shared memory
+        // until then.
         if (performance.now() > untilMs || !/pre-existing shared memory/.test(String(error))) throw error;
       }
     }

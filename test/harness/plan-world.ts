@@ -7,7 +7,7 @@ import { type HealthStatus, type HealthView, noHealthData, well } from '../../sr
 import type { CompletionRequest } from '../../src/wire/chat.ts';
 import { parametersOf } from '../../src/wire/parameters.ts';
 
-/* Made-up catalogues, requests and states of health, for the laws of `plan`. */
+/* Generated catalogues, requests and health states, for the laws of `plan`. */
 
 const tags = ['a', 'b', 'c', 'vertex/us', 'vertex/eu'];
 
@@ -41,7 +41,7 @@ export const anyModels = fc.array(fc.array(anyCandidate, { minLength: 1, maxLeng
   minLength: 1,
   maxLength: 3,
 });
-/** Mostly absent: were everything asked for at once, nobody would be left to put in order. */
+/** Mostly absent: with every preference at once no candidate would be left to order. */
 const seldom = <T>(arbitrary: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
 const names = fc.array(fc.constantFrom(...tags, 'vertex', 'nobody'), { maxLength: 3 });

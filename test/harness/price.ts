@@ -1,7 +1,7 @@
 import { priceTextSql } from '../../src/store/digests.ts';
 import type { Sql } from '../../src/store/sql.ts';
 
-/** Rates of a price version that a test puts into the books by hand, pico-won. */
+/** Rates of a price version that a test inserts into the ledger directly, pico-won. */
 export interface HandPrice {
   readonly prompt?: bigint;
   readonly completion?: bigint;

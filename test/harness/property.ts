@@ -1,15 +1,18 @@
 import { assert, type IAsyncProperty, type IProperty, type Parameters } from 'fast-check';
 import { byTier, testSeed } from './tier.ts';
 
-/** What the quick tier draws at most; the full one draws as many as the property asks for. */
+/** The maximum runs of the quick tier; the full one runs as many as the property requests. */
 const maxQuickRuns = 200;
 
-/** Fails with the smallest counterexample unless the property holds of a hundred values, or as many as `runs` says. */
+/**
+ * Fails with the smallest counterexample unless the property holds for a hundred values, or as many
+ * as `runs` states.
+ */
 export function check<T>(holds: IProperty<T>, runs: Parameters<T> = {}): void {
   void assert(holds, byRun(runs));
 }
 
-/** The same for a property that takes time. */
+/** The same for an asynchronous property. */
 export async function checkAsync<T>(holds: IAsyncProperty<T>, runs: Parameters<T> = {}): Promise<void> {
   await assert(holds, byRun(runs));
 }

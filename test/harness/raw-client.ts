@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** One response as it came over a socket. */
+/** One response as received over a socket. */
 export interface RawAnswer {
   readonly status: number;
   /** Name in lower case and value of each header line, in order. */
@@ -42,7 +42,7 @@ export class RawClient {
     return this;
   }
 
-  /** Bytes that have arrived and belong to no answer yet. */
+  /** Bytes that have arrived and belong to no response yet. */
   get pending(): number {
     return this.#bytes.length;
   }
@@ -60,7 +60,9 @@ export class RawClient {
     }
   }
 
-  /** What has arrived and belongs to no answer yet; waits until there is something, or the end. */
+  /**
+   * What has arrived and belongs to no response yet; waits until there is something, or the end.
+   */
   async some(): Promise<string> {
     while (this.#bytes.length === 0 && !this.#ended) await this.#wake.promise;
     const text = this.#bytes.toString();
@@ -83,7 +85,10 @@ export class RawClient {
   }
 }
 
-/** Sends bytes on a connection of their own; all that was answered until the server closed or `count` answers were there. */
+/**
+ * Sends bytes on a separate connection; returns all responses until the server closed or `count`
+ * had arrived.
+ */
 export async function rawly(port: number, bytes: string | Buffer, count = 1): Promise<readonly RawAnswer[]> {
   const client = await RawClient.open(port);
   client.write(bytes);

@@ -2,7 +2,7 @@ import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id
 import { type Krw, krwToDecimal, krwToNumber } from '../../src/money/krw.ts';
 import type { TestAccount, TestGateway } from './gateway.ts';
 
-/** What the books say of one account, every amount as six-decimal won. */
+/** The ledger of one account, every amount as six-decimal won. */
 export interface Books {
   /** What every ledger entry of kind `usage` moved, oldest first. */
   readonly debits: readonly string[];
@@ -17,7 +17,10 @@ export interface Books {
   readonly records: readonly any[];
 }
 
-/** Reads the books after everything settled so far has reached the database, past the memory of the gateway. */
+/**
+ * Reads the ledger after everything settled so far has reached the database, bypassing the memory
+ * of the gateway.
+ */
 export async function booksOf(naru: TestGateway, account: TestAccount): Promise<Books> {
   await naru.settled();
   const entries = await Array.fromAsync(naru.operator.exportEntries(account.accountId));
@@ -44,7 +47,7 @@ export function numberOf(decimal: string): number {
   return krwToNumber(BigInt(decimal.replace('.', '')) as Krw);
 }
 
-/** Every row of every table as text: to look for what must not be there. */
+/** Every row of every table as text: to search for what must not be stored. */
 export async function dumpOf(naru: TestGateway): Promise<string> {
   await naru.settled();
   const tables = await naru.database.query<{ name: string }>(

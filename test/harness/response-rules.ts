@@ -23,7 +23,7 @@ export const errorPairs: ReadonlySet<string> = new Set([
 
 const retryable = new Set(['timeout', 'rate_limit_exceeded', 'server', 'provider_error', 'model_loading']);
 
-/** What holds of every response whatever it says (spec:conformance/1,2,11,256). */
+/** What holds for every response (spec:conformance/1,2,11,256). */
 export function assertCommonHeaders({ headers }: Pick<Answered, 'headers'>): void {
   assert.equal(headers.get('x-service-currency'), 'KRW');
   assert.match(headers.get('x-service-request-id') ?? '', /^[A-Za-z0-9_-]{8,64}$/);
@@ -49,13 +49,16 @@ export function assertError(answered: Answered, status: number, errorType: strin
   assert.ok(errorPairs.has(`${status} ${errorType}`), `${status} ${errorType}`);
   const retryAfter = error.metadata.retry_after_sec;
   assert.equal(answered.headers.get('retry-after'), retryAfter === undefined ? null : String(retryAfter));
-  // Every candidate rejected the request itself: then the upstream's own sentence is there.
+  // Every candidate rejected the request itself: then the upstream's own message is included.
   const canHelp = retryable.has(errorType) && !('upstream_message' in error.metadata);
   assert.equal(answered.headers.get('x-should-retry'), canHelp ? null : 'false');
   return error.metadata;
 }
 
-/** Members that may be null anywhere in an answer; a null elsewhere makes a strict client throw (spec:compat/3.2). */
+/**
+ * Members that may be null anywhere in a response; a null elsewhere makes a strict client throw
+ * (spec:compat/3.2).
+ */
 const nullable = new Set([
   'content',
   'refusal',
@@ -68,7 +71,7 @@ const nullable = new Set([
 ]);
 const finishReasons = ['stop', 'length', 'tool_calls', 'content_filter', 'error'];
 
-/** Fails when a chat answer breaks a rule of spec:compat/3. */
+/** Fails when a chat response breaks a rule of spec:compat/3. */
 export function assertChatAnswer(answer: Json): void {
   assertEnvelope(answer, 'chat.completion');
   assertNulls(answer, '');
@@ -132,7 +135,10 @@ export function assertCompleteStream(events: readonly StreamEvent[]): Json {
   return chunks.at(-1);
 }
 
-/** Fails unless the events end as spec:errors/6 wants it of an error in a stream (spec:conformance/205-208); returns the error. */
+/**
+ * Fails unless the events end as spec:errors/6 requires for an error in a stream
+ * (spec:conformance/205-208); returns the error.
+ */
 export function assertBrokenStream(events: readonly StreamEvent[], pair: string): Json {
   assert.equal(events.at(-1)?.data, '[DONE]');
   assert.deepEqual(

@@ -5,8 +5,8 @@ import { errorShape } from '../../src/wire/shapes/error.ts';
 import { eventsOf } from './stream.ts';
 
 /**
- * Fails the test when a response is not what the API's document says: the shape of its route's answer, of its events, or of an
- * error. Every answer that a test gets goes through here.
+ * Fails the test when a response violates the API's document: the shape of its route's response, of
+ * its events, or of an error. Every response that a test gets is checked here.
  */
 export function assertDocumented(
   table: RouteTable,

@@ -17,7 +17,7 @@ export class TestClock implements Clock {
     return systemClock.after(delayMs, task);
   }
 
-  /** Makes it this instant; it goes on from there. */
+  /** Sets it to this instant, from which it continues. */
   set(instant: string): void {
     this.#offsetMs = Date.parse(instant) - systemClock.now();
   }

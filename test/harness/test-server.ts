@@ -15,7 +15,7 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** Starts a real embedded server in a folder of its own; `say` is told what takes time. */
+/** Starts a real embedded server in its own folder; `say` gets the slow steps. */
 export async function startTestServer(say: (line: string) => void): Promise<TestServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-tests-'));
   chmodSync(dataDir, 0o755);
@@ -42,7 +42,7 @@ export async function startTestServer(say: (line: string) => void): Promise<Test
   }
 }
 
-/** Makes the template of the tests' databases, anew. */
+/** Creates the template of the tests' databases again. */
 export async function createTemplate(connection: DatabaseAddress): Promise<void> {
   await dropTemplate(connection);
   await asAdmin(connection, `CREATE DATABASE ${templateDatabase}`);
@@ -51,7 +51,7 @@ export async function createTemplate(connection: DatabaseAddress): Promise<void>
   await template.close();
 }
 
-/** Removes it again, from a server that is there to stay. */
+/** Removes it again, from a server that continues to run. */
 export async function dropTemplate(connection: DatabaseAddress): Promise<void> {
   await asAdmin(connection, `DROP DATABASE IF EXISTS ${templateDatabase}`);
 }

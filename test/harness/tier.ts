@@ -26,7 +26,10 @@ export function sample<T>(all: readonly T[], count: number): readonly T[] {
   return isFull ? all : spread(all, count);
 }
 
-/** `count` members, evenly spread: the first and the last are among them, and what lies between follows from the seed. */
+/**
+ * `count` members, evenly spread: the first and the last are included, and those between follow
+ * from the seed.
+ */
 export function spread<T>(all: readonly T[], count: number): readonly T[] {
   if (all.length <= count) return all;
   if (count < 2) return all.slice(0, count);

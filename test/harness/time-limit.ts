@@ -4,8 +4,8 @@ import { availableParallelism, loadavg } from 'node:os';
 const mostTimes = 20;
 
 /**
- * The limit of a promise about time that a test measures: `limitMs` while every process has a core, and as much longer as more of them
- * share one now. Beside a load a test then measures Naru and not the luck of the machine.
+ * The limit of a measured time: `limitMs` while every process has a core, and proportionally longer
+ * as more of them share one. Under load a test then measures Naru and not the host.
  */
 export function patient(limitMs: number): number {
   return limitMs * Math.min(mostTimes, Math.max(1, wanting() / availableParallelism()));

@@ -1,15 +1,20 @@
 /**
- * One move of a scripted response. A `send` is one write; two turns of the event loop follow it, so that a client in
- * the same process gets it as a read of its own.
+ * One action of a scripted response. A `send` is one write; two turns of the event loop follow it,
+ * so that a client in the same process gets it as a separate read.
  */
 export type Act =
   | { readonly act: 'send'; readonly bytes: Buffer }
   | { readonly act: 'wait'; readonly waitMs: number }
   | { readonly act: 'hold'; readonly gate: Gate }
-  /** How the response ends when not by keeping the connection alive; `never` says nothing more until the peer goes. */
+  /**
+   * How the response ends when not by keeping the connection alive; `never` stays silent until the
+   * peer disconnects.
+   */
   | { readonly act: 'end'; readonly by: Ending };
 
-/** `fin` closes properly, `rst` resets, `never` stays open and silent until the peer hangs up. */
+/**
+ * `fin` closes properly, `rst` resets, `never` stays open and silent until the peer disconnects.
+ */
 export type Ending = 'fin' | 'rst' | 'never';
 
 /** A whole response as acts, and how many of its first bytes are the head (status line to blank line). */
@@ -19,12 +24,15 @@ export interface Rendered {
 }
 
 /**
- * A place in the bytes of a response, head included: from the front (0 is before the first byte), from the back when
- * negative, or `head`, just behind the blank line.
+ * A position in the bytes of a response, head included: from the front (0 is before the first
+ * byte), from the back when negative, or `head`, just behind the blank line.
  */
 export type Place = number | 'head';
 
-/** A point at which the upstream waits until the test says go. Opening early is fine; it stays open. */
+/**
+ * A point at which the upstream waits until the test opens it. Opening early is fine; it stays
+ * open.
+ */
 export interface Gate {
   /** Lets the upstream go on. */
   open(): void;
@@ -59,13 +67,13 @@ export function cut(rendered: Rendered, place: Place, by: Ending): Rendered {
   return { ...rendered, acts: [...before, { act: 'end', by }] };
 }
 
-/** The response with `extra` done at `place`. */
+/** The response with `extra` inserted at `place`. */
 export function insert(rendered: Rendered, place: Place, extra: Act): Rendered {
   const { before, after } = divide(rendered.acts, offsetOf(rendered, place));
   return { ...rendered, acts: [...before, extra, ...after] };
 }
 
-/** The response with its writes divided at the places given, each part a write of its own. */
+/** The response with its writes split at the given positions, each part a separate write. */
 export function split(rendered: Rendered, places: readonly Place[]): Rendered {
   let acts = rendered.acts;
   for (const place of places) {
@@ -89,7 +97,7 @@ export function drip(rendered: Rendered, size: number, waitMs: number): Rendered
   return { ...rendered, acts };
 }
 
-/** The response with neighbouring writes made one, so that chunks arrive together. */
+/** The response with neighbouring writes merged, so that chunks arrive together. */
 export function join(rendered: Rendered): Rendered {
   const acts: Act[] = [];
   for (const act of rendered.acts) {
@@ -100,7 +108,10 @@ export function join(rendered: Rendered): Rendered {
   return { ...rendered, acts };
 }
 
-/** Throws when the response has no such place, since a test would otherwise pass without its fault. */
+/**
+ * Throws when the response has no such position, since a test would otherwise pass without its
+ * fault.
+ */
 function offsetOf(rendered: Rendered, place: Place): number {
   const total = bytesOf(rendered.acts).length;
   const offset = place === 'head' ? rendered.headBytes : place < 0 ? total + place : place;
@@ -108,7 +119,7 @@ function offsetOf(rendered: Rendered, place: Place): number {
   return offset;
 }
 
-/** Everything that happens at the offset itself (waits, gates) stands behind the cut. */
+/** Everything at the offset itself (waits, gates) comes after the cut. */
 function divide(acts: readonly Act[], offset: number): { before: Act[]; after: Act[] } {
   const before: Act[] = [];
   const after: Act[] = [];

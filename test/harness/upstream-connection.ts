@@ -11,13 +11,13 @@ interface Ended {
   /** `answered` to the last byte, `cut` by the script, `aborted` by the client, or `stopped` with the upstream. */
   readonly how: 'answered' | 'cut' | 'aborted' | 'stopped';
   readonly atMs: number;
-  /** Bytes of the response that were handed to the kernel. */
+  /** Bytes of the response that were passed to the kernel. */
   readonly sentBytes: number;
 }
 
 /** One request as the upstream saw it. `body` and `raw` are empty until it has been read. */
 export interface Received extends Asked {
-  /** Which connection it came on, 1 for the first. */
+  /** The number of its connection, 1 for the first. */
   readonly connection: number;
   /** When its head was complete, monotonic. */
   readonly atMs: number;
@@ -25,9 +25,11 @@ export interface Received extends Asked {
   header(name: string): string | null;
   /** Settles in every case, at the latest when the upstream closes. */
   readonly ended: Promise<Ended>;
-  /** Resolves with the time when the client hangs up before the response has ended; else never. */
+  /**
+   * Resolves with the time when the client disconnects before the response has ended; else never.
+   */
   readonly aborted: Promise<number>;
-  /** The same, to look at: null as long as it has not happened. */
+  /** The same as a value: null until it happens. */
   readonly abortedAtMs: number | null;
 }
 
@@ -42,7 +44,7 @@ export interface HangUp {
 export interface Script {
   readonly clock: Clock;
   readonly connection: number;
-  /** Takes note of the request and says which number it has. */
+  /** Records the request and returns its number. */
   arrived(received: Received): number;
   answering(received: Received): void;
   hungUp(hangUp: HangUp): void;

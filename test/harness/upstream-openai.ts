@@ -10,27 +10,36 @@ export interface Asked extends RequestHead {
   readonly raw: Buffer;
 }
 
-/** One thing in a stream: a string is content, a gate waits for the test, the others say what they are. */
+/**
+ * One item of a stream: a string is content, a gate waits for the test, the others are
+ * self-describing.
+ */
 export type Piece =
   | string
   | Gate
   | { readonly waitMs: number }
   | { readonly reasoning: string }
-  /** A chat delta as it stands. */
+  /** A raw chat delta. */
   | { readonly delta: object }
-  /** A chunk as it stands. */
+  /** A raw chunk. */
   | { readonly chunk: unknown }
-  /** A `data:` line as it stands, JSON or not. */
+  /** A raw `data:` line, JSON or not. */
   | { readonly data: string }
   | { readonly comment: string }
   /** Bytes outside any frame. */
   | { readonly raw: string | Uint8Array };
 
-/** How an answer departs from the ordinary. Everything absent is as a well-behaved provider would have it. */
+/**
+ * How a response differs from the ordinary one. An absent member is as a well-behaved provider
+ * would send it.
+ */
 export interface AnswerOptions {
   /** Verbatim; null leaves it out. Default 10 prompt and 5 completion tokens. */
   readonly usage?: unknown;
-  /** Stream: a chunk of its own when asked for by `stream_options` (default), always, or on the finish chunk. */
+  /**
+   * Stream: a separate chunk when requested by `stream_options` (default), always, or on the finish
+   * chunk.
+   */
   readonly usageOn?: 'asked' | 'always' | 'finish';
   /** Default `stop`, or `tool_calls` when there are some; null for none (a stream then has no finish chunk). */
   readonly finish?: string | null;
@@ -38,12 +47,12 @@ export interface AnswerOptions {
   readonly reasoning?: string;
   readonly toolCalls?: readonly object[];
   readonly logprobs?: unknown;
-  /** Members laid over the answer, or over every chunk; undefined ones vanish. */
+  /** Members merged over the response, or over every chunk; undefined ones are removed. */
   readonly over?: object;
   /** Stream: a bare role chunk first (default true), `[DONE]` last (default true). */
   readonly role?: boolean;
   readonly done?: boolean;
-  /** Stream: how lines end (default LF), and whether a byte order mark comes first. */
+  /** Stream: the line endings (default LF), and whether a byte order mark is first. */
   readonly newline?: '\n' | '\r\n' | '\r';
   readonly bom?: boolean;
   readonly status?: number;
@@ -53,7 +62,7 @@ export interface AnswerOptions {
   readonly framing?: 'length' | 'chunked' | 'close' | { readonly length: number };
 }
 
-/** The instant all answers claim to be created at: 2026-11-21T00:00:00Z, in seconds. */
+/** The creation instant of all responses: 2026-11-21T00:00:00Z, in seconds. */
 const CREATED = 1_795_219_200;
 
 /** A usage object of the OpenAI dialect; `extra` is laid over it. */
@@ -62,7 +71,7 @@ export function usage(promptTokens: number, completionTokens: number, extra: obj
   return { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: total, ...extra };
 }
 
-/** A whole answer in the dialect of the path asked (chat completions or completions). */
+/** A JSON response in the dialect of the requested path (chat completions or completions). */
 export function wholeAnswer(asked: Asked, content: string | null, options: AnswerOptions): Rendered {
   const counted = options.usage === undefined ? usage(10, 5) : options.usage;
   const answer = {
@@ -74,7 +83,7 @@ export function wholeAnswer(asked: Asked, content: string | null, options: Answe
   return respond(options, 'application/json', [{ act: 'send', bytes: Buffer.from(JSON.stringify(answer)) }]);
 }
 
-/** A streamed answer in the dialect of the path asked, one write an event. */
+/** A streamed response in the dialect of the requested path, one write an event. */
 export function streamedAnswer(asked: Asked, pieces: readonly Piece[], options: AnswerOptions): Rendered {
   const counted = options.usage === undefined ? usage(10, 5) : options.usage;
   const finish = options.finish === undefined ? 'stop' : options.finish;

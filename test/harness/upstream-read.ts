@@ -1,4 +1,4 @@
-/** A request as it came over the wire, before anything is made of it. */
+/** A request as received over the wire, before decoding. */
 export interface RequestHead {
   readonly method: string;
   /** The request target as sent. */
@@ -7,7 +7,7 @@ export interface RequestHead {
   readonly headers: readonly (readonly [string, string])[];
 }
 
-/** What the reader has found: a head as soon as it is whole, then the body as soon as that is. */
+/** The reader's events: a head as soon as it is complete, then the body as soon as that is. */
 export type ReadEvent =
   | { readonly kind: 'head'; readonly head: RequestHead }
   | { readonly kind: 'body'; readonly raw: Buffer };
@@ -86,7 +86,7 @@ export class RequestReader {
   }
 }
 
-/** The first value of a header, whatever its case; null when absent. */
+/** The first value of a header, case-insensitive; null when absent. */
 export function headerOf(headers: RequestHead['headers'], name: string): string | null {
   return headers.find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1] ?? null;
 }

@@ -22,10 +22,10 @@ import {
   wholeAnswer,
 } from './upstream-openai.ts';
 
-/** A scripted response. Immutable: each method gives a new one with one thing changed. */
+/** A scripted response. Immutable: each method returns a new one with one change. */
 export class Reply {
   readonly #make: (asked: Asked) => Rendered;
-  /** Answers as soon as the head of the request is in, whatever becomes of its body. */
+  /** Responds as soon as the head of the request has arrived, whatever happens to its body. */
   readonly early: boolean;
   /** Closes the connection without a byte: on a connection that was used before, a client may send its request again. */
   readonly drops: boolean;
@@ -36,7 +36,7 @@ export class Reply {
     this.drops = drops;
   }
 
-  /** The acts for one request. Throws when a place lies outside the response. */
+  /** The actions for one request. Throws when a position is outside the response. */
   render(asked: Asked): Rendered {
     return this.#make(asked);
   }
@@ -46,7 +46,9 @@ export class Reply {
     return bytesOf(this.#make({ n: 1, method: 'POST', path, headers: [], body, raw: Buffer.alloc(0) }).acts);
   }
 
-  /** Only the bytes before `place`, then closed (`fin`), reset (`rst`) or silent for ever (`never`). */
+  /**
+   * Only the bytes before `place`, then closed (`fin`), reset (`rst`) or silent forever (`never`).
+   */
   cutAt(place: Place, by: Ending = 'fin'): Reply {
     return this.#with((rendered) => cut(rendered, place, by));
   }
@@ -61,7 +63,7 @@ export class Reply {
     return this.#with((rendered) => insert(rendered, place, { act: 'wait', waitMs }));
   }
 
-  /** A new write begins at each place. */
+  /** A new write begins at each position. */
   splitAt(...places: readonly Place[]): Reply {
     return this.#with((rendered) => split(rendered, places));
   }
@@ -76,7 +78,7 @@ export class Reply {
     return this.#with((rendered) => drip(rendered, size, waitMs));
   }
 
-  /** Neighbouring writes made one: chunks that arrive together. */
+  /** Neighbouring writes merged: chunks that arrive together. */
   joined(): Reply {
     return this.#with(join);
   }
@@ -96,21 +98,26 @@ export class Reply {
   }
 }
 
-/** Builders of replies. Each serves both chat completions and completions: the path that was asked decides. */
+/**
+ * Builders of replies. Each serves both chat completions and completions, by the requested path.
+ */
 export const reply = {
-  /** The content, streamed if the request asks for it, else whole. A string is streamed word by word. */
+  /**
+   * The content, streamed if the request asks for it, else as JSON. A string is streamed word by
+   * word.
+   */
   chat(content: string | readonly Piece[], options: AnswerOptions = {}): Reply {
     return new Reply((asked) => adaptive(asked, content, options));
   },
-  /** A whole answer, whatever was asked. */
+  /** A JSON response for any request. */
   whole(content: string | null, options: AnswerOptions = {}): Reply {
     return new Reply((asked) => wholeAnswer(asked, content, options));
   },
-  /** A stream, whatever was asked. */
+  /** A stream for any request. */
   stream(pieces: readonly Piece[], options: AnswerOptions = {}): Reply {
     return new Reply((asked) => streamedAnswer(asked, pieces, options));
   },
-  /** Answers with the JSON of what it received: `method`, `path`, `headers`, `body`. */
+  /** Responds with the JSON of what it received: `method`, `path`, `headers`, `body`. */
   echo(options: AnswerOptions = {}): Reply {
     return new Reply((asked) => {
       const { method, path, headers, body } = asked;
@@ -148,17 +155,17 @@ export const reply = {
     ];
     return new Reply(() => ({ acts, headBytes: 0 }));
   },
-  /** Takes the request and never says a byte. */
+  /** Reads the request and never sends a byte. */
   hang(): Reply {
     return new Reply(() => ({ acts: [{ act: 'end', by: 'never' }], headBytes: 0 }));
   },
-  /** Takes the request and closes (`fin`) or resets (`rst`) without a byte. */
+  /** Reads the request and closes (`fin`) or resets (`rst`) without a byte. */
   drop(by: Ending = 'fin'): Reply {
     return new Reply(() => ({ acts: [{ act: 'end', by }], headBytes: 0 }), { drops: true });
   },
 };
 
-/** Pieces that take more than a word to write. */
+/** Items with more than one member. */
 export const piece = {
   /** An error inside the stream, as the OpenAI dialect has it. */
   error(code: number | string, message: string): Piece {
@@ -172,7 +179,7 @@ export const piece = {
   },
 };
 
-/** Usage that no bill can rest on, by what is wrong with it (spec:money/4.9). `null` is none at all. */
+/** Usage that cannot be billed, by its fault (spec:money/4.9). `null` is none at all. */
 export const oddUsages: Readonly<Record<string, unknown>> = {
   none: null,
   empty: {},

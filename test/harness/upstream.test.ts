@@ -203,7 +203,10 @@ describe('the scripted upstream', { timeout: 20_000 }, () => {
   });
 });
 
-/** One request over a socket of its own; what came back until the other side ended or the length it named was there. */
+/**
+ * One request over its own socket; returns what arrived until the other side ended or the stated
+ * length was complete.
+ */
 async function rawExchange(port: number, body: string, reads: Buffer[] = []): Promise<Buffer> {
   const socket = connect(port, '127.0.0.1');
   const done = Promise.withResolvers<void>();

@@ -10,7 +10,7 @@ export interface Upstream {
   /** The base URL to configure, `http://127.0.0.1:PORT/v1`. */
   readonly url: string;
   readonly port: number;
-  /** Requests in the order their heads came. */
+  /** Requests in the order their heads arrived. */
   readonly requests: readonly Received[];
   /** Connections now open, and all there have been. */
   readonly openSockets: number;
@@ -19,7 +19,7 @@ export interface Upstream {
   readonly hangUps: readonly HangUp[];
   /** What the client did against HTTP. Empty unless it is broken. */
   readonly faults: readonly string[];
-  /** Replies for the requests to come, in order, before anything that `always` or `answer` would say. */
+  /** Replies for the next requests, in order, before those of `always` or `answer`. */
   next(...replies: readonly Reply[]): void;
   /** The reply when none is queued; it replaces `answer` and the earlier `always`. */
   always(one: Reply): void;
@@ -29,11 +29,11 @@ export interface Upstream {
   readonly unused: number;
   /** The n-th request (from 1) once its reply begins; rejects when the upstream closes first. */
   request(n: number): Promise<Received>;
-  /** Drops all connections, hanging answers included, and the port. */
+  /** Drops all connections, pending responses included, and the port. */
   close(): Promise<void>;
 }
 
-/** Starts an upstream that answers `Hello from upstream.`, streamed when asked, until told otherwise. */
+/** Starts an upstream that responds `Hello from upstream.`, streamed on request, by default. */
 export async function startUpstream(options: { readonly clock?: Clock } = {}): Promise<Upstream> {
   const clock = options.clock ?? systemClock;
   const queue: Reply[] = [];
@@ -66,8 +66,8 @@ export async function startUpstream(options: { readonly clock?: Clock } = {}): P
       reply: (asked) => {
         const queued = queue.shift();
         const isReused = requests.filter((request) => request.connection === connection).length > 1;
-        // A request that a stale connection lost comes again on a fresh one, and is dropped there too. What does not come from the queue
-        // is chosen for it again.
+        // A request that a stale connection lost is repeated on a new one, and is dropped there
+        // too. A reply that is not from the queue is chosen for it again.
         if (queued?.drops && isReused) queue.unshift(queued);
         return queued ?? standing ?? choose(asked);
       },
@@ -80,7 +80,7 @@ export async function startUpstream(options: { readonly clock?: Clock } = {}): P
 
   function wait(n: number): PromiseWithResolvers<Received> {
     const known = waiting.get(n) ?? Promise.withResolvers<Received>();
-    known.promise.catch(() => {}); // closing rejects it also when nobody asked
+    known.promise.catch(() => {}); // Closing rejects it also without a waiting caller.
     waiting.set(n, known);
     return known;
   }

@@ -14,14 +14,14 @@ const dialects: Readonly<Record<Wire['dialect'], Dialect>> = {
   google: googleDialect(access),
   bedrock: bedrockDialect({ ...access, apiKey: '', ...aws }),
 };
-/** What is asked for a stream. */
+/** The options of a streamed request. */
 export const streamPaths: Readonly<Record<Wire['dialect'], string>> = {
   anthropic: '/messages',
   google: '/models/m:streamGenerateContent?alt=sse',
   bedrock: '/model/m/converse-stream',
 };
 
-/** What a stream came to. */
+/** The result of a stream. */
 export interface Told {
   readonly text: string;
   readonly reasoning: string;
@@ -34,7 +34,7 @@ export interface Told {
   readonly failed: string | null;
 }
 
-/** A streamed request to the wire's dialect, which nobody sends. */
+/** A streamed request to the wire's dialect, which is never sent. */
 export async function begin(wire: Wire): Promise<UpstreamCodec> {
   const ask = parseCompletionRequest('chat', Buffer.from(JSON.stringify(body)), null);
   const to = {
@@ -48,7 +48,10 @@ export async function begin(wire: Wire): Promise<UpstreamCodec> {
   return dialects[wire.dialect].encode(ask, to);
 }
 
-/** Lets the dialect hear these bytes, each piece by itself; `broken` is why there are no more, null that they end. */
+/**
+ * Passes these bytes to the dialect, each piece separately; `broken` is why there are no more, null
+ * for a regular end.
+ */
 export async function listen(
   wire: Wire,
   pieces: readonly Buffer[],
@@ -94,7 +97,7 @@ function sumOf(chunks: readonly AnswerChunk[]): Omit<Told, 'done' | 'failed'> {
   };
 }
 
-/** The bytes of a streamed answer, without HTTP around them. */
+/** The bytes of a streamed response, without HTTP around them. */
 export function streamOf(wire: Wire, answer: WireAnswer): Buffer {
   return unframed(wire.says(answer).bytes({ stream: true, model: wire.model }, streamPaths[wire.dialect]));
 }

@@ -18,11 +18,11 @@ interface Call {
   readonly function: { name: string; arguments: string };
 }
 
-/** What a client makes of an answer, the same for a whole and a streamed one. */
+/** A client's view of a response, the same for JSON and streams. */
 export interface Understood {
   readonly text: string;
   readonly reasoning: string;
-  /** As they came: in pieces when streamed. */
+  /** As received: in pieces when streamed. */
   readonly details: readonly Readonly<Record<string, unknown>>[];
   readonly calls: readonly Call[];
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into usage as a client would.
@@ -30,7 +30,7 @@ export interface Understood {
   readonly choice: { readonly finish_reason: string; readonly native_finish_reason: string };
 }
 
-/** Asks the world's model. Fails unless the answer is a complete one. */
+/** Sends a request to the world's model. Fails unless the response is complete. */
 export async function askWire(
   world: WireWorld,
   key: string,

@@ -8,10 +8,10 @@ import { googleWire } from './wire-google.ts';
 /** Every wire format that is not OpenAI's. */
 export const wires: readonly Wire[] = [anthropicWire, googleWire, bedrockWire];
 
-/** The model that tests ask for. */
+/** The model of the tests. */
 export const wireModel = 'test/other';
 
-/** A gateway with one upstream that speaks a wire format. */
+/** A gateway with one upstream of a wire format. */
 export interface WireWorld {
   readonly naru: TestGateway;
   readonly upstream: Upstream;

@@ -1,6 +1,6 @@
 import type { Reply } from './upstream-reply.ts';
 
-/** One block of an answer, cut into the pieces in which it streams. */
+/** One block of a response, cut into the pieces in which it streams. */
 export type WireBlock =
   | { readonly text: readonly string[]; readonly signature?: string }
   | { readonly thought: readonly string[]; readonly signature?: string }
@@ -11,7 +11,9 @@ export type WireBlock =
       readonly signature?: string;
     };
 
-/** An answer of any upstream that is not OpenAI's, told so that each wire format can say it. */
+/**
+ * A response of any upstream other than OpenAI's, described so that each wire format can encode it.
+ */
 export interface WireAnswer {
   readonly blocks: readonly WireBlock[];
   readonly stop?: 'end' | 'length' | 'tools' | 'filter';
@@ -27,7 +29,7 @@ export interface WireUsage {
   readonly cacheWrite?: number;
 }
 
-/** A wire format: what an upstream that speaks it sends. */
+/** A wire format: what its upstream sends. */
 export interface Wire {
   readonly dialect: 'anthropic' | 'google' | 'bedrock';
   /** A model's name there, one that thinks. */
@@ -36,11 +38,11 @@ export interface Wire {
   provider(origin: string): Readonly<Record<string, unknown>>;
   /** The texts of those credentials. */
   readonly secrets: readonly string[];
-  /** The answer, whole or streamed as it is asked. */
+  /** The response, JSON or streamed as requested. */
   says(answer: WireAnswer): Reply;
-  /** A refusal in the format's own words. */
+  /** A rejection in the wire format. */
   refuses(status: number, message: string, headers?: Readonly<Record<string, string>>): Reply;
-  /** A stream that says an overload or a throttling after these blocks. */
+  /** A stream that reports an overload or a throttling after these blocks. */
   breaks(blocks: readonly WireBlock[]): Reply;
   /** The status that such an error amounts to. */
   readonly breaksWith: number;
