@@ -4,13 +4,13 @@ import { until } from '../chaos/naru-process.ts';
 import type { Campaign } from './campaign.ts';
 import type { World } from './world.ts';
 
-/** How many of each kind of thing keeps this process alive: sockets, timers, child processes. */
+/** How many of each kind of resource keeps this process alive: sockets, timers, child processes. */
 export function resources(): ReadonlyMap<string, number> {
   const names = process.getActiveResourcesInfo();
   return new Map([...Map.groupBy(names, (name) => name)].map(([name, all]) => [name, all.length]));
 }
 
-/** Fails unless, after a while, there is no more of anything than there was. */
+/** Fails unless, after a while, no resource count exceeds the earlier one. */
 export async function assertNoMoreThan(before: ReadonlyMap<string, number>): Promise<void> {
   const excess = (): readonly string[] =>
     [...resources()].flatMap(([name, count]) => {
@@ -23,8 +23,9 @@ export async function assertNoMoreThan(before: ReadonlyMap<string, number>): Pro
 }
 
 /**
- * Fails unless the service is as it would be had it only been used well: nothing in flight, no internal error, no hold left, and
- * books in which exactly the answers that were seen are paid, each once and at the price that it showed.
+ * Fails unless the service is as after valid use only: nothing in flight, no internal error, no
+ * leaked reservation, and a ledger in which exactly the received responses are paid, each once and
+ * at its price.
  */
 export async function assertUnharmed(world: World, campaigns: readonly Campaign[]): Promise<void> {
   const { naru } = world;
@@ -48,7 +49,10 @@ export async function assertUnharmed(world: World, campaigns: readonly Campaign[
   await assertMemoryAgrees(world);
 }
 
-/** Memory says what the books say, and holds nothing: a limit one micro-won above the usage still admits. */
+/**
+ * Memory agrees with the ledger and has no reservation: a limit one micro-won above the usage still
+ * admits.
+ */
 async function assertMemoryAgrees({ naru, payer, steward }: World): Promise<void> {
   const row = await naru.operator.readAccount(payer.accountId);
   assert.ok(row !== null);

@@ -5,7 +5,7 @@ import { type Drawn, draw, type Learnt } from './draw.ts';
 import { type Judged, judge } from './judge.ts';
 import type { World } from './world.ts';
 
-/** A request whose answer broke a rule, made as small as it would still break it. */
+/** A request whose response broke a rule, minimised as far as it still breaks it. */
 export interface Finding {
   readonly n: number;
   readonly why: string;
@@ -16,7 +16,7 @@ export interface Finding {
 export interface Campaign {
   readonly seed: number;
   readonly operations: readonly Operation[];
-  /** Answers by `GET /keys 200`, errors with their type. */
+  /** Responses as `GET /keys 200`, errors with their type. */
   readonly counts: ReadonlyMap<string, number>;
   readonly answered: number;
   readonly generations: ReadonlyMap<string, bigint | null>;
@@ -31,16 +31,16 @@ export interface CampaignOptions {
   readonly from?: number;
   readonly requests: number;
   readonly lines?: number;
-  /** No answer may take longer. */
+  /** The maximum duration of a response. */
   readonly limitMs?: number;
-  /** Whom to ask instead of the gateway. */
+  /** The server to use instead of the gateway. */
   readonly port?: number;
 }
 
 /** How many smaller requests are tried to explain a finding. */
 const shrinkTries = 300;
 
-/** Asks as many requests as told, several at a time, until the first finding. */
+/** Sends the given number of requests, several concurrently, until the first finding. */
 export async function runCampaign(world: World, options: CampaignOptions): Promise<Campaign> {
   const { seed, requests, lines = 12, limitMs = 20_000, from = 1 } = options;
   const { port = world.naru.gateway.server.port } = options;
@@ -92,7 +92,7 @@ export async function runCampaign(world: World, options: CampaignOptions): Promi
   return { seed, operations, counts, answered, generations, requestIds: requestIds.size, finding, ms };
 }
 
-/** What the log says of the attempts of a request that failed; empty when none did. */
+/** The log's lines about the attempts of a failed request; empty when none failed. */
 function failedAttempts({ naru }: World, requestId: string | undefined): string {
   return naru.logged
     .filter((line) => line['event'] === 'attempt_failed' && line['request_id'] === requestId)

@@ -45,13 +45,16 @@ export class Line {
   readonly #limitMs: number;
   #client: RawClient | null = null;
 
-  /** No answer may take longer than `limitMs`. */
+  /** No response may take longer than `limitMs`. */
   constructor(port: number, limitMs: number) {
     this.#port = port;
     this.#limitMs = limitMs;
   }
 
-  /** The answer; null when the server closed without one. Throws when none came in time, or more than one. */
+  /**
+   * The response; null when the server closed without one. Throws when none arrived in time, or
+   * more than one.
+   */
   async ask(
     bytes: Buffer,
     more: { readonly bodiless: boolean; readonly unreadable: boolean },
@@ -78,7 +81,7 @@ export class Line {
   }
 }
 
-/** The answer behind a `100 Continue`, if there is one. */
+/** The response after a `100 Continue`, if there is one. */
 async function finalAnswer(client: RawClient, bodiless: boolean): Promise<RawAnswer | null> {
   const answer = await client.answer(bodiless);
   return answer?.status === 100 ? client.answer(bodiless) : answer;

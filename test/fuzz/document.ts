@@ -42,7 +42,7 @@ export interface Operation {
   readonly event: z.ZodType | null;
 }
 
-/** The document as text, read into operations. Everything a fuzzer knows of the API comes from here. */
+/** The document as text, parsed into operations. The fuzzer's whole knowledge of the API. */
 export function readDocument(text: string): readonly Operation[] {
   const document = JSON.parse(text);
   const [{ url }] = document.servers as [{ url: string }];

@@ -12,27 +12,30 @@ export interface Drawn {
   readonly operation: Operation;
   readonly method: string;
   readonly path: string;
-  /** Names and values as they stand in the target. */
+  /** Names and values as in the target. */
   readonly query: readonly string[];
   /** The kind of credential; its value is the world's. */
   readonly credential: string;
   /** Header lines beside host, authorization and those of the body. */
   readonly headers: readonly string[];
-  /** Members of a JSON body, or the body as it stands. */
+  /** Members of a JSON body, or the raw body. */
   readonly body: Readonly<Record<string, unknown>> | Buffer | null;
   readonly framing: 'length' | 'chunked';
-  /** Made so that it may be no HTTP at all, or longer than is read: answered with 400 or 401, and closed. */
+  /** May not be HTTP at all, or be longer than the limit: gets 400 or 401, and a close. */
   readonly unreadable: boolean;
-  /** Whether anything about it was made wrong. */
+  /** Whether any part of it was made invalid. */
   readonly spoilt: boolean;
 }
 
-/** What the fuzzer has learnt of the service while it asks. */
+/** What the fuzzer has learned of the service while it runs. */
 export interface Learnt {
   readonly generationIds: string[];
 }
 
-/** The request of a number: the same for the same seed and number, whatever came before, but for ids that were learnt. */
+/**
+ * The request of a number: the same for the same seed and number, independent of earlier ones,
+ * except for learned ids.
+ */
 export function draw(
   seed: number,
   n: number,

@@ -1,4 +1,7 @@
-/** The API asked by its own document, well and badly, thousands of times: nothing breaks, nothing leaks, every won is accounted for. */
+/**
+ * Thousands of valid and invalid requests drawn from the API's own document: nothing breaks,
+ * nothing leaks, every won is accounted for.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { catalogue } from '../../src/errors/catalogue.ts';
@@ -9,7 +12,10 @@ import { runCampaign } from './campaign.ts';
 import { errorsSeen, printCampaign, successPercent, unreached } from './report.ts';
 import { startWorld } from './world.ts';
 
-/** Of all that the catalogue has, what no request can cause here: the limiter is off, and nothing is broken inside. */
+/**
+ * The catalogue's failures that no request can cause here: the limiter is off, and nothing is
+ * broken inside.
+ */
 const uncaused = new Set(['429 rate_limit_exceeded', '500 server']);
 
 const total = byTier(3_000, 20_000);

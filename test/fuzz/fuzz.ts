@@ -1,7 +1,8 @@
 /**
- * `npm run fuzz [-- --requests 100000 --seed N --from N]`: asks a real gateway what its own document offers, well and badly, and
- * checks every answer and the books behind them. `--from` begins at that number of the seed, so that one request can be asked
- * again alone. Prints the counts; exits with 1 on a finding, which it prints as small as it could make it.
+ * `npm run fuzz [-- --requests 100000 --seed N --from N]`: sends valid and invalid requests drawn
+ * from a real gateway's own document, and checks every response and the ledger. `--from` begins at
+ * that number of the seed, so that one request can be repeated alone. Prints the counts; exits with
+ * 1 on a finding, which it prints minimised.
  */
 import { parseArgs } from 'node:util';
 import { serverVariable } from '../harness/database.ts';

@@ -1,4 +1,7 @@
-/** The judge of fuzzed answers can fail: an answer that is right is taken, and each way to spoil it is noticed. */
+/**
+ * The judge of fuzzed responses can fail: a right response passes, and each way to spoil it is
+ * detected.
+ */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -7,22 +7,25 @@ import type { Operation } from './document.ts';
 import type { Drawn } from './draw.ts';
 import { faultyModels } from './world.ts';
 
-/** What an answer was, for the counts and the books. */
+/** The kind of a response, for the counts and the ledger. */
 export interface Judged {
-  /** The operation that answered: not always the one that was drawn. Null: none of the document. */
+  /** The operation that responded: not always the drawn one. Null: none of the document. */
   readonly operation: Operation | null;
   readonly status: number;
   readonly errorType: string | null;
-  /** Of an answered generation: its id and what it cost, micro-won; the cost is null when it ended with an error. */
+  /**
+   * Of a successful generation: its id and its cost, micro-won; the cost is null when it ended with
+   * an error.
+   */
   readonly generation: { readonly id: string; readonly costMicro: bigint | null } | null;
 }
 
 /** Statuses that the faults of an upstream cause. */
 const upstreamFaults: ReadonlySet<number> = new Set([408, 502, 503]);
-/** Errors of a request that reached no operation, or not the one that it was made for. */
+/** Errors of a request that reached no operation, or not its own. */
 const always: ReadonlySet<string> = new Set(['404 not_supported', '405 not_supported']);
 
-/** Fails unless the answer is one that the document allows for what was asked; tells what it was. */
+/** Fails unless the document allows the response for the request; returns its kind. */
 export function judge(drawn: Drawn, answer: RawAnswer | null, operations: readonly Operation[]): Judged {
   if (answer === null) {
     assert.ok(drawn.unreadable, 'the connection was closed without an answer');

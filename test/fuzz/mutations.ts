@@ -3,7 +3,7 @@ import { between, type Random } from '../chaos/orders.ts';
 import type { Drawn } from './draw.ts';
 import { chance, hostileValue, pick, strings } from './values.ts';
 
-/** One way to make a request wrong, or at least odd. */
+/** One way to make a request invalid, or unusual. */
 export type Mutation = (random: Random, drawn: Drawn) => Drawn;
 
 const mutateCredential: Mutation = (random, drawn) => ({
@@ -102,7 +102,7 @@ const mutateMember: Mutation = (random, drawn) => {
   return { ...drawn, body };
 };
 
-/** Puts something hostile somewhere into a tree, or takes something out. */
+/** Inserts a hostile value somewhere into a tree, or removes a member. */
 function spoil(random: Random, at: Record<string, unknown>, properties: object): void {
   const inner = Object.values(at).filter(isTree);
   const [deeper] = inner.length > 0 && chance(random, 50) ? [pick(random, inner)] : [];
@@ -182,9 +182,9 @@ const mutateHeaders: Mutation = (random, drawn) => {
   return { ...drawn, headers: [...drawn.headers, make()] };
 };
 
-/** What Node's parser may refuse before anything of ours sees it. */
+/** What Node's parser may reject before our code runs. */
 const mutateHead: Mutation = (random, drawn) => {
-  // Where there is no body, a body that is announced is rightly waited for.
+  // Without a body, waiting for an announced body is right.
   const another = drawn.body === null ? [] : [`content-length: 5`, `transfer-encoding: identity, chunked`];
   const line = pick(random, [
     `x-nul: a\0b`,

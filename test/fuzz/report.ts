@@ -1,13 +1,13 @@
 import type { Campaign } from './campaign.ts';
 
-/** Answers below 400, of a hundred. */
+/** Responses below 400, in percent. */
 export function successPercent({ counts }: Campaign): number {
   const all = [...counts];
   const good = all.filter(([name]) => / 20\d$/.test(name));
   return (100 * total(good)) / Math.max(1, total(all));
 }
 
-/** Operations that never answered with 200 or 201. */
+/** Operations that never responded with 200 or 201. */
 export function unreached({ counts, operations }: Campaign): readonly string[] {
   return operations
     .map((each) => each.name)

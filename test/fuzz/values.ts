@@ -13,10 +13,13 @@ export function chance(random: Random, percent: number): boolean {
   return random() * 100 < percent;
 }
 
-/** Values that a member of this name is likely to take; what the schema alone cannot know, such as ids that exist. */
+/**
+ * Values that a member of this name probably accepts; what the schema alone cannot state, such as
+ * existing ids.
+ */
 export type Known = (name: string, random: Random) => unknown;
 
-/** A value that the schema allows. Optional members come seldom, free-form ones more seldom. */
+/** A value that the schema allows. Optional members are rare, free-form ones rarer. */
 export function validValue(random: Random, schema: Schema, known: Known, name = ''): unknown {
   const fitting = known(name, random);
   if (fitting !== undefined && schema.type !== 'array' && schema.anyOf === undefined) return fitting;
@@ -51,7 +54,7 @@ function validObject(random: Random, schema: Schema, known: Known): object {
   const required = new Set(schema.required ?? []);
   const members = Object.entries(schema.properties ?? {}).filter(([name, member]) => {
     if (required.has(name)) return true;
-    // The catalogue decides what is offered: without a model nothing is asked for.
+    // The catalogue decides what is offered: without a model there is no request.
     if (name === 'model') return chance(random, 97);
     if (name === 'content') return chance(random, 95);
     return chance(random, isFree(member) ? 1.5 : 12);
@@ -59,7 +62,7 @@ function validObject(random: Random, schema: Schema, known: Known): object {
   return Object.fromEntries(members.map(([name, member]) => [name, validValue(random, member, known, name)]));
 }
 
-/** Whether a schema says next to nothing about its values. */
+/** Whether a schema hardly restricts its values. */
 function isFree(schema: Schema): boolean {
   if (typeof schema.type === 'object') return schema.type.some((type) => isFree({ ...schema, type }));
   if (schema.anyOf !== undefined) return schema.anyOf.some(isFree);
@@ -92,7 +95,7 @@ function validNumber(random: Random, schema: Schema): number {
   return schema.type === 'integer' ? Math.round(value) : Number(value.toFixed(3));
 }
 
-/** Values that something somewhere takes badly. */
+/** Values that break some parsers. */
 export function hostileValue(random: Random): unknown {
   const make = pick(random, [
     () => pick(random, numbers),
@@ -147,7 +150,7 @@ const numbers: readonly number[] = [
   21,
 ];
 
-/** Texts that have broken somebody's service before. */
+/** Texts that have broken real services. */
 export const strings: readonly string[] = [
   '',
   ' ',

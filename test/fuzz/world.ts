@@ -10,7 +10,7 @@ import type { Reply } from '../harness/upstream-reply.ts';
 export interface World {
   readonly naru: TestGateway;
   readonly upstream: Upstream;
-  /** Who pays for what succeeds. */
+  /** The payer of successful requests. */
   readonly payer: TestAccount;
   /** A management key of the payer; the fuzzer never uses it. */
   readonly steward: string;
@@ -23,12 +23,15 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** Models whose upstreams fail on purpose; whoever asks for one must expect 408, 502 and 503. */
+/** Models whose upstreams fail on purpose; requests for one must expect 408, 502 and 503. */
 export const faultyModels = ['test/unsteady', 'test/dead', 'test/cold', 'test/silent'] as const;
-/** Models that always answer. */
+/** Models that always respond. */
 export const steadyModels = ['test/echo', 'test/second'] as const;
 
-/** What a request to a silent upstream waits; no steady upstream is ever as slow, however busy the machine. */
+/**
+ * The wait of a request to a silent upstream; no steady upstream is ever as slow, however busy the
+ * host.
+ */
 const upstreamTimeoutMs = 4_000;
 const engine = fileURLToPath(new URL('../harness/fake-engine.ts', import.meta.url));
 
@@ -147,7 +150,7 @@ const faults: readonly Reply[] = [
   ...Object.values(oddUsages).map((odd) => reply.chat('It counts badly.', { usage: odd })),
 ];
 
-/** What the upstream answers follows from the request alone, so that a seed means the same every time. */
+/** The upstream's response follows from the request alone, so that a seed always means the same. */
 function answerTo({ body, raw }: Asked): Reply {
   if (body['model'] === 'upstream-strict')
     return reply.status(422, { error: { message: 'the input is too long' } });
