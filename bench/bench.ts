@@ -127,7 +127,9 @@ async function startTarget(name: TargetName, upstreamPort: number, directory: st
   }
 }
 
-/** The targets take turns in short rounds, so that a change of the machine's mood meets them all. */
+/**
+ * The targets alternate in short rounds, so that a change in the host's load affects all of them.
+ */
 async function measureAll(plan: Plan, load: Load, targets: readonly Target[]) {
   const warmUp: Sample[] = [];
   const counted: Sample[] = [];
@@ -146,7 +148,7 @@ async function measureAll(plan: Plan, load: Load, targets: readonly Target[]) {
   return { warmUp, counted };
 }
 
-/** Prints table and checks, records them if asked; the exit code. */
+/** Prints the table and the checks, and records them if requested. Returns the exit code. */
 async function conclude(
   plan: Plan,
   targets: readonly Target[],

@@ -17,9 +17,12 @@ export interface ChildSpec {
   readonly name: string;
   readonly command: readonly string[];
   readonly core: number;
-  /** Started means: standard output or error has a line like this. Null when there is nothing to wait for. */
+  /**
+   * The process has started when standard output or error has a line like this. Null when there is
+   * nothing to wait for.
+   */
   readonly ready: RegExp | null;
-  /** How long the start, and later the end, may take. */
+  /** The time limits of the start and of the end. */
   readonly limitMs: number;
 }
 
@@ -30,11 +33,14 @@ export interface Child {
   readonly started: RegExpExecArray | null;
   /** Sends one line and gives the next line of standard output. Rejects when the process ends instead. */
   ask(line: string): Promise<string>;
-  /** Asks it to end, then insists. Resolves when it is gone. */
+  /** Sends SIGTERM, then SIGKILL. Resolves when the process has exited. */
   stop(): Promise<void>;
 }
 
-/** Starts a pinned process that does not outlive this one, and waits until it is ready. Rejects with its last words. */
+/**
+ * Starts a pinned process that does not outlive this one, and waits until it is ready. Rejects with
+ * its last output.
+ */
 export async function startChild(spec: ChildSpec): Promise<Child> {
   const [file = '', ...args] = pinned(spec.command, spec.core);
   const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
@@ -69,7 +75,10 @@ export async function startChild(spec: ChildSpec): Promise<Child> {
   }
 }
 
-/** The command on one core, ended with this process; as it is where that cannot be had. */
+/**
+ * The command pinned to one core and tied to the life of this process; unchanged where that is not
+ * possible.
+ */
 export function pinned(command: readonly string[], core: number): readonly string[] {
   return canPin ? ['setpriv', '--pdeathsig', 'TERM', 'taskset', '-c', String(core), ...command] : command;
 }
@@ -96,7 +105,7 @@ async function withLimit<T>(spec: ChildSpec, racers: readonly Promise<T>[]): Pro
   return await Promise.race([...racers, limit.promise]).finally(() => clearTimeout(timer));
 }
 
-/** By process, then by process group: both are ours alone, since each child leads a group of its own. */
+/** By process, then by process group: both are only ours, since each child leads its own group. */
 async function end(child: ChildProcess, exited: Promise<unknown>, limitMs: number): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   child.kill('SIGTERM');

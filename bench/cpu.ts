@@ -4,8 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 const TICKS_PER_SECOND = 100;
 
 /**
- * Processor time that a process and all its descendants have used, ended ones included, in milliseconds; null where
- * there is no /proc. It says what a request costs even when the generator is the one that cannot keep up.
+ * Processor time that a process and all its descendants have used, exited ones included, in
+ * milliseconds; null without /proc. It is the cost of a request even when the generator is the
+ * bottleneck.
  */
 export function cpuMsOf(pid: number): number | null {
   let processes: readonly Usage[];
@@ -32,7 +33,7 @@ interface Usage {
   readonly ticks: number;
 }
 
-/** None when the process has ended since it was listed. */
+/** Nothing when the process has exited since it was listed. */
 function readUsage(pid: string): readonly Usage[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -1,6 +1,6 @@
 /**
- * The journal against a plain loop of "write what has come, fdatasync": `node bench/journal.ts [directory]`.
- * Figures of one run on one machine; compare the ratio, not the numbers.
+ * The journal against a plain loop of "write what has arrived, fdatasync": `node bench/journal.ts
+ * [directory]`. Figures of one run on one host; compare the ratio, not the numbers.
  */
 import { closeSync, fdatasync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -67,7 +67,10 @@ async function baselineBytesPerSecond(perBatch: number): Promise<number> {
   return done / ((performance.now() - start) / 1000);
 }
 
-/** What calls of a steady rate are put through: a record at the beginning, one at the end, and the wait for that to be durable. */
+/**
+ * The calls of a steady rate: a record at the beginning, one at the end, and the wait until that is
+ * durable.
+ */
 interface Sink {
   call(): Promise<void>;
   /** Syncs so far. */
@@ -92,7 +95,7 @@ async function journalSink(): Promise<Sink> {
   };
 }
 
-/** The least that must be done: what has come in a turn is written, and whoever came meanwhile shares the next sync. */
+/** The minimum: one write for each turn, and callers during a sync share the next one. */
 async function plainSink(): Promise<Sink> {
   const size = 16 * 1024 * 1024;
   const fd = openSync(join(root, 'plain'), 'w');
@@ -136,7 +139,7 @@ async function plainSink(): Promise<Sink> {
   };
 }
 
-/** Puts calls of a steady rate through a sink for half a second; how long each of them waited. */
+/** Sends calls of a steady rate through a sink for half a second; returns how long each waited. */
 async function drive(sink: Sink, callsPerSecond: number): Promise<Float64Array> {
   const waits = new Float64Array(callsPerSecond * turnSeconds);
   const start = performance.now();
@@ -157,8 +160,9 @@ async function drive(sink: Sink, callsPerSecond: number): Promise<Float64Array> 
 }
 
 /**
- * How long the end of a call takes to be durable, by the journal and by the plain loop in turns of half a second: a disk that
- * others use is now quick and now slow, and so both meet the same one.
+ * How long the end of a call takes to be durable, by the journal and by the plain loop in
+ * alternating rounds of half a second: the speed of a shared disk varies, and both get the same
+ * disk.
  */
 async function latency(callsPerSecond: number): Promise<void> {
   const all = { journal: new Float64Array(0), 'plain loop': new Float64Array(0) };

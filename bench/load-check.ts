@@ -1,6 +1,6 @@
 /**
- * Reads one raw answer in full. Null when it is what was asked for, else what is wrong: a benchmark of broken answers
- * would be fast.
+ * Reads one complete raw response. Null when it is the expected one, else what is wrong: a
+ * benchmark of broken responses would be fast.
  */
 export function checkAnswer(bytes: Buffer, chunks: number | null): string | null {
   const head = bytes.indexOf('\r\n\r\n');

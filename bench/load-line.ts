@@ -1,29 +1,32 @@
 import { connect, type Socket } from 'node:net';
 
-/** What a line tells about each answer. */
+/** What a connection reports about each response. */
 export interface LineEvents {
-  /** The answer is whole to the request whose time counts from `sinceMs`. `first` holds its bytes when it was the line's first. */
+  /**
+   * The response to the request whose time counts from `sinceMs` is complete. `first` has its bytes
+   * when it was the connection's first.
+   */
   answered(line: Line, sinceMs: number, first: Buffer | null): void;
   /** The line can do no more. */
   failed(line: Line, why: string): void;
 }
 
-/** All lines read into the same memory: a read is used up before the next one begins. */
+/** All connections read into the same memory: a read is consumed before the next one begins. */
 const shared = Buffer.allocUnsafeSlow(256 * 1024);
 const LAST_CHUNK = '\r\n0\r\n\r\n';
 
 /**
- * One keep-alive connection that sends the same bytes over and over, one request at a time.
- * It looks at an answer only as far as it must to know that it was 200 and where it ends.
+ * One keep-alive connection that sends the same bytes repeatedly, one request at a time. It parses
+ * a response only as far as it must to know that it was 200 and where it ends.
  */
 export class Line {
   readonly #socket: Socket;
   readonly #request: Buffer;
   readonly #events: LineEvents;
   #sinceMs = 0;
-  /** Bytes of the body still to come; -1 within a chunked body, -2 when no head has been read. */
+  /** Remaining bytes of the body; -1 within a chunked body, -2 when no head has been read. */
   #left = -2;
-  /** The end of a chunked body, or a head, that came in parts. */
+  /** The end of a chunked body, or a head, that arrived in parts. */
   #carry: Buffer = Buffer.alloc(0);
   #kept: Buffer[] | null = [];
   #over = false;
@@ -41,13 +44,16 @@ export class Line {
     this.#socket.on('close', () => this.#fail('the server closed the connection'));
   }
 
-  /** Sends the request, whose time counts from `sinceMs`. Only for a line without an answer under way. */
+  /**
+   * Sends the request, whose time counts from `sinceMs`. Only for a connection without a pending
+   * response.
+   */
   send(sinceMs: number): void {
     this.#sinceMs = sinceMs;
     this.#socket.write(this.#request);
   }
 
-  /** Closes the connection without a word to the events. */
+  /** Closes the connection without an event. */
   close(): void {
     this.#over = true;
     this.#socket.destroy();
@@ -71,7 +77,10 @@ export class Line {
     return true;
   }
 
-  /** Where the body begins; -1 when the head is not whole, or after failing because it is not a 200. */
+  /**
+   * Where the body begins; -1 when the head is incomplete, or after failing because it is not a
+   * 200.
+   */
   #readHead(bytes: Buffer): number {
     const end = bytes.indexOf('\r\n\r\n');
     if (end === -1) return -1;

@@ -11,16 +11,16 @@ export interface LoadJob {
   readonly seconds: number;
   /** Requests a second, evenly spaced; null for as many as the connections can do one after the other. */
   readonly perSecond: number | null;
-  /** Content chunks that each stream must have; null for a whole answer. */
+  /** Content chunks that each stream must have; null for a JSON response. */
   readonly chunks: number | null;
 }
 
-/** What came of it. Every request sent is counted, since the run waits for the last answers. */
+/** The result. Every request sent is counted, since the run waits for the last responses. */
 export interface LoadResult {
   readonly answers: number;
   readonly failures: number;
   readonly firstFailure: string | null;
-  /** From the first request to the last answer. */
+  /** From the first request to the last response. */
   readonly elapsedMs: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -29,10 +29,12 @@ export interface LoadResult {
   readonly generatorBusy: number;
 }
 
-/** How long the last answers may take once no more requests are sent. */
+/** How long the last responses may take after the last request was sent. */
 const DRAIN_MS = 20_000;
 
-/** Runs one measurement. Never rejects on the target's account: what goes wrong is a failure in the result. */
+/**
+ * Runs one measurement. Never rejects because of the target: its errors are failures in the result.
+ */
 export function runLoad(job: LoadJob): Promise<LoadResult> {
   const request = requestBytes(job);
   const done = Promise.withResolvers<LoadResult>();
@@ -129,7 +131,7 @@ export function runLoad(job: LoadJob): Promise<LoadResult> {
   return done.promise;
 }
 
-/** The value below which the share `q` of the sorted samples lies; 0 when there are none. */
+/** The value below which the fraction `q` of the sorted samples lies; 0 when there are none. */
 function quantile(sorted: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0;
 }

@@ -1,6 +1,7 @@
 /**
- * The load generator, a process of its own: one `LoadJob` a line of JSON on standard input, one `LoadResult` a line of
- * standard output. Ends with its input. Kept running between measurements, so that its code stays compiled.
+ * The load generator, a separate process: one `LoadJob` a line of JSON on standard input, one
+ * `LoadResult` a line of standard output. Ends with its input. It keeps running between
+ * measurements so that its code stays compiled.
  */
 import { createInterface } from 'node:readline';
 import { type LoadJob, runLoad } from './load-run.ts';

@@ -2,14 +2,14 @@ import { cpuMsOf } from './cpu.ts';
 import type { LoadJob, LoadResult } from './load-run.ts';
 import type { Target, Workload } from './target.ts';
 
-/** One thing to measure on every target. */
+/** One measurement for every target. */
 export interface Measure {
   readonly name: 'whole' | 'unbuffered' | 'batched' | 'latency';
   readonly workload: Workload;
   /** What is counted: requests, or the content chunks of streams. */
   readonly unit: 'request' | 'chunk';
   readonly perSecond: number | null;
-  /** Content chunks a stream; null for whole answers. */
+  /** Content chunks a stream; null for JSON responses. */
   readonly chunks: number | null;
 }
 
@@ -20,7 +20,10 @@ export interface Sample {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Processor time of the target for each unit, and the share of its core; null where it has no process of its own. */
+  /**
+   * Processor time of the target for each unit, and the share of its core; null without a target
+   * process.
+   */
   readonly cpuUs: number | null;
   readonly busy: number | null;
   readonly answers: number;
@@ -50,7 +53,7 @@ export function measures(chunks: number, lowRate: number): readonly Measure[] {
   ];
 }
 
-/** Measures one thing on one target for about `seconds`. */
+/** Measures one workload on one target for about `seconds`. */
 export async function sample(load: Load, target: Target, measure: Measure, seconds: number): Promise<Sample> {
   const before = target.pid === null ? null : cpuMsOf(target.pid);
   const result = await load({

@@ -3,7 +3,7 @@ import { isoOf, systemClock } from '../src/time/clock.ts';
 import type { Measure, Sample } from './measure.ts';
 import type { TargetName } from './target.ts';
 
-/** Below this share of its core a target was not what held the rate down. */
+/** Below this share of its core a target was not the bottleneck. */
 const SATURATED = 0.9;
 
 const titles = { whole: 'requests/s', unbuffered: 'chunks/s, unbuffered', batched: 'chunks/s, batched' };
@@ -21,11 +21,11 @@ export function table(samples: readonly Sample[], targets: readonly TargetName[]
     .join('\n');
 }
 
-/** What a page says about its run. */
+/** The header of a report page. */
 export interface Run {
   readonly command: string;
   readonly chunks: number;
-  /** Processes that wanted to run in the minute before: what others were doing on the machine. */
+  /** Runnable processes in the minute before: the other load on the host. */
   readonly loadBefore: number;
 }
 

@@ -7,10 +7,13 @@ import type { Database } from '../src/store/database.ts';
 import type { Sql } from '../src/store/sql.ts';
 import { systemClock } from '../src/time/clock.ts';
 
-/** Few enough that no map has just doubled, and more than a processor's caches hold. */
+/** Few enough that no map has just doubled, and more than a processor's caches can store. */
 const count = 100_000;
 
-/** A database that has every account and key that it is asked for, each with values of its own, as the driver would read them. */
+/**
+ * A database that has every account and key that is queried, each with its own values, as the
+ * driver would read them.
+ */
 const everything: Sql = {
   query: async (text: string, values: readonly unknown[] = []) => answer(text, values) as never,
 };
@@ -52,7 +55,7 @@ function keyOf(hash: Buffer): object {
   };
 }
 
-/** Bytes of heap that each of the accounts and keys takes that a process has met. */
+/** Heap bytes per account and key that a process has served. */
 export async function memoryOfKnown(): Promise<{ readonly account: number; readonly key: number }> {
   const database = {
     readInOrder: <T>(read: (sql: Sql) => Promise<T>) => Promise.resolve(everything).then(read),
@@ -64,7 +67,7 @@ export async function memoryOfKnown(): Promise<{ readonly account: number; reado
   const account = await heapOfEach((n) => book.current(n));
   const hashes = Array.from({ length: count }, (_, n) => hashKey(String(n)));
   for (const [n, hash] of hashes.entries()) numbers.set(Buffer.from(hash, 'hex').toString('base64'), n);
-  // What is looked for is a string of the request, and is not kept.
+  // The lookup value is a string of the request, and is not retained.
   const key = await heapOfEach((n) => ring.load(`${hashes[n]}` as KeyHash));
   if ([...book.all()].length + [...ring.all()].length < 2 * count) throw new Error('something was not met');
   return { account, key };

@@ -8,7 +8,7 @@ import { ACCOUNTS, settlement } from './scale-rows.ts';
 
 const run = promisify(execFile);
 
-/** The machine's own pgbench; null when there is none. */
+/** The host's own pgbench; null when there is none. */
 export function findPgbench(): string | null {
   const all = [...globSync('/usr/lib/postgresql/*/bin/pgbench').toSorted().toReversed(), '/usr/bin/pgbench'];
   return all.find((path) => existsSync(path)) ?? null;
@@ -16,8 +16,8 @@ export function findPgbench(): string | null {
 
 const row = settlement(1, 0);
 /**
- * What is another for each request comes as a parameter of the prepared statement, as it would from a program: the detail above all,
- * which the server would otherwise read as JSON once for each connection.
+ * Values that differ for each request are parameters of the prepared statement, as from a program:
+ * above all the detail, which the server would otherwise parse as JSON once for each connection.
  */
 const variables = {
   model: row.model ?? '',

@@ -13,8 +13,9 @@ export interface SharesSpent {
 }
 
 /**
- * Spends an account of `credit` micro-won by requests of `cost` that come to one of `count` nodes at random, one after another, until
- * nothing is admitted. The shares are the real ones, on a real database; settling is done at once.
+ * Spends an account of `credit` micro-won by requests of `cost` that arrive at one of `count` nodes
+ * at random, one after another, until nothing is admitted. The leases are the real ones, on a real
+ * database; settling is immediate.
  */
 export async function spendTogether(
   address: DatabaseAddress,

@@ -99,7 +99,7 @@ async function rates(database: Database, address: DatabaseAddress, folder: strin
     const usedUs = (((cpuMsOf(process.pid) ?? 0) - before) * 1000) / (done * seconds);
     if (done > best[what]) [best[what], cpu[what]] = [done, usedUs];
   };
-  // In turns, best of each: what else the machine does then meets all of them alike.
+  // Alternating, best of each: other load on the host affects all of them alike.
   for (let round = 0; round < 3; round += 1)
     for (const clients of [8, 16, 32, 64]) {
       await run('batches', () => settle(address, 500, 1));
@@ -110,7 +110,7 @@ async function rates(database: Database, address: DatabaseAddress, folder: strin
   print('pgbench transactions/s, the same sent together, best', best.pipelined);
   print('pgbench transactions/s, one INSERT, best', best.single);
   print('settlements/s, batches of 500, one connection, best', best.batches);
-  // Of client and server; unlike the rates it does not suffer from what else runs on the machine.
+  // Of client and server; unlike the rates it does not depend on other load on the host.
   const spent = [cpu.whole, cpu.pipelined, cpu.single, cpu.batches];
   print('CPU of each of these, µs', spent.map((us) => us.toFixed(0)).join(', '));
   print('batches of 500 / pgbench, statement by statement', (best.batches / best.whole).toFixed(2));

@@ -10,13 +10,16 @@ import { freePort, requestBody, type Target, type Workload } from './target.ts';
 const root = join(import.meta.dirname, '..');
 const main = join(root, 'src/main.ts');
 
-/** Settlement may trail the answers by this much before a missing entry counts as lost. */
+/** Settlement may trail the responses by this much before a missing entry counts as lost. */
 const SETTLE_LIMIT_MS = 15_000;
 
 /** Why Naru cannot be measured; null when it can. */
 export const naruFault = existsSync(main) ? null : `${main} does not exist yet (use --only direct,nginx)`;
 
-/** Naru as an operator runs it: embedded PostgreSQL, journal, one worker, every answer billed (spec:operator/1.4,2.4). */
+/**
+ * Naru as an operator runs it: embedded PostgreSQL, journal, one worker, every response billed
+ * (spec:operator/1.4,2.4).
+ */
 export async function naruTarget(upstreamPort: number, directory: string): Promise<Target> {
   const port = await freePort();
   const config = join(directory, 'naru.yaml');
@@ -51,7 +54,7 @@ export async function naruTarget(upstreamPort: number, directory: string): Promi
   }
 }
 
-/** JSON is YAML. One provider for each workload, since the upstream tells them apart by the path. */
+/** JSON is YAML. One provider for each workload, since the upstream distinguishes them by path. */
 function naruConfig(port: number, adminPort: number, upstreamPort: number): object {
   const workloads: readonly Workload[] = ['whole', 'unbuffered', 'batched'];
   return {
@@ -105,7 +108,7 @@ async function countUsage(place: Place, account: string): Promise<number> {
 
 type Place = readonly string[];
 
-/** Runs a command that prints one object, and takes one member of it. */
+/** Runs a command that prints one object, and returns one member of it. */
 async function made(place: Place, member: string, args: readonly string[]): Promise<string> {
   const lines: string[] = [];
   await naru(place, args, (line) => lines.push(line));
@@ -115,7 +118,9 @@ async function made(place: Place, member: string, args: readonly string[]): Prom
   return String(value);
 }
 
-/** Runs the operator's command on the generator's core. Rejects with its words unless it exits 0. */
+/**
+ * Runs the operator's command on the generator's core. Rejects with its output unless it exits 0.
+ */
 async function naru(
   place: Place,
   args: readonly string[],

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { startChild, TARGET_CORE } from './child.ts';
 import { freePort, plainRequest, type Target } from './target.ts';
 
-/** Debian's place first: a user's PATH often has no /usr/sbin. */
+/** Debian's path first: a user's PATH often has no /usr/sbin. */
 const binary = ['/usr/sbin/nginx', '/usr/bin/nginx', '/usr/local/sbin/nginx', '/usr/local/bin/nginx'].find(
   (path) => existsSync(path),
 );
 
-/** What to do about a missing nginx; null when it is there. */
+/** How to install a missing nginx; null when it is installed. */
 export const nginxFault =
   binary === undefined ? 'nginx is missing: apt-get install nginx (or --only direct,naru)' : null;
 
@@ -36,7 +36,10 @@ export async function nginxTarget(upstreamPort: number, directory: string): Prom
   };
 }
 
-/** Buffering is off as every proxy in front of a stream has it; the limits on requests a connection are out of the way. */
+/**
+ * Buffering is off, as in every proxy in front of a stream; the limits on requests a connection are
+ * lifted.
+ */
 function nginxConfig(port: number, upstreamPort: number, directory: string): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   return `

@@ -2,17 +2,20 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { LoadJob } from './load-run.ts';
 
-/** The answers of the fast upstream, by the first part of its path. */
+/** The responses of the fast upstream, by the first part of its path. */
 export type Workload = 'whole' | 'unbuffered' | 'batched';
 
-/** A way to the upstream. */
+/** A path to the upstream. */
 export interface Target {
   readonly name: TargetName;
-  /** The process whose cost is measured; null when nothing stands between. */
+  /** The process whose cost is measured; null without a process in between. */
   readonly pid: number | null;
-  /** Where and how to ask for a workload. */
+  /** The address and the request of a workload. */
   ask(workload: Workload): Pick<LoadJob, 'port' | 'path' | 'headers' | 'body'>;
-  /** One line for each thing that must hold after `answers` successful requests; broken ones begin with `not ok`. */
+  /**
+   * One line for each condition that must hold after `answers` successful requests; broken ones
+   * begin with `not ok`.
+   */
   verify(answers: number): Promise<readonly string[]>;
   stop(): Promise<void>;
 }
@@ -32,7 +35,7 @@ export function requestBody(model: string, stream: boolean): string {
   return body('when does the ferry leave for the other side? '.repeat(25).slice(0, 1024 - body('').length));
 }
 
-/** The upstream with nothing in between. */
+/** The upstream without a gateway. */
 export function directTarget(upstreamPort: number): Target {
   return {
     name: 'direct',
