@@ -8,7 +8,10 @@ import { test } from 'node:test';
 
 const root = join(import.meta.dirname, '..');
 
-/** From the ground up. A file imports from its own room and from the floors below; rooms of one floor are strangers. */
+/**
+ * From the ground up. A file imports from its own room and from the floors below; rooms of one
+ * floor do not import each other.
+ */
 const floors: readonly (readonly string[])[] = [
   ['errors', 'money', 'time', 'ids', 'log', 'memory', 'metrics'],
   ['wire', 'config', 'journal'],
@@ -28,7 +31,7 @@ const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8'
 );
 const floorOf = new Map(floors.flatMap((rooms, floor) => rooms.map((room) => [room, floor] as const)));
 
-/** The room of a file: its first folder; no file but `main.ts` stands in `src` itself. */
+/** The room of a file: its first folder; `main.ts` is the only file in `src` itself. */
 function roomOf(file: string): string {
   const [first = ''] = file.split('/');
   return first;
@@ -106,7 +109,7 @@ test('imports form no cycle', () => {
   assert.deepEqual(circles, []);
 });
 
-/** Words that may stand in one place only, and where that is. */
+/** Words that may occur in one file only, and which. */
 const banned: readonly { readonly word: RegExp; readonly home: RegExp; readonly instead: string }[] = [
   { word: /\bDate\.now\(/, home: /^time\/clock\.ts$/, instead: 'take a Clock' },
   { word: /\bperformance\.now\(/, home: /^time\/clock\.ts$/, instead: 'take a Clock' },

@@ -7,10 +7,10 @@ import { type Client, type Setting, snippetWith } from '../works-with/client.ts'
 import { binFolders } from './installed.ts';
 import { startOutside } from './outside.ts';
 
-/** How long an agent may take for a task; it is killed then, with all that it started. */
+/** The time limit of an agent for a task; then it is killed with all its descendants. */
 const patienceMs = 120_000;
 
-/** An agent at work: in a home and a folder of its own, set up by nothing but its snippet. */
+/** A running agent in its own home and folder, configured only by its snippet. */
 export interface Worksite {
   /** Where the agent works. */
   readonly folder: string;
@@ -28,7 +28,7 @@ export interface Ended {
   readonly outside: readonly string[];
 }
 
-/** Sets an agent up as `docs/works-with.md` tells. */
+/** Configures an agent as `docs/works-with.md` documents. */
 export async function openWorksite(client: Client, setting: Setting): Promise<Worksite> {
   const outside = await startOutside();
   const home = mkdtempSync(join(tmpdir(), 'naru-agent-'));
@@ -62,7 +62,7 @@ export async function openWorksite(client: Client, setting: Setting): Promise<Wo
   return {
     folder,
     async run(command) {
-      // A process group of its own, so that nothing of it stays behind.
+      // Its own process group, so that no descendant is left running.
       const child = spawn('sh', ['-ec', [...typed, command].join('\n')], {
         cwd: folder,
         env,
@@ -90,6 +90,6 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // Nothing of it is left.
+    // No descendant is left.
   }
 }

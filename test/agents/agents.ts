@@ -35,20 +35,26 @@ after(async () => {
   await world?.close();
 });
 
-/** What a thinking model thinks before each of its tool calls: in pieces that split words, with whitespace at both ends. */
+/**
+ * A model's reasoning before each of its tool calls: in pieces that split words, with whitespace at
+ * both ends.
+ */
 const thoughts: readonly (readonly string[])[] = [
   ['\n먼저 in', '.txt를 ', '읽는다.\n'],
   ['이제 "out.', 'txt"를 <쓴다> ', '👩\u200d👧 '],
   [' 확인', '한다.\t', '\\'],
 ];
 
-/** A model that does the task: it reads, writes what the agent says it read, and tells that it is done. */
+/**
+ * A model that does the task: it reads, writes what the agent reports to have read, and reports
+ * that it is done.
+ */
 function modelOf(agent: Agent, folder: string, thinks: boolean): (asked: Asked) => Reply {
   return (asked) => {
     const messages = (asked.body['messages'] ?? []) as readonly Message[];
-    // Every request costs something else, so that no two charges can be taken for one another.
+    // Every request has a different cost, so that two charges cannot be confused.
     const options = { usage: usage(100 + asked.n, 10 + asked.n) };
-    // An agent may also ask on its own account, for a title of the conversation or for what to remember.
+    // An agent may also send its own requests, for a title of the conversation or for its memory.
     if (!offersTools(asked) || !JSON.stringify(messages).includes(task))
       return reply.chat('Nothing.', options);
     if (thinks && !hasAllThoughts(messages)) return reply.status(400, thoughtsMissing);
@@ -66,7 +72,7 @@ function modelOf(agent: Agent, folder: string, thinks: boolean): (asked: Asked) 
   };
 }
 
-/** A tool call behind its thoughts, streamed if the agent asks for a stream. */
+/** A tool call after its reasoning, streamed if the agent requests a stream. */
 function callOf(
   asked: Asked,
   { name, args }: ToolCall,
@@ -95,7 +101,10 @@ function offersTools(asked: Asked): boolean {
   return ((asked.body['tools'] ?? []) as readonly unknown[]).length > 0;
 }
 
-/** What DeepSeek and Moonshot insist on: each of the model's messages with tool calls comes back with what it thought, to the byte. */
+/**
+ * DeepSeek and Moonshot require that each of the model's messages with tool calls returns with its
+ * reasoning, to the byte.
+ */
 function hasAllThoughts(messages: readonly Message[]): boolean {
   return messages
     .filter(({ tool_calls: calls = [] }) => calls.length > 0)
@@ -109,7 +118,7 @@ const thoughtsMissing = {
   },
 };
 
-/** What an answer told the agent that it cost, in won. */
+/** The cost that a response reported to the agent, in won. */
 function costOf({ answer }: Heard): number {
   const counted = answer.startsWith('{')
     ? JSON.parse(answer).usage
@@ -121,7 +130,7 @@ function costOf({ answer }: Heard): number {
 interface Work {
   readonly payer: Payer;
   readonly heard: readonly Heard[];
-  /** What went upstream. */
+  /** The upstream request. */
   readonly sent: readonly Asked[];
 }
 

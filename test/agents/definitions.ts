@@ -9,12 +9,15 @@ import { opencode, opencodeOpenrouter } from '../works-with/opencode.ts';
 import { pi } from '../works-with/pi.ts';
 import { qwenCode } from '../works-with/qwen-code.ts';
 
-/** An agent and what it calls things. */
+/** An agent and its names. */
 export interface Agent {
   readonly client: Client;
   /** Starts it without a terminal, free to use its tools. */
   readonly command: (task: string) => string;
-  /** Machines that it asks for news of itself or of models, which nothing turns off; they are not reached. */
+  /**
+   * Hosts that it contacts for news about itself or about models, which cannot be disabled; they
+   * are not reached.
+   */
   readonly asks: readonly string[];
   readonly read: (path: string) => ToolCall;
   readonly write: (path: string, content: string) => ToolCall;

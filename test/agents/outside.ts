@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A proxy that lets nobody out, and keeps the machines that it was asked for. */
+/** A proxy that blocks all traffic, and records the requested hosts. */
 export interface Outside {
   /** For an environment: every common spelling of the proxy, with this machine as the exception. */
   readonly env: Readonly<Record<string, string>>;
@@ -10,7 +10,10 @@ export interface Outside {
   close(): Promise<void>;
 }
 
-/** Starts the proxy. An agent that is one binary is kept at home by it, where nothing can be loaded into its process. */
+/**
+ * Starts the proxy. It blocks an agent that is one binary, where no hook can be loaded into its
+ * process.
+ */
 export async function startOutside(): Promise<Outside> {
   const hosts: string[] = [];
   const server = createServer((asked, answer) => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One request of an agent and what it was answered, as they went by. */
+/** One request of an agent with its response, as relayed. */
 export interface Heard {
   readonly method: string;
   readonly path: string;
@@ -12,11 +12,11 @@ export interface Heard {
   readonly answer: string;
 }
 
-/** Stands between an agent and Naru, passes every byte on as it comes, and keeps them. */
+/** Sits between an agent and Naru, relays every byte as it arrives, and stores it. */
 export interface Tap {
   /** The base URL to configure in the agent. */
   readonly url: string;
-  /** Requests whose answers have ended, in the order of their ends. */
+  /** Requests whose responses have ended, in the order of their ends. */
   readonly heard: readonly Heard[];
   close(): Promise<void>;
 }

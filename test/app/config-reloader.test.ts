@@ -21,7 +21,7 @@ test('reloads run one at a time, and the last one starts after every request for
       });
       const finish = async (): Promise<void> => {
         running.shift()?.();
-        // As many turns as promises take that are settled already.
+        // As many turns as already settled promises take.
         for (let turn = 0; turn < 5; turn += 1) await null;
       };
       for (const [index, order] of orders.entries()) {

@@ -5,7 +5,10 @@ import { test } from 'node:test';
 import { openLogFile } from '../../src/app/logging/log-file.ts';
 import { tempDir } from '../harness/fake-engine.ts';
 
-/* A file that was closed has a number that the next file or socket gets: whoever still has it writes there, and closes that. */
+/*
+ * The number of a closed file is reused by the next file or socket: old code that still has the
+ * number writes there, and closes that.
+ */
 
 const line = `{"level":"info","event":"${'x'.repeat(50)}"}\n`;
 

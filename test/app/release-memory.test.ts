@@ -21,7 +21,7 @@ test('memory is collected once after each burst of large requests', () => {
     release.check();
     release.check();
     claim.release();
-    // It still held that much since the last check.
+    // It still used that much since the last check.
     release.check();
     assert.equal(collected, burst - 1);
     release.check();
@@ -34,7 +34,7 @@ test('memory is collected once after each burst of large requests', () => {
   assert.equal(collected, 2, 'small requests leave nothing worth it');
 });
 
-/** What nobody refers to any more. */
+/** Unreferenced objects. */
 function fill(): number {
   return Array.from({ length: 8 }, () => Buffer.alloc(20 * mb, 1)).length;
 }

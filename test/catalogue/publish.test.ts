@@ -9,7 +9,7 @@ import { configOf } from '../config/load-text.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { checkAsync } from '../harness/property.ts';
 
-/* Price versions: what makes one, what it remembers, and that none is ever changed. */
+/* Price versions: what creates one, what it stores, and that none ever changes. */
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -78,7 +78,7 @@ test('an unchanged price creates no version, however it is written; another pric
     // The same won, stated in won.
     ['prompt: 212.2515, completion: 990.507, per: 1M', 'usd_krw: 1', true],
     ['prompt: 0.2122515, completion: 0.990507, per: 1K', 'usd_krw: 2', false],
-    // Back to where it began is a version of its own: the first one is not revived.
+    // A return to the first price is a new version: the first one is not revived.
     [usd, 'usd_krw: 1400', true],
   ];
   let last = 0;
@@ -202,7 +202,7 @@ test('the rates of any published version can be recomputed to the last decimal',
   });
   await checkAsync(
     fc.asyncProperty(prices, async ({ amounts, currency, per, usdKrw, margin }) => {
-      // What rounds to 0 without being 0 is refused by the configuration.
+      // The configuration rejects prices that round to 0 without being 0.
       const exact = currency === 'USD' ? { usdKrw, marginPercent: margin } : null;
       fc.pre(
         amounts.every(

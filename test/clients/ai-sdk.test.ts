@@ -1,4 +1,6 @@
-/** The AI SDK (`ai` 7) with both of its providers that speak our API; what holds for one holds for the other. */
+/**
+ * The AI SDK (`ai` 7) with both of its providers for our API; the same guarantees apply to both.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';

@@ -1,4 +1,4 @@
-/** LangChain with both of its chat models that speak our API, `ChatOpenAI` and `ChatOpenRouter`. */
+/** LangChain with both of its chat models for our API, `ChatOpenAI` and `ChatOpenRouter`. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
@@ -21,7 +21,10 @@ after(async () => {
 interface Kind {
   readonly name: string;
   readonly model: (apiKey: string, more?: { readonly maxRetries: number }) => ChatOpenAI | ChatOpenRouter;
-  /** How this model asks for an answer by a schema: one of them does it by a tool when it does not know the model. */
+  /**
+   * How this model requests structured output: one of them uses a tool when it does not know the
+   * model.
+   */
   readonly method: 'jsonSchema' | 'functionCalling';
   /** What this model throws for a status. */
   readonly statusOf: (error: unknown) => unknown;
@@ -52,7 +55,7 @@ function assertTokens(message: AIMessage | AIMessageChunk, input: number, output
   });
 }
 
-/** The usage as it came is kept beside LangChain's own. */
+/** The raw usage is kept beside LangChain's own. */
 function costOf(message: AIMessage | AIMessageChunk | undefined): unknown {
   return (message?.response_metadata['usage'] as { cost?: unknown } | undefined)?.cost;
 }

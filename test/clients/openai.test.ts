@@ -35,7 +35,7 @@ function clientWith(apiKey: string, maxRetries = 0, baseURL = world.url): OpenAI
   return new OpenAI({ apiKey, baseURL, maxRetries, timeout: 20_000 });
 }
 
-/** The cost is ours: the client's types do not know it. */
+/** The cost is ours: the client's types do not have it. */
 function costOf(counted: object | null | undefined): unknown {
   return (counted as { cost?: unknown } | null | undefined)?.cost;
 }

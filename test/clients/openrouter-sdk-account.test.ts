@@ -1,4 +1,7 @@
-/** The official SDK of OpenRouter, `@openrouter/sdk`, which validates every answer strictly: everything but conversations. */
+/**
+ * The official SDK of OpenRouter, `@openrouter/sdk`, which validates every response strictly:
+ * everything but conversations.
+ */
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { OpenRouter } from '@openrouter/sdk';

@@ -1,4 +1,7 @@
-/** The official SDK of OpenRouter, `@openrouter/sdk`, which validates every answer strictly: conversations. */
+/**
+ * The official SDK of OpenRouter, `@openrouter/sdk`, which validates every response strictly:
+ * conversations.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { OpenRouter } from '@openrouter/sdk';
@@ -220,7 +223,7 @@ test('a client that leaves a stream is billed for the generated text, and can re
   await payer.charged(data.totalCost);
 });
 
-/** A record is there once its answer has ended; that of a client that left ends without it. */
+/** A record exists once its response has ended; that of a client that left ends without it. */
 async function recordOf(sdk: OpenRouter, id: string) {
   const limit = AbortSignal.timeout(10_000);
   for (;;) {

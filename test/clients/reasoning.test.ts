@@ -1,4 +1,7 @@
-/** What a model thought goes back to an upstream that refuses a conversation without it, by every client and in every field. */
+/**
+ * A model's reasoning returns to an upstream that rejects a conversation without it, by every
+ * client and in every field.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
@@ -22,7 +25,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 const prompt = '서울 날씨는?';
 const tools = [weather.tool];
-/** In pieces that split words, lines and a sequence of characters that is shown as one. */
+/** In pieces that split words, lines and a grapheme cluster. */
 const thoughts: readonly (readonly string[])[] = [
   ['사용자는 ', '"날씨"를\r\n', '묻는다.\t\\', ' 👩', '\u200d👧 e', '\u0301 \u2028', '  '],
   ['\n두 번째', ' <think>', '…</think> ', '\u0000 끝 '],
@@ -30,7 +33,7 @@ const thoughts: readonly (readonly string[])[] = [
 ];
 const last = thoughts.length - 1;
 
-/** Fields in which upstreams say what they think, and want it back. */
+/** Fields in which upstreams send their reasoning, and require it back. */
 const spoken = {
   reasoning_content: textual('reasoning_content'),
   reasoning: textual('reasoning'),
@@ -99,7 +102,10 @@ function callOf(turn: number): object {
   };
 }
 
-/** Thinks and calls a tool in each turn but the last; refuses, as DeepSeek does, messages with calls that lack their thoughts. */
+/**
+ * Reasons and calls a tool in each turn but the last; rejects, as DeepSeek does, messages with
+ * calls that lack their reasoning.
+ */
 function insist(field: keyof typeof spoken, { streamsAlways = false } = {}): void {
   const { streamed, whole, isReturned } = spoken[field];
   world.upstream.answer(({ body }) => {
@@ -122,7 +128,7 @@ function insist(field: keyof typeof spoken, { streamsAlways = false } = {}): voi
   });
 }
 
-/** How a client goes on until the model calls no more tools. Resolves with the answer. */
+/** How a client continues until the model calls no more tools. Resolves with the response. */
 interface Client {
   readonly name: string;
   readonly run: (key: string, stream: boolean) => Promise<string | null | undefined>;

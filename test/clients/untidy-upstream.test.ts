@@ -1,4 +1,7 @@
-/** What an upstream says untidily, nulls where nothing should be and things that nobody knows, reaches no client. */
+/**
+ * An upstream's untidy response, with misplaced nulls and unknown members, is tidied for every
+ * client.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';

@@ -1,4 +1,4 @@
-/** What docs/works-with.md tells to do is done, to the letter, by programs of their own. */
+/** The steps of docs/works-with.md are run literally, by separate programs. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,10 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs a program in an environment without anything that could stand in for what it says; returns what it printed. */
+/**
+ * Runs a program in an environment without anything that could replace its own settings; returns
+ * its output.
+ */
 async function run(program: string): Promise<string> {
   const file = join(folder, 'program.ts');
   writeFileSync(file, program);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configOf, faultsOf } from './load-text.ts';
 
-/** `${NAME}`, which a template of JavaScript would take for its own. */
+/** `${NAME}`, which a JavaScript template would interpolate. */
 const taken = (name: string): string => `$\{${name}}`;
 
 test('a variable is the complete value, a part of it, or several parts', () => {

@@ -4,12 +4,12 @@ import { faultText } from '../../src/config/fault.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { AppliedMetadata } from '../../src/config/model-metadata/apply-metadata.ts';
 
-/** What a test lets a configuration take from outside. */
+/** What a test lets a configuration read from outside. */
 export interface Around {
   readonly env?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, string>>;
   readonly path?: string;
-  /** The text of the usual facts; absent: there are none. */
+  /** The text of the usual metadata; absent: there is none. */
   readonly facts?: string;
 }
 
@@ -26,7 +26,7 @@ export function faultsOf(text: string, proc: Around = {}): readonly string[] {
   return loaded.ok ? [] : loaded.faults.map((fault) => faultText('naru.yaml', fault));
 }
 
-/** What a text without faults takes from the facts; null when it takes none. */
+/** What a text without faults uses of the metadata; null when it uses none. */
 export function takenOf(text: string, proc: Around = {}): AppliedMetadata | null {
   const loaded = load(text, proc);
   return loaded.ok ? loaded.metadata : null;

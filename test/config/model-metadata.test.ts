@@ -4,7 +4,10 @@ import { parseMetadata } from '../../src/config/model-metadata/metadata.ts';
 import { shippedFacts } from '../../src/config/model-metadata/shipped.ts';
 import { configOf, faultsOf, takenOf } from './load-text.ts';
 
-/* Rows of one line: what a row of `models` leaves out comes from the public facts, and what it says itself wins. */
+/*
+ * Rows of one line: what a row of `models` omits comes from the public metadata, and its own
+ * members take precedence.
+ */
 
 const facts = JSON.stringify({
   as_of: '2026-01-15',
@@ -116,7 +119,7 @@ test("the upstream id is the maker's own name at the maker, and the id at every 
   assert.equal(asked('{ id: anthropic/claude-x.5, provider: anthropic, model: mine }'), 'mine');
   assert.equal(asked(`{ id: openai/unknown, provider: openai, ${price} }`), 'unknown');
   assert.equal(asked(`{ id: openai/gpt-4o-mini, facts: false, provider: openai, ${price} }`), 'gpt-4o-mini');
-  // A list of candidates says what it says.
+  // A list of candidates applies as written.
   assert.equal(
     asked('{ id: anthropic/claude-x.5, candidates: [{ provider: anthropic }] }'),
     'anthropic/claude-x.5',

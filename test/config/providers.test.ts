@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configOf, faultsOf } from './load-text.ts';
 
-/** A file with one provider of these members, each on a line of its own, from line 2 on. */
+/** A file with one provider of these members, each on its own line, from line 2 on. */
 function withProvider(...members: readonly string[]): string {
   return `providers:\n  - ${['slug: p', 'base_url: https://h', ...members].join('\n    ')}\n`;
 }

@@ -12,7 +12,7 @@ slots: [{ name: s, command: [e, "{port}"] }]
 models: [{ id: a/b, context_length: 100, ${members} }]`;
 }
 
-/** The text has one fault, and it says this. */
+/** The text has one fault with this message. */
 function hasFault(text: string, fault: string): void {
   assert.deepEqual(faultsOf(text), [`naru.yaml:${fault}`]);
 }

@@ -22,7 +22,7 @@ import type { SlotLease, Slots } from '../../src/slots/slots.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { engineSlot, openSlots, tempDir } from '../harness/fake-engine.ts';
 
-/* The control socket: who reaches it, where it is, and what it makes of nonsense. */
+/* The control socket: who can connect, where it is, and how it handles invalid input. */
 
 interface Opened {
   readonly dataDir: string;
@@ -85,7 +85,7 @@ test('a path that is too long for a socket falls back to a runtime folder, which
   assert.ok(path.startsWith(join(tmpdir(), 'naru-')), path);
   assert.equal(lstatSync(dirname(path)).mode & 0o777, 0o700);
   assert.equal((await call(dataDir, 'GET', '/slots')).status, 200);
-  // A folder that others may enter could be somebody else's: nothing is asked there.
+  // A folder that others may enter could belong to another user: no request is sent there.
   chmodSync(dirname(path), 0o755);
   await assert.rejects(call(dataDir, 'GET', '/slots'), { why: 'none' });
   chmodSync(dirname(path), 0o700);
@@ -113,7 +113,7 @@ test('the socket of a killed server is replaced, in the data directory and in a 
 });
 
 test('if a location rejects a socket, the next one is tried', async (t) => {
-  // Root may write everywhere, so it is somebody else for a while.
+  // Root may write everywhere, so the test runs as another user for a while.
   const isRoot = process.getuid?.() === 0;
   if (isRoot) process.seteuid?.(65_534);
   try {

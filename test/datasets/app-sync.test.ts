@@ -1,4 +1,7 @@
-/** The app ranking is read page by page from a source that fails in every way, and is never shown by halves. */
+/**
+ * The app ranking is read page by page from a source that fails in every way, and is never
+ * published partially.
+ */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { readAppPeriod } from '../../src/datasets/apps-sql.ts';
@@ -48,7 +51,7 @@ test('all pages together are one period: every rank once, none missing', async (
   );
   const [first, second] = source.asked();
   assert.equal(first, '/datasets/app-rankings?sort=popular&limit=100&offset=0');
-  // The second page is asked of the first one's period, whatever day it is by then.
+  // The second page is requested for the first one's period, whatever the date is by then.
   assert.equal(
     second,
     '/datasets/app-rankings?sort=popular&limit=100&offset=100&start_date=2026-10-19&end_date=2026-11-18',
@@ -131,7 +134,7 @@ test('older periods are kept, and a period that is synced again is replaced', as
   assert.equal(older?.rows.length, 3);
 });
 
-/** What one answer can be like, and what is said of it when every further one is the same. */
+/** What one response can be like, and what is reported when every further one is the same. */
 const faults: Readonly<
   Record<
     string,

@@ -1,4 +1,4 @@
-/** The daily sync: once a day in Seoul time, whoever restarts and however many nodes there are. */
+/** The daily sync: once a day in Seoul time, across restarts and any number of nodes. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { readAppPeriod } from '../../src/datasets/apps-sql.ts';
@@ -144,7 +144,7 @@ test('requests to the source respect its rate, also across restarts', async () =
   assert.equal(times.length, 4);
   for (const [index, time] of times.entries()) {
     const earlier = times[index - 1];
-    // Seen where it arrives: what the machine delays one by, the next seems to come too early by.
+    // Measured at arrival: a delay of one request makes the next seem as much too early.
     if (earlier !== undefined) assert.ok(time - earlier >= 250, `${time - earlier} ms`);
   }
 });

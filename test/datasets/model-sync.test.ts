@@ -1,4 +1,4 @@
-/** The model ranking grows window by window, goes on where it was, and adds up. */
+/** The model ranking grows window by window, continues where it was, and adds up. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { ranked } from '../../src/datasets/model-rankings.ts';
@@ -26,7 +26,7 @@ afterEach(async () => {
   await source?.upstream.close();
 });
 
-/** The windows that were asked for of all traffic, as `start..end`. */
+/** The windows that were requested of all traffic, as `start..end`. */
 function windows(from = 0): readonly string[] {
   return source
     .asked()

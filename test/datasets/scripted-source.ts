@@ -13,16 +13,16 @@ export type Row = Record<string, any>;
 
 export const sourceKey = 'sk-or-v1-0123456789abcdef0123456789abcdef';
 
-/** A source on a real socket that has whatever a test puts into it; replies queued on `upstream` come first. */
+/** A source on a real socket with the test's data; replies queued on `upstream` come first. */
 export interface ScriptedSource {
   readonly upstream: Upstream;
   readonly settings: Config['datasets'];
   apps: Row[];
   models: Row[];
   benchmarks: Row[];
-  /** The window of the app ranking when none is asked for. */
+  /** The default window of the app ranking. */
   period: { start: string; end: string };
-  /** Rows at most on a page, whatever was asked. */
+  /** The maximum rows on a page, whatever was requested. */
   largestPage: number;
   /** Paths with their queries, in order. */
   asked(): readonly string[];
@@ -119,12 +119,12 @@ export function aaItem(model: string, coding: number | null): Row {
   };
 }
 
-/** A sync on a database of its own, without waits but those that a test sets. */
+/** A sync on its own database, without waits except those that a test sets. */
 export interface TestSync {
   readonly database: Database;
   readonly clock: TestClock;
   readonly logged: Record<string, unknown>[];
-  /** How long one request may take. A test of silence makes it short; no other test depends on it. */
+  /** The limit of one request. A test of silence makes it short; no other test depends on it. */
   readonly limits: { wholeMs: number };
   sync(...datasets: readonly DatasetName[]): Promise<SyncOutcome>;
   /** Another process at the same database. */

@@ -23,7 +23,7 @@ after(async () => {
   await source?.upstream.close();
 });
 
-/** How many rows the client takes of each dataset. */
+/** How many rows the client parses of each dataset. */
 async function counts(): Promise<readonly number[]> {
   const apps = await client.datasets.getAppRankings({ limit: 100 });
   const models = await client.datasets.getRankingsDaily({ period: 'week' });

@@ -13,7 +13,7 @@ type Manifest = any;
 
 const folder = join(import.meta.dirname, '../../deploy/k8s');
 
-/** Every manifest of a file; a key that stands twice is a fault. */
+/** Every manifest of a file; a duplicate key is a fault. */
 function manifests(file: string): readonly Manifest[] {
   return parseAllDocuments(readFileSync(join(folder, file), 'utf8'), { uniqueKeys: true }).map((document) => {
     assert.deepEqual([document.errors, document.warnings], [[], []], file);

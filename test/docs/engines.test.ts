@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 
-/* Two versions of Node matter: what the machine must have to run the launcher, and what Naru brings and runs on. */
+/*
+ * Two versions of Node matter: what the host must have to run the launcher, and what Naru brings
+ * and runs on.
+ */
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');

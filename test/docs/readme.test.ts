@@ -48,7 +48,7 @@ async function parse(words: readonly string[]): Promise<{ readonly code: number;
     output += text;
   };
   const shown = { out: async (text: string) => write(text), err: write, version: '0' };
-  // Whatever else a command asks of its process, it was parsed.
+  // Whatever else a command needs of its process, it was parsed.
   const cli = new Proxy(shown as CliContext, {
     get(context, name, receiver) {
       if (!Object.hasOwn(context, name)) throw new Error('understood');
@@ -151,7 +151,7 @@ test('the commands of the pages parse', async () => {
     assert.equal((await parse(wrong)).code, 2, wrong.join(' '));
   for (const command of commands) {
     const words = command.replace(/^(bin\/naru|npm run naru --) /, '').split(/[ |\\]/);
-    // A command of the table stands without its arguments.
+    // A command of the table has no arguments.
     const isWhole = command.includes('--');
     const { code: exitCode, output } = await parse(isWhole ? words : [...words, '--help']);
     assert.equal(exitCode, 0, `${command}\n${output}`);

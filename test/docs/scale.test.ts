@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { type ScaleFigures, scaleRow } from '../../bench/scale-sums.ts';
 import { keptInMemory } from '../../src/app/accounting.ts';
 
-/* docs/scale.md: what it computes follows from what it says was measured. */
+/* docs/scale.md: its computed figures follow from its measured ones. */
 
 const root = join(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/scale.md'), 'utf8');

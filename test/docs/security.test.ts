@@ -18,7 +18,7 @@ const rows = [...page.matchAll(/^\| (\d[^|]*) \| ([^|]+) \| ([^|]+) \|$/gm)].map
   }),
 );
 
-/** The names of a file's tests as they stand in it. */
+/** The names of a file's tests. */
 function namesIn(file: string): readonly string[] {
   const text = readFileSync(join(root, file), 'utf8');
   return [...text.matchAll(/\btest\(\s*(['"`])((?:\\.|(?!\1)[\s\S])*)\1/g)].map(([, , name = '']) =>

@@ -36,7 +36,7 @@ test('every client that a test imports from npm is documented', () => {
   const told = new Set(
     installed.filter(({ registry }) => registry === 'npm').map((client) => client.package),
   );
-  // The two halves of a client that stand beside the package that is told of.
+  // The two parts of a client beside the package that is documented.
   const parts = ['ai', '@langchain/core'];
   const matrix = ['ai-sdk', 'langchain', 'openai', 'openrouter-sdk-chat'].map((name) =>
     readFileSync(join(root, `test/clients/${name}.test.ts`), 'utf8'),

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
-/** A demo engine in a process of its own, for tests. */
+/** A demo engine in a separate process, for tests. */
 export interface RunningEngine {
   readonly url: string;
   readonly process: ChildProcess;
   /** Posts a JSON body. */
   post(path: string, body: unknown, signal?: AbortSignal): Promise<Response>;
-  /** The whole answer to one question. */
+  /** The complete response to one question. */
   ask(question: string, more?: object): Promise<Answer>;
   /** The same, streamed. */
   askInChunks(question: string, more?: object): Promise<StreamedAnswer>;
@@ -24,7 +24,7 @@ export interface Usage {
   readonly total_tokens: number;
 }
 
-/** What a whole answer says. */
+/** The content of a JSON response. */
 export interface Answer {
   readonly status: number;
   readonly text: string;
@@ -35,7 +35,7 @@ export interface Answer {
   };
 }
 
-/** What a stream says, put together. */
+/** The content of a stream, aggregated. */
 export interface StreamedAnswer {
   readonly text: string;
   readonly pieces: readonly string[];
@@ -44,7 +44,7 @@ export interface StreamedAnswer {
   readonly last: string;
 }
 
-/** Starts the server on a free port and waits, 10 s at most, until it says that it is ready. */
+/** Starts the server on a free port and waits, 10 s at most, until it reports that it is ready. */
 export async function startEngine(args: readonly string[] = []): Promise<RunningEngine> {
   const child = spawnEngine(['--port', '0', ...args]);
   const url = await readyUrl(child);
@@ -78,13 +78,13 @@ export async function startEngine(args: readonly string[] = []): Promise<Running
   };
 }
 
-/** The server's process, with its standard output to read and nothing else. */
+/** The server's process, with only its standard output to read. */
 export function spawnEngine(args: readonly string[]): ChildProcess {
   const server = fileURLToPath(new URL('../../demo-engine/server.ts', import.meta.url));
   return spawn(process.execPath, [server, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
 }
 
-/** A port that nobody listens on at the moment. */
+/** A port without a listener at the moment. */
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
@@ -94,7 +94,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Reads a whole chat answer. */
+/** Reads a JSON chat response. */
 export async function wholeAnswer(response: Response): Promise<Answer> {
   const body = (await response.json()) as Answer['body'] & {
     readonly choices?: readonly {

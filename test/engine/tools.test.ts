@@ -51,7 +51,8 @@ test('the argument is taken from the question', async () => {
 });
 
 test('a character that the model can only emit byte by byte is decoded whole', async () => {
-  // The only word of the question is the only argument there can be; its characters are in no token of the vocabulary.
+  // The only word of the question is the only possible argument; its characters are in no token of
+  // the vocabulary.
   const choice = await chat([{ role: 'user', content: '뷁쫽?' }], {
     tools: [weather],
     tool_choice: 'required',

@@ -53,7 +53,7 @@ test('every gradient is the slope of the loss', () => {
     const before = weight.data[index] ?? 0;
     const [up, down] = [1e-2, -1e-2].map((change) => {
       weight.data[index] = before + change;
-      // A rate of zero changes nothing but brings the transposed copies in step; the second call then has the loss.
+      // A rate of zero only updates the transposed copies; the second call then has the loss.
       learner.step(batch, 0);
       return learner.step(batch, 0);
     });

@@ -1,4 +1,4 @@
-/** Every message that a refusal can carry. */
+/** Every message that a rejection can have. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -129,6 +129,6 @@ test('a refusal takes its message from the table only', () => {
       const text = readFileSync(join(root, file), 'utf8');
       return text.includes('new Refusal(') || /errors\/messages\.ts[\s\S]*\bas Message\b/.test(text);
     });
-  // The page of a worker repeats a refusal with the message that it came with.
+  // The page of a worker repeats a rejection with its original message.
   assert.deepEqual(users.sort(), ['app/workers/admin-pages.ts', 'errors/catalogue.ts']);
 });

@@ -8,7 +8,7 @@ function app(title: string | null, referer: string | null = null, userAgent: str
   return resolveApp({ title, referer, userAgent });
 }
 
-/** Name and address, for an id says nothing to a reader. */
+/** Name and URL, since an id is not readable. */
 function said(...from: Parameters<typeof app>): readonly (string | null)[] | null {
   const found = app(...from);
   return found === null ? null : [found.name, found.url];

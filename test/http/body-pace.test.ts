@@ -6,7 +6,7 @@ import { Refusal } from '../../src/errors/catalogue.ts';
 import { type BodyReading, readBody } from '../../src/http/read-body.ts';
 import type { Clock } from '../../src/time/clock.ts';
 
-/** Timers that ring when they are told to. */
+/** Timers that fire on request. */
 function manual(): { readonly clock: Clock; ring(): Promise<number> } {
   let due: { readonly ms: number; readonly task: () => void } | null = null;
   const clock: Clock = {

@@ -1,4 +1,4 @@
-/** How fast the bodies of a client are read: on a clock that stands still unless a test moves it. */
+/** How fast the bodies of a client are read: on a clock that only a test moves. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../src/errors/catalogue.ts';
@@ -8,7 +8,7 @@ import type { Clock } from '../../src/time/clock.ts';
 const mb = 1_000_000;
 const limits = { bytesPerSecond: mb, burstBytes: mb };
 
-/** A clock whose timers ring when a test moves it past them. */
+/** A clock whose timers fire when a test moves it past them. */
 class ManualClock implements Clock {
   nowMs = 0;
   readonly #timers = new Set<{ readonly atMs: number; readonly task: () => void }>();
@@ -27,7 +27,7 @@ class ManualClock implements Clock {
     return { cancel: () => void this.#timers.delete(timer) };
   }
 
-  /** Goes on to the next timer; false when there is none. */
+  /** Advances to the next timer; false when there is none. */
   next(): boolean {
     const [timer] = [...this.#timers].toSorted((a, b) => a.atMs - b.atMs);
     if (timer === undefined) return false;
@@ -38,7 +38,7 @@ class ManualClock implements Clock {
   }
 }
 
-/** Turns of the event loop, so that whatever may be granted without more time is granted. */
+/** Turns of the event loop, so that everything that needs no more time is granted. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
 }

@@ -1,6 +1,7 @@
 /**
- * Clients from PyPI talk to Naru as `docs/works-with.md` tells, then by a script of their own that uses tools, a stream and a refusal;
- * aider finishes a task. Run by `npm run test:python-clients`, which installs them.
+ * Clients from PyPI use Naru as `docs/works-with.md` documents, then a script that uses tools, a
+ * stream and an error; aider completes a task. Run by `npm run test:python-clients`, which installs
+ * them.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -22,7 +23,10 @@ import { venvOf } from './venv.ts';
 
 const answer = '나루는 배를 타는 곳입니다.';
 const scripts = join(import.meta.dirname, 'scripts');
-/** How long a program may take: Python reads hundreds of megabytes of modules, on a busy machine slowly. */
+/**
+ * The time limit of a program: Python reads hundreds of megabytes of modules, slowly on a busy
+ * host.
+ */
 const timeout = 120_000;
 let world: ClientWorld;
 let outside: Outside;
@@ -39,7 +43,10 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Every request costs something else, so that no two charges can be taken for one another; small enough to be believed of a short text. */
+/**
+ * Every request has a different cost, so that two charges cannot be confused; small enough to be
+ * plausible for a short text.
+ */
 function countedOf({ n }: Asked): object {
   return usage(10 + n, 5 + n);
 }
@@ -54,7 +61,7 @@ interface Ended {
   readonly err: string;
 }
 
-/** Runs a command with the programs of a virtual environment, in a home and a folder of its own. */
+/** Runs a command with the programs of a virtual environment, in its own home and folder. */
 async function run(
   packageName: string,
   command: readonly string[],
@@ -75,7 +82,7 @@ async function run(
   return { code, out, err };
 }
 
-/** Answers as the request asks: with the only tool that it offers and insists on, else in words. */
+/** Responds as the request asks: with the only tool that it offers and requires, else with text. */
 function answerTo(asked: Asked, counted: object): Reply {
   const choice = asked.body['tool_choice'];
   if (typeof choice !== 'object') return reply.chat(answer, { usage: counted });
@@ -128,12 +135,12 @@ for (const client of libraries) {
   });
 }
 
-/** Asked with tools, calls the tool and then says what it returned; without tools, says the answer. */
+/** With tools, calls the tool and then reports its result; without tools, sends the text. */
 function scripted(asked: Asked, counted: object): Reply {
   if (((asked.body['tools'] ?? []) as readonly unknown[]).length === 0)
     return reply.chat(answer, { usage: counted });
   const messages = asked.body['messages'] as readonly { readonly role: string; readonly content: unknown }[];
-  // Where the client insists on a tool, its arguments are the answer.
+  // Where the client requires a tool, its arguments are the response.
   if (typeof asked.body['tool_choice'] === 'object') {
     const asksForWeather = JSON.stringify(messages).includes('날씨');
     return callOf(asked, 'Answer', { text: asksForWeather ? '21' : answer }, counted);

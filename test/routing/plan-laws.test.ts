@@ -12,7 +12,7 @@ import { type HealthView, noHealthData, well } from '../../src/upstreams/health-
 import { anyModels, anyWorld, candidate, priceOf, worldOf } from '../harness/plan-world.ts';
 import { check } from '../harness/property.ts';
 
-/* Laws of `plan` over made-up catalogues, requests and states of health. */
+/* Laws of `plan` over generated catalogues, requests and health states. */
 
 const runs = { numRuns: 1_000 };
 
@@ -60,7 +60,7 @@ test('health and speed drop no candidate: without them the same candidates are d
       const sick = reasons(given);
       const healthy = reasons({ ...given, health: noHealthData });
       if (ask.provider.allowFallbacks) assert.deepEqual(sick, healthy);
-      // With one try only, health chooses which one, but never that there is none.
+      // With one attempt only, health chooses the candidate, but never that there is none.
       assert.equal(sick.size, healthy.size);
     }),
     runs,

@@ -16,7 +16,7 @@ const seoul = new Intl.DateTimeFormat('en-CA', {
   second: '2-digit',
   hourCycle: 'h23',
 });
-/** What ICU says of an instant in Seoul. */
+/** ICU's date of an instant in Seoul. */
 function icuAt(ms: number): Readonly<Record<string, string>> {
   return Object.fromEntries(seoul.formatToParts(ms).map(({ type, value }) => [type, value]));
 }

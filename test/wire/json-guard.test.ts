@@ -4,7 +4,7 @@ import { array, constantFrom, integer, json, property } from 'fast-check';
 import { bodyLimits, JsonGuard, type JsonLimits } from '../../src/wire/json-guard.ts';
 import { check } from '../harness/property.ts';
 
-/** What a guard says of bytes that come in these pieces. */
+/** A guard's result for bytes that arrive in these pieces. */
 function judge(
   text: string | Buffer,
   limits: Partial<JsonLimits> = {},

@@ -4,7 +4,7 @@ import { array, constantFrom, integer, property, string } from 'fast-check';
 import { maxEventDataLength, SseDecoder, sseEvent } from '../../src/wire/sse.ts';
 import { check } from '../harness/property.ts';
 
-/** What a decoder makes of bytes that come in these pieces. */
+/** A decoder's result for bytes that arrive in these pieces. */
 function read(bytes: Buffer, cuts: readonly number[] = []): readonly string[] {
   const decoder = new SseDecoder();
   const places = [0, ...[...cuts].sort((a, b) => a - b), bytes.length];

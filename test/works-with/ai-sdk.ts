@@ -19,7 +19,7 @@ console.log(text);
 `,
 };
 
-/** The AI SDK with the provider for OpenRouter: usage comes with its cost. */
+/** The AI SDK with the provider for OpenRouter: usage includes its cost. */
 export const aiSdkOpenrouter: Client = {
   ...common,
   name: 'AI SDK, OpenRouter provider',

@@ -7,7 +7,7 @@ export interface Client {
   readonly versionByHand?: string;
   readonly registry: 'npm' | 'PyPI';
   readonly kind: 'library' | 'agent';
-  /** What there is to set, in a few words of code. */
+  /** The settings, as a short snippet. */
   readonly brief: string;
   /** A whole program, a whole file, or what to type, with the address, the key and the model of a first start. */
   readonly snippet: string;
@@ -18,7 +18,10 @@ export interface Client {
   readonly remark: string | null;
   /** An agent that sends back reasoning, byte for byte, as some models insist on. */
   readonly returnsThoughts?: true;
-  /** The app that its requests come from, as Naru tells by their headers; null when they say nothing that is known. */
+  /**
+   * The app of its requests, as Naru derives it from their headers; null when they have no known
+   * value.
+   */
   readonly app: string | null;
 }
 

@@ -1,6 +1,9 @@
 import type { Client } from './client.ts';
 
-/** Continue. With its provider `openrouter` it says who it is; with `openai` it sends the bare headers of an SDK. */
+/**
+ * Continue. With its provider `openrouter` it identifies itself; with `openai` it sends the bare
+ * headers of an SDK.
+ */
 export const continueAgent: Client = {
   name: 'Continue',
   package: '@continuedev/cli',

@@ -1,6 +1,9 @@
 import type { Client } from './client.ts';
 
-/** GitHub Copilot on the command line, which takes another provider from variables and then needs no account of GitHub. */
+/**
+ * GitHub Copilot on the command line, which reads another provider from variables and then needs no
+ * GitHub account.
+ */
 export const copilot: Client = {
   name: 'GitHub Copilot CLI',
   package: '@github/copilot',

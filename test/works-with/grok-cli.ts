@@ -1,6 +1,6 @@
 import type { Client } from './client.ts';
 
-/** grok-cli, which takes any API of the OpenAI dialect from three variables. */
+/** grok-cli, which reads any API of the OpenAI dialect from three variables. */
 export const grokCli: Client = {
   name: 'grok-cli',
   package: '@vibe-kit/grok-cli',

@@ -9,7 +9,7 @@ const agent = {
 } as const;
 const file = { language: 'json', file: '~/.config/opencode/opencode.json' } as const;
 
-/** opencode with a provider of its own name. */
+/** opencode with its own provider name. */
 export const opencode: Client = {
   ...agent,
   ...file,

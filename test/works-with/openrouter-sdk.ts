@@ -1,6 +1,6 @@
 import type { Client } from './client.ts';
 
-/** The official SDK of OpenRouter, strict about every member of an answer. */
+/** The official SDK of OpenRouter, strict about every member of a response. */
 export const openrouterSdk: Client = {
   name: 'OpenRouter SDK',
   package: '@openrouter/sdk',

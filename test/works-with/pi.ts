@@ -1,6 +1,6 @@
 import type { Client } from './client.ts';
 
-/** pi, with a provider of its own in its list of models. */
+/** pi, with a separate provider in its list of models. */
 export const pi: Client = {
   name: 'pi',
   package: '@earendil-works/pi-coding-agent',

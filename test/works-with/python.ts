@@ -34,7 +34,7 @@ print(naru.invoke("나루가 뭐야?").text)
 `,
 };
 
-/** LlamaIndex, by the class that asks for no list of models that it knows. */
+/** LlamaIndex, by the class that needs no list of known models. */
 export const llamaIndex: Client = {
   ...library,
   name: 'LlamaIndex, `OpenAILike`',
@@ -70,7 +70,7 @@ print(answer.choices[0].message.content)
 `,
 };
 
-/** Instructor: answers in the shape of a class, by a tool that the model must call. */
+/** Instructor: responses in the shape of a class, by a tool that the model must call. */
 export const instructor: Client = {
   ...library,
   name: 'Instructor',
@@ -109,7 +109,10 @@ print(naru.run_sync("나루가 뭐야?").output)
 `,
 };
 
-/** aider, which asks for no tools: the model answers with whole files or with what to replace in them. */
+/**
+ * aider, which requests no tools: the model responds with whole files or with what to replace in
+ * them.
+ */
 export const aider: Client = {
   name: 'aider',
   package: 'aider-chat',

@@ -1,6 +1,6 @@
 import type { Client } from './client.ts';
 
-/** Qwen Code, which takes any API of the OpenAI dialect from three variables. */
+/** Qwen Code, which reads any API of the OpenAI dialect from three variables. */
 export const qwenCode: Client = {
   name: 'Qwen Code',
   package: '@qwen-code/qwen-code',
