@@ -1,5 +1,5 @@
 /**
- * Properties of the code itself, checked by reading it (after TigerBeetle's tidy.zig): floors, cycles, words that have one home.
+ * Properties of the code itself, checked by reading it (after TigerBeetle's tidy.zig): layers, cycles, words that have one home.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -9,10 +9,10 @@ import { test } from 'node:test';
 const root = join(import.meta.dirname, '..');
 
 /**
- * From the ground up. A file imports from its own room and from the floors below; rooms of one
- * floor do not import each other.
+ * From the ground up. A file imports from its own room and from the layers below; rooms of one
+ * layer do not import each other.
  */
-const floors: readonly (readonly string[])[] = [
+const layers: readonly (readonly string[])[] = [
   ['errors', 'money', 'time', 'ids', 'log', 'memory', 'metrics'],
   ['wire', 'config', 'journal'],
   ['store', 'dialects'],
@@ -29,7 +29,7 @@ const floors: readonly (readonly string[])[] = [
 const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
   file.endsWith('.ts'),
 );
-const floorOf = new Map(floors.flatMap((rooms, floor) => rooms.map((room) => [room, floor] as const)));
+const layerOf = new Map(layers.flatMap((rooms, layer) => rooms.map((room) => [room, layer] as const)));
 
 /** The room of a file: its first folder; `main.ts` is the only file in `src` itself. */
 function roomOf(file: string): string {
@@ -50,7 +50,7 @@ function wrongImports(file: string, text: string): readonly string[] {
   return importsOf(file, text)
     .filter((target) => {
       const to = roomOf(target);
-      return to !== from && (floorOf.get(to) ?? Number.POSITIVE_INFINITY) >= (floorOf.get(from) ?? -1);
+      return to !== from && (layerOf.get(to) ?? Number.POSITIVE_INFINITY) >= (layerOf.get(from) ?? -1);
     })
     .map((target) => `${file} -> ${target}`);
 }
@@ -69,16 +69,16 @@ test('the guard reads the files and can fail', () => {
   assert.deepEqual(wrongImports('keys/x.ts', "import { a } from '../store/keys.ts';"), []);
 });
 
-test('every import goes down the floors', () => {
+test('every import goes down the layers', () => {
   assert.deepEqual(
     sources.flatMap(({ file, text }) => wrongImports(file, text)),
     [],
   );
 });
 
-test('every room is on a floor', () => {
+test('every room is on a layer', () => {
   assert.deepEqual(
-    [...new Set(files.map(roomOf))].filter((room) => !floorOf.has(room)),
+    [...new Set(files.map(roomOf))].filter((room) => !layerOf.has(room)),
     [],
   );
 });
