@@ -73,7 +73,7 @@ export async function spendTogether(
         amount: cost,
         isKnown: true,
         refusal: () => null,
-        reserve: () => {
+        count: () => {
           held.exposure += cost;
         },
         arrivedMs: performance.now(),

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
+import type { Account } from '../accounts/account.ts';
 import { AccountCache } from '../accounts/account-cache.ts';
 import type { Config } from '../config/config.ts';
 import { Refusals } from '../inference/refusals.ts';
 import type { JournalEvent } from '../journal/errors.ts';
 import { Journal, type JournalOptions } from '../journal/journal.ts';
+import type { Key } from '../keys/key.ts';
 import { KeyCache } from '../keys/key-cache.ts';
 import { KeptSegments } from '../ledger/kept-segments.ts';
 import { Retention } from '../ledger/segment-retention.ts';
@@ -18,12 +20,13 @@ import { answerFlush } from '../nodes/flush-sql.ts';
 import { nodeDir } from '../nodes/node-dir.ts';
 import { NodeRegistry } from '../nodes/node-registry.ts';
 import { ReservationQueues } from '../nodes/reservation-queue.ts';
+import { Reservation } from '../spending/reservation.ts';
+import { SpendLimits } from '../spending/spend-limits.ts';
 import { type ChangeTopic, lookedBack, seenUntilNow } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
 import type { HistoryWatch } from '../store/history-watch.ts';
 import { type Clock, within } from '../time/clock.ts';
-import { SpendLimits } from './spend-limits.ts';
 
 /**
  * So many accounts, and so many keys, are kept in memory although nobody uses them: together some 160 MB (docs/scale.md). More are
@@ -70,8 +73,10 @@ export interface Accounting {
   readonly spendLimits: SpendLimits;
   /** Records of requests that were refused. */
   readonly refusals: Refusals;
-  /** Requests that wait until others have settled. */
+  /** Requests that wait for a reservation. */
   readonly lines: ReservationQueues;
+  /** Opens the reservation of a request; it reserves nothing yet. */
+  openReservation(account: Account, key: Key): Reservation;
   /** Forgets some of the accounts and keys that were not used lately, where many are known: to be asked for now and then. */
   forgetIdle(): void;
   close(): Promise<void>;
@@ -115,7 +120,7 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
   });
   const spendLimits = new SpendLimits({ accounts, keys, clock, debtFloor: parts.debtFloor });
   const leases: CreditLeases = new CreditLeases({ database, clock, nodes, isCurrent: () => feed.isFresh });
-  const lines = new ReservationQueues({ clock, leases });
+  const queues = new ReservationQueues({ clock, leases });
   nodes.onCompany(() => leases.publish(spendLimits.all()));
   const settlements = new Settlements({
     database,
@@ -160,7 +165,7 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
       for (const id of subjects('share-of-account')) leases.noteWanted({ kind: 'account', id });
       for (const id of subjects('share-of-key')) leases.noteWanted({ kind: 'key', id });
       // Credit may have been added, a limit raised, a key revoked, a share given back.
-      lines.wakeAll();
+      queues.wakeAll();
       // Credit may have been taken away, or a limit lowered: shares of what was there before would be spent beyond it.
       await leases.releaseExcess([
         ...subjects('account', 'share-of-account').map((id) => spendLimits.account(id)),
@@ -187,8 +192,9 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
     nodes,
     leases,
     spendLimits,
-    lines,
+    lines: queues,
     refusals,
+    openReservation: (account, key) => new Reservation(account, key, { spendLimits, queues, leases }),
     forgetIdle() {
       accounts.forgetIdle();
       keys.forgetIdle();

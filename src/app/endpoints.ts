@@ -25,7 +25,6 @@ import type { Engines } from '../upstreams/providers.ts';
 import type { Accounting } from './accounting.ts';
 import type { LiveCatalog } from './live-catalog.ts';
 import { ReadinessCheck } from './readiness.ts';
-import { admissionsOf } from './spend-limits.ts';
 
 /** The rooms behind the endpoints. */
 export interface EndpointsParts {
@@ -124,14 +123,12 @@ function inferenceOf({
       },
     },
     clock,
-    admissions: admissionsOf(accounting),
+    spendLimits: accounting.spendLimits,
+    openReservation: accounting.openReservation,
     sizes: new CompletionSizes(),
     refusals: accounting.refusals,
     observer,
     count: (texts, enough) => tokens.count(texts, enough),
-    get debtFloor() {
-      return limits().debtFloorKrw;
-    },
     get maxBodyBytes() {
       return limits().bodyBytes;
     },

@@ -11,18 +11,18 @@ import { type Opened, type SettlementRow, type Settlements, Unbillable } from '.
 import type { ResponseTotals } from '../metering/response-totals.ts';
 import type { GenerationObserver } from '../metrics/observers.ts';
 import { type Krw, zeroKrw } from '../money/krw.ts';
+import type { Reservation } from '../spending/reservation.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import { noUsage, type Usage } from '../wire/usage.ts';
 import { askDetail, attemptsDetail, requestDetail, storableOr } from './request-record.ts';
-import { Reservation } from './reservations.ts';
 
-/** What is on record for a client that left before it was answered; nobody is ever sent it. */
+/** The recorded status of a request whose client left before the response; it is never sent. */
 const clientClosedRequest = 499;
 
-/** How a request ended, as it is recorded. */
+/** How a request ended, for its record. */
 export interface Ending {
   readonly status: number;
   readonly errorType: string | null;
@@ -34,7 +34,7 @@ export interface Ending {
   readonly cancelled: boolean;
 }
 
-/** What a session is about, and what it needs. */
+/** What a session consists of, and what it needs of the gateway. */
 export interface SessionParts {
   readonly account: Account;
   readonly key: Key;
@@ -43,13 +43,15 @@ export interface SessionParts {
   readonly settlements: Settlements;
   readonly clock: Clock;
   readonly observer: GenerationObserver;
-  /** The request is in flight no more. */
-  readonly onReleased: () => void;
+  readonly openReservation: OpenReservation;
 }
 
+/** Opens the reservation of a request, which pins its account and key. */
+export type OpenReservation = (account: Account, key: Key) => Reservation;
+
 /**
- * One inference request from its identification to its record. It ends in exactly one settlement, whether or not anyone ever
- * read its answer; its hold ends with it.
+ * One inference request from its identification to its record. It ends in exactly one settlement, whether or not the client read the
+ * response; its reservation ends with it.
  */
 export class Session {
   readonly uuid: GenerationUuid;
@@ -58,15 +60,15 @@ export class Session {
   readonly id: string;
   readonly createdAtMs: number;
   readonly attempts: AttemptRecord[] = [];
-  readonly hold: Reservation;
+  readonly reservation: Reservation;
   /** Set once the body has been read. */
   ask: CompletionRequest | null = null;
-  /** Set once the candidates have been put in order: what is to be on record of that. */
+  /** The order of the candidates, for the record; set once they were planned. */
   route: Pick<GenerationDetail, 'route'> = {};
-  /** How long it waited in line to be admitted; null when it did not. */
+  /** How long its reservation waited in the queue; null when it did not. */
   admissionWaitMs: number | null = null;
-  /** Monotonic instant of the first word of an answer. */
-  firstWordMs: number | null = null;
+  /** Monotonic instant of the first content of a response. */
+  firstContentMs: number | null = null;
   readonly #parts: SessionParts;
   readonly #opened: Opened;
   readonly #detail: GenerationDetail;
@@ -90,12 +92,12 @@ export class Session {
       app: this.#detail.app ?? null,
     };
     this.#opened = parts.settlements.open(record);
-    this.hold = new Reservation(parts.account, parts.key, parts.onReleased);
+    this.reservation = parts.openReservation(parts.account, parts.key);
   }
 
   /**
-   * Charges and records the ending; resolves when it is durable. Rejects with `Unbillable`: then nothing was charged, and the
-   * request is on record as failed. The first ending stands: another does nothing.
+   * Charges and records the ending; resolves when that is durable. Rejects with `Unbillable`: then nothing was charged, and the
+   * request is recorded as failed. Further calls do nothing.
    */
   async end(ending: Ending): Promise<void> {
     if (this.#ended) return;
@@ -104,7 +106,7 @@ export class Session {
     const row = this.#rowOf(ending);
     account.charge(ending.cost);
     key.charge(row.day, ending.cost);
-    this.hold.end();
+    this.reservation.end();
     exchange.logFields.generation_id = this.id;
     exchange.logFields.cost_micro = ending.cost;
     exchange.logFields.attempts = this.attempts.length;
@@ -125,20 +127,20 @@ export class Session {
   async fail(thrown: unknown): Promise<void> {
     if (this.#ended) return;
     const failure = thrown instanceof Refusal ? thrown.failure : 'server';
-    const left = thrown instanceof ClientDisconnected;
+    const isDisconnect = thrown instanceof ClientDisconnected;
     try {
       await this.end({
-        status: left ? clientClosedRequest : statusOf(failure),
-        errorType: left ? null : errorTypeOf(failure),
+        status: isDisconnect ? clientClosedRequest : statusOf(failure),
+        errorType: isDisconnect ? null : errorTypeOf(failure),
         candidate: null,
         totals: null,
         usage: noUsage,
         usageSource: undefined,
         cost: zeroKrw,
-        cancelled: left,
+        cancelled: isDisconnect,
       });
     } catch (error) {
-      // It is journaled as admitted, so the next start records it as failed.
+      // The journal has its opening, so the next start records it as failed.
       if (!(error instanceof Unbillable)) throw error;
     }
   }
@@ -174,8 +176,8 @@ export class Session {
       cache_read_tokens: usage.cacheReadTokens,
       cache_write_tokens: usage.cacheWriteTokens,
       ...(ending.usageSource === undefined ? {} : { usage_source: ending.usageSource }),
-      latency_ms: this.firstWordMs === null ? null : Math.round(this.firstWordMs - exchange.startedMs),
-      generation_ms: this.firstWordMs === null ? null : Math.round(nowMs - exchange.startedMs),
+      latency_ms: this.firstContentMs === null ? null : Math.round(this.firstContentMs - exchange.startedMs),
+      generation_ms: this.firstContentMs === null ? null : Math.round(nowMs - exchange.startedMs),
     };
     return {
       uuid: this.uuid,

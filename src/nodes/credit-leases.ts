@@ -55,10 +55,10 @@ export interface ReservationRequest {
   /** Why settled figures refuse it by now; null when they do not. */
   readonly refusal: () => Error | null;
   /**
-   * Makes the reservation: from then on it is part of every subject's exposure. Called at most
+   * Counts the amount: from then on it is part of every subject's exposure. Called at most
    * once, when the request is admitted.
    */
-  readonly reserve: () => void;
+  readonly count: () => void;
 }
 
 /** A reservation request that waits in its node's queue. */
@@ -203,7 +203,7 @@ export class CreditLeases {
       const by = blockerOf(request, request.subjects.map(aloneWith), 0);
       if (by !== undefined) return { kind: 'blocked', by: by.subject, isShared: false };
     } else if (this.#parts.nodes.untilSeen !== null || !this.#isCovered(request)) return null;
-    request.reserve();
+    request.count();
     return admitted;
   }
 
@@ -434,7 +434,7 @@ export class CreditLeases {
     const refusal = request.refusal();
     if (refusal !== null) return { kind: 'refused', error: refusal };
     if (this.#isCovered(request)) {
-      request.reserve();
+      request.count();
       return admitted;
     }
     await sql.query('BEGIN');
@@ -468,7 +468,7 @@ export class CreditLeases {
       await this.#queue(sql, tickets);
       return { kind: 'blocked', by: by.subject, isShared: by.others > 0n && isOldest(by, waitsSinceMs) };
     }
-    request.reserve();
+    request.count();
     const next = remainders.map((one) => ({
       subject: one.subject,
       left: one.left,

@@ -56,7 +56,7 @@ export class ReservationQueues {
   enter(request: ReservationOrder): Promise<void> | undefined {
     const queue = this.#queues.get(request.accountId);
     // A request without a cost cannot overspend.
-    if (request.amount === 0n) request.reserve();
+    if (request.amount === 0n) request.count();
     else if (queue !== undefined || this.#parts.leases.reserveNow(request)?.kind !== 'admitted')
       return this.#wait(request, queue ?? this.#begin(request.accountId));
     return undefined;
@@ -234,8 +234,8 @@ class Waiter implements QueuedReservation {
     return this.#hasLeft ? new Error('the request has left the queue') : this.request.refusal();
   }
 
-  reserve(): void {
-    this.request.reserve();
+  count(): void {
+    this.request.count();
   }
 
   /** Null: it was admitted. The first call counts. */

@@ -3,10 +3,13 @@ import { test } from 'node:test';
 import { Account } from '../../src/accounts/account.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
 import type { KeyHash } from '../../src/ids/api-key.ts';
-import { assertFunded, Reservation } from '../../src/inference/reservations.ts';
 import { Key } from '../../src/keys/key.ts';
 import { noSpend } from '../../src/keys/spend.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
+import type { ReservationOrder } from '../../src/nodes/reservation-queue.ts';
+import { assertFunded } from '../../src/spending/funding.ts';
+import { Reservation } from '../../src/spending/reservation.ts';
+import type { SpendLimits } from '../../src/spending/spend-limits.ts';
 
 const day = 20_000;
 const floor = krwOfMicro(5_000_000_000n);
@@ -71,21 +74,26 @@ test('usage one micro-won below the limit is admitted, at the limit it is not', 
 });
 
 // spec:money/6.4
-test('what the requests in flight may cost rejects no request; it is counted until they end, and never twice', () => {
+test('what the requests in flight may cost rejects no request; it is counted until they end, and never twice', async () => {
   const [account, key] = [accountWith(1n), keyWith(10n)];
   let ends = 0;
-  const hold = new Reservation(account, key, () => {
-    ends += 1;
-    assert.deepEqual([account.reserved, key.reserved], [0n, 0n]);
-  });
-  hold.reserve(krwOfMicro(9_000_000_000n));
+  const queues = {
+    enter: (order: ReservationOrder) => void order.count(),
+    wake: () => {
+      ends += 1;
+      assert.deepEqual([account.reserved, key.reserved], [0n, 0n]);
+    },
+  };
+  const leases = { isAnyWanted: false, released: async () => {} };
+  const reservation = new Reservation(account, key, { spendLimits: {} as SpendLimits, queues, leases });
+  await reservation.reserve(krwOfMicro(9_000_000_000n), { signal: AbortSignal.abort(), maxWaitMs: 0 });
   assert.equal(outcome(account, key), 'admitted');
   assert.deepEqual(
     [account.reserved, key.reserved, account.outstanding],
     [9_000_000_000n, 9_000_000_000n, 9_000_000_000n],
   );
-  hold.end();
-  hold.end();
+  reservation.end();
+  reservation.end();
   assert.equal(ends, 1);
 });
 

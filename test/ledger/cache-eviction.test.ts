@@ -13,16 +13,17 @@ import { openAccounting } from '../../src/app/accounting.ts';
 import { Registry } from '../../src/app/metrics/registry.ts';
 import { RequestMetrics } from '../../src/app/metrics/request-metrics.ts';
 import { createOperatorService } from '../../src/app/operator-service.ts';
-import { SpendLimits } from '../../src/app/spend-limits.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { Exchange } from '../../src/http/exchange.ts';
-import { assertFunded, refusalInLine } from '../../src/inference/reservations.ts';
 import { Session } from '../../src/inference/session.ts';
 import { KeyCache } from '../../src/keys/key-cache.ts';
 import { KeyService } from '../../src/keys/key-service.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { type Krw, krwOfMicro, krwToDecimal } from '../../src/money/krw.ts';
+import type { ReservationOrder } from '../../src/nodes/reservation-queue.ts';
+import { Reservation } from '../../src/spending/reservation.ts';
+import { SpendLimits } from '../../src/spending/spend-limits.ts';
 import { Database } from '../../src/store/database.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { systemClock } from '../../src/time/clock.ts';
@@ -62,9 +63,9 @@ interface WorldKey {
   readonly hash: Parameters<KeyService['read']>[1];
 }
 
-/** A ledger with a few accounts and keys, and requests that begin and end on request. */
 const observer = new RequestMetrics(new Registry());
 
+/** A ledger with a few accounts and keys, and requests that begin and end on request. */
 class World {
   readonly keys: WorldKey[] = [];
   readonly decisions: string[] = [];
@@ -114,36 +115,36 @@ class World {
         const { settlements } = accounting;
         const account = accounting.accounts.getCached(caller.accountId);
         assert.ok(account !== undefined);
-        const session = new Session({
-          account,
-          key: caller.key,
-          exchange,
-          endpoint: 'chat',
-          settlements,
-          clock,
-          observer,
-          onReleased: () => {},
-        });
-        const standing = () => ({ account, key: caller.key, debtFloor: floor, nowMs: clock.now() });
+        const { key } = caller;
+        const { spendLimits, leases } = accounting;
+        // A queue in which nothing waits: the test asks the leases itself.
+        const queues = {
+          enter: async (order: ReservationOrder) => assert.equal(order, session.reservation),
+          wake: () => {},
+        };
+        const openReservation = () => new Reservation(account, key, { spendLimits, queues, leases });
+        const parts = { exchange, endpoint: 'chat', settlements, clock, observer, openReservation } as const;
+        const session = new Session({ account, key, ...parts });
         try {
-          assertFunded(standing());
+          spendLimits.assertFunded(account, key);
           // The body arrives.
           for (let n = 0; n < 5; n += 1) await turn();
-          assertFunded(standing());
-          const { spendLimits, leases: shares } = accounting;
+          spendLimits.assertFunded(account, key);
+          const { reservation } = session;
+          await reservation.reserve(won(amount), { signal: exchange.signal, maxWaitMs: 1_000 });
           const demand = {
-            subjects: spendLimits.of(account, caller.key),
-            amount: won(amount),
-            isKnown: spendLimits.isKnown(account, caller.key),
-            refusal: () => refusalInLine(standing()),
-            reserve: () => session.hold.reserve(won(amount)),
+            subjects: reservation.subjects,
+            amount: reservation.amount,
+            isKnown: reservation.isKnown,
+            refusal: () => reservation.refusal(),
+            count: () => reservation.count(),
             arrivedMs: clock.monotonic(),
             hasLeft: true,
             waitsFor: null,
             next: () => null,
           };
-          const covered = shares.reserveNow(demand) ?? (await shares.reserve(demand));
-          await shares.departed(demand);
+          const covered = leases.reserveNow(demand) ?? (await leases.reserve(demand));
+          await leases.departed(demand);
           if (covered.kind === 'refused') throw covered.error;
           // Here a request that would wait in the queue leaves instead.
           if (covered.kind === 'blocked') throw new Waits(covered.by.kind);

@@ -31,8 +31,8 @@ async function databaseOf(t: TestContext): Promise<SlowDatabase> {
 }
 
 /** A request of this amount, as far as the shares are concerned. */
-function demandOf(spender: SpendSubject, amount: bigint, reserve: () => void): QueuedReservation {
-  const demand = { subjects: [spender], amount, isKnown: true, refusal: () => null, reserve };
+function demandOf(spender: SpendSubject, amount: bigint, count: () => void): QueuedReservation {
+  const demand = { subjects: [spender], amount, isKnown: true, refusal: () => null, count };
   return { ...demand, arrivedMs: systemClock.monotonic(), hasLeft: true, waitsFor: null, next: () => null };
 }
 
@@ -107,10 +107,10 @@ test('a paused node spends none of its leases before it has read the database: o
     readRemaining: async () => left,
   };
   const cover = async (): Promise<string> => {
-    const reserve = (): void => {
+    const count = (): void => {
       outstanding += 10n;
     };
-    const demand = demandOf(spender, 10n, reserve);
+    const demand = demandOf(spender, 10n, count);
     return (shares.reserveNow(demand) ?? (await shares.reserve(demand))).kind;
   };
   assert.equal(await cover(), 'admitted');

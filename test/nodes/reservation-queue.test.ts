@@ -116,7 +116,7 @@ class World {
         return world.spendersOf(key);
       },
       refusal: () => (this.refuses(key) ? new Error('402') : null),
-      reserve: () => this.#place(asked),
+      count: () => this.#place(asked),
       signal: leave.signal,
       maxWaitMs: 1_000,
     });
@@ -213,7 +213,7 @@ test('a request whose check throws fails with that error, and the queue continue
         isKnown: true,
         subjects: world.spendersOf(0),
         refusal,
-        reserve: () => ended.push('placed'),
+        count: () => ended.push('placed'),
         signal: new AbortController().signal,
         maxWaitMs: 1_000,
       })

@@ -7,7 +7,6 @@ import { type Accounting, openAccounting } from '../../src/app/accounting.ts';
 import { JobRunner } from '../../src/app/job-runner.ts';
 import { Registry } from '../../src/app/metrics/registry.ts';
 import { RequestMetrics } from '../../src/app/metrics/request-metrics.ts';
-import { admissionsOf } from '../../src/app/spend-limits.ts';
 import { buildCatalogue, type Catalogue } from '../../src/catalogue/catalogue.ts';
 import type { Config } from '../../src/config/config.ts';
 import { openaiDialect } from '../../src/dialects/openai/index.ts';
@@ -91,7 +90,30 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
   const memory = new MemoryWatch(accounting, parts.onMemory);
   const health = new Health(clock, defaultHealthLimits);
   let catalogue: Catalogue = buildCatalogue(config, parts.versionOf);
-  const admissions = admissionsOf(accounting);
+  /** A reservation that the witnesses of the world see wait and be counted. */
+  const openReservation: typeof accounting.openReservation = (account, key) => {
+    const reservation = accounting.openReservation(account, key);
+    const reserve = reservation.reserve.bind(reservation);
+    const count = reservation.count.bind(reservation);
+    let arrival: Arrival;
+    reservation.count = () => {
+      parts.onAdmit(arrival, accounting);
+      memory.onAdmit(reservation);
+      count();
+    };
+    reservation.reserve = (amount, wait) => {
+      arrival = parts.queue.arrive(process, reservation);
+      const waiting = reserve(amount, wait);
+      if (waiting !== undefined) parts.queue.wait(arrival, waiting);
+      waiting?.then(
+        () => parts.onMemory('a request waited in line and was admitted'),
+        (error) =>
+          error instanceof ClientDisconnected && parts.onMemory('a client left while it waited in line'),
+      );
+      return waiting;
+    };
+    return reservation;
+  };
   const routes = inferenceRoutes({
     accounts,
     settlements,
@@ -117,31 +139,11 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     },
     clock,
     observer,
-    admissions: {
-      ...admissions,
-      enter: (request) => {
-        const arrival = parts.queue.arrive(process, request);
-        const waiting = admissions.enter({
-          ...request,
-          reserve: () => {
-            parts.onAdmit(arrival, accounting);
-            memory.onAdmit(request);
-            request.reserve();
-          },
-        });
-        if (waiting !== undefined) parts.queue.wait(arrival, waiting);
-        waiting?.then(
-          () => parts.onMemory('a request waited in line and was admitted'),
-          (error) =>
-            error instanceof ClientDisconnected && parts.onMemory('a client left while it waited in line'),
-        );
-        return waiting;
-      },
-    },
+    spendLimits: accounting.spendLimits,
+    openReservation,
     sizes: new CompletionSizes(),
     refusals: accounting.refusals,
     count: async (texts) => [...texts].join(' ').split(' ').filter(Boolean).length,
-    debtFloor: config.limits.debtFloorKrw,
     maxBodyBytes: config.limits.bodyBytes,
     keepAliveMs: config.limits.keepAliveCommentMs,
   });

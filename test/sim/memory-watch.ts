@@ -1,5 +1,5 @@
 import type { Accounting } from '../../src/app/accounting.ts';
-import type { Admission } from '../../src/inference/inference.ts';
+import type { Reservation } from '../../src/spending/reservation.ts';
 import type { Goal } from './journey.ts';
 
 /** Observes evictions of a gateway, and records the entries that it then reads again. */
@@ -30,7 +30,7 @@ export class MemoryWatch {
   }
 
   /** A request is about to be counted. */
-  onAdmit({ account, key }: Admission): void {
+  onAdmit({ account, key }: Reservation): void {
     if (this.#accounts.delete(account.id)) this.met('an account was forgotten and met again');
     if (this.#keys.delete(key.row.id)) this.met('a key was forgotten and met again');
   }

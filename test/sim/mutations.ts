@@ -138,14 +138,14 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'hold: one never ends',
-    file: 'src/inference/reservations.ts',
-    from: 'this.#account.release(this.#amount);',
+    file: 'src/spending/reservation.ts',
+    from: 'this.account.release(this.#counted);',
     to: '',
   },
   {
     name: 'hold: none is placed on the account',
-    file: 'src/inference/reservations.ts',
-    from: 'this.#account.reserve(amount);',
+    file: 'src/spending/reservation.ts',
+    from: 'this.account.reserve(this.amount);',
     to: '',
   },
   {
@@ -186,9 +186,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'line: who waits is admitted although settled figures refuse it',
-    file: 'src/inference/inference.ts',
-    from: 'refusal: () => refusalInLine(standing()),',
-    to: 'refusal: () => null,',
+    file: 'src/spending/reservation.ts',
+    from: 'return this.#parts.spendLimits.refusalOfQueued(this.account, this.key);',
+    to: 'return null;',
   },
   {
     name: 'line: who has left it is admitted',
@@ -252,13 +252,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'refusal: what is in flight refuses a request',
-    file: 'src/inference/reservations.ts',
+    file: 'src/spending/funding.ts',
     from: 'if (account.balance < -debtFloor) throw',
     to: 'if (account.balance - account.reserved < -debtFloor) throw',
   },
   {
     name: 'key limit: the holds of its other requests are not counted',
-    file: 'src/app/spend-limits.ts',
+    file: 'src/spending/spend-limits.ts',
     from: 'return this.#parts.keys.getCachedById(this.id)?.reserved ?? 0n;',
     to: 'return 0n;',
   },
@@ -300,13 +300,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'key limit: it is not looked at before a request is counted',
-    file: 'src/app/spend-limits.ts',
+    file: 'src/spending/spend-limits.ts',
     from: 'return key.limit === null ? [ofAccount] : [ofAccount, this.key(key.row.id)];',
     to: 'return [ofAccount];',
   },
   {
     name: 'key limit: a request is admitted at it',
-    file: 'src/inference/reservations.ts',
+    file: 'src/spending/funding.ts',
     from: 'if (usage >= limit)',
     to: 'if (usage > limit)',
   },

@@ -1,11 +1,11 @@
-import type { Admission } from '../../src/inference/inference.ts';
+import type { Reservation } from '../../src/spending/reservation.ts';
 import type { SimProcess } from './process.ts';
 import type { Timeline } from './time.ts';
 
 /** A request that waits for admission. */
 export interface Arrival {
   readonly process: SimProcess;
-  readonly request: Admission;
+  readonly request: Reservation;
   readonly atMs: number;
   /** It waited, and was rejected or left before it was admitted. */
   hasLeft: boolean;
@@ -20,7 +20,7 @@ export class Queue {
     this.#timeline = timeline;
   }
 
-  arrive(process: SimProcess, request: Admission): Arrival {
+  arrive(process: SimProcess, request: Reservation): Arrival {
     return { process, request, atMs: this.#timeline.nowMs, hasLeft: false };
   }
 

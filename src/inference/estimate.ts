@@ -1,0 +1,35 @@
+import type { Candidate } from '../catalogue/model.ts';
+import { type Krw, zeroKrw } from '../money/krw.ts';
+import { costOf } from '../money/price.ts';
+import type { CompletionRequest } from '../wire/chat.ts';
+import type { CompletionSizes } from './completion-sizes.ts';
+
+/** Prompt tokens that one image or recording may amount to. */
+const maxTokensPerMediaPart = 3_000;
+/** The least that is expected of a completion without `max_tokens`. */
+const minExpectedTokens = 1_024;
+
+/**
+ * The most that any candidate of the chain is expected to cost for this request: the prompt, and the completion that the request allows.
+ * Without `max_tokens` that is the recent completion size of its model, at least 1,024 tokens (spec:money/6.10).
+ */
+export function estimate(ask: CompletionRequest, chain: readonly Candidate[], sizes: CompletionSizes): Krw {
+  const promptTokens = ask.textBytes + ask.mediaParts * maxTokensPerMediaPart;
+  return chain
+    .map((candidate) => costOf(candidate.price, unitsFor(ask, candidate, { promptTokens, sizes })))
+    .reduce(larger, zeroKrw);
+}
+
+function unitsFor(
+  ask: CompletionRequest,
+  { modelId, maxCompletionTokens }: Candidate,
+  { promptTokens, sizes }: { readonly promptTokens: number; readonly sizes: CompletionSizes },
+): Parameters<typeof costOf>[1] {
+  const expected = ask.maxTokens ?? Math.max(minExpectedTokens, sizes.expected(modelId));
+  const completionTokens = Math.min(expected, maxCompletionTokens) * ask.choices;
+  return { promptTokens, completionTokens, cacheReadTokens: 0, cacheWriteTokens: 0 };
+}
+
+function larger(a: Krw, b: Krw): Krw {
+  return a > b ? a : b;
+}
