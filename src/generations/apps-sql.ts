@@ -1,7 +1,10 @@
 import type { Client } from 'pg';
 import { int8ArrayOfNumbers, textArray, timestampArray } from '../store/binary-arrays.ts';
 
-/** Where requests come from. The identity behind `id` is the address, or the name of an app without one. */
+/**
+ * The app that requests come from. The identity behind `id` is the address, or the name of an app
+ * without one.
+ */
 export interface App {
   /** 48 bits of a hash, never 0: the same on every node, known before anything is stored. */
   readonly id: number;
@@ -11,11 +14,14 @@ export interface App {
   readonly url: string | null;
 }
 
-/** An account has at most this many apps of its own; the usage of more is counted together, under `noApp`. */
+/**
+ * An account has at most this many apps of its own; the usage of further ones is counted together,
+ * under `noApp`.
+ */
 export const maxApps = 1_000;
-/** So many apps are known at once; then all are forgotten. */
+/** How many apps are cached; beyond it the cache is cleared. */
 const maxKnown = 100_000;
-/** What usage of no app is counted under. */
+/** The app under which usage without an app is counted. */
 export const noApp = 0;
 
 /** What is needed of a settlement. */
@@ -28,7 +34,10 @@ interface OfApp {
 const selectApps = `
 SELECT a.account_id, a.id FROM unnest($1::bigint[], $2::bigint[]) n (account_id, id) JOIN app a USING (account_id, id)`;
 
-/** Two batches at once may each find room for the last app: the limit is then passed by as much as they bring. */
+/**
+ * Two batches at once may each find room for the last app: then the limit is exceeded by what they
+ * add.
+ */
 const insertApps = `
 INSERT INTO app (account_id, id, name, url, first_seen_at)
 SELECT account_id, id, name, url, at
@@ -39,7 +48,10 @@ WHERE nth <= ${maxApps} - coalesce(has, 0)
 ORDER BY account_id, id
 ON CONFLICT DO NOTHING`;
 
-/** Apps that are known to be stored, of all accounts: they are never deleted, so they need not be asked for again. */
+/**
+ * Apps that are known to be stored, of all accounts: they are never deleted, so they need no
+ * further query.
+ */
 export class StoredApps {
   readonly #idsOf = new Map<number, Set<number>>();
   #size = 0;
@@ -56,38 +68,42 @@ export class StoredApps {
     this.#size += 1;
   }
 
-  /** Forgets them: the database may be another one now. */
+  /** Clears the cache: the database may be another one now. */
   clear(): void {
     this.#idsOf.clear();
     this.#size = 0;
   }
 }
 
-/** What the rows of a batch are counted under. */
+/** The apps that the rows of a batch are counted under. */
 export interface CountedApps<Row> {
   /** The row's own app when it is stored, else `noApp`. */
   readonly idOf: (row: Row) => number;
-  /** To be called once the transaction is committed: then others need not ask for these apps again. */
+  /** Call it once the transaction is committed: then these apps need no further query. */
   readonly noteStored: () => void;
 }
 
 /**
- * The app that each row is counted under: its own, which is stored when it is new and the account has room for it, else `noApp`.
- * Apps are never deleted, so a row that is settled again falls under the same one. Within the settlement's transaction; asks nothing
- * when all are among `known`.
+ * The app that each row is counted under: its own, which is stored when it is new and the account
+ * has room for it, else `noApp`. Apps are never deleted, so a row that is settled again is counted
+ * under the same one. Runs within the settlement's transaction; makes no query when all are among
+ * `known`.
  */
 export async function countedApps<Row extends OfApp>(
   client: Client,
   rows: readonly Row[],
   known: StoredApps | null,
 ): Promise<CountedApps<Row>> {
-  const asked = new Map<string, { readonly accountId: number; readonly app: App; readonly atMs: number }>();
+  const requested = new Map<
+    string,
+    { readonly accountId: number; readonly app: App; readonly atMs: number }
+  >();
   for (const { accountId, app, settledAtMs } of rows) {
     if (app === null || known?.has(accountId, app.id) === true) continue;
     const name = nameOf(accountId, app.id);
-    if (!asked.has(name)) asked.set(name, { accountId, app, atMs: settledAtMs });
+    if (!requested.has(name)) requested.set(name, { accountId, app, atMs: settledAtMs });
   }
-  const all = [...asked.values()];
+  const all = [...requested.values()];
   const stored = await storedOf(client, all);
   const unknown = all.filter(({ accountId, app }) => !stored.has(nameOf(accountId, app.id)));
   if (unknown.length > 0) {
@@ -102,10 +118,10 @@ export async function countedApps<Row extends OfApp>(
         timestampArray(unknown.map(({ atMs }) => atMs)),
       ],
     });
-    // Another batch may have stored one of them meanwhile: who did does not matter.
+    // Another batch may have stored one of them meanwhile; which batch does not matter.
     for (const name of await storedOf(client, unknown)) stored.add(name);
   }
-  const refused = new Set([...asked.keys()].filter((name) => !stored.has(name)));
+  const refused = new Set([...requested.keys()].filter((name) => !stored.has(name)));
   const isRefused = (accountId: number, app: App): boolean =>
     refused.size > 0 && refused.has(nameOf(accountId, app.id));
   return {
@@ -118,15 +134,15 @@ export async function countedApps<Row extends OfApp>(
 
 async function storedOf(
   client: Client,
-  asked: readonly { readonly accountId: number; readonly app: App }[],
+  requested: readonly { readonly accountId: number; readonly app: App }[],
 ): Promise<Set<string>> {
-  if (asked.length === 0) return new Set();
+  if (requested.length === 0) return new Set();
   const { rows } = await client.query<{ account_id: bigint; id: bigint }>({
     name: 'settle-apps',
     text: selectApps,
     values: [
-      int8ArrayOfNumbers(asked.map(({ accountId }) => accountId)),
-      int8ArrayOfNumbers(asked.map(({ app }) => app.id)),
+      int8ArrayOfNumbers(requested.map(({ accountId }) => accountId)),
+      int8ArrayOfNumbers(requested.map(({ app }) => app.id)),
     ],
   });
   return new Set(rows.map((row) => nameOf(row.account_id, row.id)));

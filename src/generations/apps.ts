@@ -2,7 +2,10 @@ import { hash } from 'node:crypto';
 import type { App } from './apps-sql.ts';
 import { appOfUserAgent } from './known-apps.ts';
 
-/** What a request says of where it comes from: anything, from anyone, of any length; null where a header was not sent. */
+/**
+ * What the headers of a request state about its app: unchecked and of any length; null where a
+ * header was not sent.
+ */
 export interface Origin {
   readonly title: string | null;
   readonly referer: string | null;
@@ -12,29 +15,36 @@ export interface Origin {
 const maxNameLength = 100;
 const maxUrlLength = 200;
 const maxReadLength = 1_000;
-/** Nearly all requests say what others said before: to look that up costs a tenth of the 5 µs that it takes to find it out. */
-const remembered = new Map<string, App | null>();
+/**
+ * Nearly all requests repeat the headers of others: a lookup costs a tenth of the 5 µs that
+ * resolving takes.
+ */
+const cached = new Map<string, App | null>();
 const maxCached = 1_000;
 const maxCachedLength = 500;
-/** Everybody's machine has the same name: it tells nothing of an app. */
+/** Every machine has this name, so it identifies no app. */
 const localHost = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/;
 const visible = /[\p{L}\p{N}\p{P}\p{S}]/u;
-/** Controls, line separators, and what turns the direction of the text around it. */
+/**
+ * Control characters, line separators, and characters that change the direction of the text around
+ * them.
+ */
 const unprintable = /[\p{Cc}\u{2028}\u{2029}\u{202a}-\u{202e}\u{2066}-\u{2069}]/gu;
 
 /**
- * The app of a request (spec:api/17.1): its identity is the address in the referer, else its title, else what the User-Agent is
- * known for; its name is the title, else the name that goes with the identity. Null when nothing is said, or nothing usable.
+ * The app of a request (spec:api/17.1): its identity is the address in the referer, else its title,
+ * else the program that the User-Agent names; its name is the title, else the name that goes with
+ * the identity. Null when no header states a usable one.
  */
 export function resolveApp(origin: Origin): App | null {
   const { title, referer, userAgent } = origin;
-  const asked = `${title?.length ?? 0} ${referer?.length ?? 0} ${title ?? ''}${referer ?? ''}${userAgent ?? ''}`;
-  if (asked.length > maxCachedLength) return resolve(origin);
-  const known = remembered.get(asked);
+  const cacheKey = `${title?.length ?? 0} ${referer?.length ?? 0} ${title ?? ''}${referer ?? ''}${userAgent ?? ''}`;
+  if (cacheKey.length > maxCachedLength) return resolve(origin);
+  const known = cached.get(cacheKey);
   if (known !== undefined) return known;
   const app = resolve(origin);
-  if (remembered.size >= maxCached) remembered.clear();
-  remembered.set(asked, app);
+  if (cached.size >= maxCached) cached.clear();
+  cached.set(cacheKey, app);
   return app;
 }
 
@@ -48,8 +58,9 @@ function resolve({ title, referer, userAgent }: Origin): App | null {
 }
 
 /**
- * The web address that a referer names, of http or https, without user, query and fragment, without empty parts and the ending of a
- * repository, so that its spellings are one; of a very long one the origin. Null when it names none.
+ * The web address in a referer, of http or https, without user, query and fragment, without empty
+ * path segments and the suffix of a repository, so that its spellings are one; of a very long one
+ * the origin. Null when there is none.
  */
 export function webAddress(referer: string | null): string | null {
   const url = referer === null ? null : URL.parse(referer.slice(0, maxReadLength));
@@ -65,7 +76,9 @@ function identifying(url: string | null): string | null {
   return url === null || localHost.test(new URL(url).hostname) ? null : url;
 }
 
-/** A title as it may be shown: one line, printable, bounded; null when nothing is left of it. */
+/**
+ * A title as it may be displayed: one line, printable, bounded; null when nothing remains of it.
+ */
 function nameOf(title: string | null): string | null {
   const text = (title ?? '').slice(0, 4 * maxNameLength).toWellFormed();
   const name = shortened(text.replaceAll(unprintable, ' ').replaceAll(/\s+/gu, ' ').trim().normalize());

@@ -13,12 +13,12 @@ export interface AttemptRecord {
   readonly model_permaslug: string;
   readonly endpoint_id: string;
   readonly status: number | null;
-  /** Milliseconds until it answered or failed. */
+  /** Milliseconds until it responded or failed. */
   readonly latency: number;
   readonly is_byok: false;
-  /** Why it was not the answer; absent for the one that was. */
+  /** Why it failed; absent for the attempt that gave the response. */
   readonly failure?: string;
-  /** What became of parameters that were not sent as the client said them; absent when all were. */
+  /** The parameters that were not sent as the client stated them; absent when all were. */
   readonly parameter_changes?: readonly ParameterChange[];
 }
 
@@ -26,13 +26,16 @@ export interface AttemptRecord {
 export interface RouteRecord {
   readonly by: string;
   readonly chain: readonly (readonly [model: number, label: string])[];
-  /** With the reason why it stands further back. */
+  /** Candidates that were demoted, with the reason. */
   readonly held: readonly (readonly [model: number, label: string, why: string])[];
-  /** With the reason why it was not tried. */
+  /** Candidates that were not tried, with the reason. */
   readonly dropped: readonly (readonly [model: number, label: string, why: string])[];
 }
 
-/** The part of a generation's record that nothing is ever summed or searched by. Stored as JSON. Holds no text of prompt or answer. */
+/**
+ * The part of a generation's record that is never summed or searched. Stored as JSON. Contains no
+ * text of prompt or response.
+ */
 export interface GenerationDetail {
   readonly request_id: string;
   readonly api_type: 'completions';
@@ -45,27 +48,42 @@ export interface GenerationDetail {
   readonly reasoning_tokens?: number;
   readonly cache_read_tokens?: number;
   readonly cache_write_tokens?: number;
-  /** Where the billed counts come from: the upstream's claim, or our own count: without a claim, or instead of an absurd one (spec:money/4.8,4.9). */
+  /**
+   * The source of the billed counts: the upstream's usage, or our own count, either without a usage
+   * or instead of an absurd one (spec:money/4.8,4.9).
+   */
   readonly usage_source?: 'upstream' | 'counted' | 'rejected';
   readonly latency_ms?: number | null;
   readonly generation_ms?: number | null;
   readonly media_parts?: number;
-  /** Members of the request that Naru does not know, or that say what holds anyway; absent when there are none. */
+  /**
+   * Members of the request that Naru does not know, or that state a default; absent when there are
+   * none.
+   */
   readonly ignored_parameters?: readonly string[];
-  /** A record of refusals: how many of the key for the same cause within one second. */
+  /**
+   * Of a record of refusals: how many requests of the key were refused for the same cause within
+   * one second.
+   */
   readonly refusals?: number;
   /** The later requests that it counts, up to 32 of them. */
   readonly refused_request_ids?: readonly string[];
-  /** How long it waited until requests of its account or key had settled; absent when it did not wait. */
+  /**
+   * How long it waited until requests of its account or key had settled; absent when it did not
+   * wait.
+   */
   readonly admission_wait_ms?: number;
   readonly service_tier?: string | null;
   readonly attempts?: readonly AttemptRecord[];
-  /** Absent when the candidates were tried in the order of the configuration, all of them able. */
+  /** Absent when the candidates were tried in the order of the configuration, and all were able. */
   readonly route?: RouteRecord;
   readonly http_referer?: string | null;
   readonly title?: string | null;
   readonly user_agent?: string | null;
-  /** What the three lines above come to (`resolveApp`); absent in records of before apps were resolved. */
+  /**
+   * The app of the three members above (`resolveApp`); absent in records of before apps were
+   * resolved.
+   */
   readonly app?: App | null;
   readonly external_user?: string | null;
   readonly session_id?: string | null;
@@ -147,7 +165,7 @@ function routeBody({ by, chain, held, dropped }: RouteRecord, models: readonly s
   };
 }
 
-/** The origin that a referer names; empty when it names none, for clients require a string. */
+/** The origin of a referer; empty when there is none, since clients require a string. */
 function originOf(referer: string | null): string {
   const address = webAddress(referer);
   return address === null ? '' : new URL(address).origin;

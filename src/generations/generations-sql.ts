@@ -25,7 +25,10 @@ SELECT account_id, id, key_id, created_at, settled_at, day - date '1970-01-01' A
        finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail::text AS detail
 FROM generation`;
 
-/** The record of one generation of this account; null when it does not exist or belongs to another account. */
+/**
+ * The record of one generation of this account; null when it does not exist or belongs to another
+ * account.
+ */
 export async function findGeneration(
   sql: Sql,
   accountId: number,
@@ -38,10 +41,13 @@ export async function findGeneration(
   return row === undefined ? null : rowOf(row);
 }
 
-/** The span of one record of refusals, with room for a clock that was set. */
+/** The span of one record of refusals, with a margin for a clock that was set. */
 const refusalsSpanMs = 2_000;
 
-/** The record of this account that counts a refused request with this identity as a later one; null when there is none. */
+/**
+ * The record of refusals of this account that counts a later request with this identity; null when
+ * there is none.
+ */
 export async function findRefusal(sql: Sql, accountId: number, uuid: string): Promise<GenerationRow | null> {
   const fromMs = Math.max(0, Number.parseInt(uuid.slice(0, 12), 16) - refusalsSpanMs);
   const [row] = await sql.query<RawGeneration>(
@@ -52,13 +58,18 @@ export async function findRefusal(sql: Sql, accountId: number, uuid: string): Pr
   return row === undefined ? null : rowOf(row);
 }
 
-/** The record of one generation, whoever's it is: reads one partition, since the id says when it was made. */
+/**
+ * The record of one generation of any account; reads one partition, since the id contains the time.
+ */
 export async function findAnyGeneration(sql: Sql, uuid: string): Promise<GenerationRow | null> {
   const [row] = await sql.query<RawGeneration>(`${select} WHERE id = $1`, [uuid]);
   return row === undefined ? null : rowOf(row);
 }
 
-/** Up to `limit` records after (`accountId`, `uuid`), in that order; with `onlyAccount` the others are left out. */
+/**
+ * Up to `limit` records after (`accountId`, `uuid`), in that order; with `onlyAccount` only those
+ * of that account.
+ */
 export async function listGenerations(
   sql: Sql,
   page: {

@@ -4,7 +4,10 @@ import { findAnyGeneration, findGeneration, findRefusal, listGenerations } from 
 
 const pageSize = 2_000;
 
-/** A settled generation of this account from the database; null when it does not exist or is another account's. */
+/**
+ * A settled generation of this account from the database; null when it does not exist or belongs to
+ * another account.
+ */
 export function readGeneration(
   database: Database,
   accountId: number,
@@ -13,7 +16,10 @@ export function readGeneration(
   return findGeneration(database, accountId, uuid);
 }
 
-/** The record of this account that counts a refused request with this identity as a later one; null when there is none. */
+/**
+ * The record of refusals of this account that counts a later request with this identity; null when
+ * there is none.
+ */
 export function readRefusal(
   database: Database,
   accountId: number,
@@ -22,12 +28,12 @@ export function readRefusal(
   return findRefusal(database, accountId, uuid);
 }
 
-/** A settled generation of whatever account: for the operator. */
+/** A settled generation of any account, for the operator. */
 export function readAnyGeneration(database: Database, uuid: string): Promise<GenerationRow | null> {
   return findAnyGeneration(database, uuid);
 }
 
-/** Every record in the order of account, then time; never more than a page of them in memory. */
+/** Every record in the order of account, then time; at most one page of them in memory. */
 export async function* exportGenerations(
   database: Database,
   onlyAccount: number | null,

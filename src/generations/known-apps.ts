@@ -5,8 +5,9 @@ export interface KnownApp {
 }
 
 /**
- * Programs by the products in their User-Agent, in lower case. A program names what it is built on as well, so the first row wins:
- * agents, then frameworks, then HTTP clients. `openai/js` is a product with the word behind its slash.
+ * Programs by the products in their User-Agent, in lower case. A program also names the libraries
+ * that it uses, so the first row wins: agents, then frameworks, then HTTP clients. `openai/js` is a
+ * product with the word behind its slash.
  */
 const rows: readonly (readonly [name: string, url: string, ...products: readonly string[]])[] = [
   ['opencode', 'https://opencode.ai', 'opencode'],
@@ -63,7 +64,10 @@ const rows: readonly (readonly [name: string, url: string, ...products: readonly
   ['reqwest', 'https://docs.rs/reqwest', 'reqwest'],
 ];
 
-/** A bundler may have shortened the name of the class that the JavaScript SDK takes its product from: `ls/JS 5.23.2`. */
+/**
+ * A bundler may have shortened the class name that the JavaScript SDK uses as its product: `ls/JS
+ * 5.23.2`.
+ */
 const shortenedSdk = /^[\w$]{1,3}\/js$/;
 const maxReadLength = 500;
 const ranks = new Map(
@@ -74,7 +78,7 @@ const ranks = new Map(
 export function appOfUserAgent(userAgent: string): KnownApp | null {
   const stated = userAgent.slice(0, maxReadLength).toLowerCase();
   const message = stated.match(/[^\s();,]+/g) ?? [];
-  // Without a version behind it a word is prose, unless it is all there is.
+  // Without a version, a word is prose, unless it is the only one.
   const products = message.filter((word) => message.length === 1 || word.includes('/'));
   const found = products.flatMap((product) => {
     const [first = '', second = ''] = product.split('/', 2);

@@ -1,12 +1,15 @@
 import type { Sql } from '../store/sql.ts';
 
-/** An arbitrary constant: IF NOT EXISTS alone lets two nodes make one partition at once, and one of them fails. */
+/**
+ * An arbitrary constant. IF NOT EXISTS alone lets two nodes make one partition at once, and one of
+ * them fails.
+ */
 export const partitionLock = 7_236_482_619;
 
 /**
- * Makes the monthly partition of `generation` that begins at `fromMs` and ends at `toMs`, unless it is there. Ids are version 7
- * UUIDs, so a month is a range of ids: from the smallest id of its first millisecond to that of the next month's. Run in a
- * transaction: of several nodes one makes it.
+ * Makes the monthly partition of `generation` from `fromMs` to `toMs`, unless it exists. Ids are
+ * version 7 UUIDs, so a month is a range of ids: from the smallest id of its first millisecond to
+ * that of the next month's. Run in a transaction: of several nodes one makes it.
  */
 export async function ensureGenerationPartition(
   sql: Sql,
