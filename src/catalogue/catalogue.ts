@@ -8,7 +8,7 @@ import { type CatalogueChange, offerKey } from './difference.ts';
 import { type Candidate, type Model, ownProvider } from './model.ts';
 import { labelOf, publishPrices } from './publish.ts';
 
-/** What a model without a creation date says: the day of the first catalogue. */
+/** The creation date of a model without one: the day of the first catalogue. */
 const createdUnlessStated = Date.UTC(2026, 0, 1);
 
 /** The models that are served, in the order of the configuration. */
@@ -26,7 +26,10 @@ export class Catalogue {
     return this.#byId.get(id) ?? null;
   }
 
-  /** The models of these ids, in order. The first unknown one is refused with `400 model_not_found` (spec:api/12.2). */
+  /**
+   * The models of these ids, in order. The first unknown one is refused with `400 model_not_found`
+   * (spec:api/12.2).
+   */
   resolve(ids: readonly string[]): readonly Model[] {
     return ids.map((id) => {
       const model = this.#byId.get(id);
@@ -36,13 +39,16 @@ export class Catalogue {
   }
 }
 
-/** A catalogue as it was published, and what publishing it changed. */
+/** A published catalogue, and the changes of its publication. */
 export interface PublishedCatalogue {
   readonly catalogue: Catalogue;
   readonly changes: readonly CatalogueChange[];
 }
 
-/** Builds the catalogue of a configuration, publishing a new price version for whatever costs something else than before. */
+/**
+ * Builds the catalogue of a configuration, and publishes a new price version for every price that
+ * changed.
+ */
 export async function publishCatalogue(
   config: Config,
   database: Database,
@@ -57,7 +63,10 @@ export async function publishCatalogue(
   return { catalogue, changes };
 }
 
-/** The catalogue of a configuration, given the versions of its prices by model and candidate; nothing is published. */
+/**
+ * Builds the catalogue of a configuration from the versions of its prices by model and candidate;
+ * publishes nothing.
+ */
 export function buildCatalogue(
   config: Config,
   versionOf: (model: string, label: string) => number,
@@ -136,7 +145,7 @@ function candidateOf(
   };
 }
 
-/** Which API a candidate is, and what it is asked for. */
+/** The API of a candidate, and its name there. */
 function destinationOf(
   { slots }: Config,
   { target }: CandidateConfig,

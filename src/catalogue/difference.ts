@@ -10,7 +10,10 @@ export interface ConfiguredPrice {
   readonly stated: StatedPrice;
 }
 
-/** What a configuration changes of what is published. `before` and `after` are null where there is none. */
+/**
+ * A change of a configuration against what is published. `before` and `after` are null where there
+ * is none.
+ */
 export interface CatalogueChange {
   readonly change: 'model_added' | 'model_gone' | 'candidate_added' | 'candidate_gone' | 'price_changed';
   readonly model: string;
@@ -20,8 +23,9 @@ export interface CatalogueChange {
 }
 
 /**
- * What would change, model by model in the order of the configuration, then what is gone. A price changes when its rates do, and
- * when a price in dollars is converted otherwise, even if the same won come out.
+ * The changes, model by model in the order of the configuration, then the removed ones. A price
+ * changes when its rates do, and when a price in dollars is converted otherwise, even if the result
+ * in won is the same.
  */
 export function differenceOf(
   published: readonly PriceVersion[],
@@ -56,7 +60,7 @@ export function isSamePrice({ price, stated }: PriceVersion, offer: ConfiguredPr
     price.request === offer.price.request &&
     price.cacheRead === offer.price.cacheRead &&
     price.cacheWrite === offer.price.cacheWrite;
-  // Of a version from before conversions were kept only a price in won is wholly known.
+  // A version from before conversions were kept is known completely only if its price is in won.
   if (stated === null) return sameRates && offer.stated.currency === 'KRW';
   return (
     sameRates &&
@@ -66,7 +70,7 @@ export function isSamePrice({ price, stated }: PriceVersion, offer: ConfiguredPr
   );
 }
 
-/** The name of a candidate of a model among all of them. No id of a model has a space. */
+/** The name of a candidate of a model among all of them. A model id contains no space. */
 export function offerKey({
   model,
   candidate,

@@ -11,7 +11,7 @@ export interface PriceRow {
   readonly cacheWrite: bigint;
 }
 
-/** A published price. Never changed and never deleted: generations point at it. */
+/** A published price. Never changed and never deleted: generations refer to it. */
 export interface PriceVersion {
   readonly id: number;
   readonly model: string;
@@ -62,7 +62,7 @@ export async function readPrices(sql: Sql, ids: readonly number[]): Promise<read
   return rows.map(versionOf);
 }
 
-/** Every version there ever was, of one model or of all (null), oldest first. */
+/** Every version of one model or of all (null), oldest first. */
 export async function readPriceHistory(sql: Sql, model: string | null): Promise<readonly PriceVersion[]> {
   const rows = await sql.query<RawPrice>(
     `SELECT ${columns} FROM price_version WHERE $1::text IS NULL OR model = $1 ORDER BY id`,
@@ -77,7 +77,7 @@ export async function readPricedModels(sql: Sql): Promise<readonly string[]> {
   return rows.map((row) => row.model);
 }
 
-/** Adds a version and returns its id. The caller holds the catalogue (`lockCatalogue`). */
+/** Adds a version and returns its id. The caller has locked the catalogue (`lockCatalogue`). */
 export async function insertPrice(
   sql: Sql,
   { model, candidate, price, stated, publishedAtMs }: Omit<PriceVersion, 'id'> & { stated: StatedPrice },

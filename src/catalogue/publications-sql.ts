@@ -8,7 +8,9 @@ export interface PublishedCandidate {
   readonly priceVersion: number;
 }
 
-/** What the catalogue offers from an instant on. Editions only grow; the last one is current. */
+/**
+ * What the catalogue offers from an instant on. Editions are only added; the last one is current.
+ */
 export interface PricePublication {
   readonly id: number;
   readonly offers: readonly PublishedCandidate[];
@@ -18,7 +20,7 @@ export interface PricePublication {
 /** An arbitrary constant: the advisory lock that lets one process publish at a time. */
 const catalogueLock = 7_236_482_618;
 
-/** Holds the catalogue until the transaction ends: whoever publishes next sees what this one published. */
+/** Locks the catalogue until the transaction ends: the next publication sees this one. */
 export async function lockCatalogue(sql: Sql): Promise<void> {
   await sql.query('SELECT pg_advisory_xact_lock($1)', [catalogueLock]);
 }
@@ -37,7 +39,7 @@ export async function lastPublication(sql: Sql): Promise<PricePublication | null
   return { id: Number(row.id), offers, publishedAtMs: row.published_at };
 }
 
-/** Adds an edition and returns its id. The caller holds the catalogue. */
+/** Adds an edition and returns its id. The caller has locked the catalogue. */
 export async function insertPublication(
   sql: Sql,
   offers: readonly PublishedCandidate[],

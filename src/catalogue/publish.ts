@@ -24,7 +24,7 @@ import {
   type PublishedCandidate,
 } from './publications-sql.ts';
 
-/** What publishing a configuration came to. */
+/** The result of publishing a configuration. */
 export interface Publication {
   /** The edition that is current now: a new one, or the one before when nothing changed. */
   readonly edition: number;
@@ -34,9 +34,10 @@ export interface Publication {
 }
 
 /**
- * Publishes what a configuration offers: a new version for whatever costs something else than before or is converted otherwise,
- * a new edition when anything changed. Processes that publish at once follow each other, so one price becomes one version. With
- * `announce`, running gateways read their configuration again, whether anything changed or not.
+ * Publishes what a configuration offers: a new version for every price that changed or is converted
+ * otherwise, and a new edition when anything changed. Processes that publish at once follow each
+ * other, so one price becomes one version. With `announce`, running gateways read their
+ * configuration again, whether anything changed or not.
  */
 export async function publishPrices(
   database: Database,
@@ -60,7 +61,7 @@ export async function publishPrices(
   });
 }
 
-/** What publishing this configuration would change. */
+/** The changes that publishing this configuration would make. */
 export async function differenceTo(database: Database, config: Config): Promise<readonly CatalogueChange[]> {
   return differenceOf(await readPublished(database), offeredBy(config));
 }
@@ -71,7 +72,8 @@ export async function readPublished(database: Database): Promise<readonly PriceV
 }
 
 /**
- * Every published price of one model, or of all of them, oldest first. For a model that never had one: the models that did.
+ * Every published price of one model, or of all of them, oldest first. For a model that never had
+ * one: the models that have.
  */
 export async function readHistory(
   database: Database,

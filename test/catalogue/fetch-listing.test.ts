@@ -79,27 +79,27 @@ test('the listing is fetched from a URL, also through a redirect, without creden
 
 test('redirects are bounded and may lead only to http and https', async () => {
   const before = asked.length;
-  await refused('/round', /leads elsewhere more than 3 times/);
+  await refused('/round', /redirects more than 3 times/);
   assert.equal(asked.length - before, 4);
-  await refused('/out', /leads to no http or https address/);
-  await refused('/login', /carries a user or a password/);
-  await refused('/nowhere', /the answer is 302/);
+  await refused('/out', /address is not http or https/);
+  await refused('/login', /contains a user or a password/);
+  await refused('/nowhere', /the response status is 302/);
 });
 
 test('size and time are bounded for slow and endless responses', async () => {
   await refused('/large', /more than 100000 bytes/);
   await refused('/endless', /more than 100000 bytes/);
-  await refused('/silent', /no whole answer within 300 ms/, { wholeMs: 300 });
-  await refused('/stalled', /no whole answer within 300 ms/, { wholeMs: 300 });
+  await refused('/silent', /no complete response within 300 ms/, { wholeMs: 300 });
+  await refused('/stalled', /no complete response within 300 ms/, { wholeMs: 300 });
 });
 
 test('a truncated or binary response is rejected', async () => {
-  await refused('/gone', /the answer is 404/);
+  await refused('/gone', /the response status is 404/);
   await refused('/half', /./);
   await refused('/gzip', /compressed/);
   await refused('/latin', /not UTF-8/);
-  await refused('ftp://127.0.0.1/x', /no http or https address/);
+  await refused('ftp://127.0.0.1/x', /address is not http or https/);
   await refused('http://me:pw@127.0.0.1/', /a user or a password/);
-  await refused('http://', /no http or https address/);
+  await refused('http://', /address is not http or https/);
   await refused('http://127.0.0.1:1/', /ECONNREFUSED/);
 });
