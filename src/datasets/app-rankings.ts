@@ -10,17 +10,17 @@ import { sampleAppPeriod } from './sample-apps.ts';
 export interface DatasetParts {
   readonly database: Database;
   readonly clock: Clock;
-  /** Whether invented rows are shown where the source has none. */
+  /** Whether sample rows are shown where the source has none. */
   readonly samples: boolean;
 }
 
-/** A dataset's answer: rows, and what they are. */
+/** The response of a dataset: rows, and their metadata. */
 export interface DatasetAnswer {
   readonly data: readonly object[];
   readonly meta: object;
 }
 
-/** What is asked of the app ranking (spec:api/18). */
+/** The query of the app ranking (spec:api/18). */
 export interface AppQuery {
   /** The last day on which the period may end; null for the latest. */
   readonly endDay: Day | null;
@@ -31,8 +31,9 @@ export interface AppQuery {
 }
 
 /**
- * One period of the app ranking: the latest that ends on or before the day asked for. Ranks are those of the whole period,
- * whatever the filters. Empty, with null dates, when there is no such period (spec:api/18).
+ * One period of the app ranking: the latest that ends on or before the requested day. Ranks are
+ * those of the whole period, whatever the filters. Empty, with null dates, when there is no such
+ * period (spec:api/18).
  */
 export async function appRankings(parts: DatasetParts, query: AppQuery): Promise<DatasetAnswer> {
   const { period, source } = await periodFor(parts, query.endDay);
@@ -61,7 +62,7 @@ interface Found {
   readonly source: 'upstream' | 'fixture';
 }
 
-/** Where anything of the source is stored, no sample is shown, whatever was asked for. */
+/** Once anything of the source is stored, no sample is shown, whatever the query. */
 async function periodFor({ database, clock, samples }: DatasetParts, endDay: Day | null): Promise<Found> {
   const period = await readAppPeriod(database, endDay);
   if (period !== null || !samples || (await hasAppPeriods(database))) return { period, source: 'upstream' };

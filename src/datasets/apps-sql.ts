@@ -12,7 +12,7 @@ export interface AppRow {
   readonly description: string | null;
   readonly category: string | null;
   readonly subcategory: string | null;
-  /** Null, and not 0, when the source gives none. */
+  /** Null, and not 0, when the source states none. */
   readonly growthPct: number | null;
 }
 
@@ -22,7 +22,7 @@ export interface AppPeriod {
   readonly endDay: number;
   readonly asOfMs: number;
   readonly syncedAtMs: number;
-  /** By rank, from 1, without a gap. */
+  /** By rank, from 1, without gaps. */
   readonly rows: readonly AppRow[];
 }
 
@@ -43,9 +43,13 @@ interface RawRow {
   growth_pct: number | null;
 }
 
-/** The latest period that ends on or before a day, or the latest of all; null when there is none (spec:api/18.2). */
+/**
+ * The latest period that ends on or before a day, or the latest of all; null when there is none
+ * (spec:api/18.2).
+ */
 export async function readAppPeriod(sql: Sql, throughDay: number | null): Promise<AppPeriod | null> {
-  // One statement, so that a period that is being replaced is seen as it was before or as it is after.
+  // One statement, so that a period that is being replaced is seen as it was before or as it is
+  // after.
   const rows = await sql.query<RawRow>(
     `SELECT p.start_date - date '1970-01-01' AS start_day, p.end_date - date '1970-01-01' AS end_day, p.as_of, p.synced_at,
             r.rank, r.app_id, r.app_name, r.total_tokens, r.total_requests, r.url, r.description, r.category, r.subcategory, r.growth_pct
@@ -67,7 +71,7 @@ export async function hasAppPeriods(sql: Sql): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Stores a period in the place of the one with the same end. To be called in a transaction. */
+/** Stores a period in place of the one with the same end. Call it in a transaction. */
 export async function replaceAppPeriod(sql: Sql, period: AppPeriod): Promise<void> {
   const { startDay, endDay, asOfMs, syncedAtMs, rows } = period;
   await sql.query("DELETE FROM app_ranking WHERE end_date = date '1970-01-01' + $1::int", [endDay]);

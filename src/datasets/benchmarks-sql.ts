@@ -1,13 +1,16 @@
 import type { Sql } from '../store/sql.ts';
 
-/** A row of the benchmarks in OpenRouter's shape: its `source` says which members it has (spec:compat/11). */
+/**
+ * A row of the benchmarks in OpenRouter's shape: its `source` determines its members
+ * (spec:compat/11).
+ */
 export interface BenchmarkItem {
   readonly source: string;
   readonly model_permaslug: string;
   readonly [member: string]: unknown;
 }
 
-/** How the publisher of a benchmark wants to be named. */
+/** How the publisher of a benchmark is to be cited. */
 export interface BenchmarkSource {
   readonly citation: string | null;
   readonly source_url: string | null;
@@ -22,7 +25,7 @@ export interface BenchmarkSnapshot {
   readonly sources: Readonly<Record<string, BenchmarkSource>>;
 }
 
-/** The benchmarks as last synced; null before. */
+/** The benchmarks of the last sync; null before. */
 export async function readBenchmarks(sql: Sql): Promise<BenchmarkSnapshot | null> {
   const [row] = await sql.query<{ as_of: number; synced_at: number; items: string; sources: string }>(
     'SELECT as_of, synced_at, items, sources FROM benchmark_snapshot',
@@ -36,7 +39,7 @@ export async function readBenchmarks(sql: Sql): Promise<BenchmarkSnapshot | null
   };
 }
 
-/** Stores the benchmarks in the place of the earlier ones. */
+/** Replaces the benchmarks. */
 export async function replaceBenchmarks(sql: Sql, snapshot: BenchmarkSnapshot): Promise<void> {
   const { asOfMs, syncedAtMs, items, sources } = snapshot;
   await sql.query(

@@ -3,7 +3,7 @@ import type { DatasetAnswer, DatasetParts } from './app-rankings.ts';
 import { type BenchmarkItem, type BenchmarkSnapshot, readBenchmarks } from './benchmarks-sql.ts';
 import { sampleBenchmarks } from './sample-benchmarks.ts';
 
-/** Whose benchmarks, and the filters of OpenRouter (spec:compat/11). */
+/** The publishers of benchmarks, and the filters of OpenRouter (spec:compat/11). */
 export const benchmarkSources = ['artificial-analysis', 'design-arena', 'openrouter'] as const;
 export const taskTypes = ['coding', 'intelligence', 'agentic', 'search'] as const;
 export const arenas = ['models', 'builders', 'agents'] as const;
@@ -17,7 +17,7 @@ export const benchmarkTypes = [
   'search_widesearch',
 ] as const;
 
-/** What is asked of the benchmarks; null where nothing is. */
+/** The query of the benchmarks; null where a filter is not set. */
 export interface BenchmarkQuery {
   readonly source: (typeof benchmarkSources)[number] | null;
   readonly taskType: (typeof taskTypes)[number] | null;
@@ -30,7 +30,10 @@ export interface BenchmarkQuery {
   readonly maxResults: number | null;
 }
 
-/** The benchmarks that match, in OpenRouter's shapes and in its order (spec:compat/11). Empty, as of now, before any sync. */
+/**
+ * The benchmarks that match, in OpenRouter's shapes and in its order (spec:compat/11). Empty, as of
+ * now, before any sync.
+ */
 export async function benchmarks(parts: DatasetParts, query: BenchmarkQuery): Promise<DatasetAnswer> {
   const stored = await readBenchmarks(parts.database);
   const snapshot = stored ?? (parts.samples ? sampleBenchmarks(parts.clock.now()) : null);
@@ -73,7 +76,7 @@ function matches(item: BenchmarkItem, query: BenchmarkQuery): boolean {
   );
 }
 
-/** Whether an item says something of a kind of task. */
+/** Whether an item is about a kind of task. */
 function suits(item: BenchmarkItem, shape: unknown, task: BenchmarkQuery['taskType']): boolean {
   if (task === null) return true;
   if (task === 'search') return 'search_engine' in item;
@@ -87,7 +90,8 @@ function suits(item: BenchmarkItem, shape: unknown, task: BenchmarkQuery['taskTy
 }
 
 /**
- * How the publishers want to be named: `citation` when there is one source, as in OpenRouter, and in `citations` all of them.
+ * The citations of the publishers: `citation` when there is one source, as in OpenRouter, and in
+ * `citations` all of them.
  */
 function publishers(
   snapshot: BenchmarkSnapshot | null,

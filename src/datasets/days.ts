@@ -6,19 +6,19 @@ export type Day = number;
 const dayMs = 86_400_000;
 /** The source's datasets begin here. */
 export const firstDay: Day = 20_089; // 2025-01-01
-/** A window that states no beginning has this many days before its end. */
+/** The days of a window without a start date. */
 export const defaultSpan = 30;
 /** The longest window of the model ranking, both ends counted. */
 export const maxWindowDays = 366;
 
-/** The day of `YYYY-MM-DD`; null for any other form and for days that no calendar has. */
+/** The day of `YYYY-MM-DD`; null for any other form and for impossible dates. */
 export function parseDay(text: string): Day | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
   const day = Date.parse(text) / dayMs;
   return Number.isInteger(day) && isoDay(day) === text ? day : null;
 }
 
-/** The latest UTC day that is over at `nowMs`. */
+/** The last UTC day that has ended at `nowMs`. */
 export function lastCompletedDay(nowMs: number): Day {
   return Math.floor(nowMs / dayMs) - 1;
 }

@@ -1,6 +1,6 @@
 /**
- * Parses JSON without losing digits: an integer that a JavaScript number cannot hold comes back as a `bigint`. Everything else
- * is as `JSON.parse` has it. Throws a `SyntaxError`.
+ * Parses JSON without losing digits: an integer beyond a JavaScript number becomes a `bigint`.
+ * Everything else is as with `JSON.parse`. Throws a `SyntaxError`.
  */
 export function parseExactJson(text: string): unknown {
   return JSON.parse(text, exactly);

@@ -21,12 +21,14 @@ import { sampleModelRows } from './sample-models.ts';
 export const grains = ['day', 'week', 'month'] as const;
 export type Grain = (typeof grains)[number];
 
-/** What is asked of the model ranking (spec:compat/11). */
+/** The query of the model ranking (spec:compat/11). */
 export interface ModelQuery {
   readonly startDay: Day | null;
   readonly endDay: Day | null;
   readonly grain: Grain;
-  /** The name of a series of `series.ts`, and its own grain; null for a slice that is not kept. */
+  /**
+   * The name of a series of `series.ts`, and its own grain; null for a slice that is not synced.
+   */
   readonly series: { readonly name: string; readonly grain: 'day' | 'week' } | null;
 }
 
@@ -40,13 +42,13 @@ interface Window {
 }
 
 /**
- * Tokens by date and model: dates ascending, most tokens first, `other` last, ties by name (spec:api/19.1). Throws
- * `invalid_request` for a window that OpenRouter would not take either.
+ * Tokens by date and model: dates ascending, most tokens first, `other` last, ties by name
+ * (spec:api/19.1). Throws `invalid_request` for a window that OpenRouter would reject.
  */
 export async function modelRankings(parts: DatasetParts, query: ModelQuery): Promise<DatasetAnswer> {
   const window = windowOf(query, lastCompletedDay(parts.clock.now()));
   const found = query.series === null ? null : await rowsFor(parts, query.series, window);
-  // OpenRouter's own client wants an instant and dates also where there is no data.
+  // OpenRouter's own client requires an instant and dates also without data.
   if (found === null) return { data: [], meta: metaOf(parts.clock.now(), window, false) };
   const { source } = found;
   const data = ranked(found.rows, query.grain).map((row) => ({

@@ -17,8 +17,9 @@ const kinds = [
 const mark = ' (샘플)';
 
 /**
- * The invented period that a reader sees while there is no sync key (spec:api/18.19): a calendar month, the latest that is over
- * and ends on or before `endDay`; null when that is before all of them. The same at every call of a month.
+ * The sample period that is shown without a sync key (spec:api/18.19): the last calendar month that
+ * is over and ends on or before `endDay`; null when that is before all of them. The same at every
+ * call within a month.
  */
 export function sampleAppPeriod(endDay: Day | null, nowMs: number): AppPeriod | null {
   const today = lastCompletedDay(nowMs) + 1;
@@ -37,7 +38,7 @@ function sampleRow(rank: number, back: number): AppRow {
   const kind = kinds[rank % kinds.length];
   const round = Math.ceil(rank / places.length);
   const name = `${places[rank % places.length]} ${kind?.name} ${round}${mark}`;
-  // The first has more than a JavaScript number can hold: whoever parses these must be ready for it.
+  // The first exceeds a JavaScript number: a client that parses these must support that.
   const tokens = 98_765_432_109_876_543_210n / BigInt(rank * rank * (back + 1));
   return {
     rank,

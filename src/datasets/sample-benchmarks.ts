@@ -4,8 +4,9 @@ import { instantOf, lastCompletedDay, monthStart } from './days.ts';
 const names = ['한강 1', '남산 미니', '설악 70B', '제주 코드'];
 
 /**
- * Invented benchmarks of invented models. In OpenRouter's shapes `source` tells clients which members a row has, and the
- * official one refuses a word it does not know: so these are marked by `fixture`, by their names, and by having no citation.
+ * Sample benchmarks of sample models. In OpenRouter's shapes `source` determines the members of a
+ * row, and the official client rejects a value that it does not know: so samples are marked by
+ * `fixture`, by their names, and by having no citation.
  */
 export function sampleBenchmarks(nowMs: number): BenchmarkSnapshot {
   const atMs = instantOf(monthStart(lastCompletedDay(nowMs)));

@@ -4,7 +4,10 @@ import type { ModelRow } from './models-sql.ts';
 
 const models = ['hangang-1', 'namsan-mini', 'seorak-70b', 'jeju-code', 'gyeongpo-vision', 'dadohae-3'];
 
-/** Invented tokens of invented models, `sample/…`, and of `other`: the same at every call (spec:api/18.19, sample mode). */
+/**
+ * Sample tokens of sample models, `sample/…`, and of `other`: the same at every call
+ * (spec:api/18.19, sample mode).
+ */
 export function sampleModelRows(
   series: { readonly name: string; readonly grain: 'day' | 'week' },
   from: Day,
@@ -22,7 +25,7 @@ export function sampleModelRows(
   );
 }
 
-/** A number of up to ten digits that looks like chance. */
+/** A number of up to ten digits, derived from the text. */
 function invented(text: string): bigint {
   return BigInt(createHash('sha256').update(text).digest().readUInt32BE(0));
 }

@@ -20,13 +20,16 @@ export const useCases = [
 /** A series of the model ranking: all traffic, or a slice of it. */
 export interface Series {
   readonly name: string;
-  /** The finest grain that the source has of it. */
+  /** The finest grain that the source publishes. */
   readonly grain: 'day' | 'week';
-  /** How the source is asked for it. */
+  /** The query parameters of the source. */
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** Every series that is synced; the first is all traffic. Weeks and months of the daily ones are sums of days. */
+/**
+ * Every series that is synced; the first is all traffic. Weeks and months of the daily ones are
+ * sums of days.
+ */
 export const allSeries: readonly Series[] = [
   { name: 'all', grain: 'day', query: {} },
   ...modalities.map((modality) => daily('modality', modality)),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { BenchmarkItem, BenchmarkSource } from './benchmarks-sql.ts';
 import { asOf, read } from './source-shapes.ts';
 
-/** A part of the source's benchmarks. */
+/** A page of the source's benchmarks. */
 export interface BenchmarkPage {
   readonly asOfMs: number | null;
   readonly items: readonly BenchmarkItem[];
@@ -84,7 +84,10 @@ const page = z.object({
   meta: z.object({ as_of: asOf, citation: z.string().nullish(), source_url: z.string().nullish() }),
 });
 
-/** A part of `/benchmarks` in OpenRouter's shape (spec:compat/11), without members it does not know. Throws a `SourceFault`. */
+/**
+ * Parses a page of `/benchmarks` in OpenRouter's shape (spec:compat/11), without unknown members.
+ * Throws a `SourceFault`.
+ */
 export function benchmarkPageOf(json: unknown): BenchmarkPage {
   const { data, meta } = read(page, json);
   const publisher = { citation: meta.citation ?? null, source_url: meta.source_url ?? null };

@@ -4,18 +4,21 @@ import { utcDayAt } from './days.ts';
 import { type Source, SourceFault, type SourceQuery } from './source.ts';
 import { countRequest } from './sync-sql.ts';
 
-/** How the source may be asked. It publishes 30 requests a minute and 500 a day for a key (spec:compat/11.4). */
+/**
+ * The pace of requests to the source. It publishes 30 requests a minute and 500 a day for a key
+ * (spec:compat/11.4).
+ */
 export interface Pace {
-  /** From one request to the next, milliseconds. */
+  /** Time between two requests, milliseconds. */
   readonly spacingMs: number;
   readonly requestsPerDay: number;
-  /** How long to wait before the second, third … try of one request. */
+  /** Delays before the second, third … attempt of one request. */
   readonly backoffMs: readonly number[];
-  /** A longer `Retry-After` is not waited for: the whole sync is tried again after it. */
+  /** The longest `Retry-After` to wait for; after a longer one the whole sync is retried. */
   readonly maxWaitMs: number;
 }
 
-/** 28 requests a minute and 450 a day leave room for whoever else uses the key. */
+/** 28 requests a minute and 450 a day leave a margin for other users of the key. */
 export const defaultPace: Pace = {
   spacingMs: 2_100,
   requestsPerDay: 450,
@@ -23,20 +26,23 @@ export const defaultPace: Pace = {
   maxWaitMs: 120_000,
 };
 
-/** The source is held this long after a request: longer than any wait between two. */
-export const holdMs = 300_000;
+/** How long the lease of the source lasts after a request: longer than any wait between two. */
+export const leaseMs = 300_000;
 
-/** The day's requests are used up. */
+/** The request budget of the day is spent. */
 export class BudgetSpent extends Error {
   override readonly name = 'BudgetSpent';
 }
 
-/** Another process took the source over: this one was thought dead, and must not publish. */
+/** Another process took over the lease of the source; this one must not publish. */
 export class SourceLost extends Error {
   override readonly name = 'SourceLost';
 }
 
-/** Reads from the source for whoever holds it: paced, counted in the database, and tried again when it fails. */
+/**
+ * Reads from the source for the process that has its lease: paced, counted in the database, and
+ * retried on failure.
+ */
 export class SourceReader {
   readonly holder: string;
   readonly #parts: ReaderParts;
@@ -51,8 +57,8 @@ export class SourceReader {
   }
 
   /**
-   * What `parse` makes of the answer. Throws the last `SourceFault` when every try failed, `BudgetSpent`, `SourceLost`, or the
-   * reason for which the sync was stopped.
+   * Requests a path and parses the response. Throws the last `SourceFault` when every attempt
+   * failed, `BudgetSpent`, `SourceLost`, or the reason for which the sync was stopped.
    */
   async read<T>(path: string, query: SourceQuery, parse: (json: unknown) => T): Promise<T> {
     const { source, pace, clock, signal } = this.#parts;
@@ -70,22 +76,22 @@ export class SourceReader {
     }
   }
 
-  /** Waits for the next turn and counts it. */
+  /** Waits until the next request is allowed and counts it. */
   async #turn(): Promise<void> {
     const { clock, pace, signal, database } = this.#parts;
     await pause(clock, Math.max(0, this.#nextAtMs - clock.monotonic()), signal);
     this.#nextAtMs = clock.monotonic() + pace.spacingMs;
     const nowMs = clock.now();
     const utcDay = utcDayAt(nowMs);
-    const limit = { utcDay, most: pace.requestsPerDay, nowMs, untilMs: nowMs + holdMs };
+    const limit = { utcDay, most: pace.requestsPerDay, nowMs, untilMs: nowMs + leaseMs };
     const counted = await database.transaction((sql) => countRequest(sql, this.holder, limit));
-    if (counted === 'lost') throw new SourceLost('another process talks to the source');
+    if (counted === 'lost') throw new SourceLost('another process has the lease of the source');
     if (counted === 'spent')
       throw new BudgetSpent(`the ${pace.requestsPerDay} requests of today are used up`);
   }
 }
 
-/** What reading needs. */
+/** What `SourceReader` needs. */
 export interface ReaderParts {
   readonly source: Source;
   readonly database: Database;

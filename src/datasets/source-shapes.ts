@@ -5,12 +5,12 @@ import { parseDay } from './days.ts';
 import type { ModelRow } from './models-sql.ts';
 import { SourceFault } from './source.ts';
 
-/** The most rows that the source gives at once. */
+/** The maximum number of rows in a page of the source. */
 export const pageRows = 100;
 
-/** What the source says beside its rows. */
+/** The metadata beside the rows of the source. */
 export interface SourceMeta {
-  /** Null when it does not say. */
+  /** Null when the source does not state it. */
   readonly asOfMs: number | null;
   readonly startDay: number;
   readonly endDay: number;
@@ -27,10 +27,10 @@ export interface ModelPage extends SourceMeta {
 }
 
 const maxTokens = 10n ** 30n - 1n;
-/** Text that the database can hold: no NUL, no half of a surrogate pair. */
+/** Text that the database can store: no NUL, no half of a surrogate pair. */
 const text = z.string().transform((value) => value.replaceAll('\0', '').toWellFormed());
 const count = z.int().min(0);
-/** An integer of up to 30 digits, as a string or a number, to its last digit. */
+/** An integer of up to 30 digits, as a string or a number, exact to the last digit. */
 const tokens = z.union([
   z.string().regex(/^(0|[1-9]\d{0,29})$/),
   count.transform(String),
@@ -41,7 +41,7 @@ const instant = z
   .string()
   .transform((value, context) => parsed(parseInstant(value), context, 'not an instant'));
 
-/** When the data is of, where the source says so. */
+/** The instant of the data, where the source states it. */
 export const asOf = instant.nullish().transform((value) => value ?? null);
 
 const meta = z.object({ as_of: asOf, start_date: day, end_date: day });
@@ -92,7 +92,10 @@ const modelRow = z
 
 const modelPage = z.object({ data: z.array(modelRow), meta });
 
-/** A page of `/datasets/app-rankings` (spec:compat/11). Throws a `SourceFault` for anything else. */
+/**
+ * Parses a page of `/datasets/app-rankings` (spec:compat/11). Throws a `SourceFault` for anything
+ * else.
+ */
 export function appPageOf(json: unknown): AppPage {
   const { data, meta: stated } = read(appPage, json);
   if (stated.start_date > stated.end_date)
@@ -100,7 +103,10 @@ export function appPageOf(json: unknown): AppPage {
   return { rows: data, asOfMs: stated.as_of, startDay: stated.start_date, endDay: stated.end_date };
 }
 
-/** A window of `/datasets/rankings-daily` (spec:compat/11). Throws a `SourceFault` for anything else. */
+/**
+ * Parses a window of `/datasets/rankings-daily` (spec:compat/11). Throws a `SourceFault` for
+ * anything else.
+ */
 export function modelPageOf(json: unknown): ModelPage {
   const { data, meta: stated } = read(modelPage, json);
   if (new Set(data.map((row) => `${row.day} ${row.model}`)).size < data.length)
@@ -108,12 +114,12 @@ export function modelPageOf(json: unknown): ModelPage {
   return { rows: data, asOfMs: stated.as_of, startDay: stated.start_date, endDay: stated.end_date };
 }
 
-/** What a schema makes of an answer. Throws a `SourceFault` that names the first place that is wrong. */
+/** Parses a response with a schema. Throws a `SourceFault` that names the first wrong member. */
 export function read<T>(schema: z.ZodType<T>, json: unknown): T {
   const result = schema.safeParse(json);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  throw new SourceFault('unreadable', `the answer is wrong at ${issue?.path.join('.') || 'its root'}`);
+  throw new SourceFault('unreadable', `the response is invalid at ${issue?.path.join('.') || 'its root'}`);
 }
 
 function parsed(value: number | null, context: z.RefinementCtx, message: string): number {

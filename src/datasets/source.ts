@@ -6,7 +6,7 @@ import { parseExactJson } from './exact-json.ts';
 /** The parameters of a request to the source. */
 export type SourceQuery = Readonly<Record<string, string>>;
 
-/** Where the datasets come from: one GET at a time, each with its limits. */
+/** The source of the datasets: one GET at a time, each with limits. */
 export interface Source {
   /** The JSON of a path below the API's root. Throws a `SourceFault`, or the signal's reason. */
   get(path: string, query: SourceQuery, signal: AbortSignal): Promise<unknown>;
@@ -14,13 +14,14 @@ export interface Source {
 }
 
 /**
- * What can go wrong with the source. `refused`: it will not answer this, asked again at once or not; `busy`: later; `broken`:
- * it could not be reached or failed; `unreadable`: what it said is not what it publishes.
+ * The faults of the source. `refused`: it will not respond to this request, not even to a retry;
+ * `busy`: retry later; `broken`: it could not be reached or failed; `unreadable`: the response does
+ * not have the published shape.
  */
 export class SourceFault extends Error {
   override readonly name = 'SourceFault';
   readonly kind: 'refused' | 'busy' | 'broken' | 'unreadable';
-  /** When it says that it is worth asking again, in milliseconds from its answer. */
+  /** How long after its response a retry makes sense, milliseconds; null when it is not stated. */
   readonly retryAfterMs: number | null;
 
   constructor(kind: SourceFault['kind'], message: string, retryAfterMs: number | null = null) {
@@ -30,7 +31,7 @@ export class SourceFault extends Error {
   }
 }
 
-/** How long one request may take, milliseconds. */
+/** The limits of one request, milliseconds. */
 export interface SourceLimits {
   readonly connectMs: number;
   /** From the request to the last byte. */
@@ -45,7 +46,7 @@ export const defaultSourceLimits: SourceLimits = {
   bodyBytes: 32 * 1024 * 1024,
 };
 
-/** Opens the source that the configuration names; null without a key (spec:operator/2.1, `datasets:`). */
+/** Opens the source of the configuration; null without a key (spec:operator/2.1, `datasets:`). */
 export function openSource(
   settings: Config['datasets'],
   clock: Clock,
@@ -57,16 +58,16 @@ export function openSource(
   return {
     get: async (path, query, signal) => {
       const url = `${baseUrl}${path}?${new URLSearchParams(query)}`;
-      const late = new AbortController();
-      const timer = clock.after(limits.wholeMs, () => late.abort());
+      const timeout = new AbortController();
+      const timer = clock.after(limits.wholeMs, () => timeout.abort());
       try {
-        const both = AbortSignal.any([signal, late.signal]);
+        const both = AbortSignal.any([signal, timeout.signal]);
         agent ??= await openAgent(limits);
-        const text = await answerText(agent, url, syncKey.reveal(), both, { limits, clock });
+        const text = await responseText(agent, url, syncKey.reveal(), both, { limits, clock });
         return parseExactJson(text);
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        throw asFault(error, path, late.signal.aborted);
+        throw asFault(error, path, timeout.signal.aborted);
       } finally {
         timer.cancel();
       }
@@ -75,13 +76,16 @@ export function openSource(
   };
 }
 
-/** The package is loaded when it is needed: most gateways never ask a source, and it takes several megabytes. */
+/**
+ * The package is loaded on demand: most gateways never call a source, and it takes several
+ * megabytes.
+ */
 async function openAgent(limits: SourceLimits): Promise<Agent> {
   const { Agent } = await import('undici');
   return new Agent({ connections: 1, connect: { timeout: limits.connectMs }, pipelining: 1 });
 }
 
-async function answerText(
+async function responseText(
   dispatcher: Agent,
   url: string,
   key: string,
@@ -90,29 +94,29 @@ async function answerText(
 ): Promise<string> {
   const headers = { authorization: `Bearer ${key}`, accept: 'application/json', 'user-agent': 'naru' };
   const { request } = await import('undici');
-  // The whole request has one limit, which the signal carries.
-  const answer = await request(url, { dispatcher, headers, signal, headersTimeout: 0, bodyTimeout: 0 });
-  if (answer.statusCode !== 200) {
-    await answer.body.dump({ limit: 65_536, signal });
-    throw statusFault(answer.statusCode, answer.headers['retry-after'], clock);
+  // The whole request has one limit, in the signal.
+  const response = await request(url, { dispatcher, headers, signal, headersTimeout: 0, bodyTimeout: 0 });
+  if (response.statusCode !== 200) {
+    await response.body.dump({ limit: 65_536, signal });
+    throw statusFault(response.statusCode, response.headers['retry-after'], clock);
   }
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of answer.body) {
+  for await (const piece of response.body) {
     bytes += (piece as Buffer).length;
     if (bytes > limits.bodyBytes)
-      throw new SourceFault('unreadable', `the answer has more than ${limits.bodyBytes} bytes`);
+      throw new SourceFault('unreadable', `the response has more than ${limits.bodyBytes} bytes`);
     pieces.push(piece as Buffer);
   }
   return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
 }
 
-/** Bodies of errors are not kept: they may give the key away. */
+/** Bodies of errors are not kept: they may contain the key. */
 function statusFault(status: number, retryAfter: string | string[] | undefined, clock: Clock): SourceFault {
-  const message = `the source answered ${status}`;
+  const message = `the source responded with ${status}`;
   if (status === 429) return new SourceFault('busy', message, waitOf(retryAfter, clock));
   if (status === 408 || status >= 500) return new SourceFault('broken', message, waitOf(retryAfter, clock));
-  return new SourceFault('refused', status === 401 ? `${message}: it does not take the sync key` : message);
+  return new SourceFault('refused', status === 401 ? `${message}: it rejects the sync key` : message);
 }
 
 /** `Retry-After` as milliseconds from now: seconds or an HTTP date; null for anything else. */
@@ -124,13 +128,13 @@ function waitOf(header: string | string[] | undefined, clock: Clock): number | n
   return Number.isNaN(atMs) ? null : Math.max(0, atMs - clock.now());
 }
 
-function asFault(error: unknown, path: string, late: boolean): SourceFault {
+function asFault(error: unknown, path: string, isTimeout: boolean): SourceFault {
   if (error instanceof SourceFault)
     return new SourceFault(error.kind, `${path}: ${error.message}`, error.retryAfterMs);
-  if (late) return new SourceFault('broken', `${path}: no whole answer within the limit`);
-  if (error instanceof SyntaxError) return new SourceFault('unreadable', `${path}: the answer is not JSON`);
+  if (isTimeout) return new SourceFault('broken', `${path}: no complete response within the limit`);
+  if (error instanceof SyntaxError) return new SourceFault('unreadable', `${path}: the response is not JSON`);
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return error instanceof TypeError
-    ? new SourceFault('unreadable', `${path}: the answer is not UTF-8 (${message})`)
+    ? new SourceFault('unreadable', `${path}: the response is not UTF-8 (${message})`)
     : new SourceFault('broken', `${path}: ${message}`);
 }

@@ -7,19 +7,23 @@ import type { Synced, SyncParts } from './sync-parts.ts';
 import { dropStagedPages, readStagedPages, stagePage } from './sync-sql.ts';
 
 const dataset = 'app-rankings';
-/** The source skips at most this many rows (spec:compat/11.5), so it shows ranks up to 200. */
+/** The source skips at most this many rows (spec:compat/11.5), so ranks up to 200 can be read. */
 const maxOffset = 100;
-/** How often the pages are read anew when they do not fit together, before it is a fault. */
+/** How often the pages are read again when they are inconsistent, before it is a fault. */
 const readings = 3;
-/** Pages of before are gone on from as long as they are younger; the source's numbers settle within hours. */
+/**
+ * Staged pages are used as long as they are younger than this; the source's numbers settle within
+ * hours.
+ */
 const stagedForMs = 6 * 3_600_000;
 
-/** The pages do not fit together: the source's data changed while they were read. */
+/** The pages are inconsistent: the source's data changed while they were read. */
 class Changed extends Error {}
 
 /**
- * Reads the source's latest period page by page and publishes it as a whole (spec:api/18). Pages that an earlier sync left
- * behind are not read again. Throws as `SourceReader.read` does; then nothing has changed but what is staged.
+ * Reads the source's latest period page by page and publishes it as a whole (spec:api/18). Pages
+ * that an earlier sync staged are not read again. Throws as `SourceReader.read` does; then only
+ * staged pages have changed.
  */
 export async function syncApps({ database, reader, clock }: SyncParts): Promise<Synced> {
   const period = await readPeriod({ database, reader, clock });
@@ -50,7 +54,7 @@ async function readPages(
   let rows = assembled(pages);
   while (rows.length <= maxOffset) {
     const page = await reader.read(`/datasets/${dataset}`, queryAfter(pages, rows.length), appPageOf);
-    // A short page is no sign of the end: only an empty one is.
+    // A short page does not mark the end: only an empty one does.
     if (page.rows.length === 0) break;
     pages.push(page);
     rows = assembled(pages);
@@ -64,14 +68,20 @@ async function readPages(
   return { startDay, endDay, asOfMs: asOfMs ?? syncedAtMs, syncedAtMs, rows };
 }
 
-/** The first page is of the latest period; the others are asked of the same one, whatever time it is by then. */
+/**
+ * The first page is of the latest period; the others request the same one, whatever the time is by
+ * then.
+ */
 function queryAfter([first]: readonly AppPage[], offset: number): Record<string, string> {
   const page = { sort: 'popular', limit: String(pageRows), offset: String(offset) };
   if (first === undefined) return page;
   return { ...page, start_date: isoDay(first.startDay), end_date: isoDay(first.endDay) };
 }
 
-/** The rows of all pages, if they are one ranking: of one period, ranks from 1 without a gap, each app once, most tokens first. */
+/**
+ * The rows of all pages, if they form one ranking: of one period, ranks from 1 without gaps, each
+ * app once, most tokens first.
+ */
 function assembled(pages: readonly AppPage[]): readonly AppRow[] {
   const [first] = pages;
   if (pages.some((page) => page.startDay !== first?.startDay || page.endDay !== first.endDay))

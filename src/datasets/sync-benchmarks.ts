@@ -14,7 +14,10 @@ import { dropStagedPages, readStagedPages, stagePage } from './sync-sql.ts';
 const dataset = 'benchmarks';
 const stagedForMs = 6 * 3_600_000;
 
-/** The parts that together are everything: a part names its publisher, and an arena must be asked for by its name. */
+/**
+ * The queries that together return everything: each names a publisher, and an arena is only
+ * returned by its name.
+ */
 const parts: readonly SourceQuery[] = [
   { source: 'artificial-analysis' },
   { source: 'design-arena', arena: 'models' },
@@ -24,7 +27,7 @@ const parts: readonly SourceQuery[] = [
   { source: 'openrouter', task_type: 'search', include_run_config: 'true' },
 ];
 
-/** Reads all benchmarks and publishes them in the place of the earlier ones. Throws as `SourceReader.read` does. */
+/** Reads all benchmarks and replaces the earlier ones. Throws as `SourceReader.read` does. */
 export async function syncBenchmarks({ database, reader, clock }: SyncParts): Promise<Synced> {
   const oldestMs = clock.now() - stagedForMs;
   const staged = (await readStagedPages(database, dataset)).filter((page) => page.fetchedAtMs >= oldestMs);
@@ -59,7 +62,7 @@ function assembled(pages: ReadonlyMap<number, BenchmarkPage>, syncedAtMs: number
   return { asOfMs: asOfMs ?? syncedAtMs, syncedAtMs, items: [...items.values()], sources };
 }
 
-/** Two parts may have the same item. */
+/** Two queries may return the same item. */
 function identityOf(item: BenchmarkItem): string {
   const members = [
     'source',

@@ -7,14 +7,18 @@ import { SourceFault } from './source.ts';
 import { type ModelPage, modelPageOf } from './source-shapes.ts';
 import type { Synced, SyncParts } from './sync-parts.ts';
 
-/** Days that are read again at every sync: the source goes on counting for a while. Two weeks where it counts by week. */
+/**
+ * Days that are read again at every sync, because the source still updates them. Two weeks for
+ * weekly series.
+ */
 const readAgain = { day: 3, week: 14 };
-/** Days asked for at once: about 5,000 rows, and a year of weeks. */
+/** Days of one request: about 5,000 rows, and a year of weeks. */
 const windowDays = { day: 92, week: 364 };
 
 /**
- * Brings every series up to the last day that is over, oldest window first; each window is published as a whole, and the next
- * sync goes on behind the last. Throws as `SourceReader.read` does.
+ * Brings every series up to the last day that is over, oldest window first. Each window is
+ * published as a whole, and the next sync continues after the last one. Throws as
+ * `SourceReader.read` does.
  */
 export async function syncModels(parts: SyncParts): Promise<Synced> {
   const lastDay = lastCompletedDay(parts.clock.now());
@@ -48,7 +52,7 @@ async function syncSeries(parts: SyncParts, series: Series, lastDay: Day): Promi
   return rows;
 }
 
-/** Where a window that begins on `day` begins for the source: weeks on their Monday. */
+/** The start, at the source, of a window that begins on `day`: weeks begin on their Monday. */
 function beginning(series: Series, day: Day): Day {
   const notBefore = Math.max(firstDay, day);
   return series.grain === 'week' ? weekStart(notBefore) : notBefore;

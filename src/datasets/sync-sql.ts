@@ -1,6 +1,6 @@
 import type { Sql } from '../store/sql.ts';
 
-/** What a dataset's daily sync has come to. */
+/** The state of a dataset's daily sync. */
 export interface SyncState {
   /** The Seoul day whose sync is done, since 1970-01-01; null before the first. */
   readonly doneDay: number | null;
@@ -17,10 +17,11 @@ export interface StagedPage {
 }
 
 /**
- * Makes `holder` the one that talks to the source, until `untilMs` unless it asks on; says when the source was last asked, if
- * ever. Null while another holds it. A holder that died is outlived.
+ * Gives `holder` the lease of the source until `untilMs`, unless it renews the lease; returns when
+ * the last request was made, if ever. Null while another process has the lease. The lease of a dead
+ * process expires.
  */
-export async function holdSource(
+export async function leaseSource(
   sql: Sql,
   holder: string,
   nowMs: number,
@@ -34,14 +35,14 @@ export async function holdSource(
   return row === undefined ? null : { askedAtMs: row.asked_at };
 }
 
-/** Lets others talk to the source. */
+/** Releases the lease of the source. */
 export async function releaseSource(sql: Sql, holder: string): Promise<void> {
   await sql.query('UPDATE dataset_source SET holder = NULL, held_until = NULL WHERE holder = $1', [holder]);
 }
 
 /**
- * Counts one request to the source on a UTC day and holds on to the source until `untilMs`. `spent`: the day's `most` are used
- * up; `lost`: another holds the source now.
+ * Counts one request to the source on a UTC day and renews the lease until `untilMs`. `spent`: the
+ * day's `most` are used; `lost`: another process has the lease now.
  */
 export async function countRequest(
   sql: Sql,
@@ -62,18 +63,21 @@ export async function countRequest(
     [holder, utcDay, most, untilMs, nowMs],
   );
   if (rows.length > 0) return 'counted';
-  return (await stillHolds(sql, holder)) ? 'spent' : 'lost';
+  return (await hasLease(sql, holder)) ? 'spent' : 'lost';
 }
 
-/** Whether `holder` still has the source; inside a transaction nobody can take it before the end. */
-export async function stillHolds(sql: Sql, holder: string): Promise<boolean> {
+/**
+ * Whether `holder` still has the lease; inside a transaction it cannot be taken over before the
+ * end.
+ */
+export async function hasLease(sql: Sql, holder: string): Promise<boolean> {
   const rows = await sql.query<{ id: number }>('SELECT id FROM dataset_source WHERE holder = $1 FOR UPDATE', [
     holder,
   ]);
   return rows.length > 0;
 }
 
-/** What the sync of a dataset has come to. */
+/** The state of a dataset's sync. */
 export async function readSyncState(sql: Sql, dataset: string): Promise<SyncState> {
   const [row] = await sql.query<{ done_day: number | null; failures: number; retry_at: number | null }>(
     "SELECT done_day - date '1970-01-01' AS done_day, failures, retry_at FROM dataset_sync WHERE dataset = $1",
@@ -83,7 +87,7 @@ export async function readSyncState(sql: Sql, dataset: string): Promise<SyncStat
   return { doneDay: row.done_day, failures: row.failures, retryAtMs: row.retry_at };
 }
 
-/** Notes that the sync of a Seoul day is done. */
+/** Records that the sync of a Seoul day is done. */
 export async function noteSynced(sql: Sql, dataset: string, seoulDay: number, atMs: number): Promise<void> {
   await sql.query(
     `INSERT INTO dataset_sync (dataset, done_day, synced_at)
@@ -93,7 +97,7 @@ export async function noteSynced(sql: Sql, dataset: string, seoulDay: number, at
   );
 }
 
-/** Notes a failure and when it is worth trying again. */
+/** Records a failure and when to retry. */
 export async function noteFailure(
   sql: Sql,
   dataset: string,
@@ -107,7 +111,7 @@ export async function noteFailure(
   );
 }
 
-/** Pages of a dataset that wait to be published, in order. */
+/** Pages of a dataset that are not published yet, in order. */
 export async function readStagedPages(sql: Sql, dataset: string): Promise<readonly StagedPage[]> {
   const rows = await sql.query<{ page: number; fetched_at: number; content: string }>(
     'SELECT page, fetched_at, content FROM dataset_page WHERE dataset = $1 ORDER BY page',
@@ -125,7 +129,7 @@ export async function stagePage(sql: Sql, dataset: string, staged: StagedPage): 
   );
 }
 
-/** Forgets the pages of a dataset. */
+/** Deletes the staged pages of a dataset. */
 export async function dropStagedPages(sql: Sql, dataset: string): Promise<void> {
   await sql.query('DELETE FROM dataset_page WHERE dataset = $1', [dataset]);
 }

@@ -6,18 +6,18 @@ import { type Clock, isoOf } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
 import { instantOf, utcDayAt } from './days.ts';
 import { openSource, type Source, SourceFault, type SourceLimits } from './source.ts';
-import { BudgetSpent, defaultPace, holdMs, type Pace, SourceLost, SourceReader } from './source-reader.ts';
+import { BudgetSpent, defaultPace, leaseMs, type Pace, SourceLost, SourceReader } from './source-reader.ts';
 import { syncApps } from './sync-apps.ts';
 import { syncBenchmarks } from './sync-benchmarks.ts';
 import { syncModels } from './sync-models.ts';
 import type { Synced } from './sync-parts.ts';
-import { holdSource, noteFailure, noteSynced, readSyncState, releaseSource } from './sync-sql.ts';
+import { leaseSource, noteFailure, noteSynced, readSyncState, releaseSource } from './sync-sql.ts';
 
 /** The datasets, in the order in which they are synced: the cheap ones first. */
 export const datasetNames = ['app-rankings', 'benchmarks', 'rankings-daily'] as const;
 export type DatasetName = (typeof datasetNames)[number];
 
-/** What became of one dataset. */
+/** The outcome of one dataset. */
 export type SyncOutcome = { readonly dataset: DatasetName } & (
   | ({ readonly kind: 'synced' } & Synced)
   | { readonly kind: 'failed'; readonly reason: string }
@@ -31,7 +31,7 @@ const maxRetryMs = hourMs;
 
 const syncs = { 'app-rankings': syncApps, benchmarks: syncBenchmarks, 'rankings-daily': syncModels };
 
-/** What syncing needs. */
+/** What `DatasetSync` needs. */
 export interface DatasetSyncParts {
   readonly settings: Config['datasets'];
   readonly database: Database;
@@ -42,8 +42,9 @@ export interface DatasetSyncParts {
 }
 
 /**
- * Keeps the datasets like the source's (spec:api/18). What was done is known in the database: a restart neither skips
- * nor repeats a day, and of several nodes one does it. Without a sync key nothing is ever asked.
+ * Keeps the datasets in sync with the source (spec:api/18). The database records what is done: a
+ * restart neither skips nor repeats a day, and of several nodes one does it. Without a sync key no
+ * request is ever made.
  */
 export class DatasetSync {
   readonly #parts: DatasetSyncParts;
@@ -58,44 +59,47 @@ export class DatasetSync {
   }
 
   /**
-   * The job: syncs what is due since 10:00 in Seoul, and what failed and is worth another try. A failure is logged and leaves
-   * what was shown before.
+   * The job: syncs what is due since 10:00 in Seoul, and retries what failed. A failure is logged
+   * and leaves the data as it was.
    */
   async syncDue(): Promise<void> {
     if (this.#source === null || this.#closing.signal.aborted) return;
     if ((await this.#due()).length === 0) return;
-    await this.#whileHolding(async (reader) => {
-      // Looked at again: another node may have done it just before.
+    await this.#withLease(async (reader) => {
+      // Checked again: another node may have done it just before.
       for (const dataset of await this.#due()) await this.#sync(reader, dataset);
     });
   }
 
-  /** Syncs at once, for the operator. `no_key`: there is no sync key; `busy`: another process syncs now. */
+  /**
+   * Syncs at once, for the operator. `no_key`: there is no sync key; `busy`: another process syncs
+   * now.
+   */
   async syncNow(datasets: readonly DatasetName[]): Promise<readonly SyncOutcome[] | 'no_key' | 'busy'> {
     if (this.#source === null) return 'no_key';
     const outcomes: SyncOutcome[] = [];
-    const held = await this.#whileHolding(async (reader) => {
+    const isLeased = await this.#withLease(async (reader) => {
       for (const dataset of datasets) outcomes.push(await this.#sync(reader, dataset));
     });
-    return held ? outcomes : 'busy';
+    return isLeased ? outcomes : 'busy';
   }
 
-  /** Breaks off what is going on; it is taken up again where it was. */
+  /** Aborts the sync that is under way; the next one continues where it was. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('the server is stopping'));
     await this.#running.catch(() => {});
     await this.#source?.close();
   }
 
-  /** Runs `work` if nobody else talks to the source. False if somebody does. */
-  async #whileHolding(work: (reader: SourceReader) => Promise<void>): Promise<boolean> {
+  /** Runs `work` with the lease of the source. False if another process has it. */
+  async #withLease(work: (reader: SourceReader) => Promise<void>): Promise<boolean> {
     const { database, clock, pace = defaultPace } = this.#parts;
     if (this.#source === null) return false;
     const nowMs = clock.now();
-    const held = await database.transaction((sql) => holdSource(sql, this.#holder, nowMs, nowMs + holdMs));
-    if (held === null) return false;
+    const lease = await database.transaction((sql) => leaseSource(sql, this.#holder, nowMs, nowMs + leaseMs));
+    if (lease === null) return false;
     const parts = { source: this.#source, database, clock, pace, signal: this.#closing.signal };
-    const working = work(new SourceReader(parts, this.#holder, held.askedAtMs)).finally(() =>
+    const working = work(new SourceReader(parts, this.#holder, lease.askedAtMs)).finally(() =>
       database.transaction((sql) => releaseSource(sql, this.#holder)),
     );
     this.#running = working;
@@ -141,7 +145,7 @@ export class DatasetSync {
   }
 }
 
-/** The latest Seoul day whose sync has been due at `nowMs`. */
+/** The latest Seoul day whose sync is due at `nowMs`. */
 function scheduledDay(nowMs: number): number {
   return seoulDayAt(nowMs - syncAtMs);
 }
@@ -149,6 +153,6 @@ function scheduledDay(nowMs: number): number {
 function retryDelayMs(error: unknown, failures: number, nowMs: number): number {
   if (error instanceof BudgetSpent) return instantOf(utcDayAt(nowMs) + 1) - nowMs;
   const backoffMs = Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 10));
-  const readAtMs = error instanceof SourceFault ? (error.retryAfterMs ?? 0) : 0;
-  return Math.max(backoffMs, Math.min(readAtMs, 24 * hourMs));
+  const requestedMs = error instanceof SourceFault ? (error.retryAfterMs ?? 0) : 0;
+  return Math.max(backoffMs, Math.min(requestedMs, 24 * hourMs));
 }

@@ -146,20 +146,20 @@ const faults: Readonly<
     }
   >
 > = {
-  'a 401': { reply: reply.leak(401), says: /answered 401: it does not take the sync key/, triedOnce: true },
+  'a 401': { reply: reply.leak(401), says: /responded with 401: it rejects the sync key/, triedOnce: true },
   'a redirect': {
     reply: reply.redirect('https://elsewhere.example/'),
-    says: /answered 302/,
+    says: /responded with 302/,
     triedOnce: true,
   },
-  'a 429': { reply: reply.tooMany('0'), says: /answered 429/ },
-  'a 500': { reply: reply.status(500), says: /answered 500/ },
+  'a 429': { reply: reply.tooMany('0'), says: /responded with 429/ },
+  'a 500': { reply: reply.status(500), says: /responded with 500/ },
   'a connection that is dropped': { reply: reply.drop('rst'), says: /app-rankings: / },
-  silence: { reply: reply.hang(), says: /no whole answer within the limit/, wholeMs: 400 },
+  silence: { reply: reply.hang(), says: /no complete response within the limit/, wholeMs: 400 },
   'a body that is cut off': { reply: page(manyApps(3), meta).cutAt(200), says: /app-rankings: / },
   'a body that stands still': {
     reply: page(manyApps(3), meta).cutAt(200, 'never'),
-    says: /no whole answer within the limit/,
+    says: /no complete response within the limit/,
     wholeMs: 400,
   },
   'malformed JSON': { reply: reply.status(200, '{"data": [}'), says: /not JSON/ },
@@ -167,11 +167,11 @@ const faults: Readonly<
     reply: reply.raw(Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n\xff\xfe', 'latin1')),
     says: /not UTF-8/,
   },
-  'a list instead of an object': { reply: reply.json([]), says: /wrong at its root/ },
-  'no meta': { reply: reply.json({ data: manyApps(1) }), says: /wrong at meta/ },
+  'a list instead of an object': { reply: reply.json([]), says: /invalid at its root/ },
+  'no meta': { reply: reply.json({ data: manyApps(1) }), says: /invalid at meta/ },
   'a day that is none': {
     reply: page(manyApps(1), { ...meta, end_date: '2026-02-30' }),
-    says: /wrong at meta\.end_date/,
+    says: /invalid at meta\.end_date/,
   },
   'a period that ends before it starts': {
     reply: page(manyApps(1), { ...meta, start_date: '2026-12-01' }),

@@ -67,7 +67,7 @@ test('a failure is reported with exit code 1', async () => {
   assert.equal(exitCode, 1);
   assert.deepEqual(JSON.parse(out), {
     dataset: 'app-rankings',
-    reason: '/datasets/app-rankings: the source answered 401: it does not take the sync key',
+    reason: '/datasets/app-rankings: the source responded with 401: it rejects the sync key',
     ok: false,
   });
 });
