@@ -7,7 +7,7 @@ import {
   lockDataDir,
 } from '../postgres/data-dir-lock.ts';
 import { attachEmbedded, startEmbedded } from '../postgres/embedded.ts';
-import { answerWithinMs } from '../store/connection.ts';
+import { statementTimeoutMs } from '../store/connection.ts';
 import { Database } from '../store/database.ts';
 import { durabilityFaults, readDurability } from '../store/durability.ts';
 import { pause, systemClock } from '../time/clock.ts';
@@ -33,7 +33,7 @@ export async function openOwnDatabase(
   dataDir: string,
   proc: ProcessContext,
   progress: (line: string) => void,
-  limitMs: number | null = answerWithinMs,
+  limitMs: number | null = statementTimeoutMs,
 ): Promise<OpenedDatabase> {
   const { url } = config.database;
   if (url !== 'embedded')

@@ -27,7 +27,7 @@ const reconnectEveryMs = 100;
  * A poll takes a millisecond. After this long there will be no response on this connection, but
  * perhaps on another; memory is stale meanwhile.
  */
-const answerWithinMs = 3_000;
+const responseTimeoutMs = 3_000;
 
 /** What `ChangeFeed` needs. */
 export interface ChangeFeedParts {
@@ -121,7 +121,7 @@ export class ChangeFeed {
   }
 
   async #connect(): Promise<Client> {
-    const client = await this.#parts.connect(answerWithinMs);
+    const client = await this.#parts.connect(responseTimeoutMs);
     // A change that is announced before `#client` is set is found by the next poll; a poll now
     // would open another client.
     client.on('notification', () => {

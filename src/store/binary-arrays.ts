@@ -105,7 +105,10 @@ function fixed(count: number, elementOid: number, size: number): Bytes {
   return bytes;
 }
 
-/** Room for the elements behind the header: one dimension, the null flag, the element type, the length, lower bound 1. */
+/**
+ * Allocates the elements behind the header: one dimension, the null flag, the element type, the
+ * length, lower bound 1.
+ */
 function allocate(count: number, elementOid: number, elementBytes: number, hasNull: boolean): Bytes {
   const buffer = Buffer.allocUnsafe(headerBytes + elementBytes);
   const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.length);

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { int8ArrayOfNumbers } from './binary-arrays.ts';
 import type { Sql } from './sql.ts';
 
-/** What may change under a running gateway. */
+/** The kinds of changes that a running gateway follows. */
 export type ChangeTopic =
   | 'account'
   | 'key'
@@ -13,8 +13,8 @@ export type ChangeTopic =
   | 'flush';
 
 /**
- * One change: the account, key or node with this id must be looked at again; for a published edition, the configuration. For `flush`, the
- * request with this id is to be answered.
+ * One change: the account, key or node with this id must be read again; for a published edition,
+ * the configuration. For `flush`, the request with this id must be fulfilled.
  */
 export interface Change {
   readonly id: number;
@@ -41,11 +41,11 @@ export async function recordChanges(
     'INSERT INTO change_event (topic, subject) SELECT $1, subject FROM unnest($2::bigint[]) s (subject)',
     [topic, int8ArrayOfNumbers(subjects)],
   );
-  // Those who are told look for what is new, whatever they were told.
+  // A listener reads everything that is new, whatever the notification names.
   await sql.query('SELECT pg_notify($1, $2)', [changeChannel, topic]);
 }
 
-/** What a reader of the changes has seen: a snapshot of the server, as text. */
+/** The changes that a reader has seen: a snapshot of the server, as text. */
 export type SeenChanges = string;
 
 /** Some of the changes that a reader has not seen. */
@@ -53,14 +53,14 @@ export interface ChangePage {
   /** In the order of their ids. */
   readonly changes: readonly Change[];
   readonly isLast: boolean;
-  /** What is seen once all pages are, the first of which was read now. */
+  /** The state after all pages, the first of which was read now. */
   readonly seen: SeenChanges;
 }
 
-/** How long changes are kept for those who have not heard of them. */
+/** How long changes are kept for readers that have not seen them. */
 export const changesKeptMs = 7 * 86_400_000;
 
-/** Forgets the changes that are older than they are kept. */
+/** Deletes changes beyond that age. */
 export async function forgetOldChanges(sql: Sql): Promise<void> {
   await sql.query("DELETE FROM change_event WHERE at < now() - $1::float8 * interval '1 millisecond'", [
     changesKeptMs,
@@ -69,15 +69,16 @@ export async function forgetOldChanges(sql: Sql): Promise<void> {
 
 const pageSize = 1_000;
 
-/** A reader that has seen all changes up to now. */
+/** The state of a reader that has seen all changes up to now. */
 export async function seenUntilNow(sql: Sql): Promise<SeenChanges> {
   const [row] = await sql.query<{ seen: string }>('SELECT pg_current_snapshot()::text AS seen');
   return row?.seen ?? '';
 }
 
 /**
- * A page of the changes with an id above `afterId` that had not committed when `seen` was: those of transactions that began later, and
- * of those that were under way. Rows of a restored copy may have numbers that this server has yet to give: they are not new.
+ * A page of the changes with an id above `afterId` that had not committed at the time of `seen`:
+ * those of transactions that began later, and of those that were under way. Rows of a restored copy
+ * may have numbers that this server has not reached yet: they are not new.
  */
 export async function changesAfter(client: Client, seen: SeenChanges, afterId: number): Promise<ChangePage> {
   const { rows } = await client.query<{
@@ -105,8 +106,9 @@ export async function changesAfter(client: Client, seen: SeenChanges, afterId: n
 }
 
 /**
- * The same reader as it was some ten thousand transactions ago. A server that crashed may give a number again that belonged to a
- * transaction which came to nothing, so whoever has lost his server looks back so far.
+ * The same reader as it was some ten thousand transactions ago. A server that crashed may reuse a
+ * number of a transaction that did not commit, so a reader that has lost its server looks back so
+ * far.
  */
 export function lookedBack(seen: SeenChanges): SeenChanges {
   const first = BigInt(seen.slice(0, seen.indexOf(':')));

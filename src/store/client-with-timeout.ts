@@ -3,9 +3,10 @@ import { Client, type ClientConfig } from 'pg';
 type Query = (...given: unknown[]) => unknown;
 
 /**
- * A client whose `query_timeout` is the database's alone. The client's own timer rings as soon as a loop that was blocked runs again,
- * before the answer that has long arrived is read, and takes the connection for dead. Here what has arrived is read first. A statement
- * that is not answered then ends the connection, and everything on it fails as a loss of it.
+ * A client whose `query_timeout` measures the database alone. The client's own timer fires as soon
+ * as a blocked event loop runs again, before the response that has already arrived is read, and
+ * reports the connection as dead. Here, received bytes are read first. A statement without a
+ * response then ends the connection, and everything on it fails as a connection loss.
  */
 export class ClientWithTimeout extends Client {
   readonly #limitMs: number;
@@ -14,32 +15,32 @@ export class ClientWithTimeout extends Client {
     const { query_timeout: limitMs = 0, ...rest } = config;
     super(rest);
     this.#limitMs = Number(limitMs);
-    const ask = this.query.bind(this) as Query;
-    if (this.#limitMs > 0) this.query = ((...given: unknown[]) => this.#ask(ask, given)) as Client['query'];
+    const query = this.query.bind(this) as Query;
+    if (this.#limitMs > 0) this.query = ((...given: unknown[]) => this.#run(query, given)) as Client['query'];
   }
 
-  #ask(ask: Query, given: unknown[]): unknown {
-    let isAnswered = false;
-    const late = setTimeout(() => {
+  #run(query: Query, given: unknown[]): unknown {
+    let isDone = false;
+    const timer = setTimeout(() => {
       void afterTheNextReads().then(() => {
-        if (!isAnswered) this.#giveUp();
+        if (!isDone) this.#giveUp();
       });
     }, this.#limitMs);
-    const answered = (): void => {
-      isAnswered = true;
-      clearTimeout(late);
+    const done = (): void => {
+      isDone = true;
+      clearTimeout(timer);
     };
     const last = given.at(-1);
     if (typeof last === 'function') {
       const reported: Query = (...outcome) => {
-        answered();
+        done();
         return last(...outcome);
       };
-      return ask(...given.slice(0, -1), reported);
+      return query(...given.slice(0, -1), reported);
     }
-    const result = ask(...given);
-    if (result instanceof Promise) result.then(answered, answered);
-    else answered();
+    const result = query(...given);
+    if (result instanceof Promise) result.then(done, done);
+    else done();
     return result;
   }
 
@@ -51,7 +52,7 @@ export class ClientWithTimeout extends Client {
   }
 }
 
-/** Resolves when the loop has looked at all sockets once more, and what that led to has been done. */
+/** Resolves when the event loop has polled all sockets once more, and their handlers have run. */
 async function afterTheNextReads(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,42 +1,49 @@
 import type { Clock } from '../time/clock.ts';
 import type { Database } from './database.ts';
 
-/** Something that was read from the database and is remembered for its next use. */
+/** Something that was read from the database and is cached for its next use. */
 export interface CacheEntry {
-  /** Set by each use; taken away by the hand. */
+  /** Set by each use; cleared by the clock's cursor. */
   isUsed: boolean;
-  /** Whether anything in this process counts on this very object. */
+  /** Whether the object has state that only this process has. */
   readonly isPinned: boolean;
 }
 
-/** What a memory of the database needs. */
+/** What a cache of the database needs. */
 export interface ClockCacheParts {
   readonly database: Database;
   readonly clock: Clock;
-  /** Whether other processes spend of the same; then memory alone is not to be believed for long. */
+  /**
+   * Whether other processes change the same rows; then an entry is current only for a short time.
+   */
   readonly isShared: () => boolean;
-  /** While not shared: what was asked for earlier than this monotonic instant may be what others had not spent yet. */
+  /**
+   * While not shared: a read from before this monotonic instant may lack what other nodes spent.
+   */
   readonly knownSince: () => number;
-  /** So many are kept although nobody uses them. */
+  /** How many entries are kept although they are not used. */
   readonly capacity: number;
 }
 
-/** How many memories the hand passes at a time, and how many of them are forgotten: 0.1 ms and 1 ms of work. */
-const passedAtOnce = 10_000;
-const forgottenAtOnce = 1_000;
+/**
+ * How many entries the cursor passes at a time, and how many of them it evicts: 0.1 ms and 1 ms of
+ * work.
+ */
+const maxPassed = 10_000;
+const maxEvicted = 1_000;
 
 /**
- * What a process remembers of the database, of which more than `kept` is not remembered for long: a hand goes round, and forgets
- * what was not used since it came by, and what nothing counts on ("second chance"). With `kept` or fewer it stands still. Whoever
- * remembers adds, and is told what to forget.
+ * A cache with the clock algorithm ("second chance"). Above its capacity a cursor goes round and
+ * evicts entries that were not used since it last passed, and that are not pinned. At or below the
+ * capacity it does nothing. The owner adds entries, and `forget` is called for each evicted one.
  */
 export class ClockCache<T extends CacheEntry> implements Iterable<T> {
   readonly #entries: T[] = [];
   readonly #capacity: number;
-  readonly #forget: (memory: T) => void;
+  readonly #forget: (entry: T) => void;
   #cursor = 0;
 
-  constructor(capacity: number, forget: (memory: T) => void) {
+  constructor(capacity: number, forget: (entry: T) => void) {
     this.#capacity = capacity;
     this.#forget = forget;
   }
@@ -49,28 +56,31 @@ export class ClockCache<T extends CacheEntry> implements Iterable<T> {
     return this.#entries.values();
   }
 
-  add(memory: T): void {
-    this.#entries.push(memory);
+  add(entry: T): void {
+    this.#entries.push(entry);
   }
 
-  /** Lets the hand pass some memories, at most to the end of its round: it passes none twice at once. */
+  /**
+   * Advances the cursor past some entries, at most to the end of its round, so that it passes none
+   * twice.
+   */
   forgetIdle(): void {
     const entries = this.#entries;
     if (this.#cursor >= entries.length) this.#cursor = 0;
-    const least = Math.max(this.#capacity, entries.length - forgottenAtOnce);
-    for (let left = passedAtOnce; left > 0 && entries.length > least; left -= 1) {
-      const memory = entries[this.#cursor];
+    const minSize = Math.max(this.#capacity, entries.length - maxEvicted);
+    for (let left = maxPassed; left > 0 && entries.length > minSize; left -= 1) {
+      const entry = entries[this.#cursor];
       const last = entries.at(-1);
-      if (memory === undefined || last === undefined) return;
-      if (memory.isUsed || memory.isPinned) {
-        // What is in use now is used when the hand comes by again.
-        memory.isUsed = memory.isPinned;
+      if (entry === undefined || last === undefined) return;
+      if (entry.isUsed || entry.isPinned) {
+        // An entry in use counts as used at the cursor's next round.
+        entry.isUsed = entry.isPinned;
         this.#cursor += 1;
         continue;
       }
       entries[this.#cursor] = last;
       entries.pop();
-      this.#forget(memory);
+      this.#forget(entry);
     }
   }
 }

@@ -1,7 +1,7 @@
 import { type Client, type ClientBase, type ClientConfig, types } from 'pg';
 import { ClientWithTimeout } from './client-with-timeout.ts';
 
-/** Where the database is, in the words of the PostgreSQL client. */
+/** The address of the database, in the terms of the PostgreSQL client. */
 export type DatabaseAddress = Pick<ClientConfig, 'host' | 'port' | 'user' | 'database' | 'connectionString'>;
 
 const int8 = 20;
@@ -9,8 +9,8 @@ const timestamptz = 1184;
 const date = 1082;
 
 /**
- * How values come back: bigint columns as `bigint`, instants as epoch milliseconds, days as `YYYY-MM-DD`. Nothing of money
- * or time ever passes through a float or a `Date`.
+ * How values are parsed: bigint columns as `bigint`, instants as epoch milliseconds, days as
+ * `YYYY-MM-DD`. Neither money nor time ever passes through a float or a `Date`.
  */
 const parsers = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
@@ -23,25 +23,29 @@ const parsers = {
 };
 
 /**
- * How long a statement of the process that serves may take, milliseconds. The largest, a batch of 500 settlements, takes about 60;
- * what takes 10 s is not answered any more: a network that swallows packets says nothing, for hours.
+ * How long a statement of the serving process may take, milliseconds. The largest, a batch of 500
+ * settlements, takes about 60. After 10 s there will be no response: a network that swallows
+ * packets reports nothing for hours.
  */
-export const answerWithinMs = 10_000;
-/** How much longer the server waits with it: it must not be the first to say so, and must not keep locks for a client that left. */
+export const statementTimeoutMs = 10_000;
+/**
+ * How much longer the server waits: it must not time out first, and must not keep locks for a
+ * client that is gone.
+ */
 const serverGraceMs = 2_000;
-/** How long a connection may take to end in good order. */
-const endWithinMs = 1_000;
+/** How long a connection may take to close. */
+const closeTimeoutMs = 1_000;
 
 /**
- * The client settings that every connection of ours has. With a limit, a statement that is not answered within so many
- * milliseconds fails as a loss of the connection, which must then be closed; and a transaction whose client has fallen silent ends
- * on the server too, so that nobody waits for its locks.
+ * The client settings of every connection. With a limit, a statement without a response within so
+ * many milliseconds fails as a connection loss, and the connection must then be closed; a
+ * transaction whose client sends nothing ends on the server too, so that its locks are released.
  */
 export function clientConfig(address: DatabaseAddress, limitMs: number | null = null): ClientConfig {
   const { connectionString: url } = address;
   const config = {
     ...address,
-    // A server of this machine speaks no TLS, whatever PGSSLMODE says of others.
+    // A server on this machine has no TLS, whatever PGSSLMODE states for others.
     ...(url === undefined
       ? { ssl: false, sslnegotiation: 'postgres' as const }
       : { connectionString: verifying(url) }),
@@ -61,8 +65,9 @@ export function clientConfig(address: DatabaseAddress, limitMs: number | null = 
 }
 
 /**
- * The client takes `prefer`, `require` and `verify-ca` for `verify-full`, and writes ten lines on stderr about it, into the log and
- * into what a command says. Said in its own word it is silent.
+ * The client treats `prefer`, `require` and `verify-ca` as `verify-full`, and prints a ten-line
+ * warning on stderr, into the log and the output of commands. With `verify-full` in the URL it
+ * prints nothing.
  */
 function verifying(url: string): string {
   if (/[?&]uselibpqcompat=true(&|$)/.test(url)) return url;
@@ -70,10 +75,11 @@ function verifying(url: string): string {
 }
 
 /**
- * Sets what durability needs on a fresh connection: a commit that was answered is on the disk of the server, and of the standbys
- * that it waits for, whatever the server's configuration says of others (`off` loses up to a second of commits in a crash,
- * `local` and `remote_write` those that a standby did not flush). The stronger `remote_apply` stays. An engine that does not know the setting
- * is left alone. Throws what the connection throws.
+ * Makes commits on a fresh connection durable: a commit with a response is on the disk of the
+ * server, and of the standbys that it waits for, whatever the server's configuration (`off` loses
+ * up to a second of commits in a crash, `local` and `remote_write` those that a standby did not
+ * flush). The stronger `remote_apply` stays. An engine without the setting is left as it is. Throws
+ * what the connection throws.
  */
 export async function setDurable(client: ClientBase): Promise<void> {
   await client.query(
@@ -83,8 +89,9 @@ export async function setDurable(client: ClientBase): Promise<void> {
 }
 
 /**
- * Opens one connection; throws when the server is not there within 5 s. `limitMs`: see `clientConfig`. What is asked of it before the
- * last answer has come is sent at once, and answered in its turn; COPY needs a connection that is not `pipelined`.
+ * Opens one connection; throws when the server is not there within 5 s. `limitMs`: see
+ * `clientConfig`. Statements are sent at once, without waiting for earlier responses; COPY needs a
+ * connection that is not `pipelined`.
  */
 export async function connect(
   address: DatabaseAddress,
@@ -92,7 +99,8 @@ export async function connect(
   pipelined = true,
 ): Promise<Client> {
   const client = new ClientWithTimeout({ ...clientConfig(address, limitMs), pipeline: pipelined });
-  // Without a listener the loss of an idle connection would end the process; the next query tells whoever needs it.
+  // Without a listener the loss of an idle connection would end the process; the next query reports
+  // it.
   client.on('error', () => {});
   await client.connect();
   try {
@@ -104,19 +112,19 @@ export async function connect(
   return client;
 }
 
-/** Ends a connection, in good order if that goes within 1 s. Never throws. */
+/** Closes a connection, gracefully if that takes at most 1 s. Never throws. */
 export async function disconnect(client: Client): Promise<void> {
   const { connection } = client as unknown as {
     readonly connection?: { readonly stream: { destroy(): void } };
   };
-  const late = setTimeout(() => connection?.stream.destroy(), endWithinMs);
+  const timer = setTimeout(() => connection?.stream.destroy(), closeTimeoutMs);
   await client.end().catch(() => {});
-  clearTimeout(late);
+  clearTimeout(timer);
 }
 
 /**
- * Whether an error says that the connection or the server is gone (and nothing about the statement): what it interrupted may
- * be tried again if it is idempotent.
+ * Whether an error reports that the connection or the server is gone (and nothing about the
+ * statement): an idempotent statement may be retried.
  */
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -127,22 +135,25 @@ export function isConnectionLoss(error: unknown): boolean {
   );
 }
 
-/** Whether an error says that the server is there and all of its connections are taken. */
+/** Whether an error reports that the server is there and has no connection left. */
 export function isOutOfConnections(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '53300';
 }
 
-/** Whether an error says that a row with the same key is there already. */
+/** Whether an error reports that a row with the same key exists. */
 export function isDuplicate(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '23505';
 }
 
-/** Whether an error says that the server takes no writes: it is a standby, or was told so. */
+/** Whether an error reports that the server takes no writes: it is a standby, or read-only. */
 export function isReadOnly(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '25006';
 }
 
-/** Whether an error is a serialization conflict or deadlock: the same transaction may be tried again at once. */
+/**
+ * Whether an error is a serialization conflict or deadlock: the same transaction may be retried at
+ * once.
+ */
 export function isConflict(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && code.startsWith('40');

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Client, Connection, Submittable } from 'pg';
 
-/** What the client's connection can do, beside what its types say. */
+/** The members of the client's connection that its types lack. */
 interface CopyConnection {
   query(text: string): void;
   sendCopyFromChunk(chunk: Buffer): void;
@@ -16,18 +16,20 @@ interface CopyConnection {
   };
 }
 
-/** Each row comes by itself; what works on them is paid for by the piece. */
+/**
+ * The server sends each row by itself; chunks are joined because each one costs time downstream.
+ */
 const chunkBytes = 64 * 1024;
 
 const lines = (tag: string): number => Number(/(?<!\d)\d+$/.exec(tag)?.[0] ?? 0);
 
-/** The bytes of a `COPY … TO STDOUT`, no faster than they are read. */
+/** The bytes of a `COPY … TO STDOUT`, with backpressure. */
 export class CopyOut extends Readable implements Submittable {
   readonly #text: string;
   #connection: CopyConnection | null = null;
   #pieces: Buffer[] = [];
   #bytes = 0;
-  /** How many rows there were; known when the stream has ended. */
+  /** The number of rows; known when the stream has ended. */
   rows = 0;
 
   constructor(client: Client, text: string) {
@@ -46,7 +48,7 @@ export class CopyOut extends Readable implements Submittable {
   }
 
   handleCopyData(message: { readonly chunk: Buffer }): void {
-    // The parser uses its buffer again.
+    // The parser reuses its buffer.
     this.#pieces.push(Buffer.from(message.chunk));
     this.#bytes += message.chunk.length;
     if (this.#bytes >= chunkBytes && !this.#flush()) this.#connection?.stream.pause();
@@ -74,7 +76,10 @@ export class CopyOut extends Readable implements Submittable {
   }
 }
 
-/** Runs `COPY … FROM STDIN` with these bytes and returns how many rows were taken; rejects, and takes none, when they fail to come. */
+/**
+ * Runs `COPY … FROM STDIN` with these bytes and returns the number of rows; rejects, and stores
+ * none, when the source fails.
+ */
 export function copyIn(client: Client, text: string, source: AsyncIterable<Buffer>): Promise<number> {
   return new Promise((resolve, reject) => {
     let connection: CopyConnection | null = null;
@@ -90,7 +95,7 @@ export function copyIn(client: Client, text: string, source: AsyncIterable<Buffe
         if (failure === null) to.endCopyFrom();
       } catch (thrown) {
         failure ??= thrown;
-        to.sendCopyFail('the bytes did not come');
+        to.sendCopyFail('the source failed');
       }
     };
     const query = {
@@ -109,7 +114,8 @@ export function copyIn(client: Client, text: string, source: AsyncIterable<Buffe
         else reject(failure);
       },
       handleError(error: Error) {
-        // After an error of the server the connection becomes ready again; after its loss it does not.
+        // After an error of the server the connection becomes ready again; after its loss it does
+        // not.
         failure ??= error;
         reject(failure);
       },

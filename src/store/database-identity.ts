@@ -1,6 +1,8 @@
 import type { Sql } from './sql.ts';
 
-/** The identity of the books in this database, a uuid. Throws when there is none: the row was deleted by hand. */
+/**
+ * The identity of this database, a uuid. Throws when there is none: the row was deleted by hand.
+ */
 export async function readDatabaseId(sql: Sql): Promise<string> {
   const [row] = await sql.query<{ id: string }>('SELECT id FROM database_identity');
   if (row === undefined)

@@ -2,7 +2,6 @@ import { type Client, Pool, type PoolClient, type QueryResultRow } from 'pg';
 import { type Clock, systemClock } from '../time/clock.ts';
 import { ClientWithTimeout } from './client-with-timeout.ts';
 import {
-  answerWithinMs,
   clientConfig,
   connect,
   type DatabaseAddress,
@@ -12,18 +11,19 @@ import {
   isOutOfConnections,
   isReadOnly,
   setDurable,
+  statementTimeoutMs,
 } from './connection.ts';
 import { SerialConnection } from './serial-connection.ts';
 import { type Sql, sqlOver } from './sql.ts';
 
-/** How long a read goes on trying while the server restarts before it gives up, milliseconds. */
+/** How long a read is retried while the server restarts, milliseconds. */
 const retryForMs = 4_000;
 const retryEveryMs = 50;
-/** How long the connections of a pool may take to end. */
-const endWithinMs = 2_000;
+/** How long the connections of a pool may take to close. */
+const closeTimeoutMs = 2_000;
 const probeWithinMs = 1_000;
 
-/** How the database is reached, and by what time its absence is measured. */
+/** How the database is reached, and the clock that measures its absence. */
 export interface DatabaseMeans {
   readonly clock: Clock;
   /** Opens one connection; rejects when the server is not there within 5 s. */
@@ -47,24 +47,26 @@ const systemMeans: DatabaseMeans = {
       onConnect: setDurable,
     });
     pool.on('error', () => {});
-    // The pool listens while a connection is idle only: a loss inside a transaction would end the process.
+    // The pool listens only while a connection is idle: a loss inside a transaction would end the
+    // process.
     pool.on('connect', (client) => client.on('error', () => {}));
     return pool;
   },
 };
 
-/** The database as the rooms see it. */
+/** The database as the rooms use it. */
 export class Database implements Sql {
   readonly address: DatabaseAddress;
   readonly #means: DatabaseMeans;
   readonly #pool: ReturnType<DatabaseMeans['openPool']>;
-  /** The one connection on which settlements and re-reads of money follow each other in order. */
+  /** The one connection on which settlements and re-reads of money run in order. */
   readonly serial: SerialConnection;
   #lineCheck: (sql: Sql) => Promise<unknown> = async () => {};
 
   /**
-   * `limitMs` bounds every statement of the pool (see `clientConfig`): for who serves, not for who verifies a ledger of any size. Those
-   * of the ordered line are small, and bounded always.
+   * `limitMs` bounds every statement of the pool (see `clientConfig`): set for the serving process,
+   * not for the verification of a ledger of any size. Statements of the serial connection are
+   * small, and always bounded.
    */
   constructor(
     address: DatabaseAddress,
@@ -78,17 +80,26 @@ export class Database implements Sql {
     this.serial = new SerialConnection(() => this.#connectLine());
   }
 
-  /** Runs `check` on every further connection of the ordered line before it is used; one on which it rejects is not used. */
+  /**
+   * Runs `check` on every further connection of the serial connection before it is used; one on
+   * which it rejects is not used.
+   */
   checkLine(check: (sql: Sql) => Promise<unknown>): void {
     this.#lineCheck = check;
   }
 
-  /** Opens one more connection, which the caller closes; rejects when the server is not there within 5 s. */
+  /**
+   * Opens one more connection, which the caller closes; rejects when the server is not there within
+   * 5 s.
+   */
   connect(limitMs: number): Promise<Client> {
     return this.#means.connect(this.address, limitMs);
   }
 
-  /** Whether the server takes new connections; one that has none left for the moment does. Decided within 5 s, and never rejects. */
+  /**
+   * Whether the server accepts new connections; a server that has none left for the moment counts
+   * as accepting. Decided within 5 s; never rejects.
+   */
   async takesConnections(): Promise<boolean> {
     try {
       await disconnect(await this.connect(probeWithinMs));
@@ -98,7 +109,7 @@ export class Database implements Sql {
     }
   }
 
-  /** Runs one READ; while the server restarts it is tried again for up to 4 s. */
+  /** Runs one READ; while the server restarts it is retried for up to 4 s. */
   async query<R extends QueryResultRow>(
     text: string,
     values: readonly unknown[] = [],
@@ -106,14 +117,18 @@ export class Database implements Sql {
     return withRetries(this.#means.clock, async () => (await this.#pool.query<R>(text, [...values])).rows);
   }
 
-  /** Runs READS in a turn of the ordered line; while the server restarts they get another turn, for up to 4 s. */
+  /**
+   * Runs READS in a turn of the serial connection; while the server restarts they are retried for
+   * up to 4 s.
+   */
   readInOrder<T>(read: (sql: Sql) => Promise<T>): Promise<T> {
     return withRetries(this.#means.clock, () => this.serial.run(read));
   }
 
   /**
-   * Runs `work` in one transaction. Waits for a connection while the server restarts; after BEGIN only a conflict with
-   * another transaction is tried again, never a lost connection: its COMMIT may have happened.
+   * Runs `work` in one transaction. Waits for a connection while the server restarts. After BEGIN
+   * only a conflict with another transaction is retried, never a lost connection: its COMMIT may
+   * have happened.
    */
   async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
@@ -130,18 +145,18 @@ export class Database implements Sql {
     }
   }
 
-  /** Closes every connection. What was asked of the ordered line before is finished first. */
+  /** Closes every connection. Earlier work of the serial connection is finished first. */
   async close(): Promise<void> {
     await this.serial.close();
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, endWithinMs);
-    // Where nothing answers, an idle connection waits for ever for its end.
-    await Promise.race([this.#pool.end(), late.promise]);
+    const timeout = Promise.withResolvers<void>();
+    const timer = setTimeout(timeout.resolve, closeTimeoutMs);
+    // Without a response an idle connection would wait for its end without a limit.
+    await Promise.race([this.#pool.end(), timeout.promise]);
     clearTimeout(timer);
   }
 
   async #connectLine(): Promise<Client> {
-    const client = await this.#means.connect(this.address, answerWithinMs);
+    const client = await this.#means.connect(this.address, statementTimeoutMs);
     try {
       await this.#lineCheck(sqlOver(client));
       return client;
@@ -163,7 +178,9 @@ export class Database implements Sql {
   }
 }
 
-/** A server that was demoted says so to each write; the one that took its place is only found by who connects anew. */
+/**
+ * A demoted server rejects each write; only a new connection reaches the server that replaced it.
+ */
 async function rollBack(client: PoolClient, fresh: boolean): Promise<void> {
   try {
     await client.query('ROLLBACK');

@@ -6,7 +6,7 @@ import type { GenerationRow } from './generation-row.ts';
  * json_build_array writes it, so that a settlement can hash it here and a verification there. Instants are microseconds.
  */
 
-/** An entry as it is hashed; its number follows from its place in the chain. */
+/** An entry as it is hashed; its number follows from its position in the chain. */
 export interface ChainedEntry {
   readonly accountId: number;
   /** The stored number of its kind. */
@@ -34,12 +34,12 @@ export interface LotColumns {
   readonly grantedUs: number;
 }
 
-/** Milliseconds as the microseconds that the database keeps. */
+/** Milliseconds as the microseconds that the database stores. */
 export function microseconds(epochMs: number): number {
   return Math.round(epochMs * 1000);
 }
 
-/** The text of an entry of which `linkRest` entries of the same link follow. */
+/** The text of an entry that is followed by `linkRest` entries of the same link. */
 export function entryText(entry: ChainedEntry, linkRest: number): string {
   const { accountId, kind, amount, keyId, lotId, createdUs, recordDigest } = entry;
   const [generation, refundOf] = [quoted(entry.generationUuid), quoted(entry.refundOf)];
@@ -47,17 +47,20 @@ export function entryText(entry: ChainedEntry, linkRest: number): string {
   return `[${accountId}, ${kind}, ${amount}, ${generation}, ${keyId}, ${lotId}, ${message}, ${createdUs}, ${refundOf}, ${recordDigest}, ${linkRest}]`;
 }
 
-/** The text of an entry of the first link, which was made of entries that were there before there were chains. */
+/**
+ * The text of an entry of the first link, which was made of the entries from before there were
+ * chains.
+ */
 export function firstEntryText(entry: ChainedEntry, id: bigint): string {
   return `[${id}, ${entryText(entry, -1).slice(1)}`;
 }
 
-/** The link that an account's entries of one transaction make together, from their texts in order. */
+/** The link of an account's entries of one transaction, from their texts in order. */
 export function linkOf(texts: readonly string[]): Buffer {
   return sha256(texts.length === 1 ? (texts[0] ?? '') : texts.join(''));
 }
 
-/** The chain when one more link, or row, is at its end. */
+/** The chain after one more link, or row. */
 export function chained(chain: Buffer, link: Buffer): Buffer {
   return sha256(Buffer.concat([chain, link]));
 }
@@ -106,18 +109,21 @@ export function lotDigestSql(alias: string): string {
   return digestSql(`json_build_array(${columns}, ${times})::text`);
 }
 
-/** What a row of `price_version` adds to the chain of prices, as text. */
+/** The text of a row of `price_version` in the chain of prices. */
 export const priceTextSql = `json_build_array(id, model, candidate, prompt, completion, request, cache_read, cache_write, ${microsecondsSql('published_at')},
   currency, per, stated::text, usd_krw, margin_percent, facts_as_of::text)::text`;
 
-/** What a row of `catalogue_edition` adds to the chain of editions, as text. */
+/** The text of a row of `catalogue_edition` in the chain of editions. */
 export const editionTextSql = `json_build_array(id, offers::text, ${microsecondsSql('published_at')})::text`;
 
-/** What a row of `quarantined_settlement` adds to the chain of refused settlements, as text; a decision about it is no part of it. */
+/**
+ * The text of a row of `quarantined_settlement` in the chain of refused settlements; a decision
+ * about it is not part of it.
+ */
 export const quarantinedTextSql = `json_build_array(number, generation_id, account_id::text, key_id::text, cost::text,
   encode(sha256(record), 'hex'), ${microsecondsSql('quarantined_at')})::text`;
 
-/** The digest of a row of `pruned_month` and of what its records left. */
+/** The digest of a row of `pruned_month` and of the sums that its records left. */
 export const prunedMonthDigestSql = `sha256(convert_to(json_build_array(
     month::text, from_id::text, to_id::text, records, cost, ${microsecondsSql('pruned_at')})::text || coalesce((
   SELECT string_agg(json_build_array(account_id, key_id, app_id, model, day::text, cost, requests, billed, prompt_tokens, completion_tokens,

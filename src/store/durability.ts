@@ -1,7 +1,7 @@
 import { defaultKeepSettledMs } from '../config/config.ts';
 import type { Sql } from './sql.ts';
 
-/** What an external server's configuration means for a charge that was acknowledged. */
+/** The settings of an external server that decide whether an acknowledged charge is durable. */
 export interface ServerDurability {
   readonly fsync: string;
   readonly fullPageWrites: string;
@@ -10,7 +10,7 @@ export interface ServerDurability {
   readonly synchronousStandbys: string;
   /** Standbys connected now, backups in progress left out. */
   readonly standbys: number;
-  /** Those of which this role may not read how far they are. */
+  /** Standbys whose position this role may not read. */
   readonly hiddenStandbys: number;
   readonly isStandby: boolean;
 }
@@ -30,7 +30,9 @@ export async function readDurability(sql: Sql): Promise<ServerDurability> {
   return row;
 }
 
-/** What can lose a charge that was acknowledged, each as a sentence with its remedy; empty when nothing can. */
+/**
+ * What can lose an acknowledged charge, each as a sentence with its remedy; empty when nothing can.
+ */
 export function durabilityFaults(
   server: ServerDurability,
   keepSettledMs: number | null = null,

@@ -8,7 +8,7 @@ export interface GenerationRow {
   readonly settledAtMs: number;
   /** The Seoul day of `settledAtMs`: the day the debit belongs to (spec:money/7.2). */
   readonly day: number;
-  /** The HTTP status the client was given. */
+  /** The HTTP status that the client received. */
   readonly status: number;
   readonly errorType: string | null;
   readonly model: string | null;
@@ -16,7 +16,7 @@ export interface GenerationRow {
   readonly finishReason: string | null;
   readonly promptTokens: number;
   readonly completionTokens: number;
-  /** Micro-won; 0 for whatever is not billed. */
+  /** Micro-won; 0 for a request that is not billed. */
   readonly cost: bigint;
   readonly priceVersion: number | null;
   /** The rest of the record as JSON text. */

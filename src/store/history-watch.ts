@@ -2,8 +2,9 @@ import { type Replication, readReplication } from './replication.ts';
 import type { Sql } from './sql.ts';
 
 /**
- * The server is not the one that memory was read from, or it lost commits that this process saw. Its code is that of a lost connection:
- * what was asked is asked again later, by this process or by the next one.
+ * The server is not the one that memory was read from, or it lost commits that this process saw.
+ * Its code is that of a lost connection: the work is retried later, by this process or the next
+ * one.
  */
 export class HistoryChanged extends Error {
   override readonly name = 'HistoryChanged';
@@ -11,8 +12,9 @@ export class HistoryChanged extends Error {
 }
 
 /**
- * Compares each look at the server with those before. After a failover to a standby that lacked commits, or a recovery from an older copy,
- * balances in memory are not those of the database.
+ * Compares each reading of the server with the earlier ones. After a failover to a standby that
+ * lacked commits, or a recovery from an older copy, balances in memory are not those of the
+ * database.
  */
 export class HistoryWatch {
   readonly #onChange: (error: HistoryChanged) => void;
@@ -26,12 +28,12 @@ export class HistoryWatch {
   }
 
   /**
-   * Asks the server how far it is; null when it does not report that. Throws `HistoryChanged` when it has another history, from then on
-   * always, and when it is a standby; and what the question throws.
+   * Reads how far the server is; null when it does not report that. Throws `HistoryChanged` when it
+   * has another history, from then on always, and when it is a standby; and what the query throws.
    */
   async look(sql: Sql): Promise<Replication | null> {
     if (this.#change !== null) throw this.#change;
-    // Looks may overlap: an answer can be older than that of a question which was asked later.
+    // Readings may overlap: a result can be older than that of a later query.
     const reached = this.#position;
     const replication = await readReplication(sql);
     if (replication !== null) this.#compare(replication, reached);

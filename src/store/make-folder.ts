@@ -2,8 +2,9 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder, and what is missing above it, each of mode `mode`; false when it was there. Throws what the file system says.
- * Node's `recursive` tries for ever where a folder is there and takes no other, as in `/proc`.
+ * Makes a folder, and its missing parents, each with mode `mode`; false when it existed. Throws
+ * what the file system throws. Node's `recursive` retries without end in a folder that exists and
+ * takes no other, as in `/proc`.
  */
 export function makeFolder(path: string, mode = 0o777): boolean {
   try {

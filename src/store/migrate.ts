@@ -16,12 +16,13 @@ interface Migration {
 const migrationLock = 7_236_482_617;
 
 /**
- * Brings the schema up to date and returns the names of the steps taken. Throws when an applied step was edited afterwards, or
- * when the database is newer than this program: both would mean that the code and the schema do not know each other.
+ * Brings the schema up to date and returns the names of the steps taken. Throws when an applied
+ * step was edited afterwards, or when the database is newer than this program: in both cases the
+ * code does not match the schema.
  */
 export async function migrate(database: Database): Promise<readonly string[]> {
   const known = readMigrations();
-  // A step may build an index over years of records, which is no statement of the process that serves.
+  // A step may build an index over years of records, so it has no statement limit.
   const unhurried = new Database(database.address, 1);
   try {
     return await takeSteps(unhurried, known);
@@ -47,7 +48,7 @@ function takeSteps(database: Database, known: readonly Migration[]): Promise<rea
   });
 }
 
-/** The number of steps this program knows; the schema is current when as many are applied. */
+/** The number of steps of this program; the schema is current when as many are applied. */
 export function knownMigrations(): number {
   return readMigrations().length;
 }

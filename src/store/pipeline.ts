@@ -8,8 +8,9 @@ export interface Statement {
 }
 
 /**
- * Statements of one transaction that are sent one behind the other, without waiting for the answer of each: the next one is built
- * while the server works. After one has failed the server refuses those behind it, so the first error is the one that says why.
+ * Statements of one transaction that are sent one after another, without waiting for each response:
+ * the next one is built while the server works. After one has failed the server refuses those
+ * behind it, so the first error is the cause.
  */
 export class Pipeline {
   readonly #client: Client;
@@ -19,12 +20,15 @@ export class Pipeline {
     this.#client = client;
   }
 
-  /** Sends a statement whose answer says nothing but that it is done. */
+  /** Sends a statement whose result is not needed. */
   send(statement: Statement | string): void {
     void this.query(statement);
   }
 
-  /** Sends a statement; resolves with its answer, or rejects as it failed, which `answered` then says as well. */
+  /**
+   * Sends a statement; resolves with its result, or rejects with its error, which `finished` then
+   * reports as well.
+   */
   query<R extends QueryResultRow>(statement: Statement | string): Promise<QueryResult<R>> {
     const result =
       typeof statement === 'string'
@@ -35,7 +39,10 @@ export class Pipeline {
     return result;
   }
 
-  /** Resolves when everything sent was answered; rejects with the first error, after the last answer. */
+  /**
+   * Resolves when everything sent has a response; rejects with the first error, after the last
+   * response.
+   */
   async finished(): Promise<void> {
     for (const outcome of await Promise.allSettled(this.#results))
       if (outcome.status === 'rejected') throw outcome.reason;

@@ -4,9 +4,12 @@ import type { Sql } from './sql.ts';
 export interface Replication {
   /** The cluster and its timeline; null on a standby. A promotion and a recovery to a point in time begin another timeline. */
   readonly history: string | null;
-  /** What was committed before the question is before this position; null on a standby. */
+  /** What was committed before the query is before this position; null on a standby. */
   readonly position: bigint | null;
-  /** How far each physical standby has flushed, absent ones with a replication slot included; null: this role may not read it. */
+  /**
+   * How far each physical standby has flushed, absent ones with a replication slot included; null:
+   * this role may not read it.
+   */
   readonly standbys: readonly (bigint | null)[];
 }
 
@@ -26,7 +29,10 @@ SELECT CASE WHEN NOT pg_is_in_recovery() THEN
           WHERE slot_type = 'physical' AND NOT active AND wal_status IS DISTINCT FROM 'lost'
         ) f) AS standbys`;
 
-/** Asks the server; null when it does not support the question, or does not answer it for this role. Throws when it is away. */
+/**
+ * Queries the server; null when it does not support the query, or denies it to this role. Throws
+ * when it is away.
+ */
 export async function readReplication(sql: Sql): Promise<Replication | null> {
   try {
     const [row] = await sql.query<{ history: string | null; position: bigint | null; standbys: string }>(
@@ -38,7 +44,7 @@ export async function readReplication(sql: Sql): Promise<Replication | null> {
     return { history, position, standbys: flushed.map((one) => (one === '?' ? null : BigInt(one))) };
   } catch (error) {
     const code = (error as { readonly code?: unknown } | null)?.code;
-    // Not supported, no such function, no right to call it, not in this state.
+    // Not supported, no such function, no permission, not in this state.
     if (typeof code === 'string' && /^(0A|42|55)/.test(code)) return null;
     throw error;
   }

@@ -3,9 +3,9 @@ import { disconnect } from './connection.ts';
 import { type Sql, sqlOver } from './sql.ts';
 
 /**
- * One connection whose uses follow each other strictly. A settlement and a re-read of the same account must not overtake one
- * another: whoever reads here knows exactly which local settlements the row already contains. A lost connection fails the
- * use in hand and is opened again for the next one.
+ * One connection whose uses follow each other strictly. A settlement and a re-read of the same
+ * account must not overtake one another: a read here contains exactly the local settlements that
+ * ran before it. A lost connection fails the current use and is opened again for the next one.
  */
 export class SerialConnection {
   readonly #open: () => Promise<Client>;
@@ -24,7 +24,7 @@ export class SerialConnection {
     return turn;
   }
 
-  /** Waits for the uses asked for so far, then closes the connection. */
+  /** Waits for the uses so far, then closes the connection. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#last;
@@ -37,7 +37,8 @@ export class SerialConnection {
     try {
       return await use(sqlOver(this.#client), this.#client);
     } catch (error) {
-      // Whatever state the failed use left behind (an open transaction, a broken socket) must not meet the next one.
+      // The state that the failed use left behind (an open transaction, a broken socket) must not
+      // affect the next one.
       await this.#drop();
       throw error;
     }
@@ -45,7 +46,8 @@ export class SerialConnection {
 
   async #connected(): Promise<Client> {
     const client = await this.#open();
-    // The same few statements run for ever: planning them anew each time costs more than their generic plan loses.
+    // The same few statements run all the time: planning them each time costs more than their
+    // generic plan loses.
     try {
       await client.query('SET plan_cache_mode = force_generic_plan');
     } catch (error) {

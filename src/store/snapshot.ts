@@ -2,42 +2,42 @@ import type { Client } from 'pg';
 import { connect, type DatabaseAddress } from './connection.ts';
 import { CopyOut, copyIn } from './copy.ts';
 
-/** What a copy of the database is made of, beside the rows. */
+/** The contents of a copy of the database, beside the rows. */
 export interface SnapshotPlan {
   /** The applied steps of the schema, by name and checksum. */
   readonly migrations: readonly { readonly name: string; readonly checksum: string }[];
   /** The tables, partitioned ones as a whole, with their columns in order. */
   readonly tables: readonly { readonly name: string; readonly columns: readonly string[] }[];
-  /** The partitions that are not made with the schema. */
+  /** The partitions that the schema does not create. */
   readonly partitions: readonly { readonly name: string; readonly of: string; readonly bound: string }[];
 }
 
-/** Where the ids of a column go on. */
+/** The state of the sequence of a column. */
 export interface SequenceState {
   readonly table: string;
   readonly column: string;
-  /** The last id given out, as text; null: none was. */
+  /** The last id that was used, as text; null: none was. */
   readonly last: string | null;
 }
 
 /** One instant of the database, open until `close`. */
 export interface Snapshot {
   readonly plan: SnapshotPlan;
-  /** The rows of a table in PostgreSQL's text format. Read to its end before the next one is asked for. */
+  /** The rows of a table in PostgreSQL's text format. Read it to the end before the next call. */
   rowsOf(table: string): CopyOut;
-  /** Read after the rows, so that no id that is in them is given out again. */
+  /** Read after the rows, so that no id in them is used again. */
   sequences(): Promise<readonly SequenceState[]>;
   close(): Promise<void>;
 }
 
 const plainName = /^[a-z_][a-z0-9_]{0,62}$/;
 const monthBound = /^FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\)$/;
-/** The schema itself, which the target has already. */
+/** The schema's own table, which the target has already. */
 const ownTable = 'schema_migration';
-/** Have a row as soon as they are made. */
+/** Tables that have a row from the start. */
 const seededTables = ['dataset_source', 'catalogue_head', 'database_identity', 'quarantine_head'];
 
-/** Opens a snapshot: whatever is committed from now on is not in it. */
+/** Opens a snapshot: later commits are not in it. */
 export async function openSnapshot(address: DatabaseAddress): Promise<Snapshot> {
   const client = await connect(address, null, false);
   try {
@@ -58,7 +58,9 @@ export async function openSnapshot(address: DatabaseAddress): Promise<Snapshot> 
   }
 }
 
-/** Whether a partition that a file names is one of a table of ours, and nothing else is in its words. */
+/**
+ * Whether a partition that a file names is one of our tables, and its text contains nothing else.
+ */
 export function isPartition(
   { name, of, bound }: SnapshotPlan['partitions'][number],
   { tables }: Pick<SnapshotPlan, 'tables'>,
@@ -66,30 +68,36 @@ export function isPartition(
   return plainName.test(name) && tables.some((table) => table.name === of) && monthBound.test(bound);
 }
 
-/** Where a copy goes: everything in one transaction, so that a restore that is killed leaves nothing. */
+/**
+ * The target of a copy: everything in one transaction, so that a restore that is killed leaves
+ * nothing.
+ */
 export interface Target {
   readonly plan: SnapshotPlan;
   sequences(): Promise<readonly SequenceState[]>;
   /** The first table that has rows already; null when there is none. */
   occupied(): Promise<string | null>;
-  /** Empties what is seeded and makes partitions; no other process can write from here on. */
+  /** Empties the seeded tables and makes partitions; no other process can write from here on. */
   prepare(partitions: SnapshotPlan['partitions']): Promise<void>;
-  /** Takes the rows of a table; returns how many there were. */
+  /** Stores the rows of a table; returns their number. */
   take(table: string, columns: readonly string[], rows: AsyncIterable<Buffer>): Promise<number>;
   setSequences(sequences: readonly SequenceState[]): Promise<void>;
   /**
-   * Gives the copy an identity of its own, and takes out the nodes that had brought in everything before the backup: they serve from the
-   * original.
+   * Gives the copy an identity of its own, and removes the nodes that had flushed everything before
+   * the backup: they serve from the original.
    */
   leaveOriginal(): Promise<void>;
-  /** The first sequence that would give out a number again that a row has; null when there is none. */
+  /** The first sequence that would use again a number that a row has; null when there is none. */
   behindRows(): Promise<SequenceState | null>;
   commit(): Promise<void>;
-  /** Lets go; what was not committed never was. */
+  /** Closes the connection; what was not committed is rolled back. */
   close(): Promise<void>;
 }
 
-/** Opens the database for a restore. Names that no schema of ours has are refused: they come from a file. */
+/**
+ * Opens the database for a restore. Names that are not in our schema are refused: they come from a
+ * file.
+ */
 export async function openTarget(address: DatabaseAddress): Promise<Target> {
   const client = await connect(address, null, false);
   try {

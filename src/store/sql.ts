@@ -1,6 +1,6 @@
 import type { ClientBase, QueryResultRow } from 'pg';
 
-/** Something that runs SQL: the pool, a transaction, or the ordered line. */
+/** Something that runs SQL: the pool, a transaction, or the serial connection. */
 export interface Sql {
   query<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<readonly R[]>;
 }

@@ -13,7 +13,7 @@ import { hashKey, type KeyHash, type KeyKind } from '../../src/ids/api-key.ts';
 import { createLog } from '../../src/log/log.ts';
 import { type Krw, krwFromDecimal } from '../../src/money/krw.ts';
 import { createProcesses } from '../../src/slots/drivers/processes.ts';
-import { answerWithinMs, type DatabaseAddress } from '../../src/store/connection.ts';
+import { type DatabaseAddress, statementTimeoutMs } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
 import type { LimitReset } from '../../src/time/period.ts';
 import { createTestDatabase } from './database.ts';
@@ -169,7 +169,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const testDatabase = given === undefined ? await createTestDatabase() : null;
   const address = testDatabase?.address ?? given;
   if (address === undefined) throw new Error('a gateway to take over has a database');
-  const database = new Database((await options.through?.(address)) ?? address, 8, answerWithinMs);
+  const database = new Database((await options.through?.(address)) ?? address, 8, statementTimeoutMs);
   const logged: Record<string, unknown>[] = [];
   const log = createLog(
     (line) => logged.push(JSON.parse(line)),

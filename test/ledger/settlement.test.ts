@@ -6,7 +6,7 @@ import { StoredApps } from '../../src/generations/apps-sql.ts';
 import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { type SettlementRow, settleBatch } from '../../src/ledger/settlement-sql.ts';
 import { int8ArrayOfNumbers, textArray, timestampArray } from '../../src/store/binary-arrays.ts';
-import { answerWithinMs, connect, isConnectionLoss } from '../../src/store/connection.ts';
+import { connect, isConnectionLoss, statementTimeoutMs } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
 import { sqlOver } from '../../src/store/sql.ts';
 import { systemClock } from '../../src/time/clock.ts';
@@ -169,7 +169,7 @@ test('a settlement whose COMMIT is lost on the network ends at its limit; a repe
     cutter.onCommit(() => 'answered');
     cutter.up();
     assert.deepEqual([...(await settle()).replayed], [row.uuid]);
-    assert.deepEqual(limits, [answerWithinMs, answerWithinMs]);
+    assert.deepEqual(limits, [statementTimeoutMs, statementTimeoutMs]);
   } finally {
     await database.close();
     await cutter.close();

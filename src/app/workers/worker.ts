@@ -1,7 +1,7 @@
 import { Refusal } from '../../errors/catalogue.ts';
 import { createLog, describeError } from '../../log/log.ts';
 import { createProcesses } from '../../slots/drivers/processes.ts';
-import { answerWithinMs } from '../../store/connection.ts';
+import { statementTimeoutMs } from '../../store/connection.ts';
 import { Database } from '../../store/database.ts';
 import { systemClock } from '../../time/clock.ts';
 import { guardAgainstCrash } from '../crash-guard.ts';
@@ -65,7 +65,7 @@ export async function work(
   let database: Database | null = null;
   try {
     const lock = await lockWorkerDir(home, proc.pid);
-    database = new Database(address, poolSize, answerWithinMs);
+    database = new Database(address, poolSize, statementTimeoutMs);
     const gateway = await startGateway({
       config,
       database,
