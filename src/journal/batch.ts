@@ -1,6 +1,9 @@
 import { frame, framingBytes, type RecordType } from './record.ts';
 
-/** Records waiting for their write, end to end in one buffer that grows to the largest batch seen and is then reused. */
+/**
+ * Records that wait for their write, in one contiguous buffer that grows to the largest batch and
+ * is then reused.
+ */
 export class Batch {
   #buffer = Buffer.allocUnsafeSlow(64 * 1024);
   #length = 0;
@@ -30,14 +33,17 @@ export class Batch {
     return this.#draft;
   }
 
-  /** Adds the drafted record; `base` is the place in the segment at which this batch will be written. */
+  /**
+   * Adds the drafted record; `base` is the offset in the segment at which this batch will be
+   * written.
+   */
   add(type: RecordType, salt: number, base: number): void {
     frame(this.#buffer, this.#length, this.#draft, type, salt, base + this.#length);
     this.#length += this.#draft;
     this.#draft = 0;
   }
 
-  /** Forgets the records added and keeps the draft, now at the front. */
+  /** Clears the records added and keeps the draft, now at the front. */
   clear(): void {
     if (this.#draft > 0) this.#buffer.copyWithin(0, this.#length, this.#length + this.#draft);
     this.#length = 0;

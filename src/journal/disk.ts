@@ -17,8 +17,8 @@ import {
 import { promisify } from 'node:util';
 
 /**
- * What the journal asks of the file system, each as `node:fs` has it. There is one of these in production; the simulator
- * (`test/sim/`) has another, which loses power when it is told to.
+ * The file system calls of the journal, each as in `node:fs`. Production has one implementation;
+ * the simulator (`test/sim/`) has another, which can lose power.
  */
 export interface Disk {
   /** Makes a directory with its parents, of mode 0700, also where it was there already. */
@@ -37,7 +37,7 @@ export interface Disk {
   write(fd: number, bytes: Buffer, length: number, position: number): Promise<number>;
   /** Writes at once; returns how many bytes the kernel took. */
   writeNow(fd: number, bytes: Buffer, offset: number, position: number): number;
-  /** Makes a file and what is said about it durable; of a directory, its names. */
+  /** Makes a file and its metadata durable; of a directory, its names. */
   sync(fd: number): Promise<void>;
   /** Makes the data of a file durable. */
   syncData(fd: number): Promise<void>;
@@ -48,7 +48,7 @@ export interface Disk {
 const openFile = promisify(open);
 const writeFile = promisify(write);
 
-/** The machine's own. */
+/** The file system of the machine. */
 export const systemDisk: Disk = {
   makePrivateDirectory(path) {
     mkdirSync(path, { recursive: true, mode: 0o700 });

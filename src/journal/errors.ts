@@ -1,10 +1,11 @@
 /**
- * Why the journal refuses: `failed`, the disk refused a write, a sync or a new segment; `full`, the segments have reached
- * `maxBytes`; `slow`, the disk has not finished a new segment and the waiting records already fill it; `closed`.
+ * Why the journal rejects a record: `failed`, the disk rejected a write, a sync or a new segment;
+ * `full`, the segments have reached `maxBytes`; `slow`, the disk has not finished a new segment and
+ * the waiting records already fill it; `closed`.
  */
 export type JournalFault = 'failed' | 'full' | 'slow' | 'closed';
 
-/** The journal cannot take or keep a record. Its `cause` is the error of the disk, when there was one. */
+/** The journal cannot take or keep a record. Its `cause` is the error of the disk, if any. */
 export class JournalUnavailable extends Error {
   override readonly name = 'JournalUnavailable';
   readonly reason: JournalFault;
@@ -23,12 +24,14 @@ const messages: Readonly<Record<JournalFault, string>> = {
 };
 
 /**
- * What an operator should hear. `lost`: records of this segment that were not yet durable were given up, and whoever waited
- * for them was rejected. `blocked`: no further segment can be had; the current one still takes what fits. `unblocked`: that
- * is over. `torn`: a segment ends inside a record, as it does after a crash. `damaged`: bytes that had been written are
- * unreadable and records are missing; the file is kept as `.damaged`. `foreign`: a segment belongs to another database or another node;
- * it was not replayed and is kept as `.foreign`. `litter`: a settled segment could not be deleted. `uncovered`: a settled segment was deleted
- * although a failover could still lose what it held, because it was kept for as long as it may be, or for its disk space.
+ * Events for the operator. `lost`: records of this segment that were not yet durable were given up,
+ * and their callers got a rejection. `blocked`: no further segment can be made; the current one
+ * still takes what fits. `unblocked`: that is over. `torn`: a segment ends inside a record, as it
+ * does after a crash. `damaged`: bytes that had been written are unreadable and records are
+ * missing; the file is kept as `.damaged`. `foreign`: a segment belongs to another database or
+ * another node; it was not replayed and is kept as `.foreign`. `litter`: a settled segment could
+ * not be deleted. `uncovered`: a settled segment was deleted although a failover could still lose
+ * its settlements, because it was kept for the maximum time, or for its disk space.
  */
 export type JournalEvent =
   | { readonly kind: 'lost'; readonly segments: readonly number[]; readonly error: unknown }

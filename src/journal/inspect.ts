@@ -4,14 +4,17 @@ import { systemDisk } from './disk.ts';
 import { type FoundRecord, readSegment } from './replay.ts';
 import { type JournalOwner, readHeader, segmentOf } from './segment.ts';
 
-/** A file of a journal that nobody has opened: of a disk whose machine is gone, of a copy, or set aside. */
+/**
+ * A file of a journal that no process has opened: from the disk of a lost machine, from a copy, or
+ * set aside.
+ */
 export interface FoundSegment {
   readonly path: string;
-  /** Null when it does not say, or cannot be read. */
+  /** Null when it names none, or cannot be read. */
   readonly owner: JournalOwner | null;
-  /** It was set aside as another database's or another node's. */
+  /** It was set aside because it belongs to another database or node. */
   readonly isSetAside: boolean;
-  /** Whether some of it cannot be read; known once its records are read. */
+  /** Whether part of it cannot be read; known once its records are read. */
   isDamaged: boolean;
   records(): Iterable<FoundRecord>;
 }
@@ -41,7 +44,7 @@ function inspectSegment(path: string, number: number): FoundSegment {
   return found;
 }
 
-/** Notes that a segment which was set aside is settled: it is counted no more. */
+/** Marks a segment that was set aside as settled: it no longer counts. */
 export function markSettled({ path }: FoundSegment): void {
   renameSync(path, path.replace(/foreign$/, 'settled'));
 }

@@ -7,33 +7,44 @@ import { type FoundRecord, readSegment } from './replay.ts';
 import type { JournalOwner, Segment } from './segment.ts';
 import { Writer } from './writer.ts';
 
-/** Where a journal lives and how large it may grow. */
+/** The directory and the limits of a journal. */
 export interface JournalOptions {
-  /** A directory that no other process uses meanwhile. Created when absent; its mode becomes 0700. */
+  /**
+   * A directory that no other process uses meanwhile. Created when absent; its mode becomes 0700.
+   */
   readonly dir: string;
   readonly clock: Clock;
-  /** What its records belong to. Segments of another owner are set aside and not replayed; null: there is no such check. */
+  /**
+   * The owner of its records. Segments of another owner are set aside and not replayed; null: no
+   * such check.
+   */
   readonly owner?: JournalOwner | null;
   /** Size of one segment file; a record and its frame fit into one less 8 KiB. 16 MiB. */
   readonly segmentBytes?: number;
   /** Upper bound of all segment files together. 1 GiB. */
   readonly maxBytes?: number;
-  /** Segments whose records are all released are kept until `forget` or `expire`, for a failover; false unless told. */
+  /**
+   * Segments whose records are all released are kept until `forget` or `expire`, for a failover;
+   * false by default.
+   */
   readonly keepsSettled?: boolean;
-  /** Upper bound of the segments that are kept so. 256 MiB. */
+  /** Upper bound of these kept segments. 256 MiB. */
   readonly maxKeptBytes?: number;
-  /** False makes `durable` a lie, for negative controls only. */
+  /** False breaks the promise of `durable`; only for negative controls. */
   readonly sync?: boolean;
-  /** Where the files are; the machine's own unless told. */
+  /** The file system; the machine's by default. */
   readonly disk?: Disk;
-  /** Runs a task when this turn of the event loop has ended; `setImmediate` unless told. */
+  /** Runs a task when this turn of the event loop has ended; `setImmediate` by default. */
   readonly atTurnEnd?: (task: () => void) => void;
-  /** Told what an operator should hear. Must not throw. */
+  /** Called with events for the operator. Must not throw. */
   readonly report?: (event: JournalEvent) => void;
 }
 
 declare const segmentNumber: unique symbol;
-/** Stands for one appended or replayed record until that is released. Opaque, and of no use elsewhere. */
+/**
+ * Identifies one appended or replayed record until it is released. Opaque, and valid for this
+ * journal only.
+ */
 export type Ticket = number & { readonly [segmentNumber]: true };
 
 /** A record that an earlier process left. The payload is a view of its whole segment: copy it to keep it for long. */
@@ -45,12 +56,12 @@ export interface ReplayedRecord extends FoundRecord {
 export interface JournalStats {
   readonly segments: number;
   readonly bytes: number;
-  /** Of those that are settled and kept for a failover. */
+  /** Bytes of the segments that are settled and kept for a failover. */
   readonly keptBytes: number;
   readonly liveRecords: number;
   /** Files of another database or node that were set aside, by this process or an earlier one. */
   readonly foreign: number;
-  /** Why no further segment can be had; null when all is well. */
+  /** Why no further segment can be made; null when one can. */
   readonly blocked: 'failed' | 'full' | null;
   readonly appended: number;
   readonly writes: number;
@@ -87,8 +98,9 @@ export class Journal {
   }
 
   /**
-   * Takes the directory and starts a segment of its own; what earlier processes left waits for `replay`. Throws the file
-   * system's error when the directory cannot be used. A full disk or a journal at `maxBytes` does not hinder opening.
+   * Opens the directory and starts a segment; records of earlier processes wait for `replay`.
+   * Throws the file system's error when the directory cannot be used. A full disk or a journal at
+   * `maxBytes` does not prevent opening.
    */
   static async open(options: JournalOptions): Promise<Journal> {
     const journal = new Journal(options);
@@ -97,8 +109,9 @@ export class Journal {
   }
 
   /**
-   * Takes a record, to be written when this turn of the event loop ends; `durable` tells when it is safe. Throws
-   * `JournalUnavailable` when there is no room for it, RangeError when no segment could hold it. After a throw there is no record.
+   * Takes a record, to be written when this turn of the event loop ends; `durable` resolves when it
+   * is safe. Throws `JournalUnavailable` when there is no room for it, RangeError when no segment
+   * could hold it. After a throw there is no record.
    */
   append(type: RecordType, payload: string | Buffer): Ticket {
     return this.#writer.append(type, payload).number as Ticket;
@@ -115,8 +128,9 @@ export class Journal {
   }
 
   /**
-   * Says that a record is settled elsewhere: once for every ticket, also for one that `durable` rejected. A segment whose
-   * records are all released is deleted, or kept. Throws for a ticket not live.
+   * Releases a record that is settled elsewhere: once for every ticket, also for one that `durable`
+   * rejected. A segment whose records are all released is deleted, or kept. Throws for a ticket not
+   * live.
    */
   release(ticket: Ticket): void {
     const segment = this.#live(ticket);
@@ -135,15 +149,17 @@ export class Journal {
   }
 
   /**
-   * The records that earlier processes left, oldest first, read from the disk as they are asked for; every one has a ticket to
-   * release. Works once. A segment that is not walked to its end stays for the next owner.
+   * The records that earlier processes left, oldest first, read from the disk on demand; every one
+   * has a ticket to release. Works once. A segment that is not read to its end stays for the next
+   * owner.
    */
   *replay(): Generator<ReplayedRecord> {
     if (this.#replayed) throw new Error('a journal is replayed once');
     this.#replayed = true;
     for (const segment of [...this.#writer.pool.segments]) {
       if (segment.state !== 'old') continue;
-      // The walk holds the segment itself, or releasing its first record would delete it under the second.
+      // The iteration pins the segment: otherwise releasing its first record would delete it before
+      // the second.
       segment.live += 1;
       for (const record of readSegment(this.#disk, segment, this.#report, this.#owner)) {
         segment.live += 1;
@@ -170,8 +186,9 @@ export class Journal {
   }
 
   /**
-   * Deletes kept segments although a failover could still lose what they hold, and reports each. Only in their order, from the oldest
-   * segment there is; what is behind one that cannot be deleted yet stays. Resolves when they are gone.
+   * Deletes kept segments although a failover could still lose their settlements, and reports each.
+   * Only in order, from the oldest segment; those behind one that cannot be deleted yet stay.
+   * Resolves when they are gone.
    */
   expire(numbers: ReadonlySet<number>): Promise<void> {
     const { pool } = this.#writer;
@@ -189,8 +206,9 @@ export class Journal {
   }
 
   /**
-   * Makes everything durable and lets go of the directory; segments with live records stay for the next owner. Rejects with
-   * `JournalUnavailable` when the last records could not be made durable; the directory is let go all the same.
+   * Makes everything durable and releases the directory; segments with live records stay for the
+   * next owner. Rejects with `JournalUnavailable` when the last records could not be made durable;
+   * the directory is released all the same.
    */
   close(): Promise<void> {
     return this.#writer.close();

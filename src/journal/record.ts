@@ -1,12 +1,14 @@
 import { crc32 } from 'node:zlib';
 
-/** What a record is; the journal itself attaches no meaning to it. Any integer from 0 to 255. */
+/**
+ * The type of a record; the journal itself attaches no meaning to it. Any integer from 0 to 255.
+ */
 export type RecordType = number;
 
 /** A call began. */
 export const OPEN: RecordType = 1;
 
-/** A call ended, and this is what it cost. */
+/** A call ended, with its cost. */
 export const FINAL: RecordType = 2;
 
 /**
@@ -16,14 +18,17 @@ export const FINAL: RecordType = 2;
 export const framingBytes = 9;
 
 /**
- * The checksum starts from the segment's random salt and the record's own offset. Bytes of another segment, of another place,
- * or inside somebody's payload that imitate a record are therefore not one.
+ * The checksum starts from the segment's random salt and the record's own offset. So bytes of
+ * another segment, at another offset, or inside a payload that imitates a record are not a record.
  */
 function checksum(buffer: Buffer, start: number, end: number, salt: number, offset: number): number {
   return crc32(buffer.subarray(start + 4, end), (salt ^ offset) >>> 0);
 }
 
-/** Completes the frame of a record whose payload already stands at `start + framingBytes`; `offset` is its place in the segment. */
+/**
+ * Completes the frame of a record whose payload is already at `start + framingBytes`; `offset` is
+ * its position in the segment.
+ */
 export function frame(
   buffer: Buffer,
   start: number,

@@ -10,9 +10,10 @@ export interface FoundRecord {
 }
 
 /**
- * The records of a segment left by an earlier process, in the order of their appending, read as they are asked for. What is
- * unreadable is reported once the records around it are known; a segment with damage is marked so. One that names another owner than
- * the reader's is reported and marked, and none of its records is read; null: whoever owns them.
+ * The records of a segment that an earlier process left, in the order of their appending, read on
+ * demand. Unreadable bytes are reported once the records around them are known; a segment with
+ * damage is marked. A segment that names another owner than the reader is reported and marked, and
+ * none of its records is read; null reads the segments of all owners.
  */
 export function* readSegment(
   disk: Disk,
@@ -34,13 +35,13 @@ export function* readSegment(
   const end = lastUsedByte(bytes);
   const header = readHeader(bytes);
   if (header?.number !== number) {
-    // A file as short as this or all zeros never held a record that was promised to anyone.
+    // A file as short as this or all zeros never had an acknowledged record.
     return end <= firstRecordAt && header === null
       ? report({ kind: 'torn', segment: number, offset: 0 })
       : damage(0, end);
   }
   const { owner } = header;
-  // One that was only made ready holds nothing that anybody could miss.
+  // A segment that was only prepared has no record.
   if (end > firstRecordAt && reader !== null && owner !== null && !isSame(owner, reader)) {
     segment.foreign = true;
     return report({ kind: 'foreign', segment: number, ...owner });
@@ -60,8 +61,9 @@ function isSame(one: JournalOwner, other: JournalOwner): boolean {
 }
 
 /**
- * The first valid record at or after `from`. Searching byte by byte is safe because a checksum holds at one place of one
- * segment only, and quick because text read as a length (0x20202020 and up) is longer than any segment.
+ * The first valid record at or after `from`. Searching byte by byte is safe because a checksum is
+ * valid at one offset of one segment only, and fast because text read as a length (0x20202020 and
+ * up) is longer than any segment.
  */
 function nextRecord(
   bytes: Buffer,
@@ -76,7 +78,10 @@ function nextRecord(
   return null;
 }
 
-/** The end of what was ever written: beyond it there are only the zeros of the allocation, where no record can begin. */
+/**
+ * The end of what was ever written: beyond it are only the zeros of the allocation, where no record
+ * can begin.
+ */
 function lastUsedByte(bytes: Buffer): number {
   const zeros = Buffer.alloc(64 * 1024);
   let end = bytes.length;

@@ -5,7 +5,7 @@ import type { Disk } from './disk.ts';
 import type { JournalEvent } from './errors.ts';
 import { createSegment, type JournalOwner, type Segment, segmentOf, syncDirectory } from './segment.ts';
 
-/** What the shelf needs to know. */
+/** What `SegmentPool` needs. */
 export interface SegmentPoolOptions {
   readonly disk: Disk;
   readonly dir: string;
@@ -13,11 +13,11 @@ export interface SegmentPoolOptions {
   readonly maxBytes: number;
   /** Upper bound of the settled segments that are kept. */
   readonly maxKeptBytes: number;
-  /** Whose records are written; null: nobody's in particular. */
+  /** The owner of the records that are written; null: none. */
   readonly owner: JournalOwner | null;
   readonly clock: Clock;
   readonly report: (event: JournalEvent) => void;
-  /** A segment became ready to be written. */
+  /** A segment became ready for writes. */
   readonly onReady: () => void;
   /** A segment could not be made; it may have been taken already. */
   readonly onFailed: (segment: Segment) => void;
@@ -32,7 +32,10 @@ interface Blockage {
 const retryMs = 1000;
 const noSpace: readonly unknown[] = ['ENOSPC', 'EDQUOT'];
 
-/** The segment files of one directory: it keeps one more ready than is in use, and deletes those that nobody needs. */
+/**
+ * The segment files of one directory: keeps one more ready than is in use, and deletes those that
+ * are no longer needed.
+ */
 export class SegmentPool {
   readonly #options: SegmentPoolOptions;
   readonly #segments = new Map<number, Segment>();
@@ -41,14 +44,17 @@ export class SegmentPool {
   #keptBytes = 0;
   #foreign = 0;
   #next: Segment | undefined;
-  /** The segment whose file is being made, and the end of that; `#next`, or taken already. */
+  /** The segment whose file is being made, and its completion; `#next`, or taken already. */
   #making: Segment | undefined;
   #made: Promise<void> = Promise.resolve();
   #deleting: Promise<void> = Promise.resolve();
   #blockage: Blockage | undefined;
   #closed = false;
 
-  /** Takes the directory, and removes the unfinished segments in it. Throws the file system's error when it cannot. */
+  /**
+   * Opens the directory, and removes the unfinished segments in it. Throws the file system's error
+   * when it cannot.
+   */
   constructor(options: SegmentPoolOptions) {
     this.#options = options;
     const { disk, dir } = options;
@@ -86,7 +92,7 @@ export class SegmentPool {
     return this.#keptBytes;
   }
 
-  /** Files that were set aside since they belong to another database or node. */
+  /** Files that were set aside because they belong to another database or node. */
   get foreign(): number {
     return this.#foreign;
   }
@@ -96,7 +102,7 @@ export class SegmentPool {
     return this.#next !== undefined && this.#blockage === undefined;
   }
 
-  /** What stands in the way of a further segment, if anything does. */
+  /** The reason why there is no further segment, if any. */
   get blockage(): Blockage | undefined {
     return this.#blockage;
   }
@@ -115,8 +121,9 @@ export class SegmentPool {
   }
 
   /**
-   * The next segment to write, and the one after it is begun. It may still be preparing, unless the last attempt failed: then
-   * nothing is promised on a mere attempt. Undefined while there is none.
+   * The next segment to write; the one after it is begun. It may still be preparing, unless the
+   * last attempt failed: then an unfinished segment is not handed out. Undefined while there is
+   * none.
    */
   take(): Segment | undefined {
     if (!this.hasNext) return undefined;
@@ -144,12 +151,15 @@ export class SegmentPool {
     }
   }
 
-  /** Resolves when what is not needed is deleted. */
+  /** Resolves when pending deletions are done. */
   async deleted(): Promise<void> {
     await this.#deleting;
   }
 
-  /** Deletes the file of a segment that nobody needs; a damaged one, and one of another owner, is renamed and kept. */
+  /**
+   * Deletes the file of a segment that is no longer needed; a damaged one, and one of another
+   * owner, is renamed and kept.
+   */
   retire(segment: Segment): void {
     if (!this.#segments.delete(segment.number)) return;
     if (segment.foreign) this.#foreign += 1;
@@ -160,7 +170,7 @@ export class SegmentPool {
     this.#deleting = this.#deleting.then(() => made).then(() => this.#delete(segment));
   }
 
-  /** Ends the work in the background, and deletes the segment that was kept ready. */
+  /** Ends the background work, and deletes the segment that was kept ready. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#made;
@@ -178,7 +188,7 @@ export class SegmentPool {
     if (this.#closed || this.#next !== undefined || this.#making !== undefined) return;
     const { dir, segmentBytes, maxBytes } = this.#options;
     if (this.#bytes + segmentBytes > maxBytes) {
-      // A segment is prepared once more when the deleted one is gone.
+      // A segment is prepared again when the deleted one is gone.
       if (this.#dropOldest('space')) return;
       this.#block({ reason: 'full' });
       return;
@@ -230,8 +240,9 @@ export class SegmentPool {
   }
 
   /**
-   * Deletes the oldest segment if it is kept; false when it is not. Only ever the oldest: a settlement that was given up stands before the
-   * record of its failure, and without that record it would be charged after a failover.
+   * Deletes the oldest segment if it is kept; false when it is not. Only ever the oldest: a
+   * settlement that was given up precedes the record of its failure, and without that record it
+   * would be charged after a failover.
    */
   #dropOldest(reason: 'expired' | 'space'): boolean {
     const segment = this.#oldest;
@@ -258,7 +269,7 @@ export class SegmentPool {
       this.#options.report({ kind: 'litter', segment: number, error });
     }
     this.#bytes -= bytes;
-    // A segment that never came to be frees no disk: trying again at once would be a busy loop.
+    // A segment that was never made frees no disk: an immediate retry would be a busy loop.
     if (exists || this.#blockage?.reason === 'full') this.#prepare();
   }
 }

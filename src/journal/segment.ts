@@ -11,11 +11,14 @@ export interface Segment {
   /** Random start of every checksum in it. */
   readonly salt: number;
   readonly owner: JournalOwner | null;
-  /** `old` was left by an earlier process, `failed` had a write or a sync refused and is never written again. */
+  /**
+   * `old` was left by an earlier process; `failed` had a failed write or sync and is never written
+   * again.
+   */
   state: 'preparing' | 'ready' | 'failed' | 'old';
   /** -1 when closed. */
   fd: number;
-  /** Where the next write goes. */
+  /** The offset of the next write. */
   written: number;
   /** Records not yet released. */
   live: number;
@@ -23,11 +26,11 @@ export interface Segment {
   exists: boolean;
   /** An fdatasync of it is under way, so its descriptor must stay open. */
   syncing: boolean;
-  /** Replay met unreadable bytes: the file is kept for the operator. */
+  /** Replay found unreadable bytes: the file is kept for the operator. */
   damaged: boolean;
   /** Records were written to it, or read from it. */
   hasRecords: boolean;
-  /** All of its records are released, and its file is kept until it is forgotten. */
+  /** All of its records are released, and its file is kept until `forget` or `expire`. */
   kept: boolean;
   /** It belongs to another database or another node: the file is set aside. */
   foreign: boolean;
@@ -35,23 +38,26 @@ export interface Segment {
   cause: unknown;
 }
 
-/** What the records of a journal belong to; uuids. */
+/** The owner of the records of a journal; uuids. */
 export interface JournalOwner {
-  /** The database that they are to be settled in. */
+  /** The database in which they are settled. */
   readonly database: string;
-  /** The identity of the data directory that they were written in. */
+  /** The identity of the data directory in which they were written. */
   readonly home: string;
 }
 
-/** What the head of a segment says. */
+/** The contents of the header of a segment. */
 export interface SegmentHeader {
   readonly number: number;
   readonly salt: number;
-  /** Null when it says nothing: segments of the first version did not. */
+  /** Null when it names none, as in segments of the first version. */
   readonly owner: JournalOwner | null;
 }
 
-/** Records begin here. The header stands twice, in two pages, so that a damaged page costs its records and not the segment's. */
+/**
+ * Records begin here. The header is stored twice, in two pages, so that a damaged page costs its
+ * records and not the whole segment.
+ */
 export const firstRecordAt = 8192;
 const headerAt = [0, 4096] as const;
 const magic = Buffer.from('narujrnl');
@@ -60,7 +66,7 @@ const version = 2;
 const headerBytes: Readonly<Record<number, number>> = { 1: 24, 2: 56 };
 const noUuid = Buffer.alloc(16);
 
-/** A segment as its header and file name state it, with nothing in it. */
+/** An empty segment from its header and file name. */
 export function segmentOf(
   header: SegmentHeader,
   path: string,
@@ -81,7 +87,10 @@ export function segmentOf(
   return { ...header, path, bytes, state, exists: state === 'old', ...unused };
 }
 
-/** The header of a segment, from whichever of its copies is intact; null when neither is, or the version is not ours. */
+/**
+ * The header of a segment, from whichever copy is intact; null when neither is, or the version is
+ * unknown.
+ */
 export function readHeader(segment: Buffer): SegmentHeader | null {
   for (const at of headerAt) {
     const length = segment.length < at + 12 ? 0 : (headerBytes[segment.readUInt32LE(at + 8)] ?? 0);
@@ -97,12 +106,14 @@ export function readHeader(segment: Buffer): SegmentHeader | null {
 }
 
 /**
- * Makes the file of a segment, every block of it written and synced, and returns its descriptor; nothing is left when it fails.
+ * Makes the file of a segment, every block of it written and synced, and returns its descriptor;
+ * nothing is left when it fails.
  *
- * Zeros are written in full: a sparse or growing file would be told "disk full" in the middle of a record, and its fdatasync
- * would have extents to flush as well (p50/p99 of an fdatasync on ext4: grown 0.20/0.54 ms, sparse 0.21/0.41, zeroed
- * 0.20/0.36). Zeroing the next segment meanwhile costs the current one nothing that shows (0.20/0.36), so segments are made
- * anew and not recycled: there is no old content to be mistaken for records.
+ * Zeros are written in full: a sparse or growing file could get "disk full" in the middle of a
+ * record, and its fdatasync would have extents to flush as well (p50/p99 of an fdatasync on ext4:
+ * grown 0.20/0.54 ms, sparse 0.21/0.41, zeroed 0.20/0.36). Zeroing the next segment meanwhile does
+ * not measurably slow the current one (0.20/0.36), so segments are new files and not recycled ones:
+ * there is no old content that could look like records.
  */
 export async function createSegment(disk: Disk, segment: Segment): Promise<number> {
   const draft = `${segment.path}.new`;
@@ -125,7 +136,10 @@ export async function createSegment(disk: Disk, segment: Segment): Promise<numbe
   }
 }
 
-/** Writes all of `bytes` at `position`: one system call, more only when the kernel takes less than it was offered. */
+/**
+ * Writes all of `bytes` at `position`: one system call, more only when the kernel takes fewer
+ * bytes.
+ */
 export function writeAll(disk: Disk, fd: number, bytes: Buffer, position: number): void {
   for (let done = 0; done < bytes.length; ) {
     done += disk.writeNow(fd, bytes, done, position + done);

@@ -4,18 +4,19 @@ import { framingBytes, type RecordType } from './record.ts';
 import { firstRecordAt, type Segment, writeAll } from './segment.ts';
 import { SegmentPool, type SegmentPoolOptions } from './segment-pool.ts';
 
-/** The shelf's needs, less what the writer sees to itself. */
+/** What `SegmentPool` needs, without the callbacks that the writer sets. */
 type WriterOptions = Omit<SegmentPoolOptions, 'onReady' | 'onFailed'> & {
   readonly sync: boolean;
-  /** Settled segments are kept until they are forgotten. */
+  /** Settled segments are kept until `forget` or `expire`. */
   readonly keepsSettled: boolean;
   readonly atTurnEnd: (task: () => void) => void;
 };
 
 /**
- * Writes records to the current segment, once per turn of the event loop, and makes them durable, one sync at a time: whoever
- * asks while a sync is under way shares the next one. On any error it gives up every segment with bytes not yet synced and
- * goes on in a new one: after a failed fdatasync the kernel may have dropped the pages and call the next one good.
+ * Writes records to the current segment, once per turn of the event loop, and makes them durable,
+ * one sync at a time: callers during a sync share the next one. On any error it gives up every
+ * segment with bytes not yet synced and continues in a new one: after a failed fdatasync the kernel
+ * may have dropped the pages and report the next one as successful.
  */
 export class Writer {
   readonly pool: SegmentPool;
@@ -23,13 +24,19 @@ export class Writer {
   readonly #maxRecordBytes: number;
   readonly #batch = new Batch();
   #current: Segment | undefined;
-  /** Segments with bytes that neither a finished sync nor the one under way covers, and those of the one under way. */
+  /**
+   * Segments with bytes that neither a finished sync nor the current one covers, and those of the
+   * current one.
+   */
   readonly #dirty = new Set<Segment>();
   #underWay: readonly Segment[] = [];
-  /** Callers waiting for the next sync, and for the one under way. */
+  /** Callers waiting for the next sync, and for the current one. */
   #waiting: PromiseWithResolvers<void> | undefined;
   #syncing: PromiseWithResolvers<void> | undefined;
-  /** Records appended so far, and how many of them the sync under way covers, and how many need no further sync. */
+  /**
+   * Records appended so far, how many of them the current sync covers, and how many need no further
+   * sync.
+   */
   #appended = 0;
   #covered = 0;
   #done = 0;
@@ -76,7 +83,10 @@ export class Writer {
     return segment;
   }
 
-  /** Resolves when all that was appended so far is durable; rejects with `JournalUnavailable` when it could not be made so. */
+  /**
+   * Resolves when everything appended so far is durable; rejects with `JournalUnavailable` when
+   * that failed.
+   */
   settled(): Promise<void> {
     if (this.#done === this.#appended) return Promise.resolve();
     if (this.#syncing !== undefined && this.#covered === this.#appended) return this.#syncing.promise;
@@ -85,7 +95,9 @@ export class Writer {
     return this.#waiting.promise;
   }
 
-  /** Closes a segment that is not written any more, and has it deleted once its records are released. */
+  /**
+   * Closes a segment that is not written any more, and deletes it once its records are released.
+   */
   releaseSegment(segment: Segment): void {
     if (segment === this.#current || segment.syncing || segment.state === 'preparing' || segment.kept) return;
     if (segment.live === 0) {
@@ -98,7 +110,10 @@ export class Writer {
     }
   }
 
-  /** Makes everything durable, or rejects as `settled` does; no descriptor and no empty segment is left either way. */
+  /**
+   * Makes everything durable, or rejects as `settled` does; leaves no descriptor and no empty
+   * segment either way.
+   */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -143,7 +158,7 @@ export class Writer {
     });
   }
 
-  /** Records that wait for their segment's file keep the sync waiting as well: it would not cover them. */
+  /** Records that wait for their segment's file delay the sync as well: it would not cover them. */
   #turn(): void {
     this.#flush();
     if (this.#waiting !== undefined && this.#syncing === undefined && this.#batch.length === 0)
@@ -199,8 +214,8 @@ export class Writer {
   }
 
   /**
-   * Gives up what is not durable. The sync under way may yet succeed, and then its callers hear so; but nobody can ask
-   * about its segments any more.
+   * Gives up what is not durable. The current sync may still succeed, and then its callers resolve;
+   * but `durable` rejects for its segments from now on.
    */
   #fail(error: unknown): void {
     const lost = new Set([
