@@ -9,9 +9,10 @@ import { reportWhenSlow } from './progress.ts';
 import { runCommand } from './run-command.ts';
 
 /**
- * How long an earlier server may take: to recover, to answer at all, to shut down, to go after SIGQUIT; its orphans to see its
- * death, and to be gone. A shutdown gets little: a server told to stop while it recovers from the death of one of its processes
- * waits for ever (seen with PostgreSQL 18), and what SIGQUIT spares is a checkpoint, which the next start makes up for.
+ * How long an earlier server may take: to recover, to respond at all, to shut down, to end after
+ * SIGQUIT; its orphans to notice its death, and to end. A shutdown gets little time: a server that
+ * is stopped while it recovers from the death of one of its processes waits without end (seen with
+ * PostgreSQL 18), and SIGQUIT only skips a checkpoint, which the next start makes up for.
  */
 const maxWaitMs = {
   starting: 15 * 60_000,
@@ -24,8 +25,9 @@ const maxWaitMs = {
 };
 
 /**
- * Brings the server up: takes over the one that an earlier Naru left, after it has proved that it is ours, or waits until that
- * one is gone and starts another. Throws an `EmbeddedError`, or the signal's reason when that comes first.
+ * Starts the server: adopts the one that an earlier Naru left, after it has proved to be ours, or
+ * waits until that one has ended and starts another. Throws an `EmbeddedError`, or the signal's
+ * reason when that comes first.
  */
 export async function ensureRunning(context: ClusterContext, signal: AbortSignal): Promise<Running> {
   const { clock, progress } = context;
@@ -55,9 +57,10 @@ export async function ensureRunning(context: ClusterContext, signal: AbortSignal
 }
 
 /**
- * The processes of a killed postmaster end by themselves as soon as they look up from their work; one in a long calculation does
- * not, and keeps the cluster occupied. SIGQUIT ends it at once, as a crash would: nothing committed is lost. Asked as the
- * server's own user, who can hit nobody else's; without /proc it finds nobody.
+ * The processes of a killed postmaster end by themselves at their next check; one in a long
+ * calculation does not, and keeps the cluster occupied. SIGQUIT ends it at once, as a crash would:
+ * nothing committed is lost. Sent as the server's own user, who can signal no other user's
+ * processes; without /proc it finds none.
  */
 async function endOrphans(context: ClusterContext): Promise<void> {
   const script = `for d in /proc/[0-9]*; do
@@ -67,7 +70,7 @@ async function endOrphans(context: ClusterContext): Promise<void> {
   await runCommand('/bin/sh', args, { user: context.user, env: context.env, timeoutMs: 10_000 });
 }
 
-/** Null when the process is gone. It is told to go when it can neither be used nor ends by itself. */
+/** Null when the process has ended. It is ended when it can neither be used nor ends by itself. */
 async function adoptOrWait(
   context: ClusterContext,
   earlier: ProcessIdentity,
@@ -78,11 +81,11 @@ async function adoptOrWait(
   let reported: 'nothing' | 'SIGINT' | 'SIGQUIT' = 'nothing';
   while (await stillRuns(earlier, context.env)) {
     const file = readPidFile(context.clusterDir);
-    const answer = file === null ? 'busy' : await identifyServer(file, context.clusterDir);
-    if (file !== null && answer === 'ours') return adopted(context, earlier, file);
-    if (answer === 'other')
+    const identity = file === null ? 'busy' : await identifyServer(file, context.clusterDir);
+    if (file !== null && identity === 'ours') return adopted(context, earlier, file);
+    if (identity === 'other')
       throw new EmbeddedError(
-        `process ${earlier.pid} holds ${context.clusterDir} but does not answer as its server: end it, and start Naru again`,
+        `process ${earlier.pid} holds ${context.clusterDir} but does not respond as its server: end it, and restart Naru`,
       );
     if (file?.status !== status) since = context.clock.monotonic();
     status = file?.status;
@@ -94,7 +97,7 @@ async function adoptOrWait(
       reported = 'SIGQUIT';
       await report(context, earlier, reported);
     } else if (
-      answer === 'silent' &&
+      identity === 'silent' &&
       status === 'ready' &&
       waitedMs > maxWaitMs.busy &&
       reported === 'nothing'
@@ -112,7 +115,7 @@ function limitOf(status: string | undefined): number {
   return status === 'stopping' ? maxWaitMs.stopping : maxWaitMs.silent;
 }
 
-/** A server that is not our child: its end is seen by looking. */
+/** A server that is not our child: its end is detected by polling. */
 function adopted(context: ClusterContext, earlier: ProcessIdentity, file: PidFile): Running {
   const ended = new Promise<string>((resolve) => {
     const look = async (): Promise<void> => {

@@ -20,24 +20,28 @@ import { makeFolder } from '../store/make-folder.ts';
 import { barrier, onlyOursToWrite } from './path-rights.ts';
 import type { ServerUser } from './server-user.ts';
 
-/** What a private copy is made of and for. */
+/** What a private copy needs. */
 export interface CopyOptions {
   /** The `native` folder of the platform package. */
   readonly native: string;
   readonly version: string;
   readonly uid: number;
   readonly user: ServerUser | null;
-  /** Whether a fresh copy runs here; the reason when it does not (another libc, a folder mounted noexec). */
+  /**
+   * Whether a fresh copy runs here; the reason when it does not (another libc, a folder mounted
+   * noexec).
+   */
   readonly probe: (binDir: string) => Promise<string | null>;
 }
 
 const manifestName = 'naru-manifest.json';
 
 /**
- * A runnable copy of the platform package below `root`, made at the first call and reused by later ones; returns its `bin`.
- * A copy, because npm runs no install script (the `.so` links are missing), because a dropped user cannot read a repository in
- * somebody's 0700 home, and because `npm ci` would take the files from under a running server. Nothing is executed that anybody
- * but us and root could have put there. Throws with the reason when `root` will not do.
+ * A runnable copy of the platform package below `root`, made at the first call and reused later;
+ * returns its `bin`. A copy, because npm runs no install script (the `.so` links are missing),
+ * because a dropped user cannot read a repository in a 0700 home, and because `npm ci` would remove
+ * the files of a running server. Nothing is executed that users other than us and root could have
+ * written. Throws with the reason when `root` is not usable.
  */
 export async function privateCopy(root: string, options: CopyOptions): Promise<string> {
   if (makeFolder(root)) chmodSync(root, 0o755);
@@ -49,7 +53,7 @@ export async function privateCopy(root: string, options: CopyOptions): Promise<s
   if (isIntact(target, options.uid)) return join(target, 'bin');
   const fresh = mkdtempSync(join(home, '.new-'));
   try {
-    // The probe runs as the dropped user, who has to get in.
+    // The probe runs as the dropped user, who must be able to enter.
     chmodSync(fresh, 0o755);
     const copy = join(fresh, 'copy');
     writeFileSync(
@@ -76,7 +80,10 @@ function install(copy: string, target: string, fresh: string, uid: number): void
   }
 }
 
-/** Whether the copy is complete: cleaners of temporary folders take single files, and a crash can leave files short. */
+/**
+ * Whether the copy is complete: cleaners of temporary folders delete single files, and a crash can
+ * truncate files.
+ */
 function isIntact(target: string, uid: number): boolean {
   try {
     if (!onlyOursToWrite(target, uid)) return false;
@@ -112,7 +119,10 @@ function copyTree(native: string, copy: string, folder: string): readonly (reado
   return folder === '' ? [...made, ...makeLinks(native, copy)] : made;
 }
 
-/** The links that the package's install script would have made: pg-symlinks.json lists them, each within one folder. */
+/**
+ * Makes the links that the package's install script would have made: pg-symlinks.json lists them,
+ * each within one folder.
+ */
 function makeLinks(native: string, copy: string): readonly (readonly [string, number])[] {
   const list = join(native, 'pg-symlinks.json');
   if (!existsSync(list)) return [];

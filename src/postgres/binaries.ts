@@ -8,13 +8,13 @@ import type { Progress } from './progress.ts';
 import { type Environment, runCommand, which } from './run-command.ts';
 import type { ServerUser } from './server-user.ts';
 
-/** Where the programs of PostgreSQL are. */
+/** The location of the PostgreSQL programs. */
 export interface Binaries {
   readonly binDir: string;
   readonly major: number;
 }
 
-/** For whom binaries are sought. */
+/** What the search for binaries needs. */
 export interface BinariesOptions {
   readonly uid: number;
   readonly user: ServerUser | null;
@@ -23,13 +23,14 @@ export interface BinariesOptions {
   /** The major version that an existing cluster needs; null for a new one, which any from 15 on may make. */
   readonly needMajor: number | null;
   readonly progress: Progress;
-  /** The npm package to look for; that of this platform unless told. */
+  /** The npm package to look for; that of this platform by default. */
   readonly packageName?: string;
 }
 
 /**
- * Finds PostgreSQL: the platform package of npm (through a private copy), then what the machine has under the distributions'
- * folders and on PATH, newest first. Throws with what was found, and with the remedies.
+ * Finds PostgreSQL: the platform package of npm (through a private copy), then the installations in
+ * the distributions' folders and on PATH, newest first. Throws with what was found, and with the
+ * remedies.
  */
 export async function findBinaries(options: BinariesOptions): Promise<Binaries> {
   const refused: string[] = [];
@@ -95,7 +96,10 @@ async function fromPackage(options: BinariesOptions, refused: string[]): Promise
   return null;
 }
 
-/** Where a private copy may live, the best place first; the data directory is the one place we surely own. */
+/**
+ * The folders that may contain a private copy, the best one first; the data directory is the one
+ * that we certainly own.
+ */
 function copyRoots({ uid, env, dataDir }: BinariesOptions): readonly string[] {
   const roots: string[] = [];
   const add = (dir: string | undefined, below: string): void => {

@@ -20,9 +20,9 @@ import { barrier } from './path-rights.ts';
 import type { Progress } from './progress.ts';
 import type { ServerUser } from './server-user.ts';
 
-/** In the data directory: the path of the cluster, when it had to be put elsewhere. */
+/** In the data directory: the path of a cluster that is stored elsewhere. */
 const pointerName = 'postgres.location';
-/** Beside a cluster that was put elsewhere: the data directory it belongs to. */
+/** Beside a cluster that is stored elsewhere: the data directory it belongs to. */
 const ownerName = 'belongs-to';
 
 /** Where the cluster of a data directory is, or would be: `<dataDir>/postgres` unless a pointer file says otherwise. */
@@ -31,10 +31,11 @@ export function clusterDirOf(dataDir: string): string {
 }
 
 /**
- * Sees to it that `user` (who PostgreSQL runs as, when Naru is root) can get to the cluster, and returns the cluster's folder,
- * which may not exist yet. Three cases: the data directory lets the user in; it would, and is root's alone, so it is opened to
- * that user's group and to nobody else (0710: a mode for "others" would show our files to every user); or a folder above is
- * closed, which is not ours to open: then a new cluster goes below `reachableRoot` and a pointer file remembers it.
+ * Makes the cluster reachable for `user` (who PostgreSQL runs as, when Naru is root), and returns
+ * the cluster's folder, which may not exist yet. Three cases: the user can enter the data
+ * directory; it belongs to root alone, so it is opened to that user's group and to no others (0710:
+ * a mode for "others" would expose our files to every user); or a parent folder is closed, which we
+ * do not open: then a new cluster goes below `reachableRoot` and a pointer file records it.
  */
 export function placeCluster(
   dataDir: string,
@@ -62,7 +63,7 @@ function grantAccess(dataDir: string, user: ServerUser): boolean {
   if (barrier(dataDir, user) === null) return true;
   if (barrier(dirname(dataDir), user) !== null) return false;
   const { uid, gid, mode } = statSync(dataDir);
-  // A group that an administrator chose is not ours to replace.
+  // A group that an administrator chose must not be replaced.
   if (uid !== 0 || gid !== 0) return false;
   chownSync(dataDir, 0, user.gid);
   chmodSync(dataDir, (mode & 0o7707) | 0o010);
@@ -79,7 +80,8 @@ function makeOutside(dataDir: string, user: ServerUser, reachableRoot: string): 
     if (closed !== null) throw new Error(`${user.name} may not enter ${closed} either`);
     const cluster = join(home, 'postgres');
     writeDurably(join(home, ownerName), `${dataDir}\n`);
-    // The pointer is on the disk before the cluster is made, or a crash could leave a database that nobody finds.
+    // The pointer is durable before the cluster is made; otherwise a crash could leave a database
+    // that no start finds.
     writeDurably(join(dataDir, pointerName), `${cluster}\n`);
     return cluster;
   } catch (thrown) {
@@ -89,7 +91,10 @@ function makeOutside(dataDir: string, user: ServerUser, reachableRoot: string): 
   }
 }
 
-/** A copied data directory still points at the database of the original: two owners of one database must not start. */
+/**
+ * A copied data directory still points at the database of the original: two owners of one database
+ * must not start.
+ */
 function adoptPointed(dataDir: string, cluster: string): string {
   const ownerFile = join(dirname(cluster), ownerName);
   const owner = readLine(ownerFile);

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What the control file of a cluster says: its identity, and whether its last server ended by a clean shutdown. */
+/**
+ * Reads the control file of a cluster: its identity, and whether its last server ended by a clean
+ * shutdown.
+ */
 export function readControl(clusterDir: string): {
   readonly systemIdentifier: string;
   readonly cleanlyShutDown: boolean;

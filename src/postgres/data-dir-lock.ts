@@ -16,22 +16,24 @@ import { type Clock, isoOf, systemClock } from '../time/clock.ts';
 import { codeOf, EmbeddedError, messageOf } from './errors.ts';
 import { identify } from './process-identity.ts';
 
-/** Who holds a data directory, in words for the one who finds it taken. */
+/** The process that holds a data directory, for error messages. */
 export interface DataDirHolder {
   readonly pid: number;
   /** What it is, such as `naru up, listening on http://127.0.0.1:8787`. */
   readonly describe: string;
 }
 
-/** A data directory that is ours until `release`, or until this process ends in whatever way. */
+/** A data directory that this process holds until `release`, or until it ends in any way. */
 export interface DataDirLock {
-  /** Says anew what we are, when an address is known. */
+  /** Updates the description, when an address is known. */
   describe(text: string): void;
-  /** Lets others have it. May be called more than once. */
+  /** Releases the directory. May be called more than once. */
   release(): void;
 }
 
-/** The directory belongs to another process, which the message names. `pid` is null when that is not known. */
+/**
+ * Another process holds the directory; the message names it. `pid` is null when that is not known.
+ */
 export class DataDirLockedError extends EmbeddedError {
   readonly pid: number | null;
 
@@ -45,17 +47,19 @@ const lockName = 'naru.lock';
 const holderName = 'naru.lock.json';
 const sqliteBusy = 5;
 
-/** A lock that the garbage collector finds would be closed, and lost. */
-const held = new Set<DatabaseSync>();
+/** A lock without a reference would be closed by the garbage collector, and lost. */
+const openLocks = new Set<DatabaseSync>();
 
 /**
- * Creates the directory (0700) if it is not there and takes it for this process alone; throws `DataDirLockedError` when another has it. One
- * of our own that everybody may write to is closed to them; one of another user is refused, unless root's or asked for by root.
+ * Creates the directory (0700) if it does not exist and locks it for this process; throws
+ * `DataDirLockedError` when another process has the lock. A directory of ours that others may write
+ * to is closed to them; one of another user is refused, unless it is root's or this is root.
  *
- * What excludes others is a lock of the kernel (fcntl, which Node reaches through its SQLite only): it ends with its holder, so
- * it is never stale and there is nothing to take over; two processes cannot both get it; and it holds between containers that
- * share a volume, whose pids mean nothing to each other. The file with pid and start time beside it only tells who it is.
- * Nobody may open and close `naru.lock` inside the holder: by the rules of fcntl that would give the lock away.
+ * The lock is one of the kernel (fcntl, which Node reaches through its SQLite only): it ends with
+ * its process, so it is never stale; two processes cannot both get it; and it works between
+ * containers that share a volume, whose pids are unrelated. The file with pid and start time beside
+ * it is for messages only. The process must not open and close `naru.lock` again: by the rules of
+ * fcntl that would release the lock.
  */
 export async function lockDataDir(
   dataDir: string,
@@ -63,7 +67,7 @@ export async function lockDataDir(
   clock: Clock = systemClock,
 ): Promise<DataDirLock> {
   const lock = takeLock(dataDir);
-  if (lock === null) throw await heldBy(dataDir);
+  if (lock === null) throw await lockedError(dataDir);
   const holderPath = join(dataDir, holderName);
   const since = isoOf(clock.now());
   const born = (await identify(info.pid))?.born ?? null;
@@ -78,7 +82,7 @@ export async function lockDataDir(
     renameSync(`${holderPath}.new`, holderPath);
   };
   const release = (): void => {
-    if (!held.delete(lock)) return;
+    if (!openLocks.delete(lock)) return;
     try {
       rmSync(holderPath, { force: true });
     } finally {
@@ -88,7 +92,7 @@ export async function lockDataDir(
   try {
     describe(info.describe);
   } catch (thrown) {
-    held.delete(lock);
+    openLocks.delete(lock);
     lock.close();
     throw new EmbeddedError(`the data directory ${dataDir} cannot be written to: ${messageOf(thrown)}`);
   }
@@ -101,11 +105,12 @@ function takeLock(dataDir: string): DatabaseSync | null {
   try {
     makeFolder(dataDir, 0o700);
     lock = new DatabaseSync(path, { timeout: 0 });
-    // The lock file stays empty: a transaction that writes nothing holds SQLite's one "reserved" byte, which never waits for readers.
+    // The lock file stays empty: a transaction that writes nothing holds SQLite's one "reserved"
+    // byte, which never waits for readers.
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE');
     chmodSync(path, 0o600);
     assertOurs(dataDir);
-    held.add(lock);
+    openLocks.add(lock);
     return lock;
   } catch (thrown) {
     lock?.close();
@@ -118,10 +123,11 @@ function takeLock(dataDir: string): DatabaseSync | null {
   }
 }
 
-/** Whoever may write to the directory can put anything in the place of our files. */
+/** A user who may write to the directory can replace our files. */
 function assertOurs(dataDir: string): void {
   const { uid, mode } = statSync(dataDir);
-  // Who we are shows in what we make: a container's user may have no name, and `process` is not known here.
+  // The owner of a new file shows our user id: a container's user may have no name, and `process`
+  // is not available here.
   const mine = mkdtempSync(join(dataDir, '.whose-'));
   const me = statSync(mine).uid;
   rmdirSync(mine);
@@ -129,8 +135,11 @@ function assertOurs(dataDir: string): void {
   if (uid !== me && uid !== 0 && me !== 0) throw new Error('it belongs to another user');
 }
 
-/** The holder writes its name a moment after it has the lock; until then a dead one's may stand there. */
-async function heldBy(dataDir: string): Promise<DataDirLockedError> {
+/**
+ * The holder writes its description a moment after it has the lock; until then that of a dead
+ * process may be there.
+ */
+async function lockedError(dataDir: string): Promise<DataDirLockedError> {
   for (let tries = 0; tries < 40; tries += 1) {
     const found = readHolder(dataDir);
     if (found !== null && (await identify(found.pid))?.born === found.born)

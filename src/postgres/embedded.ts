@@ -20,20 +20,34 @@ import { Supervisor } from './supervisor.ts';
 export { EmbeddedError } from './errors.ts';
 export type { EmbeddedConnection } from './identity.ts';
 
-/** What the embedded database is started with. */
+/** What the embedded database needs. */
 export interface EmbeddedOptions {
-  /** Naru's data directory, which exists and is held (`lockDataDir`). The cluster is `<dataDir>/postgres`, the log `<dataDir>/postgres.log`. */
+  /**
+   * Naru's data directory, which exists and is locked (`lockDataDir`). The cluster is
+   * `<dataDir>/postgres`, the log `<dataDir>/postgres.log`.
+   */
   readonly dataDir: string;
   /** The user id that Naru runs as. */
   readonly uid: number;
-  /** Where PATH and the folders for caches and sockets are looked up. The server sees nothing of it but PATH. */
+  /**
+   * The environment for PATH and for the folders of caches and sockets. The server gets only PATH.
+   */
   readonly env: Environment;
-  /** Told a line about whatever takes more than a second, and about anything that is not as usual. Must not throw. */
+  /**
+   * Called with a line about everything that takes more than a second, and about everything
+   * unusual. Must not throw.
+   */
   readonly progress: Progress;
-  /** Told why the server ended although nobody stopped it, and why a restart failed. It is tried again by itself. Must not throw. */
+  /**
+   * Called with the reason when the server ended without `stop`, and when a restart failed. It is
+   * retried. Must not throw.
+   */
   readonly onExit?: (reason: string) => void;
   readonly clock?: Clock;
-  /** Where a cluster goes when root runs Naru in a folder that PostgreSQL's user may not enter. `/var/lib/naru`. */
+  /**
+   * The folder for a cluster when root runs Naru in a folder that PostgreSQL's user may not enter.
+   * `/var/lib/naru`.
+   */
   readonly reachableRoot?: string;
 }
 
@@ -41,14 +55,18 @@ export interface EmbeddedOptions {
 export interface EmbeddedServer {
   /** Stays valid over restarts of the server. */
   readonly connection: EmbeddedConnection;
-  /** Ends the server by a fast shutdown and resolves when it is gone. May be called more than once. */
+  /**
+   * Ends the server by a fast shutdown and resolves when it has ended. May be called more than
+   * once.
+   */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the PostgreSQL of a data directory, or takes over the one that still runs there, and resolves when it answers. README.md
- * beside this file says what is promised. Call it on the main thread: the kernel ends the server when the thread that started it
- * ends. Throws an `EmbeddedError` that names the remedy.
+ * Starts the PostgreSQL of a data directory, or adopts the one that still runs there, and resolves
+ * when it responds. README.md beside this file is the contract. Call it on the main thread: the
+ * kernel ends the server when the thread that started it ends. Throws an `EmbeddedError` that names
+ * the remedy.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   try {
@@ -72,9 +90,9 @@ export async function attachEmbedded(dataDir: string): Promise<EmbeddedConnectio
     for (let waitedMs = 0; waitedMs < 10_000; waitedMs += 50) {
       const file = readPidFile(clusterDir);
       if (file === null) return null;
-      const answer = await identifyServer(file, clusterDir);
-      if (answer === 'ours') return connectionIn(file.socketDir, file.port);
-      if (answer !== 'busy') return null;
+      const identity = await identifyServer(file, clusterDir);
+      if (identity === 'ours') return connectionIn(file.socketDir, file.port);
+      if (identity !== 'busy') return null;
       await sleep(50);
     }
     return null;
@@ -114,7 +132,10 @@ async function prepare(options: EmbeddedOptions): Promise<ClusterContext> {
   return { clusterDir, socketDir, logPath, binaries, user, env, setpriv, clock, progress };
 }
 
-/** A container may run root without the right to become anybody else; said at once, and not as the failure of something else. */
+/**
+ * A container may run root without the right to change to another user; this reports it at once and
+ * as what it is.
+ */
 async function tryUser(user: ServerUser, env: Environment): Promise<void> {
   const tried = await runCommand('/bin/sh', ['-c', 'exit 0'], { user, env, timeoutMs: 5_000 });
   if (!tried.ok) throw embeddedError(`nothing can be run as ${user.name}`, tried.output);

@@ -1,4 +1,4 @@
-/** The embedded database cannot be had. The message is written for the operator and names the remedy. */
+/** The embedded database is not available. The message is for the operator and names the remedy. */
 export class EmbeddedError extends Error {
   override readonly name = 'EmbeddedError';
 }
@@ -31,7 +31,10 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** An error that says what failed, the remedy where the output of PostgreSQL betrays it, and the last lines of that output. */
+/**
+ * An error with what failed, the remedy where the output of PostgreSQL shows it, and the last lines
+ * of that output.
+ */
 export function embeddedError(what: string, output: string): EmbeddedError {
   const remedy = remedies.find(([pattern]) => pattern.test(output))?.[1];
   const lines = output.trimEnd().split('\n').slice(-12);

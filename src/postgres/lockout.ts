@@ -7,9 +7,10 @@ import type { ClusterContext, Running } from './postmaster.ts';
 const lookEveryMs = 500;
 
 /**
- * Resolves with the reason when a running server takes no new connections and never will again. Does not resolve when the server ends or
- * `signal` aborts first. A server that got SIGTERM is such a one: a smart shutdown waits for the sessions that it has, and ours stay. So is
- * one whose socket or pid file was deleted: its clients cannot find it.
+ * Resolves with the reason when a running server accepts no new connections and never will again.
+ * Does not resolve when the server ends or `signal` aborts first. This is the case after SIGTERM: a
+ * smart shutdown waits for the open sessions, and ours stay. It is also the case when the socket or
+ * pid file was deleted: clients cannot find the server.
  */
 export function lockoutOf(context: ClusterContext, running: Running, signal: AbortSignal): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -27,12 +28,12 @@ export function lockoutOf(context: ClusterContext, running: Running, signal: Abo
     try {
       const file = readPidFile(context.clusterDir);
       if (file?.pid !== running.pid) return 'its pid file was deleted or replaced';
-      if (file.status === 'stopping') return 'it was told to shut down, and not by Naru';
+      if (file.status === 'stopping') return 'it is shutting down, and not by Naru';
       const inode = inodeOf(socketPath);
-      // It may have been deleted before it was first looked at.
+      // It may have been deleted before the first check.
       return inode !== null && inode === socket ? null : `its socket ${socketPath} was deleted or replaced`;
     } catch {
-      // What cannot be read for the moment is no reason to restart a server.
+      // A file that cannot be read for the moment is no reason to restart a server.
       return null;
     }
   };

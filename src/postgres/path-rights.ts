@@ -2,16 +2,20 @@ import { lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ServerUser } from './server-user.ts';
 
-/** The first folder on the way to `path`, itself included, that `user` may not enter; null when the user gets there. */
+/**
+ * The first folder on the way to `path`, itself included, that `user` may not enter; null when the
+ * user can reach it.
+ */
 export function barrier(path: string, user: ServerUser): string | null {
   for (const folder of wayTo(path)) if (!mayEnter(statSync(folder), user)) return folder;
   return null;
 }
 
 /**
- * Whether only `uid` and root can put anything at `path`: it is a real folder of ours that nobody else may write to, and nobody
- * else may rename a folder above it (a sticky one like /tmp lets nobody touch what is not his). An ordinary user's own folders
- * may be writable to a group: with the umask 002 of many systems they are, and the group holds that user alone.
+ * Whether only `uid` and root can write at `path`: it is a real folder of ours that no other user
+ * may write to, and no other user may rename a folder above it (in a sticky one like /tmp users can
+ * change only what they own). An ordinary user's own folders may be writable to a group: with the
+ * umask 002 of many systems they are, and the group has that user alone.
  */
 export function onlyOursToWrite(path: string, uid: number): boolean {
   const own = lstatSync(path);

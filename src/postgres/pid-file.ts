@@ -6,7 +6,10 @@ import { identify, type ProcessIdentity, worksIn } from './process-identity.ts';
 import type { Environment } from './run-command.ts';
 import type { ServerUser } from './server-user.ts';
 
-/** What a postmaster writes about itself into `postmaster.pid`. We read that file and never write it. */
+/**
+ * The contents of `postmaster.pid`, which the postmaster writes. We read that file and never write
+ * it.
+ */
 export interface PidFile {
   readonly pid: number;
   readonly port: number;
@@ -15,10 +18,13 @@ export interface PidFile {
   readonly status: string;
 }
 
-/** Who uses a cluster: a live postmaster, or nobody. Then `stalePid` is what an old pid file still says, if there is one. */
+/**
+ * The user of a cluster: a live postmaster, or none. Then `stalePid` is the pid in an old pid file,
+ * if there is one.
+ */
 export type RunningServer =
   | { readonly kind: 'postmaster'; readonly identity: ProcessIdentity }
-  | { readonly kind: 'nobody'; readonly stalePid: number | null };
+  | { readonly kind: 'none'; readonly stalePid: number | null };
 
 /** The pid file of a cluster; null when there is none. Throws the file system's error when it may not be read. */
 export function readPidFile(clusterDir: string): PidFile | null {
@@ -42,8 +48,9 @@ export function readPidFile(clusterDir: string): PidFile | null {
 const emptyForMs = 10_000;
 
 /**
- * Removes a pid file that has been empty for 10 s: one whose postmaster died while it created it. PostgreSQL would never start beside it. An
- * empty file excludes nobody; PostgreSQL's interlock in shared memory does, and stays in force.
+ * Removes a pid file that has been empty for 10 s: its postmaster died while creating it, and
+ * PostgreSQL would never start beside it. An empty file protects nothing; PostgreSQL's interlock in
+ * shared memory does, and stays in force.
  */
 export function removeEmptyPidFile(clusterDir: string, clock: Clock): void {
   const path = join(clusterDir, 'postmaster.pid');
@@ -52,8 +59,8 @@ export function removeEmptyPidFile(clusterDir: string, clock: Clock): void {
 }
 
 /**
- * Tells a postmaster of this cluster from a stranger that was given the pid of a dead one. PostgreSQL itself cannot: it would
- * refuse to start as long as the stranger runs.
+ * Distinguishes a postmaster of this cluster from another process that has the pid of a dead one.
+ * PostgreSQL itself cannot: it would refuse to start as long as that process runs.
  */
 export async function findRunningServer(
   clusterDir: string,
@@ -61,11 +68,11 @@ export async function findRunningServer(
   env: Environment,
 ): Promise<RunningServer> {
   const file = readPidFile(clusterDir);
-  if (file === null || !(file.pid > 0)) return { kind: 'nobody', stalePid: null };
+  if (file === null || !(file.pid > 0)) return { kind: 'none', stalePid: null };
   const identity = await identify(file.pid, env);
   const isPostmaster =
     identity !== null &&
     identity.program === 'postgres' &&
     (await worksIn(file.pid, clusterDir, user, env)) !== false;
-  return isPostmaster ? { kind: 'postmaster', identity } : { kind: 'nobody', stalePid: file.pid };
+  return isPostmaster ? { kind: 'postmaster', identity } : { kind: 'none', stalePid: file.pid };
 }

@@ -14,7 +14,7 @@ import type { ServerUser } from './server-user.ts';
 import { serverArguments, socketPort } from './settings.ts';
 import { prepareSocketDir } from './socket-dir.ts';
 
-/** Everything that a start of the server needs; the same from one start to the next. */
+/** Everything that a start of the server needs; the same for every start. */
 export interface ClusterContext {
   readonly clusterDir: string;
   readonly socketDir: string;
@@ -22,37 +22,47 @@ export interface ClusterContext {
   readonly binaries: Binaries;
   readonly user: ServerUser | null;
   readonly env: Environment;
-  /** A `setpriv` that knows `--pdeathsig`; null where there is none. */
+  /** A `setpriv` that supports `--pdeathsig`; null where there is none. */
   readonly setpriv: string | null;
   readonly clock: Clock;
   readonly progress: Progress;
 }
 
-/** A server that answered with our identity. */
+/** A server that responded with our identity. */
 export interface Running {
   readonly pid: number;
   readonly connection: EmbeddedConnection;
-  /** Resolves, never rejects, with a sentence when the process is gone. Waiting for it does not keep Naru alive. */
+  /**
+   * Resolves, never rejects, with a sentence when the process has ended. Waiting for it does not
+   * keep Naru running.
+   */
   readonly ended: Promise<string>;
   /** SIGINT is a fast shutdown with a checkpoint; SIGQUIT an immediate one: what is committed is recovered at the next start. */
   signal(name: 'SIGINT' | 'SIGQUIT'): void;
 }
 
-/** `occupied`: PostgreSQL found that something of an earlier server still uses the cluster; `output` says what. */
+/**
+ * `occupied`: PostgreSQL found that a process of an earlier server still uses the cluster; `output`
+ * is its message.
+ */
 export type Launch =
   | { readonly kind: 'ready'; readonly running: Running }
   | { readonly kind: 'occupied'; readonly output: string };
 
-/** A shutdown begun during recovery may never end (see `patienceMs` in predecessor.ts); any other takes a checkpoint. */
+/**
+ * A shutdown begun during recovery may never end (see `maxWaitMs` in adopt-running.ts); any other
+ * takes a checkpoint.
+ */
 export const fastShutdownMs = 20_000;
 
-/** Recovery replays at most about `max_wal_size`; a limit only so that nothing waits for ever. */
+/** Recovery replays at most about `max_wal_size`; the limit only prevents an endless wait. */
 const startLimitMs = 15 * 60_000;
 
 /**
- * Starts a server and resolves when it answers. `stalePid` is what an old pid file says although no postmaster has that pid any
- * more: PostgreSQL believes it when it is told so by the variable that pg_ctl uses, and still checks the shared memory itself.
- * Throws what the server said when it ended instead, and the signal's reason when that comes first.
+ * Starts a server and resolves when it responds. `stalePid` is the pid in an old pid file although
+ * no postmaster has that pid any more: PostgreSQL accepts that through the variable that pg_ctl
+ * uses, and still checks the shared memory itself. Throws the server's message when it ended
+ * instead, and the signal's reason when that comes first.
  */
 export async function launchPostmaster(
   context: ClusterContext,
@@ -100,9 +110,10 @@ export async function launchPostmaster(
 }
 
 /**
- * The server leads a session of its own, or Ctrl-C in Naru's terminal would end it before Naru has written its last settlement.
- * When Naru dies the kernel sends it SIGINT: what is committed is durable with any signal, and this one leaves nothing to
- * recover. setpriv runs as the dropped user, because a change of credentials would clear the death signal.
+ * The server leads a session of its own; otherwise Ctrl-C in Naru's terminal would end it before
+ * Naru has written its last settlement. When Naru dies the kernel sends it SIGINT: what is
+ * committed is durable with any signal, and this one leaves nothing to recover. setpriv runs as the
+ * dropped user, because a change of credentials would clear the death signal.
  */
 function spawnPostmaster(context: ClusterContext, stalePid: number | null): ChildProcess {
   const postgres = join(context.binaries.binDir, 'postgres');
@@ -131,7 +142,7 @@ function endOf(child: ChildProcess, logPath: string): Promise<string> {
     child.once('error', (error) => resolve(`it could not be executed: ${error.message}`));
     child.once('exit', (code, signal) => {
       const last = readFrom(logPath, 0).trimEnd().split('\n').at(-1) ?? '';
-      resolve(`${signal === null ? `exit status ${code}` : `ended by ${signal}`}; last words: ${last}`);
+      resolve(`${signal === null ? `exit status ${code}` : `ended by ${signal}`}; last output: ${last}`);
     });
   });
 }

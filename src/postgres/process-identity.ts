@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { type Environment, runCommand } from './run-command.ts';
 import type { ServerUser } from './server-user.ts';
 
-/** A running process. `born` tells it from a later one with the same pid. */
+/** A running process. `born` distinguishes it from a later one with the same pid. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly born: string;
@@ -27,8 +27,9 @@ export async function stillRuns(known: ProcessIdentity, env: Environment): Promi
 }
 
 /**
- * Whether a process works in `dir`, as a postmaster does in its cluster; null where the machine cannot tell. A container's root
- * often may not look into another user's process (no CAP_SYS_PTRACE), so that user is asked to look.
+ * Whether the working directory of a process is `dir`, as a postmaster's is its cluster; null where
+ * the machine does not report it. A container's root often may not read another user's process (no
+ * CAP_SYS_PTRACE), so the check runs as that user.
  */
 export async function worksIn(
   pid: number,
@@ -46,12 +47,15 @@ export async function worksIn(
   }
 }
 
-/** Whether two stats are of one folder, whatever paths led there. */
+/** Whether two stats are of one folder, whatever paths they come from. */
 export function sameFolder(a: Stats, b: Stats): boolean {
   return a.dev === b.dev && a.ino === b.ino;
 }
 
-/** The program's name in /proc/PID/stat may hold spaces and brackets; the start in clock ticks is the 20th field after it. */
+/**
+ * The program's name in /proc/PID/stat may contain spaces and brackets; the start in clock ticks is
+ * the 20th field after it.
+ */
 function identifyByProc(pid: number): ProcessIdentity | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

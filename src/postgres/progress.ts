@@ -1,9 +1,12 @@
 import type { Clock } from '../time/clock.ts';
 
-/** Says a line to the person who waits. */
+/** Prints a line for the person who waits. */
 export type Progress = (message: string) => void;
 
-/** Waits for `work`; when it takes longer than 1 s, says `message`, and again every 10 s while it goes on. */
+/**
+ * Waits for `work`; when it takes longer than 1 s, prints `message`, and again every 10 s while it
+ * continues.
+ */
 export async function reportWhenSlow<T>(
   work: Promise<T>,
   message: string,

@@ -3,7 +3,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerUser } from './server-user.ts';
 
-/** The variables that a child of ours gets. */
+/** The environment variables of a child process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** How a command ended: `ok` is exit status 0; `output` is stdout and stderr together, at most the last 64 KiB. */
@@ -19,7 +19,10 @@ export interface CommandOptions {
   readonly timeoutMs: number;
 }
 
-/** Runs a command to its end. Never throws: what could not be started is not ok, with the reason as its output. */
+/**
+ * Runs a command to its end. Never throws: a command that could not be started is not ok, with the
+ * reason as its output.
+ */
 export function runCommand(
   file: string,
   args: readonly string[],
@@ -57,7 +60,10 @@ export function identityOf(user: ServerUser | null): { uid?: number; gid?: numbe
   return user === null ? {} : { uid: user.uid, gid: user.gid };
 }
 
-/** What a PostgreSQL program sees: none of our secrets, none of the PG* variables that would change what it does. */
+/**
+ * The environment of a PostgreSQL program: none of our secrets, none of the PG* variables that
+ * would change its behaviour.
+ */
 export function postgresEnvironment(env: Environment): Record<string, string> {
   return { PATH: searchPath(env), LC_ALL: 'C', TZ: 'UTC' };
 }

@@ -2,7 +2,10 @@ import { closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 
 const maxLogBytes = 8 * 1024 * 1024;
 
-/** Keeps the log small: beyond 8 MiB it becomes `.1`, and the `.1` before it goes. Done when Naru starts. */
+/**
+ * Limits the size of the log: beyond 8 MiB it becomes `.1`, and the earlier `.1` is deleted. Done
+ * when Naru starts.
+ */
 export function rotateLog(path: string): void {
   if (sizeOf(path) > maxLogBytes) renameSync(path, `${path}.1`);
 }
@@ -12,7 +15,10 @@ export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** What a file holds from `offset` on, at most the last 16 KiB of it; nothing when it is not there, since whoever asks has worse to tell. */
+/**
+ * The contents of a file from `offset` on, at most the last 16 KiB; empty when it is not there,
+ * since the caller reports another error.
+ */
 export function readFrom(path: string, offset: number): string {
   const from = Math.max(offset, sizeOf(path) - 16_384);
   const buffer = Buffer.alloc(16_384);

@@ -9,9 +9,10 @@ export interface ServerUser {
 }
 
 /**
- * Who PostgreSQL has to run as when Naru runs as `uid`: null means as Naru itself. PostgreSQL refuses root, so root drops to the
- * owner of the cluster that is there, else to `postgres` or `nobody` (initdb wants an entry in /etc/passwd). Throws when the
- * cluster's owner makes it unusable, or when there is nobody to drop to.
+ * The user that PostgreSQL has to run as when Naru runs as `uid`: null means as Naru itself.
+ * PostgreSQL refuses root, so root drops to the owner of the existing cluster, else to `postgres`
+ * or `nobody` (initdb requires an entry in /etc/passwd). Throws when the cluster's owner makes it
+ * unusable, or when there is no user to drop to.
  */
 export function serverUser(uid: number, clusterDir: string): ServerUser | null {
   const owner = statSync(clusterDir, { throwIfNoEntry: false });
@@ -45,7 +46,7 @@ function readPasswd(): readonly ServerUser[] {
   try {
     text = readFileSync('/etc/passwd', 'utf8');
   } catch {
-    // A machine without it knows no user by name.
+    // A machine without the file has no user names.
   }
   return text.split('\n').flatMap((line) => {
     const [name, , uid, gid] = line.split(':');

@@ -4,17 +4,18 @@ import { join } from 'node:path';
 /** The port is only a part of the socket's name: there is no TCP. */
 export const socketPort = 5432;
 
-/** The longest path of a unix socket that every platform takes (Linux 107 bytes, macOS 103). */
+/** The longest path of a unix socket on every platform (Linux 107 bytes, macOS 103). */
 const maxSocketPathBytes = 103;
 
-/** Whether the socket in this folder has a path that the system can take. */
+/** Whether the path of the socket in this folder is short enough. */
 export function isShortEnough(socketDir: string): boolean {
   return Buffer.byteLength(join(socketDir, `.s.PGSQL.${socketPort}`)) <= maxSocketPathBytes;
 }
 
 /**
- * The arguments of a server. Settings stand on the command line and not in postgresql.conf: so they follow the code at every
- * start, root writes nothing into a folder of another user, and no ALTER SYSTEM can turn durability off.
+ * The arguments of a server. Settings are on the command line and not in postgresql.conf: so they
+ * follow the code at every start, root writes nothing into a folder of another user, and no ALTER
+ * SYSTEM can turn durability off.
  */
 export function serverArguments(clusterDir: string, socketDir: string, major: number): readonly string[] {
   const settings: Record<string, string> = {

@@ -8,8 +8,9 @@ import type { ServerUser } from './server-user.ts';
 import { isShortEnough } from './settings.ts';
 
 /**
- * The folder for the socket: beside the cluster, or, when that path is too long for a socket, a new one in a runtime folder.
- * The postmaster records which in its pid file; one that a crashed server left there is taken again.
+ * The folder for the socket: beside the cluster, or, when that path is too long for a socket, a new
+ * one in a runtime folder. The postmaster records it in its pid file; one that a crashed server
+ * left there is reused.
  */
 export function chooseSocketDir(
   clusterDir: string,
@@ -27,7 +28,7 @@ export function chooseSocketDir(
     try {
       return mkdtempSync(join(root, 'naru-'));
     } catch {
-      // The next one may be there and writable.
+      // The next one may exist and be writable.
     }
   }
   throw new EmbeddedError(
@@ -35,7 +36,10 @@ export function chooseSocketDir(
   );
 }
 
-/** Makes the folder if it is not there, and makes it the server's own: nobody but that user and root gets to the socket. */
+/**
+ * Makes the folder if it does not exist, and gives it to the server's user: only that user and root
+ * can reach the socket.
+ */
 export function prepareSocketDir(dir: string, user: ServerUser | null): void {
   try {
     mkdirSync(dir, { mode: 0o700 });
@@ -53,7 +57,7 @@ export function removeSocketDir(dir: string, clusterDir: string): void {
   try {
     rmdirSync(dir);
   } catch {
-    // What is left in it is of no harm to anybody.
+    // Leftover files in it do no harm.
   }
 }
 

@@ -9,7 +9,10 @@ import { removeSocketDir } from './socket-dir.ts';
 
 const backoffMs = { first: 100, last: 5_000, forgottenAfter: 60_000 };
 
-/** Keeps a server running, and open to new connections, until it is stopped. Its connection stays the same from one server to the next. */
+/**
+ * Keeps a server running, and open to new connections, until `stop`. Its connection stays the same
+ * over restarts.
+ */
 export class Supervisor {
   readonly connection: EmbeddedConnection;
   readonly #context: ClusterContext;
@@ -27,7 +30,10 @@ export class Supervisor {
     this.#watching = this.#watch(running);
   }
 
-  /** Ends the server by a fast shutdown (an immediate one after 20 s) and resolves when it is gone. Works more than once. */
+  /**
+   * Ends the server by a fast shutdown (an immediate one after 20 s) and resolves when it has
+   * ended. May be called more than once.
+   */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -42,7 +48,7 @@ export class Supervisor {
 
   async #end(running: Running): Promise<void> {
     const { clock, progress } = this.#context;
-    // The child and the timers of a clock do not keep Naru alive, and this wait must be waited for.
+    // The child and a clock's timers do not keep Naru running, and this wait must finish.
     const alive = setInterval(() => {}, 1_000);
     const impatience = clock.after(fastShutdownMs, () => running.signal('SIGQUIT'));
     running.signal('SIGINT');
@@ -64,7 +70,7 @@ export class Supervisor {
       if (clock.monotonic() - upAt > backoffMs.forgottenAfter) delayMs = backoffMs.first;
       const next = await this.#restart(delayMs);
       if (next === null) return;
-      // The restart may have succeeded in the very moment of the stop.
+      // The restart may have succeeded at the moment of the stop.
       if (signal.aborted) return this.#end(next);
       progress('PostgreSQL runs again');
       delayMs = Math.min(delayMs * 2, backoffMs.last);
@@ -73,7 +79,10 @@ export class Supervisor {
     }
   }
 
-  /** Resolves with why the server ended. One that takes no new connections any more is ended first. */
+  /**
+   * Resolves with the reason of the server's end. A server that accepts no new connections any more
+   * is ended first.
+   */
   async #endOf(running: Running): Promise<string> {
     const { signal } = this.#stopping;
     const lockout = lockoutOf(this.#context, running, signal);
@@ -84,7 +93,7 @@ export class Supervisor {
     return `${reason}; ${await running.ended}`;
   }
 
-  /** Tries until the server is up again, or until it is to be stopped: then null. */
+  /** Retries until the server runs again, or until `stop`: then null. */
   async #restart(firstDelayMs: number): Promise<Running | null> {
     const { signal } = this.#stopping;
     for (let delayMs = firstDelayMs; ; delayMs = Math.min(delayMs * 2, backoffMs.last)) {
