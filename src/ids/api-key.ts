@@ -28,7 +28,7 @@ export function hashKey(plaintext: string): KeyHash {
   return hash('sha256', plaintext, 'hex') as KeyHash;
 }
 
-/** The hash a client wrote, when it has the form of one; null otherwise (spec:api/6.2). */
+/** The hash in a client's text, when it has the form of one; null otherwise (spec:api/6.2). */
 export function parseKeyHash(text: string): KeyHash | null {
   return /^[0-9a-f]{64}$/.test(text) ? (text as KeyHash) : null;
 }

@@ -1,10 +1,11 @@
 import { randomFillSync } from 'node:crypto';
 
 /**
- * A generation has one identity in two spellings. Inside, a version 7 UUID (so that rows sort and partition by time);
- * outside, `gen-<unix seconds>-<15 base62>`, the spelling of OpenRouter. The two map onto each other without a table:
- * the UUID's 48 bits of milliseconds are the seconds plus 10 bits, which with its 74 random bits make 84 bits, written as
- * three groups of 28 bits in five base62 digits each.
+ * A generation has one identity in two spellings. Internally it is a version 7 UUID (so that rows
+ * sort and partition by time); externally `gen-<unix seconds>-<15 base62>`, the spelling of
+ * OpenRouter. The two map to each other without a table: the UUID's 48 bits of milliseconds are the
+ * seconds plus 10 bits, which with its 74 random bits make 84 bits, written as three groups of 28
+ * bits in five base62 digits each.
  */
 declare const brand: unique symbol;
 /** 32 lowercase hex digits of a version 7 UUID. */
@@ -14,7 +15,8 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const digitOf = new Map([...alphabet].map((char, value) => [char, value]));
 const group = 2 ** 28;
 
-// Random bytes are drawn 512 identities at a time: one call for each costs more than all the rest of making it.
+// Random bytes are drawn for 512 identities at a time: one call for each costs more than the rest
+// of the work.
 const pool = Buffer.alloc(10 * 512);
 let poolOffset = pool.length;
 
@@ -46,7 +48,7 @@ export function generationIdOf(uuid: GenerationUuid): string {
   return `gen-${seconds}-${base62(first)}${base62(second)}${base62(third)}`;
 }
 
-/** The identity that a public id spells; null when it is not the id of any generation that Naru could have made. */
+/** The identity of a public id; null when Naru could not have made it. */
 export function parseGenerationId(id: string): GenerationUuid | null {
   const parts = /^gen-([1-9]\d{0,10})-([0-9A-Za-z]{15})$/.exec(id);
   if (parts === null) return null;

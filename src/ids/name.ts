@@ -1,7 +1,10 @@
 /** The longest name, in UTF-16 units. */
 export const maxNameLength = 500;
 
-/** Whether text has something to see in it: spaces, and signs without a shape of their own, are nothing. */
+/**
+ * Whether text has a visible character; spaces and characters without a glyph of their own do not
+ * count.
+ */
 export function showsSomething(text: string): boolean {
   return /[^\s\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text);
 }
@@ -11,5 +14,5 @@ export function isStorableName(text: string): boolean {
   return text.length <= maxNameLength && !text.includes('\0') && text.isWellFormed();
 }
 
-/** What `isStorableName` asks for, in words. */
+/** The requirement of `isStorableName`, as a message. */
 export const storableName = `must be well-formed text of at most ${maxNameLength} characters.`;

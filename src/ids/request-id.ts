@@ -4,7 +4,10 @@ import { type GenerationUuid, newGenerationUuid } from './generation-id.ts';
 const pool = Buffer.alloc(16 * 256);
 let poolOffset = pool.length;
 
-/** `req_<32 hex>`: names one request and all of its candidate attempts (spec:api/4.2). Never taken from the client. */
+/**
+ * `req_<32 hex>`: identifies one request and all of its candidate attempts (spec:api/4.2). Never
+ * taken from the client.
+ */
 export function newRequestId(): string {
   if (poolOffset === pool.length) {
     randomFillSync(pool);
@@ -15,8 +18,8 @@ export function newRequestId(): string {
 }
 
 /**
- * The id of a request that came at `epochMs`. Its digits are the identity of the generation that the request becomes, so that a failed
- * request is found by the id that its error carried (spec:api/16.2).
+ * The id of a request that arrived at `epochMs`. Its digits are the identity of the generation that
+ * the request becomes, so that a failed request is found by the id in its error (spec:api/16.2).
  */
 export function requestIdAt(epochMs: number): string {
   return `req_${newGenerationUuid(epochMs)}`;

@@ -1,10 +1,12 @@
 /** Levels, least urgent first. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** The values a log line may carry. Objects are not among them: whatever is logged was chosen field by field. */
+/**
+ * The values of a log line. Objects are excluded, so that every logged field is chosen explicitly.
+ */
 export type LogFields = Readonly<Record<string, string | number | boolean | bigint | null | undefined>>;
 
-/** One wide JSON line per event. Secrets are unprintable: see `redact`. */
+/** One wide JSON line per event. Secrets are masked: see `redact`. */
 export interface Log {
   debug(event: string, fields?: LogFields): void;
   info(event: string, fields?: LogFields): void;
@@ -19,9 +21,9 @@ const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
 /** A log that writes lines of `level` and above to `sink`; `now` is civil time in epoch milliseconds. */
 export function createLog(sink: LogSink, level: LogLevel, now: () => number): Log {
-  const least = levels.indexOf(level);
+  const minRank = levels.indexOf(level);
   const at = (rank: number): Log['info'] =>
-    rank < least
+    rank < minRank
       ? () => {}
       : (event, fields) => {
           const line = {
@@ -35,7 +37,7 @@ export function createLog(sink: LogSink, level: LogLevel, now: () => number): Lo
   return { debug: at(0), info: at(1), warn: at(2), error: at(3) };
 }
 
-/** A log that says nothing. */
+/** A log that writes nothing. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** A cause may be its own cause. */
@@ -49,7 +51,10 @@ export function describeError(thrown: unknown, depth = 0): string {
   return `${own}\ncaused by ${describeError(thrown.cause, depth + 1)}`;
 }
 
-/** Masks whatever looks like a credential: 32 hex digits of a key, a bearer token, a password inside a URL. */
+/**
+ * Masks everything that looks like a credential: 32 hex digits of a key, a bearer token, a password
+ * inside a URL.
+ */
 export function redact(text: string): string {
   return text
     .replace(/\b(sk-[A-Za-z0-9_-]{0,24}?)[A-Za-z0-9]{20,}/g, '$1***')
@@ -58,9 +63,9 @@ export function redact(text: string): string {
 }
 
 /**
- * Text in which no control character is left: each is written as `\\uXXXX`, with the two that some readers take for the end of a
- * line, and those that turn the direction of the text around them. A terminal that shows it obeys nobody. Inside JSON it is the
- * same text.
+ * Text without control characters: each is written as `\\uXXXX`, with the two that some readers
+ * treat as the end of a line, and those that change the direction of the text around them. It
+ * cannot control a terminal. Inside JSON it is the same text.
  */
 export function escapeControls(text: string): string {
   return text.replace(control, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);

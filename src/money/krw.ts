@@ -1,6 +1,6 @@
 /**
- * Won, as a count of micro-won (1 KRW = 1,000,000), so that sums are exact (spec:money/1.1). Only this folder does
- * arithmetic between units of money.
+ * Won, as a count of micro-won (1 KRW = 1,000,000), so that sums are exact (spec:money/1.1). Only
+ * this folder does arithmetic between units of money.
  */
 declare const unit: unique symbol;
 export type Krw = bigint & { readonly [unit]: 'micro-won' };
@@ -10,7 +10,10 @@ const microPerWon = 1_000_000n;
 /** No money. */
 export const zeroKrw = 0n as Krw;
 
-/** The largest amount that an entry point takes: 10^15 won. A PostgreSQL bigint of micro-won ends at 9.2 × 10^12 won: limits are stored as numeric. */
+/**
+ * The largest amount that an entry point accepts: 10^15 won. A PostgreSQL bigint of micro-won ends
+ * at 9.2 × 10^12 won: limits are stored as numeric.
+ */
 export const maxKrw = (10n ** 15n * microPerWon) as Krw;
 
 /** Marks a number of micro-won, as read from storage, as money. */
@@ -26,8 +29,9 @@ export function krwToDecimal(amount: Krw): string {
 }
 
 /**
- * The JSON number of an amount, in won: the double nearest to the exact six-decimal value, which prints those decimals
- * again for anything below 2^33 won, about 8.5 billion: from there on doubles are further apart than micro-won.
+ * The JSON number of an amount, in won: the double nearest to the exact six-decimal value. It
+ * prints those decimals again below 2^33 won, about 8.5 billion; from there on doubles are further
+ * apart than micro-won.
  */
 export function krwToNumber(amount: Krw): number {
   const micro = Number(amount);
@@ -51,8 +55,8 @@ export function krwFromNumber(won: number): Krw | null {
 }
 
 /**
- * Decimal text times 10^decimals as an integer, rounded half away from zero; null when the text is not a decimal number or
- * its exponent is beyond ±400 (nothing that large or small is money).
+ * Decimal text times 10^decimals as an integer, rounded half away from zero; null when the text is
+ * not a decimal number or its exponent is beyond ±400 (no amount of money is that large or small).
  */
 export function decimalToScaled(text: string, decimals: number): bigint | null {
   const exact = exactDecimal(text);
@@ -63,13 +67,16 @@ export function decimalToScaled(text: string, decimals: number): bigint | null {
   return negative ? -magnitude : magnitude;
 }
 
-/** Whether decimal text has a part that is smaller than a micro-won, however it is written: `0.0000015` and `1.5e-6` have. */
+/**
+ * Whether decimal text has a part that is smaller than a micro-won, in any notation: `0.0000015`
+ * and `1.5e-6` have.
+ */
 export function isFinerThanMicroWon(text: string): boolean {
   const exact = exactDecimal(text);
   return exact !== null && exact.decimals > 6 && exact.digits % 10n ** BigInt(exact.decimals - 6) !== 0n;
 }
 
-/** The number that decimal text stands for, `digits` / 10^`decimals`; null when it is none that could be money. */
+/** The number of decimal text, as `digits` / 10^`decimals`; null when it cannot be money. */
 function exactDecimal(
   text: string,
 ): { readonly negative: boolean; readonly digits: bigint; readonly decimals: number } | null {

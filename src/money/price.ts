@@ -6,7 +6,10 @@ export type Rate = bigint & { readonly [unit]: 'pico-won' };
 
 const picoPerMicro = 1_000_000n;
 
-/** What one model costs at one candidate. Every rate is in pico-won per unit; a rate that is not stated is that of its parent. */
+/**
+ * The price of one model at one candidate. Every rate is in pico-won per unit; a rate that is not
+ * stated is that of its parent.
+ */
 export interface Price {
   /** Per prompt token. */
   readonly prompt: Rate;
@@ -41,7 +44,10 @@ export function costOf(price: Price, units: BilledUnits): Krw {
   return divideHalfUp(exactCostOf(price, units), picoPerMicro) as Krw;
 }
 
-/** The part of a cost that stems from the prompt, rounded for display only: it is never charged by itself. */
+/**
+ * The part of a cost that stems from the prompt, rounded for display only: it is never charged by
+ * itself.
+ */
 export function promptCostOf(price: Price, units: BilledUnits): Krw {
   return costOf(price, { ...units, completionTokens: 0 });
 }

@@ -1,4 +1,7 @@
-/** Where time comes from. Civil time is for records and periods, monotonic time for durations; the two never mix. */
+/**
+ * The source of time. Civil time is for records and periods, monotonic time for durations; the two
+ * never mix.
+ */
 export interface Clock {
   /** Civil time, milliseconds since the Unix epoch. May jump. */
   now(): number;
@@ -13,7 +16,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** The machine's own time: the one place that reads it. */
+/** The machine's time: the only code that reads it. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -39,7 +42,9 @@ export function isoOf(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** Beyond it a year has five digits, which neither ISO 8601 nor the database writes as plain digits. */
+/**
+ * Beyond it a year has five digits, which neither ISO 8601 nor the database writes as plain digits.
+ */
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Epoch milliseconds of an ISO 8601 instant from 1970 to 9999 that states its offset; null for anything else, an impossible date included. */
@@ -67,7 +72,10 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
-/** What the work resolves or rejects with, or `otherwise` when that takes longer than `limitMs`. The work goes on all the same. */
+/**
+ * The outcome of the work, or `otherwise` when that takes longer than `limitMs`. The work continues
+ * all the same.
+ */
 export async function within<T, L = T>(
   clock: Clock,
   limitMs: number,
