@@ -29,8 +29,8 @@ export function countOf(query: URLSearchParams, name: string, least: number, mos
 export function choiceOf<W extends string>(
   query: URLSearchParams,
   name: string,
-  words: readonly W[],
+  values: readonly W[],
 ): W | null {
   const text = query.get(name);
-  return text === null ? null : wordOf(name, text, words);
+  return text === null ? null : wordOf(name, text, values);
 }

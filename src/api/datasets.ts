@@ -55,15 +55,17 @@ export function datasetRoutes(parts: DatasetParts) {
 }
 
 function modelQuery(query: URLSearchParams): ModelQuery {
-  const asked = {
+  const filters = {
     modality: choiceOf(query, 'modality', modalities),
     context_bucket: choiceOf(query, 'context_bucket', contextBuckets),
     category: choiceOf(query, 'category', useCases),
     language_type: choiceOf(query, 'language_type', languageTypes),
   };
   const grain = choiceOf(query, 'period', grains);
-  const slices = Object.entries(asked).flatMap(([name, value]) => (value === null ? [] : [{ name, value }]));
-  const isSampled = asked.category !== null || asked.language_type !== null;
+  const slices = Object.entries(filters).flatMap(([name, value]) =>
+    value === null ? [] : [{ name, value }],
+  );
+  const isSampled = filters.category !== null || filters.language_type !== null;
   if (isSampled && slices.length > 1) throw refuse('invalid_request', messages.exclusiveFilters());
   if (isSampled && grain === 'day')
     throw refuse('invalid_request', messages.invalidValue('period', requirements.sampledPeriod));

@@ -19,14 +19,14 @@ export function readPage(query: URLSearchParams): Page {
   const limit = query.get('limit');
   if (offset === null && limit === null) return { of: (all) => all, next: () => null };
   const from = offset === null ? 0 : integerOf('offset', offset, 0);
-  const most = limit === null ? defaultLimit : integerOf('limit', limit, 1, maxLimit);
+  const count = limit === null ? defaultLimit : integerOf('limit', limit, 1, maxLimit);
   return {
-    of: (all) => all.slice(from, from + most),
-    next: (path, asked, total) => {
-      if (from + most >= total) return null;
-      const next = new URLSearchParams(asked);
-      next.set('offset', String(from + most));
-      next.set('limit', String(most));
+    of: (all) => all.slice(from, from + count),
+    next: (path, current, total) => {
+      if (from + count >= total) return null;
+      const next = new URLSearchParams(current);
+      next.set('offset', String(from + count));
+      next.set('limit', String(count));
       return `${path}?${next}`;
     },
   };

@@ -37,18 +37,18 @@ const filters: Readonly<Record<string, Filter>> = {
     return ({ id, name }) => searched(id).includes(message) || searched(name).includes(message);
   },
   input_modalities: (name, value) => {
-    const asked = listOf(value).map((entry) => wordOf(name, entry, inputNames));
-    return ({ inputModalities }) => asked.every((entry) => inputModalities.includes(entry));
+    const values = listOf(value).map((entry) => wordOf(name, entry, inputNames));
+    return ({ inputModalities }) => values.every((entry) => inputModalities.includes(entry));
   },
   output_modalities: (name, value) => {
-    const asked = listOf(value).map((entry) => wordOf(name, entry, [...outputNames, 'all']));
-    if (asked.length === 0 || asked.includes('all')) return () => true;
+    const values = listOf(value).map((entry) => wordOf(name, entry, [...outputNames, 'all']));
+    if (values.length === 0 || values.includes('all')) return () => true;
     return ({ outputModalities }) =>
-      outputModalities.some((output) => asked.some((entry) => entry === output));
+      outputModalities.some((output) => values.some((entry) => entry === output));
   },
   supported_parameters: (_name, value) => {
-    const asked = listOf(value);
-    return ({ supportedParameters }) => asked.every((entry) => supportedParameters.includes(entry));
+    const values = listOf(value);
+    return ({ supportedParameters }) => values.every((entry) => supportedParameters.includes(entry));
   },
   context: (name, value) => {
     const least = integerOf(name, value, 1);
@@ -69,17 +69,17 @@ const filters: Readonly<Record<string, Filter>> = {
     return ({ id }) => authors.length === 0 || authors.includes(id.slice(0, id.indexOf('/')).toLowerCase());
   },
   providers: (_name, value) => {
-    const asked = listOf(value.toLowerCase());
+    const values = listOf(value.toLowerCase());
     return ({ candidates }) =>
-      asked.length === 0 || candidates.some((one) => asked.some((name) => isAt(one, name)));
+      values.length === 0 || candidates.some((one) => values.some((name) => isAt(one, name)));
   },
   zdr: (name, value) =>
     wordOf(name, value, ['true', 'false']) === 'true'
       ? ({ candidates }) => candidates.some(({ zdr }) => zdr)
       : () => true,
   distillable: (name, value) => {
-    const asked = wordOf(name, value, ['true', 'false']);
-    return () => asked === 'false';
+    const values = wordOf(name, value, ['true', 'false']);
+    return () => values === 'false';
   },
   region: (name, value) => {
     wordOf(name, value, ['eu', 'us']);
@@ -88,17 +88,17 @@ const filters: Readonly<Record<string, Filter>> = {
 };
 
 /** The default filters of a listing. */
-const usual: Readonly<Record<string, string>> = { output_modalities: 'text' };
+const defaults: Readonly<Record<string, string>> = { output_modalities: 'text' };
 
 /**
  * The filters of a query, all of which must match. Of a repeated parameter the first value counts.
  */
 export function readFilters(query: URLSearchParams, nowMs: number): Wanted {
-  const asked = Object.entries(filters).flatMap(([name, filter]) => {
-    const value = query.get(name) ?? usual[name];
+  const active = Object.entries(filters).flatMap(([name, filter]) => {
+    const value = query.get(name) ?? defaults[name];
     return value === undefined ? [] : [filter(name, value, nowMs)];
   });
-  return (model) => asked.every((wanted) => wanted(model));
+  return (model) => active.every((wanted) => wanted(model));
 }
 
 /**
@@ -109,17 +109,17 @@ function searched(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }
 
-function priceFilter(holds: (model: Model, pico: bigint) => boolean): Filter {
+function priceFilter(matches: (model: Model, pico: bigint) => boolean): Filter {
   return (name, value) => {
     const limit = decimalOf(name, value, picoDecimalsPerMillion);
-    return (model) => holds(model, limit);
+    return (model) => matches(model, limit);
   };
 }
 
-function ageFilter(holds: (days: number, limit: number) => boolean): Filter {
+function ageFilter(matches: (days: number, limit: number) => boolean): Filter {
   return (name, value, nowMs) => {
     const limit = integerOf(name, value, 0);
-    return ({ created }) => holds(Math.floor((nowMs / 1000 - created) / daySeconds), limit);
+    return ({ created }) => matches(Math.floor((nowMs / 1000 - created) / daySeconds), limit);
   };
 }
 

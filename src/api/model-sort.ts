@@ -33,9 +33,9 @@ export function readSort(
   query: URLSearchParams,
   health: Health,
 ): (models: readonly Model[]) => readonly Model[] {
-  const asked = query.get('sort');
+  const name = query.get('sort');
   const measure: Measure | null =
-    asked === null ? null : orders[wordOf('sort', asked, Object.keys(orders) as (keyof typeof orders)[])];
+    name === null ? null : orders[wordOf('sort', name, Object.keys(orders) as (keyof typeof orders)[])];
   if (measure === null) return (models) => models;
   return (models) =>
     models

@@ -21,11 +21,11 @@ export function decimalOf(name: string, text: string, decimals: number): bigint 
   return value;
 }
 
-/** One of a set of words. */
-export function wordOf<W extends string>(name: string, text: string, words: readonly W[]): W {
-  const word = words.find((each) => each === text);
-  if (word === undefined) throw wrong(name, requirements.oneOf(words));
-  return word;
+/** One of a set of values. */
+export function wordOf<W extends string>(name: string, text: string, values: readonly W[]): W {
+  const value = values.find((each) => each === text);
+  if (value === undefined) throw wrong(name, requirements.oneOf(values));
+  return value;
 }
 
 /** The entries of a comma-separated list, without empty ones. */

@@ -20,7 +20,7 @@ export class RouteTable {
 
   constructor(routes: readonly AnyRoute[]) {
     this.routes = routes;
-    for (const row of routes) this.#placeOf(row.path).rows.set(row.method, row);
+    for (const row of routes) this.#nodeOf(row.path).rows.set(row.method, row);
   }
 
   /**
@@ -54,7 +54,7 @@ export class RouteTable {
     return null;
   }
 
-  #placeOf(path: string): RouteNode {
+  #nodeOf(path: string): RouteNode {
     const segments = path.split('/');
     if (!path.includes('{')) {
       const known = this.#exact.get(path) ?? { segments, rows: new Map() };
@@ -63,9 +63,9 @@ export class RouteTable {
     }
     const known = this.#patterns.find((node) => node.segments.join('/') === path);
     if (known !== undefined) return known;
-    const place: RouteNode = { segments, rows: new Map() };
-    this.#patterns.push(place);
-    return place;
+    const node: RouteNode = { segments, rows: new Map() };
+    this.#patterns.push(node);
+    return node;
   }
 }
 

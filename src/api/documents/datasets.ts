@@ -5,8 +5,8 @@ import { documents } from '../document.ts';
 const day = z.iso.date().optional();
 
 const samples = {
-  ko: '동기화 키가 없으면 꾸며 낸 표본(`source: fixture`)이 나오고, 표본도 끄면 비어 있습니다. 빈 데이터는 오류가 아닙니다.',
-  en: 'Without a sync key the rows are invented samples (`source: fixture`), or none when samples are off. Having no data is no error.',
+  ko: '동기화 키가 없으면 가상의 표본(`source: fixture`)을 반환하고, 표본도 끄면 결과가 비어 있습니다. 빈 결과는 오류가 아닙니다.',
+  en: 'Without a sync key the rows are fictitious samples (`source: fixture`), or none when samples are off. An empty result is not an error.',
 };
 
 export const appRankingsDocument = documents({

@@ -6,14 +6,14 @@ import { documents } from '../document.ts';
 export const generationDocument = documents({
   summary: { ko: '생성 기록', en: 'Read the record of a generation' },
   description: {
-    ko: '응답이 끝나기 전에 이미 읽을 수 있습니다. `provider_responses`에는 시도한 후보가 모두 있습니다.',
-    en: 'Readable before its answer has ended. `provider_responses` has every candidate that was tried.',
+    ko: '응답이 끝나기 전에도 조회할 수 있습니다. `provider_responses`에는 시도한 후보가 모두 들어 있습니다.',
+    en: 'Readable before its response has ended. `provider_responses` has every candidate that was tried.',
   },
   query: z.object({
     id: z
       .string()
       .describe(
-        'The id of the answer, also in the header X-Service-Generation-Id; or the X-Service-Request-Id of a request, a failed one included',
+        'The id of the generation, also in the header X-Service-Generation-Id; or the X-Service-Request-Id of a request, including a failed one',
       ),
   }),
   answer: { status: 200, shape: inData(generationShape) },

@@ -14,12 +14,12 @@ const failures = [
 ] as const;
 
 const streaming = {
-  ko: '`stream: true`이면 Server-Sent Events로 답합니다. 첫 바이트 뒤의 오류는 `error`가 있는 이벤트로 오고 `[DONE]`으로 끝납니다. 비용은 `usage.cost`에 원 단위로 들어 있으며, 응답이 끝나기 전에 원장에 기록됩니다.',
-  en: 'With `stream: true` the answer comes as Server-Sent Events; after the first byte an error is an event with `error`, and `[DONE]` ends the stream. The cost is in `usage.cost`, in won, and is in the ledger before the answer ends.',
+  ko: '`stream: true`이면 Server-Sent Events로 응답합니다. 첫 바이트를 보낸 뒤의 오류는 `error`가 있는 이벤트로 전달되고 `[DONE]`으로 끝납니다. 비용은 `usage.cost`에 원 단위로 표시되며, 응답이 끝나기 전에 원장에 기록됩니다.',
+  en: 'With `stream: true` the response is a stream of Server-Sent Events; after the first byte an error is an event with `error`, and `[DONE]` ends the stream. The cost is in `usage.cost`, in won, and is recorded in the ledger before the response ends.',
 };
 
 export const chatDocument = documents({
-  summary: { ko: '대화에 답하기', en: 'Answer a conversation' },
+  summary: { ko: '채팅 완성', en: 'Create a chat completion' },
   description: streaming,
   body: chatAskShape,
   answer: { status: 200, shape: chatAnswerShape },
@@ -29,7 +29,7 @@ export const chatDocument = documents({
 });
 
 export const textDocument = documents({
-  summary: { ko: '글 이어 쓰기', en: 'Continue a text' },
+  summary: { ko: '텍스트 완성', en: 'Create a text completion' },
   description: streaming,
   body: textAskShape,
   answer: { status: 200, shape: textAnswerShape },

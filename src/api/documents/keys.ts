@@ -12,32 +12,32 @@ import {
 import { documents } from '../document.ts';
 
 const own = {
-  ko: '관리 키로 자기 계정의 키만 다룹니다. 없는 키와 남의 키는 똑같은 404로 답합니다.',
-  en: 'A management key handles the keys of its own account. A key that does not exist and a key of somebody else give the same 404.',
+  ko: '관리 키로 해당 계정의 키만 관리할 수 있습니다. 없는 키와 다른 계정의 키에는 똑같이 404를 반환합니다.',
+  en: 'A management key manages the keys of its own account. A key that does not exist and a key of another account return the same 404.',
 };
 
 export const listKeysDocument = documents({
   summary: { ko: '키 목록', en: 'List keys' },
   description: {
-    ko: '새 키부터 한 쪽에 100개. 폐기한 키는 나오지 않습니다.',
-    en: 'Newest first, 100 a page. Revoked keys are not listed.',
+    ko: '최신 키부터 한 페이지에 100개씩 반환합니다. 폐기한 키는 포함되지 않습니다.',
+    en: 'Newest first, 100 per page. Revoked keys are not listed.',
   },
   query: z.object({
-    offset: z.int().min(0).optional().describe('How many to skip'),
+    offset: z.int().min(0).optional().describe('Number of keys to skip'),
     include_disabled: z
       .enum(['true', 'false'])
       .optional()
-      .describe('false leaves out keys that are off or suspended'),
+      .describe('false omits disabled and suspended keys'),
   }),
   answer: { status: 200, shape: inData(z.array(keyShape)) },
   failures: ['invalid_request'],
 });
 
 export const createKeyDocument = documents({
-  summary: { ko: '키 만들기', en: 'Create a key' },
+  summary: { ko: '키 생성', en: 'Create a key' },
   description: {
-    ko: '추론 키를 만듭니다. 평문은 이 응답의 `key`에만 있습니다.',
-    en: 'Creates an inference key. Its plaintext is in `key` of this answer and nowhere else.',
+    ko: '추론 키를 생성합니다. 키의 평문은 이 응답의 `key`에만 표시됩니다.',
+    en: 'Creates an inference key. Its plaintext is only in `key` of this response.',
   },
   body: newKeyShape,
   answer: { status: 201, shape: createdKeyShape },
@@ -46,17 +46,17 @@ export const createKeyDocument = documents({
 });
 
 export const readKeyDocument = documents({
-  summary: { ko: '키 읽기', en: 'Read a key' },
+  summary: { ko: '키 조회', en: 'Read a key' },
   description: own,
   answer: { status: 200, shape: inData(keyShape) },
   failures: ['not_found'],
 });
 
 export const changeKeyDocument = documents({
-  summary: { ko: '키 바꾸기', en: 'Change a key' },
+  summary: { ko: '키 수정', en: 'Change a key' },
   description: {
-    ko: '보낸 항목만 바뀝니다. `limit`을 빼는 것과 `null`로 보내는 것은 다릅니다: `null`은 한도를 없앱니다.',
-    en: 'Only what is sent changes. Leaving `limit` out is not sending `null`: null removes the limit.',
+    ko: '보낸 항목만 변경됩니다. `limit`을 생략하면 한도가 유지되고, `null`을 보내면 한도가 해제됩니다.',
+    en: 'Only the members that are sent change. Omitting `limit` keeps the limit; `null` removes it.',
   },
   body: keyChangeShape,
   answer: { status: 200, shape: inData(keyShape) },
@@ -67,25 +67,25 @@ export const changeKeyDocument = documents({
 export const revokeKeyDocument = documents({
   summary: { ko: '키 폐기', en: 'Revoke a key' },
   description: {
-    ko: '키를 영구히 폐기합니다. 되풀이해도 같은 답입니다.',
-    en: 'Revokes a key for good. Doing it again gives the same answer.',
+    ko: '키를 영구적으로 폐기합니다. 반복해도 같은 응답을 반환합니다.',
+    en: 'Revokes a key permanently. Repeating the request returns the same response.',
   },
   answer: { status: 200, shape: deletedKeyShape },
   failures: ['not_found'],
 });
 
 export const keyInformationDocument = documents({
-  summary: { ko: '이 키의 정보', en: 'Read the key that asks' },
+  summary: { ko: '현재 키 정보', en: 'Read the current key' },
   description: {
-    ko: '한도와 사용액, 서울 시간 기준.',
-    en: 'Its limit and its spend, by periods of Asia/Seoul.',
+    ko: '한도와 사용액을 서울 시간 기준으로 반환합니다.',
+    en: 'Its limit and spend, by periods in Asia/Seoul.',
   },
   answer: { status: 200, shape: inData(keyInformationShape) },
   failures: [],
 });
 
 export const creditsDocument = documents({
-  summary: { ko: '크레딧', en: 'Read the credits' },
+  summary: { ko: '크레딧', en: 'Read the credit balance' },
   description: {
     ko: '잔액은 `total_credits - total_usage`입니다.',
     en: 'The balance is `total_credits - total_usage`.',

@@ -7,10 +7,10 @@ const list = (what: string) => z.string().optional().describe(`${what}, separate
 
 const filters = {
   q: z.string().optional().describe('Part of an id or a name'),
-  input_modalities: list('Kinds of input that a model must take'),
+  input_modalities: list('Kinds of input that a model must accept'),
   output_modalities: list('Kinds of output, or `all`'),
   supported_parameters: list('Parameters that a model must support'),
-  context: z.int().min(1).optional().describe('The least context length'),
+  context: z.int().min(1).optional().describe('Minimum context length'),
   min_price: price,
   max_price: price,
   min_output_price: price,
@@ -21,7 +21,7 @@ const filters = {
 
 const paging = {
   offset: z.int().min(0).optional(),
-  limit: z.int().min(1).max(1000).optional().describe('Without offset and limit the whole list comes'),
+  limit: z.int().min(1).max(1000).optional().describe('Without offset and limit the whole list is returned'),
 };
 
 const listed = {
@@ -39,15 +39,18 @@ export const modelsDocument = documents({
 
 export const modelCountDocument = documents({
   summary: { ko: '모델 수', en: 'Count the models' },
-  description: { ko: '목록과 같은 조건으로 셉니다.', en: 'Counts by the filters of the listing.' },
+  description: { ko: '목록과 같은 필터로 셉니다.', en: 'Counts by the filters of the listing.' },
   query: z.object(filters),
   answer: { status: 200, shape: modelCountShape },
   failures: ['invalid_request'],
 });
 
 export const userModelsDocument = documents({
-  summary: { ko: '이 키로 쓸 수 있는 모델', en: 'List the models of the key' },
-  description: { ko: '추론 키로 쓸 수 있는 모델을 보여 줍니다.', en: 'What an inference key may use.' },
+  summary: { ko: '이 키로 사용할 수 있는 모델', en: 'List the models of the key' },
+  description: {
+    ko: '추론 키로 사용할 수 있는 모델을 반환합니다.',
+    en: 'Returns the models that an inference key may use.',
+  },
   query: z.object({ ...filters, ...paging, sort: z.string().optional() }),
   answer: { status: 200, shape: modelsShape },
   failures: ['invalid_request'],
@@ -56,8 +59,8 @@ export const userModelsDocument = documents({
 export const endpointsDocument = documents({
   summary: { ko: '모델의 후보', en: 'List the candidates of a model' },
   description: {
-    ko: '후보마다 가격과 최근 30분의 지연, 속도, 가동률을 보여 줍니다. 트래픽이 없었으면 null입니다.',
-    en: 'Each candidate with its price and its latency, throughput and uptime of the last 30 minutes; null when it had no traffic.',
+    ko: '후보마다 가격과 최근 30분의 지연 시간, 속도, 가동률을 반환합니다. 트래픽이 없었으면 null입니다.',
+    en: 'Returns each candidate with its price, and its latency, throughput and uptime of the last 30 minutes; null without traffic.',
   },
   answer: { status: 200, shape: endpointsShape },
   failures: ['not_found'],
@@ -66,8 +69,8 @@ export const endpointsDocument = documents({
 export const providersDocument = documents({
   summary: { ko: '제공자 목록', en: 'List the providers' },
   description: {
-    ko: '자체 슬롯은 하나의 제공자로 나옵니다.',
-    en: 'All own slots together are one provider.',
+    ko: '자체 슬롯은 모두 하나의 제공자로 표시됩니다.',
+    en: 'All local slots together are one provider.',
   },
   answer: { status: 200, shape: providersShape },
   failures: [],

@@ -9,7 +9,7 @@ export const usageShape = z.strictObject({
   prompt_tokens: count,
   completion_tokens: count,
   total_tokens: count,
-  cost: won.describe('What the answer cost, in won'),
+  cost: won.describe('The cost of the response, in won'),
   is_byok: z.literal(false),
   prompt_tokens_details: z.strictObject({
     cached_tokens: count,

@@ -3,7 +3,7 @@ import { count, instant } from './common.ts';
 
 const day = z.iso.date();
 const text = z.string().nullable();
-const source = z.enum(['upstream', 'fixture']).describe('fixture: invented sample rows');
+const source = z.enum(['upstream', 'fixture']).describe('fixture: fictitious sample rows');
 const tokens = z
   .string()
   .regex(/^\d{1,30}$/)
@@ -30,7 +30,7 @@ export const appRankingsShape = z.strictObject({
       description: text,
       category: text,
       subcategory: text,
-      growth_pct: z.number().nullable().describe('Null when the source gives none'),
+      growth_pct: z.number().nullable().describe('Null when the source has none'),
       period_start: day.nullable(),
       period_end: day.nullable(),
       source,

@@ -19,7 +19,7 @@ export const generationShape = z.strictObject({
   preset_id: z.null(),
   workspace_id: z.null(),
   external_user: text,
-  origin: z.string().describe('Of the referer; empty without one'),
+  origin: z.string().describe('From the referer; empty without one'),
   http_referer: text,
   app_title: text.describe('From the request; else the name of the app'),
   user_agent: text,
@@ -31,9 +31,9 @@ export const generationShape = z.strictObject({
   service_tier: text,
   data_region: z.literal('global'),
   is_byok: z.literal(false),
-  status: z.int().describe('The status that the client was given; 499: it had left'),
+  status: z.int().describe('The status sent to the client; 499: it had disconnected'),
   error_type: text,
-  refusals: number.describe('How many refusals with 402 or 403 within one second this record counts'),
+  refusals: number.describe('Number of refusals with 402 or 403 within one second that this record counts'),
   total_cost: won,
   usage: won,
   currency: z.literal('KRW'),
@@ -41,8 +41,8 @@ export const generationShape = z.strictObject({
   usage_source: z.enum(['upstream', 'counted', 'rejected']).nullable(),
   cache_discount: number,
   upstream_inference_cost: number,
-  latency: number.describe('Milliseconds to the first word'),
-  generation_time: number.describe('Milliseconds to the last'),
+  latency: number.describe('Milliseconds to the first token'),
+  generation_time: number.describe('Milliseconds to the last token'),
   admission_wait: number.describe(
     'Milliseconds in line, until earlier requests of the account or key settled',
   ),
@@ -63,7 +63,7 @@ export const generationShape = z.strictObject({
   response_cache_source_id: text,
   ignored_parameters: z
     .array(z.string())
-    .describe('Members of the request that are not known, or that say what holds anyway'),
+    .describe('Members of the request that are unknown or had no effect'),
   provider_responses: z.array(
     z.strictObject({
       provider_name: z.string(),

@@ -83,6 +83,6 @@ export const keyInformationShape = z.strictObject({
 
 /** `GET /credits` (spec:api/10). */
 export const creditsShape = z.strictObject({
-  total_credits: won.describe('Everything ever added'),
-  total_usage: won.describe('Everything deducted or expired'),
+  total_credits: won.describe('All credit ever added'),
+  total_usage: won.describe('All credit deducted or expired'),
 });

@@ -75,11 +75,11 @@ const endpointShape = z.strictObject({
   max_completion_tokens: count.nullable(),
   max_prompt_tokens: z.null(),
   supported_parameters: z.array(z.string()),
-  status: z.int().describe('0: healthy; below: not'),
+  status: z.int().describe('0: healthy; below 0: not healthy'),
   uptime_last_5m: percent,
   uptime_last_30m: percent,
   uptime_last_1d: percent,
-  latency_last_30m: percentiles.describe('Milliseconds to the first word'),
+  latency_last_30m: percentiles.describe('Milliseconds to the first token'),
   throughput_last_30m: percentiles.describe('Tokens per second'),
   supports_implicit_caching: z.boolean(),
   supports_tool_choice: z.strictObject({
