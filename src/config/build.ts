@@ -76,8 +76,8 @@ function buildLimits(limits: ParsedFile['limits']): Config['limits'] {
  * price.
  */
 function factsPriceDay(id: string, metadata: AppliedMetadata | null): string | null {
-  const taken = metadata?.models.find((one) => one.id === id && one.members.includes('price'));
-  return metadata === null || taken === undefined ? null : metadata.asOf;
+  const priced = metadata?.models.find((one) => one.id === id && one.members.includes('price'));
+  return metadata === null || priced === undefined ? null : metadata.asOf;
 }
 
 function buildRouting(routing: ParsedFile['routing']): Config['routing'] {

@@ -31,12 +31,12 @@ export type LoadedConfig =
 export function loadConfig(source: ConfigSource): LoadedConfig {
   const { tree: read, sourceMap } = readYaml(source.text, source);
   if (read !== null) {
-    const { tree, metadata, applied: taken } = applyMetadata(read, factsSourceOf(read, source), sourceMap);
+    const { tree, metadata, applied } = applyMetadata(read, factsSourceOf(read, source), sourceMap);
     const parsed = rootSchema.safeParse(tree);
     if (!parsed.success) addSchemaFaults(parsed.error.issues, tree, sourceMap);
-    addReferenceFaults(tree, sourceMap, { metadata, applied: taken });
+    addReferenceFaults(tree, sourceMap, { metadata, applied });
     if (parsed.success && sourceMap.faults().length === 0) {
-      return { ok: true, config: freezeDeep(buildConfig(parsed.data, source, taken)), metadata: taken };
+      return { ok: true, config: freezeDeep(buildConfig(parsed.data, source, applied)), metadata: applied };
     }
   }
   return { ok: false, faults: sourceMap.faults() };

@@ -84,7 +84,7 @@ export interface UpstreamCodec {
 
 /** The dialect cannot express a request, so no candidate with this dialect can take it. */
 export class UnsupportedRequest extends Error {
-  override readonly name = 'Unsayable';
+  override readonly name = 'UnsupportedRequest';
 }
 
 /**

@@ -56,7 +56,7 @@ export function observedDriver(driver: Driver, { slot, startBudgetMs, observer, 
     start(report) {
       const beganMs = clock.monotonic();
       let outcome: StartOutcome | null = null;
-      let asked = false;
+      let isTerminating = false;
       const end = (ended: StartOutcome): void => {
         if (outcome !== null) return;
         outcome = ended;
@@ -65,14 +65,14 @@ export function observedDriver(driver: Driver, { slot, startBudgetMs, observer, 
       if (crashed) observer.restarted(slot);
       crashed = false;
       const run = driver.start((reported) => {
-        if (reported.kind === 'exited' && outcome === 'ready' && !asked) crashed = true;
+        if (reported.kind === 'exited' && outcome === 'ready' && !isTerminating) crashed = true;
         if (reported.kind === 'exited') end(reported.collision ? 'collided' : 'failed');
         report(reported);
       });
       // The run is changed in place, not wrapped: its optional methods stay.
       const { probe, terminate, kill } = run;
       const isOver = (): void => {
-        asked = true;
+        isTerminating = true;
         const budgetMs = startBudgetMs - decidedWithinMs;
         end(clock.monotonic() - beganMs >= budgetMs ? 'over_budget' : 'stopped');
       };

@@ -63,7 +63,7 @@ export function applyMetadata(
   const metadata = readFacts(source, file, sourceMap);
   if (metadata === null) return nothing;
   const models: Tree[] = [...(memberOf(file, 'models') as readonly Tree[])];
-  const taken: AppliedModel[] = [];
+  const applied: AppliedModel[] = [];
   for (const [index, row] of wanting) {
     const fact = metadata.models.get(textOf(row, 'id') ?? '');
     if (fact === undefined) continue;
@@ -72,7 +72,7 @@ export function applyMetadata(
     const { model, ...members } = added;
     const unbilled = 'price' in added ? (fact.price?.unbilled ?? []) : [];
     if (Object.keys(added).length > 0)
-      taken.push({
+      applied.push({
         id: fact.id,
         members: Object.keys(members),
         price: 'price' in added ? `USD ${fact.price?.prompt}/${fact.price?.completion} per 1M` : null,
@@ -84,7 +84,7 @@ export function applyMetadata(
   return {
     tree: { ...file, models },
     metadata,
-    applied: { asOf, source: stated, origin: source.origin, models: taken },
+    applied: { asOf, source: stated, origin: source.origin, models: applied },
   };
 }
 

@@ -39,9 +39,9 @@ export function addMetadataFaults(
 }
 
 /** Whether the price of a model comes from the public facts. */
-export function isFactPrice(model: Members, { applied: taken }: KnownMetadata): boolean {
+export function isFactPrice(model: Members, { applied }: KnownMetadata): boolean {
   const id = textOf(model, 'id');
-  return taken?.models.some((one) => one.id === id && one.members.includes('price')) ?? false;
+  return applied?.models.some((one) => one.id === id && one.members.includes('price')) ?? false;
 }
 
 /** Why the facts do not help; follows "is missing". */
