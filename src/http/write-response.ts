@@ -1,0 +1,234 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { finished } from 'node:stream';
+import { ClientDisconnected } from '../errors/request-aborted.ts';
+import type { Log } from '../log/log.ts';
+import type { Clock } from '../time/clock.ts';
+import type { JsonReply, Reply, StreamReply } from '../wire/reply.ts';
+import type { Exchange } from './exchange.ts';
+import { commonHeaders, flat, type HeaderList, preflightHeaders } from './headers.ts';
+import { BodyTooLarge, declaredBytes, isShredded, pieceBytes } from './read-body.ts';
+import { renderThrown } from './render-error.ts';
+import { refusedConnectionMs } from './unreadable-request.ts';
+
+/** What writing responses needs. */
+export interface WriteParts {
+  readonly maxBodyBytes: number;
+  /**
+   * A client that reads nothing of a stream for this long is treated as disconnected; the rest of a
+   * rejected body is read for this long.
+   */
+  readonly clientStallMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const uncached: HeaderList = ['Cache-Control', 'no-store'];
+
+/** Writes the response of a request. Returns a promise for a stream, which resolves at its end. */
+export function writeReply(
+  parts: WriteParts,
+  response: ServerResponse,
+  exchange: Exchange,
+  reply: Reply | { readonly allow: readonly string[] },
+): Promise<void> | undefined {
+  if ('stream' in reply) return sendStream(parts, response, exchange, reply);
+  if ('allow' in reply) sendHead(response, 204, exchange, preflightHeaders(reply.allow)).end();
+  else sendJson(parts, response, exchange, reply);
+  destroyWhenStalled(parts, response, exchange);
+  return undefined;
+}
+
+/** Writes the response of a request that failed before its head was sent. */
+export function writeThrown(
+  parts: WriteParts,
+  response: ServerResponse,
+  exchange: Exchange,
+  thrown: unknown,
+): void {
+  // A connection that received an error response closes by itself.
+  if (thrown instanceof ClientDisconnected) return void (exchange.socket.writableEnded || response.destroy());
+  if (thrown instanceof BodyTooLarge) return void sendTooLarge(parts, response, exchange);
+  const error = renderThrown(thrown, parts.log, exchange.requestId);
+  exchange.logFields.error_type = error.body.error.metadata.error_type;
+  sendJson(parts, response, exchange, error);
+}
+
+function sendJson(parts: WriteParts, response: ServerResponse, exchange: Exchange, reply: JsonReply): void {
+  // A string goes to the kernel in one write with the head.
+  const body = Buffer.isBuffer(reply.body) ? reply.body : JSON.stringify(reply.body);
+  const length = Buffer.byteLength(body);
+  sendHead(response, reply.status ?? 200, exchange, [
+    ...flat(reply.headers),
+    'Content-Type',
+    reply.contentType ?? 'application/json; charset=utf-8',
+    'Content-Length',
+    String(length),
+  ]);
+  endBehindBody(parts, response, exchange, exchange.method === 'HEAD' ? '' : body);
+  const { memory } = exchange;
+  if (memory === null) return;
+  memory.slowSinceMs = parts.clock.monotonic();
+  memory.hold('body', 0);
+  memory.hold('answer', 0);
+  // Several responses may share one buffer.
+  memory.hold('unsent', Buffer.isBuffer(reply.body) ? 0 : response.writableLength);
+}
+
+/**
+ * A response that the kernel did not accept in full waits for its client. A client that reads
+ * nothing for too long is treated as disconnected.
+ */
+function destroyWhenStalled(parts: WriteParts, response: ServerResponse, exchange: Exchange): void {
+  const { socket } = response;
+  if (response.writableLength === 0) return;
+  // It waits for the responses to earlier requests on its connection.
+  if (socket === null)
+    return void response.once('socket', () => destroyWhenStalled(parts, response, exchange));
+  const leave = (): void => {
+    exchange.leave(new ClientDisconnected('the client stopped reading'));
+    response.destroy();
+  };
+  // On the socket, because each piece it accepts restarts the timeout.
+  socket.setTimeout(parts.clientStallMs, leave);
+  // Runs before the server sets the idle timeout of the connection.
+  response.prependOnceListener('finish', () => socket.setTimeout(0).off('timeout', leave));
+}
+
+/**
+ * Sends the head with the first text, and all later text. The head is written by itself: Node then
+ * keeps it as one string for the life of the stream, and not as the sixty pieces that it was built
+ * from (1 kB a stream).
+ */
+async function sendStream(
+  parts: WriteParts,
+  response: ServerResponse,
+  exchange: Exchange,
+  reply: StreamReply,
+): Promise<void> {
+  sendHead(response, 200, exchange, [
+    ...flat(reply.headers),
+    'Content-Type',
+    'text/event-stream; charset=utf-8',
+    'X-Accel-Buffering',
+    'no',
+  ]).write('', 'latin1');
+  // Framed here, a chunk is one piece. Node sends it as four, which is a fifth of the cost of a
+  // chunk. HTTP/1.0 clients get no framing. A stream buffers little, and what was sent is paid for,
+  // so it is not shed.
+  if (exchange.memory !== null) exchange.memory.canBeShed = false;
+  const isChunked = response.chunkedEncoding;
+  response.chunkedEncoding = false;
+  await reply.stream({
+    write: (text) => {
+      if (text === '' || response.destroyed) return undefined;
+      const isTaken = response.write(isChunked ? chunkOf(text) : text);
+      if (isTaken || exchange.signal.aborted) return undefined;
+      return drained(parts, response, exchange);
+    },
+  });
+  response.end(isChunked ? '0\r\n\r\n' : undefined);
+  destroyWhenStalled(parts, response, exchange);
+}
+
+/** A chunk of a body of unknown length (RFC 9112, 7.1); it must not be empty. */
+function chunkOf(text: string): string {
+  return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+}
+
+/**
+ * Resolves when the client has read what was written, has disconnected, or was aborted, also for
+ * reading nothing for too long.
+ */
+function drained(parts: WriteParts, response: ServerResponse, exchange: Exchange): Promise<void> {
+  const { signal } = exchange;
+  return new Promise((resolve) => {
+    const stalled = parts.clock.after(parts.clientStallMs, () => {
+      exchange.leave(new ClientDisconnected('the client stopped reading'));
+      response.destroy();
+    });
+    const done = (): void => {
+      stalled.cancel();
+      response.off('drain', done).off('close', done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}
+
+function sendTooLarge(parts: WriteParts, response: ServerResponse, exchange: Exchange): void {
+  const body = `Request body too large: at most ${parts.maxBodyBytes} bytes are accepted.\n`;
+  response.shouldKeepAlive = false;
+  const head = ['Content-Type', 'text/plain', 'Content-Length', String(body.length)];
+  endBehindBody(parts, sendHead(response, 413, exchange, head), exchange, body);
+}
+
+/**
+ * Ends a response. A connection that closes while its client still sends is reset, which discards
+ * the response unless the client reads as it writes. So the response is sent at once, and the
+ * connection ends with the body or at the timeout.
+ */
+function endBehindBody(
+  parts: WriteParts,
+  response: ServerResponse,
+  exchange: Exchange,
+  last: Buffer | string,
+): void {
+  const { req: request } = response;
+  if (request.complete) return void response.end(last);
+  discardBody(parts, request, exchange);
+  if (response.shouldKeepAlive) return void response.end(last);
+  response.flushHeaders();
+  response.write(last);
+  const cancellation = parts.clock.after(parts.clientStallMs, () => response.end());
+  finished(request, { writable: false }, () => {
+    cancellation.cancel();
+    response.end();
+  });
+}
+
+/**
+ * Reads the rest of a body whose response is complete, at the body rate of its client. Ends the
+ * connection when the rest arrives in too many pieces, or cannot be read soon; the client then has
+ * a second to read the response.
+ */
+function discardBody(parts: WriteParts, request: IncomingMessage, exchange: Exchange): void {
+  const turns = exchange.openTurns();
+  let pieces = 0;
+  let bytes = 0;
+  const end = (): void => {
+    const timer = parts.clock.after(refusedConnectionMs, () => request.socket.destroy());
+    request.socket.once('close', () => timer.cancel());
+  };
+  if (exchange.isShredded) {
+    end();
+    return;
+  }
+  request.on('data', (piece: Buffer) => {
+    pieces += 1;
+    bytes += piece.length;
+    if (isShredded(pieces, bytes)) {
+      exchange.setShredded();
+      request.socket.destroy();
+      return;
+    }
+    if (turns === null || turns.spend(piece.length + pieceBytes)) return;
+    request.pause();
+    turns.wait(declaredBytes(request) ?? parts.maxBodyBytes).then(() => request.resume(), end);
+  });
+  if (turns !== null) finished(request, { writable: false }, () => turns.end());
+  request.resume();
+}
+
+function sendHead(
+  response: ServerResponse,
+  status: number,
+  exchange: Exchange,
+  headers: HeaderList,
+): ServerResponse {
+  exchange.isAnswering = true;
+  // No cache may keep a response that depends on a credential, or a transient error.
+  const caching = exchange.isPrivate || status >= 400 ? uncached : [];
+  return response.writeHead(status, [...commonHeaders(exchange.requestId), ...headers, ...caching]);
+}
