@@ -45,8 +45,8 @@ export class AccountCache {
   /**
    * Evicts some of the accounts that were not used lately, when more are cached than the capacity.
    */
-  forgetIdle(): void {
-    this.#cache.forgetIdle();
+  evictIdle(): void {
+    this.#cache.evictIdle();
   }
 
   /**

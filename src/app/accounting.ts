@@ -74,11 +74,11 @@ export interface Accounting {
   /** Records of requests that were refused. */
   readonly refusals: Refusals;
   /** Requests that wait for a reservation. */
-  readonly lines: ReservationQueues;
+  readonly queues: ReservationQueues;
   /** Opens the reservation of a request; it reserves nothing yet. */
   openReservation(account: Account, key: Key): Reservation;
-  /** Forgets some of the accounts and keys that were not used lately, where many are known: to be asked for now and then. */
-  forgetIdle(): void;
+  /** Evicts some of the accounts and keys that were not used lately; called regularly. */
+  evictIdle(): void;
   close(): Promise<void>;
 }
 
@@ -121,7 +121,7 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
   const spendLimits = new SpendLimits({ accounts, keys, clock, debtFloor: parts.debtFloor });
   const leases: CreditLeases = new CreditLeases({ database, clock, nodes, isCurrent: () => feed.isFresh });
   const queues = new ReservationQueues({ clock, leases });
-  nodes.onCompany(() => leases.publish(spendLimits.all()));
+  nodes.onOtherNodes(() => leases.publish(spendLimits.all()));
   const settlements = new Settlements({
     database,
     journal,
@@ -192,12 +192,12 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
     nodes,
     leases,
     spendLimits,
-    lines: queues,
+    queues,
     refusals,
     openReservation: (account, key) => new Reservation(account, key, { spendLimits, queues, leases }),
-    forgetIdle() {
-      accounts.forgetIdle();
-      keys.forgetIdle();
+    evictIdle() {
+      accounts.evictIdle();
+      keys.evictIdle();
     },
     async close() {
       await feed.close();

@@ -274,7 +274,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
           alarms = await readAlarms(database);
         },
       },
-      { name: 'forget-idle', everyMs: 250, run: async () => accounting.forgetIdle() },
+      { name: 'forget-idle', everyMs: 250, run: async () => accounting.evictIdle() },
       { name: 'forget-old-changes', everyMs: 3_600_000, run: () => forgetOldChanges(database) },
       { name: 'expire-credit', everyMs: 1_000, run: () => expireDueCredit(database) },
       { name: 'ensure-partitions', everyMs: 3_600_000, run: (nowMs) => ensurePartitions(database, nowMs) },

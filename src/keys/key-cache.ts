@@ -100,8 +100,8 @@ export class KeyCache {
   }
 
   /** Evicts some of the keys that were not used lately, when more are cached than the capacity. */
-  forgetIdle(): void {
-    this.#cache.forgetIdle();
+  evictIdle(): void {
+    this.#cache.evictIdle();
   }
 
   /**

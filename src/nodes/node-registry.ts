@@ -28,7 +28,7 @@ const lookEveryMs = 25;
  * The leases of a node that has been lost for an hour are dropped, and the node with them when its
  * journal has no charges.
  */
-const forgottenAfterMs = 3_600_000;
+const removedAfterMs = 3_600_000;
 
 /** What `NodeRegistry` needs. */
 export interface NodeRegistryParts {
@@ -139,7 +139,7 @@ export class NodeRegistry {
   }
 
   /** Sets what runs when this node is alone no more, before the new node is published as known. */
-  onCompany(otherNodes: () => Promise<void>): void {
+  onOtherNodes(otherNodes: () => Promise<void>): void {
     this.#otherNodes = otherNodes;
   }
 
@@ -160,7 +160,7 @@ export class NodeRegistry {
 
   /** Removes nodes that were lost long ago. */
   async forgetLost(): Promise<void> {
-    if (this.isFirst) await removeLostNodes(this.#parts.database, forgottenAfterMs);
+    if (this.isFirst) await removeLostNodes(this.#parts.database, removedAfterMs);
   }
 
   /**

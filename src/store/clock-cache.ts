@@ -35,17 +35,17 @@ const maxEvicted = 1_000;
 /**
  * A cache with the clock algorithm ("second chance"). Above its capacity a cursor goes round and
  * evicts entries that were not used since it last passed, and that are not pinned. At or below the
- * capacity it does nothing. The owner adds entries, and `forget` is called for each evicted one.
+ * capacity it does nothing. The owner adds entries, and `evict` is called for each evicted one.
  */
 export class ClockCache<T extends CacheEntry> implements Iterable<T> {
   readonly #entries: T[] = [];
   readonly #capacity: number;
-  readonly #forget: (entry: T) => void;
+  readonly #evict: (entry: T) => void;
   #cursor = 0;
 
-  constructor(capacity: number, forget: (entry: T) => void) {
+  constructor(capacity: number, evict: (entry: T) => void) {
     this.#capacity = capacity;
-    this.#forget = forget;
+    this.#evict = evict;
   }
 
   get size(): number {
@@ -64,7 +64,7 @@ export class ClockCache<T extends CacheEntry> implements Iterable<T> {
    * Advances the cursor past some entries, at most to the end of its round, so that it passes none
    * twice.
    */
-  forgetIdle(): void {
+  evictIdle(): void {
     const entries = this.#entries;
     if (this.#cursor >= entries.length) this.#cursor = 0;
     const minSize = Math.max(this.#capacity, entries.length - maxEvicted);
@@ -80,7 +80,7 @@ export class ClockCache<T extends CacheEntry> implements Iterable<T> {
       }
       entries[this.#cursor] = last;
       entries.pop();
-      this.#forget(entry);
+      this.#evict(entry);
     }
   }
 }

@@ -265,7 +265,7 @@ async function partsOf(t: TestContext, capacity: number) {
   const isForgetful = capacity === 0;
   let isOver = false;
   const sweep = (): void => {
-    accounting.forgetIdle();
+    accounting.evictIdle();
     if (!isOver) setImmediate(sweep);
   };
   // Between any two events, so that everything evictable is evicted during a wait.
@@ -376,7 +376,7 @@ test('a lease covers the requests in flight, whichever object of its account cou
   first?.reserve(won(3));
   assert.equal(spender?.outstanding, won(3));
   first?.release(won(3));
-  for (let pass = 0; pass < 2; pass += 1) accounts.forgetIdle();
+  for (let pass = 0; pass < 2; pass += 1) accounts.evictIdle();
   assert.equal(accounts.getCached(1), undefined);
   assert.equal(spender?.outstanding, 0n);
   const second = await accounts.current(1);

@@ -138,7 +138,7 @@ test('a node that was paused until it was declared lost spends nothing before it
     const { nodes, clock } = node;
     const shares = new CreditLeases({ database, clock, nodes, isCurrent: () => true });
     const { spender, take } = purseOf(100n);
-    nodes.onCompany(() => shares.publish([spender]));
+    nodes.onOtherNodes(() => shares.publish([spender]));
     const cover = async (amount: bigint): Promise<string> =>
       (await shares.reserve(demandOf(spender, amount, () => take(amount)))).kind;
     return { ...node, cover };

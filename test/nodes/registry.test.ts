@@ -228,7 +228,7 @@ test('a node that rejoins admits nothing until its leases are published, however
     address: '127.0.0.1:1',
   });
   const waited: boolean[] = [];
-  registry.onCompany(async () => {
+  registry.onOtherNodes(async () => {
     await Promise.resolve();
     waited.push(registry.untilSeen !== null);
     if (waited.length < 3) throw new Error('the database is away');

@@ -180,7 +180,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
             {
               name: 'forget-idle',
               everyMs: parts.forgetting.everyMs,
-              run: async () => memory.proc(() => accounting.forgetIdle()),
+              run: async () => memory.proc(() => accounting.evictIdle()),
             },
           ]),
     ],

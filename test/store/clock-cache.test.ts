@@ -22,7 +22,7 @@ function rememberedOf(count: number, kept: number) {
 
 /** The number of turns of the cursor. */
 function rounds(remembered: ClockCache<Thing>, count: number): void {
-  for (let n = 0; n < count; n += 1) remembered.forgetIdle();
+  for (let n = 0; n < count; n += 1) remembered.evictIdle();
 }
 
 test('up to its capacity the cache evicts nothing, used or not', () => {
@@ -60,11 +60,11 @@ test('a pinned entry is never evicted, and afterwards it is like any other', () 
 test('the cursor passes ten thousand at a time and evicts a thousand, whatever the size', () => {
   const { things, remembered } = rememberedOf(35_000, 100);
   for (const passed of [10_000, 20_000, 30_000, 35_000]) {
-    remembered.forgetIdle();
+    remembered.evictIdle();
     assert.equal(things.filter(({ isUsed }) => !isUsed).length, passed);
   }
   for (let left = 34_000; left > 100; left -= 1_000) {
-    remembered.forgetIdle();
+    remembered.evictIdle();
     assert.equal(remembered.size, left);
   }
   rounds(remembered, 2);
@@ -98,7 +98,7 @@ test('for any uses, pins and additions: no entry is evicted twice, or without a 
         } else if (act === 'pass') {
           pass += 1;
           const before = known.size;
-          remembered.forgetIdle();
+          remembered.evictIdle();
           assert.ok(known.size >= Math.min(before, kept));
         } else if (thing !== undefined) {
           if (act === 'use') {

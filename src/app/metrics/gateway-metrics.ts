@@ -18,14 +18,14 @@ export interface GatewayReadings {
 /** Registers what the metrics page shows of the gateway itself, beside its slots and its upstreams. */
 export function addGatewayMetrics(registry: Registry, readings: GatewayReadings): void {
   const { server, accounting, alarms, skew, budget } = readings;
-  const { accounts, keys, lines, settlements, journal } = accounting;
+  const { accounts, keys, queues, settlements, journal } = accounting;
   const gauge = (name: string, help: string, read: () => number): void =>
     addGauge(registry, { name, help }, () => [{ value: read() }]);
   gauge('naru_requests_in_flight', 'Requests whose response is not complete.', () => server.inFlight());
   gauge(
     'naru_requests_waiting_for_credit',
     'Requests that wait in line until earlier requests of their account or key have settled.',
-    () => lines.waiting,
+    () => queues.waiting,
   );
   gauge(
     'naru_settlement_backlog',
